@@ -200,14 +200,14 @@ fn check_validation(mut stored: HeaderMap, story: &Story) {
     let selected = validate::selected(&story.not_modified, &[validators]);
     assert!(selected.len() <= 1);
     let length = stored.get(header::CONTENT_LENGTH).cloned();
-    validate::freshen(&mut stored, &story.not_modified);
+    validate::freshen(&mut stored, &story.not_modified, &[]);
     assert_eq!(
         stored.get(header::CONTENT_LENGTH),
         length.as_ref(),
         "the length stays"
     );
     let mut again = stored.clone();
-    validate::freshen(&mut again, &story.not_modified);
+    validate::freshen(&mut again, &story.not_modified, &[]);
     assert_eq!(again, stored, "freshening twice is freshening once");
     assert!(
         !stored.contains_key(header::CONNECTION),

@@ -13,6 +13,7 @@ use rules::{
     storable::NotStorable,
 };
 use std::time::Duration;
+use store::Refused;
 
 /// Why, beyond RFC 9211's own words: the `detail` of `Cache-Status`.
 #[derive(Clone, Debug)]
@@ -43,6 +44,15 @@ pub enum Detail {
     Unpurged(&'static str),
 }
 
+impl From<Refused> for Detail {
+    fn from(refused: Refused) -> Self {
+        Self::Unkept(match refused {
+            Refused::Purged => Unkept::Invalidated,
+            Refused::Superseded => Unkept::Superseded,
+        })
+    }
+}
+
 /// Why a storable answer was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unkept {
@@ -50,7 +60,7 @@ pub enum Unkept {
     TooLarge,
     /// Its key was invalidated while it was fetched.
     Invalidated,
-    /// A later one has come while the origin confirmed it.
+    /// Something newer had come meanwhile, of which nobody knew when the origin was asked.
     Superseded,
 }
 

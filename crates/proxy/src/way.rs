@@ -68,17 +68,6 @@ pub fn company(needs: Needs, is_unshared: impl FnOnce() -> bool) -> Company {
     }
 }
 
-/// Whether an answer of `status` is an origin's failure, which something stored may hide (RFC 5861 section 4).
-pub fn is_failure(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::INTERNAL_SERVER_ERROR
-            | StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT
-    )
-}
-
 /// Whether an answer of `status` finds fault with the request: with its fields, its content, its length or how often it comes. Another
 /// request for the same may well get another answer.
 fn is_of_request(status: StatusCode) -> bool {

@@ -5,7 +5,7 @@
 mod age;
 mod lifetime;
 
-use crate::{directives::ResponseDirectives, time::Time};
+use crate::{directives::ResponseDirectives, reuse, time::Time};
 use http::{HeaderMap, StatusCode};
 use std::time::Duration;
 
@@ -56,6 +56,10 @@ const SKEW: Duration = Duration::from_mins(1);
 
 /// What judgement of a stored response needs, computed once when it is stored. Small and `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 pub struct Facts {
     /// When the response (its head) was received.
     pub response_time: Time,
@@ -79,6 +83,8 @@ pub struct Facts {
     pub must_revalidate: bool,
     /// RFC 8246: while it is fresh, a request's `max-age` does not lead to validation.
     pub immutable: bool,
+    /// Whether its status is an origin's failure ([`reuse::is_failure`]). It hides no other failure.
+    pub is_failure: bool,
 }
 
 impl Facts {
@@ -173,9 +179,11 @@ pub fn facts(
     // Where stale answers are forbidden no window is open, the origin's own included (RFC 9111 section 4.2.4). What `s-maxage` implies
     // (section 5.2.2.10) an explicit window goes before, for itself alone: the other one, and the site's, stay shut.
     // The site's windows lengthen a lifetime; where there is none they must not make one: the typical page that says nothing of
-    // caching is one user's.
+    // caching is one user's. Nor do they lengthen a failure, which the site stores for a moment to spare its origin: a window of an hour
+    // would show it to the first who comes after the origin has long recovered.
+    let is_failure = reuse::is_failure(status);
     let window = |explicit: Option<u32>, site: Option<u32>| {
-        let site = site.filter(|_| !must_revalidate && !lifetime.is_zero());
+        let site = site.filter(|_| !must_revalidate && !lifetime.is_zero() && !is_failure);
         let window = explicit.or(site);
         window.filter(|_| !no_cache && !forbids_stale)
     };
@@ -190,10 +198,12 @@ pub fn facts(
             site.stale_while_revalidate,
         )
         .filter(|_| site.longest_lifetime.is_none()),
-        stale_if_error: window(directives.stale_if_error, site.stale_if_error),
+        stale_if_error: window(directives.stale_if_error, site.stale_if_error)
+            .filter(|_| !is_failure),
         no_cache,
         must_revalidate,
         immutable: directives.immutable,
+        is_failure,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether a stored response may answer a request at `now` (RFC 9111 section 4, 4.2.4, 5.2.1; RFC 5861).
 
 use crate::{directives::RequestDirectives, freshness::Facts, time::Time};
+use http::StatusCode;
 use std::{fmt, time::Duration};
 
 /// The site's say on reuse. Plain values.
@@ -67,6 +68,11 @@ pub enum ValidateReason {
 }
 
 impl ValidateReason {
+    /// Whether the client alone wants it: nothing but the origin's own word will do.
+    pub const fn is_the_clients(self) -> bool {
+        matches!(self, Self::RequestNoCache | Self::RequestAge)
+    }
+
     /// The reason as a token for `Cache-Status`'s `detail`.
     pub const fn token(self) -> &'static str {
         match self {
@@ -91,6 +97,11 @@ pub enum Failure {
     Status,
     /// It could not be reached, or gave no complete head in time: the cache is disconnected (RFC 9111 section 4.2.4).
     Unreachable,
+}
+
+/// Whether an answer of `status` is an origin's failure, which something stored may hide (RFC 5861 section 4).
+pub const fn is_failure(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }
 
 /// Judges one stored response for one request. On the path of a hit: no allocation.
@@ -152,7 +163,8 @@ fn judge_stale(
 /// Whether the stored response may be sent although the origin failed. Also honours the request's `stale-if-error`.
 ///
 /// A response that is still fresh (the client asked for validation) may be: what the client asked is a preference
-/// (RFC 9111 section 5.2.1.4). One with `no-cache` never is, nor a stale one with `must-revalidate`.
+/// (RFC 9111 section 5.2.1.4). One with `no-cache` never is, nor a stale one with `must-revalidate`, nor a failure, which is no better than
+/// the new one.
 pub fn on_failure(
     facts: &Facts,
     request: &RequestDirectives,
@@ -160,7 +172,7 @@ pub fn on_failure(
     failure: Failure,
     now: Time,
 ) -> bool {
-    if facts.no_cache {
+    if facts.no_cache || facts.is_failure {
         return false;
     }
     let window = window_on_failure(facts, request, site, failure);
@@ -175,7 +187,7 @@ pub fn window_on_failure(
     site: &Site,
     failure: Failure,
 ) -> u32 {
-    if facts.no_cache {
+    if facts.no_cache || facts.is_failure {
         return 0;
     }
     if facts.must_revalidate {

@@ -119,9 +119,12 @@ fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>
     }
 }
 
-/// Which candidates a 304 selects for freshening (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag; by weak tag
-/// or `Last-Modified` the first that matches the request; without validators that one, where nothing else was asked about. Indices into
+/// Which candidates a 304 selects (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag that match the request; by weak
+/// tag or `Last-Modified` the first that does; without validators that one, where nothing else was asked about. Indices into
 /// `candidates`; empty: the 304 matches nothing.
+///
+/// Those that match the request are freshened. Where a strong tag is that of others alone, the first of these is selected: its content is
+/// what the request would get, and the 304 "MUST NOT" update the response itself, which could not have been chosen for the request.
 ///
 /// `candidates` are those whose validators were sent: first the one chosen for the request, then the most recent before the others.
 /// Another that matches may be more recent than the chosen one and share its weak tag; the chosen one has the right to it, since it was
@@ -130,7 +133,12 @@ pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<
     let tag = EntityTag::of(not_modified);
     if let Some(tag) = tag.filter(|tag| tag.is_strong()) {
         let has_tag = |one: &Validators<'_>| one.tag().is_some_and(|own| own.strong_eq(tag));
-        return indices(candidates, has_tag).collect();
+        let is_meant = |one: &Validators<'_>| one.matches && has_tag(one);
+        let meant: Vec<_> = indices(candidates, is_meant).collect();
+        if meant.is_empty() {
+            return indices(candidates, has_tag).take(1).collect();
+        }
+        return meant;
     }
     let modified = not_modified.get(LAST_MODIFIED);
     if !not_modified.contains_key(ETAG) && modified.is_none() {
@@ -186,9 +194,18 @@ const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 /// The stored `Age`, `Date` and `Via` go even if the update has none: they tell of the journey of an earlier message. Age is
 /// counted from the validation on (section 4.2.3), and a `Date` that the origin left out is the time of receipt (RFC 9110
 /// section 6.6.1), which is the caller's to add.
-pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
+///
+/// `targets` are the targeted fields that are obeyed: where one governs, the update's or the stored one, `Cache-Control` names no fields
+/// (RFC 9213 section 2.2).
+pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap, targets: &[HeaderName]) {
     let mut update = update.clone();
-    let (directives, _) = directives::response(&update, &[]);
+    let directives = if targets.iter().any(|name| stored.contains_key(name)) {
+        let mut all = stored.clone();
+        freshen_for_one(&mut all, update.clone());
+        directives::response(&all, targets).0
+    } else {
+        directives::response(&update, targets).0
+    };
     // What decides is judged before it is taken out.
     fields::remove_where(&mut update, |name| {
         fields::is_unstorable(name, &directives) && !fields::decides(name)

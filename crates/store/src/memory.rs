@@ -50,6 +50,8 @@ pub struct Memory {
     seed: u64,
     evictions: Arc<Demoted>,
     log: Arc<Log>,
+    /// How many tickets were drawn.
+    tickets: AtomicU64,
     /// Whether any key ever held more than a URL.
     long_keys: AtomicBool,
 }
@@ -59,11 +61,18 @@ pub struct Memory {
 pub struct Ticket {
     /// The number of the last purge then.
     pub began: u64,
+    /// Its own number: what begins later has a greater one, whatever the clock says.
+    pub number: u64,
 }
 
-/// The response was not stored: it was purged after its fetch began.
+/// Why a response was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused;
+pub enum Refused {
+    /// It was purged after its fetch began.
+    Purged,
+    /// A fetch that began later has brought one of the same variant already.
+    Superseded,
+}
 
 impl Memory {
     /// A tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
@@ -79,6 +88,7 @@ impl Memory {
             seed: RandomState::new().hash_one(()),
             evictions,
             log,
+            tickets: AtomicU64::new(0),
             long_keys: AtomicBool::new(false),
         }
     }
@@ -111,6 +121,7 @@ impl Memory {
     pub fn begin(&self) -> Ticket {
         Ticket {
             began: self.log.head(),
+            number: self.tickets.fetch_add(1, Relaxed) + 1,
         }
     }
 
@@ -120,6 +131,10 @@ impl Memory {
     }
 
     /// Stores a response beside the variants of its key, at most `most` of them; with what was made of its content, where that is held.
+    ///
+    /// # Errors
+    /// It was purged meanwhile, or a later fetch than its own was faster (RFC 9111 section 4: "MUST use the most recent one"). What is
+    /// later is told by the requests: a cache behind us may answer a reload with an older `Date`.
     pub fn insert(
         &self,
         key: &[u8],
@@ -128,10 +143,11 @@ impl Memory {
         most: usize,
     ) -> Result<(), Refused> {
         if self.log.refuses(key, stored.marks.as_deref(), ticket.began) {
-            return Err(Refused);
+            return Err(Refused::Purged);
         }
         let _guard = self.hold(key);
         let variants = match self.entries.peek(key) {
+            Some(old) if old.supersedes(&stored) => return Err(Refused::Superseded),
             Some(old) => old.with(old.up_to_date(&stored), most),
             None => Some(Variants::One(stored)),
         };
@@ -187,7 +203,7 @@ impl Memory {
             .fold(here.clone(), |held, new| match held {
                 None => Some(Variants::One(new)),
                 Some(held) if held.has_newer(&new) => Some(held),
-                Some(held) => held.with(new, most),
+                Some(held) => held.with_found(new, most),
             });
         self.put(key, merged.clone());
         merged
@@ -195,6 +211,9 @@ impl Memory {
 
     /// Adds parts with `marks` to what is held of the same representation, or stores them; the caller has checked that
     /// `combine` holds for what it is given. Returns what is stored now.
+    ///
+    /// # Errors
+    /// It was purged meanwhile.
     pub fn combine(
         &self,
         key: &[u8],
@@ -204,7 +223,7 @@ impl Memory {
         combine: impl FnOnce(Option<&Variants>) -> Arc<Stored>,
     ) -> Result<Arc<Stored>, Refused> {
         if self.log.refuses(key, marks, ticket.began) {
-            return Err(Refused);
+            return Err(Refused::Purged);
         }
         let _guard = self.hold(key);
         let old = self.entries.peek(key);

@@ -75,18 +75,37 @@ impl Variants {
         }
     }
 
-    /// With `new` among them: it takes the place of the one of the same variant, and the oldest go beyond `most`.
+    /// With `new` among them: it takes the place of the one of the same variant, and of the others the oldest go beyond `most`. It stays
+    /// itself, however old: whoever asks for it next would ask the origin again.
     pub(crate) fn with(&self, new: Arc<Stored>, most: usize) -> Option<Self> {
-        let mut all: Vec<_> = self
-            .as_slice()
-            .iter()
-            .filter(|old| new.variant != old.variant)
-            .cloned()
-            .collect();
+        let mut all = self.beside(&new);
+        all.truncate(most.saturating_sub(1));
+        // Of those of the same date the newest comer is the first.
+        all.insert(0, new);
+        Self::from_vec(all)
+    }
+
+    /// As [`with`](Self::with), of what a lower tier has, of which there may be as many: the oldest go, whichever they are.
+    pub(crate) fn with_found(&self, new: Arc<Stored>, most: usize) -> Option<Self> {
+        let mut all = self.beside(&new);
         let at = all.partition_point(|old| old.facts.date > new.facts.date);
         all.insert(at, new);
         all.truncate(most.max(1));
         Self::from_vec(all)
+    }
+
+    /// Those of other variants than `new`.
+    fn beside(&self, new: &Stored) -> Vec<Arc<Stored>> {
+        let all = self.as_slice().iter();
+        all.filter(|old| new.variant != old.variant)
+            .cloned()
+            .collect()
+    }
+
+    /// Whether what `new` would take the place of was brought by a later fetch.
+    pub(crate) fn supersedes(&self, new: &Stored) -> bool {
+        let mut all = self.as_slice().iter();
+        all.any(|held| held.variant == new.variant && held.is_of_later_fetch(new))
     }
 
     /// Whether what `new` would take the place of is newer, or as new and no farther away, or on its way.
@@ -130,11 +149,23 @@ impl Variants {
         )
     }
 
-    /// With `new` instead of the one of identity `id`; `None` if that one is not here. What was freshened may be the newest now.
+    /// With `new` instead of the one of identity `id`; `None` if that one is not here. What was freshened may be the newest now, and of
+    /// another's variant: then that of the later fetch stays.
     pub(crate) fn replaced(&self, id: u64, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();
         let place = all.iter_mut().find(|stored| stored.id() == id)?;
         *place = new.clone();
+        let is_like = |held: &Arc<Stored>| !Arc::ptr_eq(held, new) && held.variant == new.variant;
+        let is_late = all
+            .iter()
+            .any(|held| is_like(held) && held.is_of_later_fetch(new));
+        all.retain(|held| {
+            if is_late {
+                !Arc::ptr_eq(held, new)
+            } else {
+                !is_like(held)
+            }
+        });
         Self::from_vec(all)
     }
 
@@ -276,6 +307,19 @@ mod tests {
         assert_eq!(dates(&held), [109, 108, 107]);
         let one = with(&held, accepting("a", 200), 0);
         assert_eq!(dates(&one), [200], "one is kept however low the bound");
+        let late = with(&held, accepting("late", 50), 3);
+        assert_eq!(dates(&late), [109, 108, 50], "the newcomer stays");
+        let found = held.with_found(Arc::new(accepting("late", 50)), 3);
+        assert_eq!(found.as_ref().map(dates), Some(vec![109, 108, 107]));
+    }
+
+    #[test]
+    fn what_becomes_anothers_variant_takes_its_place() {
+        let (first, second) = (Arc::new(any_request(10)), Arc::new(accepting("b", 20)));
+        let held = Variants::Many([second.clone(), first.clone()].into());
+        let new = Arc::new(accepting("b", 30));
+        let replaced = held.replaced(first.id(), &new).expect("held");
+        assert_eq!(dates(&replaced), [30]);
     }
 
     #[test]

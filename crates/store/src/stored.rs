@@ -5,7 +5,7 @@ mod successor;
 mod variant;
 mod weight;
 
-use crate::{Body, Fields, Forms, purge::Marks};
+use crate::{Body, Fields, Forms, Ticket, purge::Marks};
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use rules::{coding, freshness::Facts, surrogate};
 use std::{
@@ -14,7 +14,7 @@ use std::{
     sync::{
         Arc,
         atomic::{
-            AtomicU64,
+            AtomicBool, AtomicU64,
             Ordering::{AcqRel, Acquire, Relaxed},
         },
     },
@@ -39,7 +39,9 @@ pub struct Stored {
     content: u64,
     checked: Mark,
     uses: Mark,
-    below: Mark,
+    /// The [number](Ticket::number) of the fetch that brought it; 0 where none did.
+    fetch: u64,
+    below: Flag,
     is_esi: bool,
     debugged: bool,
     pub(crate) derived: Option<Arc<dyn Derived>>,
@@ -82,7 +84,8 @@ impl Stored {
             content: id,
             checked: Mark::at(began),
             uses: Mark::at(0),
-            below: Mark::at(0),
+            fetch: 0,
+            below: Flag::default(),
             is_esi: false,
             debugged: said.debugged,
             derived: None,
@@ -107,6 +110,30 @@ impl Stored {
             unsent,
             ..self
         }
+    }
+
+    /// The same response as what the fetch of `ticket` has brought. What has no fetch, as it comes from a lower tier, is earlier than any.
+    #[must_use]
+    pub fn fetched_by(self, ticket: Ticket) -> Self {
+        let fetch = ticket.number;
+        Self { fetch, ..self }
+    }
+
+    /// The same response as what the fetch of `old` has brought.
+    #[must_use]
+    pub fn fetched_as(self, old: &Self) -> Self {
+        let fetch = old.fetch;
+        Self { fetch, ..self }
+    }
+
+    /// Whether the fetch that brought it began after that of `ticket`.
+    pub fn is_later_than(&self, ticket: Ticket) -> bool {
+        self.fetch > ticket.number
+    }
+
+    /// Whether the fetch that brought it began after that of `other`, whichever of the two came first.
+    pub(crate) fn is_of_later_fetch(&self, other: &Self) -> bool {
+        self.fetch > other.fetch
     }
 
     /// All that is kept of what the origin said of it, with room for `more` fields.
@@ -180,12 +207,12 @@ impl Stored {
 
     /// Whether a tier below memory has it, or has been asked to take it.
     pub fn is_below(&self) -> bool {
-        self.below.0.load(Relaxed) != 0
+        self.below.0.load(Relaxed)
     }
 
     /// A tier below memory has it.
     pub fn set_below(&self) {
-        self.below.0.store(1, Relaxed);
+        self.below.0.store(true, Relaxed);
     }
 
     pub(crate) fn set_uses(&self, uses: u64) {
@@ -232,6 +259,16 @@ impl Mark {
 impl Clone for Mark {
     fn clone(&self) -> Self {
         Self(AtomicU64::new(self.0.load(Acquire)))
+    }
+}
+
+/// What becomes true while the response is shared.
+#[derive(Debug, Default)]
+struct Flag(AtomicBool);
+
+impl Clone for Flag {
+    fn clone(&self) -> Self {
+        Self(AtomicBool::new(self.0.load(Acquire)))
     }
 }
 

@@ -159,7 +159,7 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
         return origin(Forward::VaryMiss, Some("invalidated"));
     }
     let (why, reason) = match selected.verdict {
-        Verdict::Validate(reason) => (Some(reason_to_forward(reason)), reason.token()),
+        Verdict::Validate(reason) => (Some(validated(selected, reason)), reason.token()),
         _ if !selected.is_enough => (Some(Forward::Partial), "parts"),
         _ if selected.condition_fails => (Some(Forward::Request), "condition"),
         Verdict::Fresh(_) => (None, "fresh"),
@@ -172,10 +172,12 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
     }
 }
 
-const fn reason_to_forward(reason: ValidateReason) -> Forward {
-    match reason {
-        ValidateReason::Expired | ValidateReason::NoCache => Forward::Stale,
-        ValidateReason::RequestNoCache | ValidateReason::RequestAge => Forward::Request,
+/// Why what is stored is validated, as `Cache-Status` says it.
+fn validated(stored: &StoredExplanation, reason: ValidateReason) -> Forward {
+    if reason.is_the_clients() && stored.age < stored.lifetime {
+        Forward::Request
+    } else {
+        Forward::Stale
     }
 }
 

@@ -108,6 +108,7 @@ mod tests {
             no_cache: false,
             must_revalidate: false,
             immutable: false,
+            is_failure: false,
         };
         Arc::new(Kept {
             facts,

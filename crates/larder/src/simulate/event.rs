@@ -47,7 +47,7 @@ impl Event {
     /// Whether what is kept hides that the origin failed.
     pub(super) fn hides_behind(&self, kept: &Kept) -> bool {
         let failure = reuse::Failure::Status;
-        proxy::way::is_failure(self.status)
+        reuse::is_failure(self.status)
             && reuse::on_failure(
                 &kept.facts,
                 &self.directives,

@@ -109,3 +109,24 @@ fn a_client_does_not_write_our_status() {
     let answer = larder.get("/").header("Cache-Status", "larder; hit").send();
     assert!(!answer.hit() && answer.headers("cache-status").len() == 1);
 }
+
+#[test]
+fn a_request_is_the_reason_only_where_what_is_stored_is_fresh() {
+    let (origin, larder) = start();
+    origin.on("/fresh", |request| counted(request).cache("max-age=60"));
+    origin.on("/stale", |request| {
+        counted(request).cache("max-age=60").header("Age", "70")
+    });
+    for (path, why) in [("/fresh", "request"), ("/stale", "stale")] {
+        larder.get(path).send();
+        let forced = larder.get(path).header("Cache-Control", "no-cache").send();
+        assert_eq!(
+            (
+                forced.parameter("fwd").as_deref(),
+                forced.parameter("detail").as_deref()
+            ),
+            (Some(why), Some("request-no-cache")),
+            "9211 section 2.2: {path}"
+        );
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::collapse::reading;
 use crate::common::{Said, sample, start_with};
-use testkit::{Client, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Client, Gate, Larder, Origin, Reply, date, scratch_dir, wait_until};
 
 fn limited(limits: &str) -> (Origin, Larder) {
     let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{limits}\n"));
@@ -417,4 +417,26 @@ fn an_answer_that_is_asked_for_anew_gives_its_turn_back_first() {
         let got = (answer.status, answer.text());
         assert_eq!(got, (200, "whole".to_owned()), "{route}");
     }
+}
+
+/// The limit is for the others: whoever asks again is not sent to the origin again.
+#[test]
+fn a_new_variant_stays_however_old_its_date() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[limits]\nvariants = 2\n");
+    origin.on("/", |request| {
+        let kind = request.header("foo").unwrap_or_default();
+        let age = if kind == "c" { -600 } else { 0 };
+        let reply = Reply::ok().undated().header("Date", date(age));
+        let reply = reply.cache("max-age=6000").header("Vary", "Foo");
+        reply.body(kind)
+    });
+    let ask = |kind: &str| larder.get("/").header("Foo", kind).send();
+    for kind in ["a", "b", "c"] {
+        assert!(ask(kind).says("stored"));
+    }
+    let again = ask("c");
+    assert_eq!((again.hit(), again.text().as_str()), (true, "c"));
+    let left = ["a", "b"].map(|kind| ask(kind).hit());
+    assert_ne!(left, [true, true], "another had to go");
 }

@@ -1,11 +1,12 @@
-//! Who waits for another's fetch, and what may come between: purges, refusals that are another's alone, parts.
+//! Who waits for another's fetch, and what may come between: purges, refusals that are another's alone, parts, and answers that a later
+//! request was given first.
 
 use crate::{
     common::{Said, sample, start_with},
     purge::purge,
 };
 use serde_json::json;
-use testkit::{Client, Gate, Larder, Origin, Reply, Request, Response, wait_until};
+use testkit::{Client, Gate, Larder, Origin, Reply, Request, Response, date, wait_until};
 
 /// One worker: what was sent before is read before.
 fn start() -> (Origin, Larder) {
@@ -313,4 +314,84 @@ fn a_soft_purge_leaves_what_a_broken_refresh_took_the_place_of() {
         sample(&larder, "larder_fills_failed_total") >= 1
     });
     assert_eq!(larder.get("/page").send().text(), "page");
+}
+
+#[test]
+fn what_a_later_request_was_given_stays_when_an_earlier_one_is_answered() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        let page = Reply::ok().cache("public, max-age=60");
+        let page = page.body(request.nth.to_string());
+        match request.nth {
+            // It may have read what there was long before it answers.
+            1 => page.undated().header("Date", date(-1)).hold_head(&held),
+            _ => page,
+        }
+    });
+    // `Authorization` keeps the two apart.
+    let ask = larder.get("/page").header("Authorization", "Basic eA==");
+    let mut early = ask.begin();
+    gate.wait_reached();
+    assert_eq!(larder.get("/page").send().text(), "2");
+    gate.open();
+    let late = early.read();
+    assert_eq!(
+        (late.text().as_str(), late.parameter("detail").as_deref()),
+        ("1", Some("superseded"))
+    );
+    let hit = larder.get("/page").send();
+    assert_eq!(
+        (hit.hit(), hit.text().as_str()),
+        (true, "2"),
+        "9111 section 4: MUST use the most recent one"
+    );
+}
+
+#[test]
+fn a_reload_replaces_what_is_stored_though_its_date_is_older() {
+    let (origin, larder) = start();
+    origin.on("/page", |request| {
+        let page = Reply::ok().cache("max-age=60");
+        let page = page.body(request.nth.to_string());
+        match request.nth {
+            // Of another cache behind this one.
+            2 => page.undated().header("Date", date(-20)).header("Age", "20"),
+            _ => page,
+        }
+    });
+    larder.get("/page").send();
+    let reload = larder.get("/page").header("Cache-Control", "no-cache");
+    assert_eq!(reload.send().text(), "2");
+    let hit = larder.get("/page").send();
+    assert_eq!((hit.hit(), hit.text().as_str()), (true, "2"));
+}
+
+#[test]
+fn the_answer_to_a_post_does_not_replace_what_was_fetched_while_it_came() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        let page = Reply::ok().cache("max-age=60");
+        match request.method.as_str() {
+            "POST" => page
+                .header("Content-Location", "/page")
+                .length(10)
+                .body("first")
+                .hold(&held)
+                .body("first"),
+            _ => page.body("second"),
+        }
+    });
+    let mut post = larder.ask("POST", "/page").begin();
+    let mut answer = post.read_head();
+    assert_eq!(larder.get("/page").send().text(), "second");
+    gate.open();
+    post.read_content(&mut answer);
+    assert_eq!(answer.text(), "firstfirst");
+    all_read(&larder);
+    let hit = larder.get("/page").send();
+    assert_eq!((hit.hit(), hit.text().as_str()), (true, "second"));
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Said, command, counted, sample, start, start_with};
 use serde_json::{Value, json};
-use testkit::{Address, Client, Finished, Larder, Origin, Response};
+use testkit::{Address, Client, Finished, Larder, Origin, Reply, Response};
 
 /// Asks the admin API to purge.
 pub(crate) fn post(larder: &Larder, body: impl AsRef<[u8]>) -> Response {
@@ -456,4 +456,40 @@ fn each_field_with_tags_is_obeyed_and_passed_on_only_when_asked_for() {
             assert!(!kept(&larder, HOSTS[0], "/"), "{field}");
         }
     }
+}
+
+#[test]
+fn what_is_purged_hides_no_other_that_matches() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = Reply::ok()
+            .cache("max-age=60")
+            .body(request.nth.to_string());
+        match request.nth {
+            1 => reply,
+            _ => reply.header("Vary", "Foo").header("Surrogate-Key", "t"),
+        }
+    });
+    let ask = || larder.get("/").header("Foo", "1");
+    ask().send();
+    assert_eq!(ask().header("Cache-Control", "no-cache").send().text(), "2");
+    assert_eq!(ask().send().text(), "2");
+    purge(&larder, &json!({ "tag": "t" }));
+    let hit = ask().send();
+    assert_eq!(
+        (hit.hit(), hit.text().as_str()),
+        (true, "1"),
+        "9111 section 4: {}",
+        hit.said()
+    );
+    let Address::Tcp(admin) = larder.admin() else {
+        panic!("a TCP address")
+    };
+    let explained = command()
+        .args(["explain", "http://example.test/", "-H", "Foo: 1"])
+        .args(["--admin", &admin.to_string()])
+        .run();
+    assert!(explained.stdout.contains("fresh"), "{explained:?}");
+    purge(&larder, &json!({ "url": "http://example.test/" }));
+    assert_eq!(ask().send().parameter("fwd").as_deref(), Some("uri-miss"));
 }

@@ -416,3 +416,69 @@ fn a_stale_answer_that_covers_a_failure_tells_its_age_and_is_counted_as_such() {
         0
     );
 }
+
+/// Each answer is an error with these directives, whose body counts them; stale from the start.
+fn failing(config: &str, directives: &'static str) -> (Origin, Larder) {
+    let (origin, larder) = start_with(&format!(
+        "[[origin]]\nservers = \"{{origin}}\"\npassive.failures = 0\nretry.attempts = 0\n{config}"
+    ));
+    origin.on("/", move |request| {
+        let error = Reply::status(503).cache(directives).header("Age", "100");
+        error.body(request.nth.to_string())
+    });
+    (origin, larder)
+}
+
+#[test]
+fn a_stored_error_stands_in_for_no_other() {
+    const SITE: &str = "[defaults]\nstale = { if_error = \"1h\", while_revalidate = \"1h\" }\n";
+    for (config, directives) in [
+        (SITE, "max-age=60"),
+        ("", "max-age=60, stale-if-error=6000"),
+    ] {
+        let (origin, larder) = failing(config, directives);
+        for count in ["1", "2", "3"] {
+            let error = larder.get("/").send();
+            assert_eq!(
+                (error.status, error.text().as_str()),
+                (503, count),
+                "5861 section 4: {directives}: {}",
+                error.said()
+            );
+            assert!(error.says("stored"), "{}", error.said());
+        }
+        origin.stop();
+        assert_eq!(larder.get("/").send().status, 502);
+    }
+}
+
+#[test]
+fn an_error_that_is_no_use_to_anybody_leaves_the_page_that_stands_in_for_it() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\npassive.failures = 0\nretry.attempts = 0\n",
+    );
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60")
+            .header("Age", "100")
+            .body("good"),
+        2 => Reply::status(500)
+            .cache("max-age=0")
+            .header("ETag", "\"error\"")
+            .body("oops"),
+        _ => Reply::close(),
+    });
+    assert_eq!(larder.get("/").send().text(), "good");
+    let error = larder.get("/").send();
+    assert_eq!(
+        (error.status, error.parameter("detail").as_deref()),
+        (500, Some("no-freshness"))
+    );
+    let stood_in = larder.get("/").send();
+    assert_eq!(
+        (stood_in.status, stood_in.text().as_str()),
+        (200, "good"),
+        "9111 section 4.2.4: {}",
+        stood_in.said()
+    );
+}

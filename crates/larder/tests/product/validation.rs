@@ -1,7 +1,7 @@
 //! Validation with the origin (RFC 9111 section 4.3).
 
 use crate::common::{Said, start};
-use testkit::{Gate, Reply, Request, date};
+use testkit::{Reply, Request, date};
 
 /// An answer that is stale from the start: its lifetime is 60 seconds and its age 100.
 fn stale() -> Reply {
@@ -377,50 +377,6 @@ fn a_client_that_wants_nothing_stored_throws_nothing_out() {
         1,
         "what was stored before is still there"
     );
-}
-
-#[test]
-fn a_304_freshens_every_variant_with_its_strong_tag() {
-    let (origin, larder) = start();
-    let gate = Gate::new();
-    let held = gate.clone();
-    origin.on("/", move |request| {
-        let reply = if is_conditional(request) {
-            Reply::status(304)
-                .cache("public, max-age=60")
-                .header("X-Version", "2")
-        } else {
-            Reply::ok()
-                .cache("public, max-age=60")
-                .header("Age", "100")
-                .hold_head(&held)
-                .body("same")
-        };
-        reply.header("ETag", "\"a\"").header("Vary", "Foo")
-    });
-    // Asked for at the same time, so that neither is made of the other; `Authorization` keeps them from collapsing.
-    let ask = |kind: &&str| {
-        let asked = larder.get("/").header("Foo", *kind);
-        asked.header("Authorization", "Basic eA==").begin()
-    };
-    let clients: Vec<_> = ["1", "2"].iter().map(ask).collect();
-    origin.wait_requests("/", 2);
-    gate.open();
-    for mut client in clients {
-        assert_eq!(client.read().text(), "same");
-    }
-    larder.get("/").header("Foo", "1").send();
-    let asked = origin.requests("/");
-    for kind in ["1", "2"] {
-        let answer = larder.get("/").header("Foo", kind).send();
-        assert_eq!(
-            (answer.hit(), answer.header("x-version")),
-            (true, Some("2")),
-            "9111 section 4.3.4: all with the same strong validator: {kind}: {}",
-            answer.said()
-        );
-    }
-    assert_eq!(origin.requests("/"), asked);
 }
 
 #[test]

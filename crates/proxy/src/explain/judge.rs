@@ -8,7 +8,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName};
 use rules::{
-    reuse::{self, Failure, ValidateReason, Verdict},
+    reuse::{self, Failure, Verdict},
     vary,
 };
 use std::{borrow::Cow, sync::Arc, time::Duration};
@@ -34,7 +34,6 @@ impl Judge<'_> {
         below: Vec<Arc<Stored>>,
     ) -> (Vec<StoredExplanation>, Option<usize>) {
         let here = self.here();
-        // Where that was invalidated, no other in memory takes its place.
         let (mut all, selected) = self.among(here.as_ref(), Tier::Memory);
         let is_newest = |stored: &Arc<Stored>| {
             let mut here = here.iter();
@@ -63,18 +62,24 @@ impl Judge<'_> {
             all.select(&self.ask.fields, &mut Vec::new(), self.ask.now)
                 .cloned()
         };
-        let chosen = variants.and_then(select);
+        // What was invalidated hides no other that matches.
+        let stands = |stored: &&Arc<Stored>| self.standing(stored) != Standing::Gone;
+        let left = Variants::from_vec(all.iter().filter(stands).cloned().collect());
+        let chosen = left.as_ref().and_then(select);
+        let chosen = chosen.or_else(|| variants.and_then(select));
         let selected = all.iter().position(|one| is_same(one, chosen.as_ref()));
         let judged = all.iter().map(|stored| self.judge(stored, tier));
         (judged.collect(), selected)
     }
 
+    /// What purges say of it.
+    fn standing(&self, stored: &Stored) -> Standing {
+        let log = self.cache.memory.log();
+        log.standing(self.ask.key.as_bytes(), stored)
+    }
+
     fn judge(&self, stored: &Stored, tier: Tier) -> StoredExplanation {
-        let standing = self
-            .cache
-            .memory
-            .log()
-            .standing(self.ask.key.as_bytes(), stored);
+        let standing = self.standing(stored);
         let differing = stored.variant.as_deref();
         let stored = standing_as(stored, standing);
         let (ask, now) = (self.ask, self.ask.now);
@@ -130,13 +135,7 @@ fn while_revalidate(stored: &Stored) -> u32 {
 
 /// Whether the client takes nothing but what the origin says now.
 const fn wants_the_origin(verdict: Verdict) -> bool {
-    let Verdict::Validate(reason) = verdict else {
-        return false;
-    };
-    matches!(
-        reason,
-        ValidateReason::RequestNoCache | ValidateReason::RequestAge
-    )
+    matches!(verdict, Verdict::Validate(reason) if reason.is_the_clients())
 }
 
 /// What purges have left of a stored response, as lookup takes it.

@@ -235,5 +235,5 @@ pub fn new_stored(
         marks,
         body,
     );
-    (stored.with_unsent(unsent), fields)
+    (stored.with_unsent(unsent).fetched_by(ticket), fields)
 }

@@ -11,10 +11,7 @@ use crate::{
         receive,
     },
 };
-use rules::{
-    status::{Forward, Handled},
-    time::Time,
-};
+use rules::{status::Handled, time::Time};
 use std::{rc::Rc, sync::Arc};
 use store::{
     Body, Stored,
@@ -66,8 +63,7 @@ async fn in_tier(
 ) -> Shared {
     let is_unsure = matches!(need.detail, Some(Detail::Unsure));
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
-    if need.why == Forward::Request
-        || selected.is_some_and(|stored| stored.facts.is_always_validated())
+    if need.is_for_the_origin() || selected.is_some_and(|stored| stored.facts.is_always_validated())
     {
         // The origin's own word is wanted, by the client or by the origin.
         return Shared::Need(need, None);
@@ -199,11 +195,30 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
 
 /// What is stored is out of date: it goes from memory, and the tiers below will not bring it back.
 pub fn forget(worker: &Worker, key: &[u8], stored: &Stored) {
-    worker.cache.memory.remove(key, stored.id());
+    forget_all(worker, key, [stored]);
+}
+
+/// As [`forget`], of several responses of `key`.
+pub fn forget_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
+    let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
+    for stored in all {
+        worker.cache.memory.remove(key, stored.id());
+        is_any = true;
+        is_below |= stored.is_below();
+    }
     let disk = worker.cache.disk.as_ref();
-    let is_below = stored.is_below() || disk.is_some_and(|disk| disk.knows(key));
-    if is_below || worker.cache.shared.is_some() {
+    if is_any && (is_below || disk.is_some_and(|disk| disk.knows(key))) {
         withdraw(worker, key);
+    }
+}
+
+/// What is stored is not to be found any more, though something newer is about to stand beside it: the disk forgets it too.
+pub fn let_go(worker: &Worker, key: &[u8], stored: &Stored) {
+    worker.cache.memory.remove(key, stored.id());
+    if let Some(disk) = &worker.cache.disk
+        && disk.knows(key)
+    {
+        disk.forget(key);
     }
 }
 

@@ -155,7 +155,7 @@ pub enum Meanwhile {
 /// Looks again, once a flight has taken off: from now on nobody else fetches the same.
 pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
     // The client wants the origin's own word.
-    if need.why == Forward::Request {
+    if need.is_for_the_origin() {
         return Meanwhile::Nothing;
     }
     match lookup::find(worker, ask, receive::now()) {

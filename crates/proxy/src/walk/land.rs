@@ -28,7 +28,7 @@ use std::{
     sync::Arc,
     task::{Context, Waker},
 };
-use store::{Body, Stored, fill::Writer};
+use store::{Body, Stored, Variants, fill::Writer};
 
 impl Fetch<'_> {
     /// What an answer comes to.
@@ -141,12 +141,16 @@ impl Fetch<'_> {
         table.knows(&key, self.times.response) && table.why(&key) == Some(Unshared::TooLarge)
     }
 
-    /// What stands where `new` is about to be put, if its content is at hand and the budget has room for both.
+    /// What goes where `new` is put, if its content is at hand and the budget has room for both: what the request would have been answered
+    /// with, before another of the same variant.
     fn replaced_by(&self, new: &Stored) -> Option<Before> {
         let memory = &self.worker.cache.memory;
         let held = memory.peek(self.ask.key.as_bytes())?;
-        let mut held = held.as_slice().iter();
-        let stored = held.find(|old| old.variant == new.variant)?.clone();
+        let held = held.as_slice();
+        let unsuitable = self.unsuitable(new).into_iter().next();
+        let unsuitable = unsuitable.filter(|old| held.iter().any(|held| held.id() == old.id()));
+        let of_variant = || held.iter().find(|old| old.variant == new.variant).cloned();
+        let stored = unsuitable.or_else(of_variant)?;
         let mut room = memory.budget().reservation();
         let has_room = room.grow_sparing(stored.body.held()?);
         has_room.then_some(Before {
@@ -173,13 +177,44 @@ impl Fetch<'_> {
         }
     }
 
-    /// Puts a new response into the store, unless it was purged meanwhile.
+    /// Puts a new response into the store, unless it was purged meanwhile, or a later one has come.
     fn insert(&self, stored: &Arc<Stored>) -> Result<(), Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let most = self.ask.site.most_variants;
         let kept = memory.insert(key, self.ticket, stored.clone(), most);
+        if kept.is_ok() {
+            for unsuitable in self.unsuitable(stored) {
+                below::let_go(self.worker, key, &unsuitable);
+            }
+        }
         self.remember_uncollapsible(stored);
-        kept.map_err(|_| Detail::Unkept(Unkept::Invalidated))
+        kept.map_err(Detail::from)
+    }
+
+    /// What the condition of this fetch named, and the request could have been answered with: the full response says that none of it is
+    /// suitable (RFC 9111 section 4.3.3). What `new` takes the place of is not among it.
+    fn unsuitable(&self, new: &Stored) -> Vec<Arc<Stored>> {
+        let mut held = self.held();
+        held.retain(|held| {
+            let validators = held.validators();
+            validators.matches && validators.has_any() && held.stored.variant != new.variant
+        });
+        held.into_iter().map(|held| held.stored).collect()
+    }
+
+    /// All that could have been chosen for this request is out of date, but for what a later one has brought.
+    pub fn withdraw(&self) {
+        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
+        let here = memory.peek(key);
+        let selected = self.need.selected.as_ref();
+        let mut scratch = Vec::new();
+        let others = here.iter().flat_map(Variants::as_slice).filter(|stored| {
+            selected.is_none_or(|selected| selected.id() != stored.id())
+                && !stored.is_later_than(self.ticket)
+                && stored.matches(&self.ask.fields, &mut scratch)
+        });
+        let all = selected.into_iter().chain(others);
+        below::forget_all(self.worker, key, all.map(|stored| &**stored));
     }
 
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
@@ -191,11 +226,8 @@ impl Fetch<'_> {
             table.remember(&key, unshared, self.times.response);
         }
         let has_credentials = has(&self.ask.fields, &header::AUTHORIZATION);
-        if let Some(stored) = &self.need.selected
-            && unshared.withdraws(head.status)
-            && !way::refuses(head.status, has_credentials)
-        {
-            below::forget(self.worker, self.ask.key.as_bytes(), stored);
+        if unshared.withdraws(head.status) && !way::refuses(head.status, has_credentials) {
+            self.withdraw();
         }
         Landing::Raw {
             head,

@@ -92,6 +92,11 @@ impl Need {
             others: Vec::new(),
         }
     }
+
+    /// Whether the client wants the origin's own word: what others have fetched meanwhile, or store elsewhere, will not do.
+    pub const fn is_for_the_origin(&self) -> bool {
+        matches!(&self.detail, Some(Detail::Validated(why)) if why.is_the_clients())
+    }
 }
 
 /// Looks up a request. On the path of a hit.

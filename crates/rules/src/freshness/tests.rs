@@ -286,3 +286,28 @@ fn the_sites_own_lifetime_counts_from_the_answer() {
         "9111 section 4.2.3"
     );
 }
+
+/// RFC 5861: what the origin says of its own error counts; the site stores one for a moment, to spare the origin.
+#[test]
+fn the_sites_windows_are_not_for_failures() {
+    let site = Site {
+        default_lifetime: Some(Duration::from_secs(1)),
+        stale_while_revalidate: Some(5),
+        stale_if_error: Some(6),
+        ..Site::default()
+    };
+    let windows = |status, fields: &HeaderMap| {
+        let facts = judge_as(status, fields, &site, NOW);
+        (facts.stale_while_revalidate, facts.stale_if_error)
+    };
+    let none = HeaderMap::new();
+    let own = says("max-age=1, stale-while-revalidate=7, stale-if-error=8");
+    for status in [200, 404, 501] {
+        assert_eq!(windows(status, &none), (Some(5), Some(6)), "{status}");
+        assert_eq!(windows(status, &own), (Some(7), Some(8)), "{status}");
+    }
+    for status in [500, 502, 503, 504] {
+        assert_eq!(windows(status, &none), (None, None), "{status}");
+        assert_eq!(windows(status, &own), (Some(7), None), "{status}");
+    }
+}

@@ -23,6 +23,7 @@ const PLAIN: Facts = Facts {
     no_cache: false,
     must_revalidate: false,
     immutable: false,
+    is_failure: false,
 };
 const WINDOWS: Facts = Facts {
     stale_while_revalidate: Some(10),
@@ -256,4 +257,27 @@ fn reasons_have_tokens() {
     for (reason, token) in tokens {
         assert_eq!(reason.to_string(), token);
     }
+}
+
+/// RFC 5861 section 4: a stored error is no better than the new one.
+#[test]
+fn a_failure_hides_no_other() {
+    let failed = Facts {
+        is_failure: true,
+        ..WINDOWS
+    };
+    for failure in [Failure::Status, Failure::Unreachable] {
+        for seconds in [50, 61] {
+            let sent = |facts| on_failure(facts, &asks(""), &OBEYS, failure, after(seconds));
+            assert!(sent(&WINDOWS), "{seconds}");
+            assert!(!sent(&failed), "{seconds}");
+        }
+        let window = window_on_failure(&failed, &asks("stale-if-error=9"), &OBEYS, failure);
+        assert_eq!(window, 0);
+    }
+    for status in [500, 502, 503, 504] {
+        let status = StatusCode::from_u16(status).unwrap();
+        assert!(is_failure(status), "{status}");
+    }
+    assert!(!is_failure(StatusCode::NOT_IMPLEMENTED));
 }

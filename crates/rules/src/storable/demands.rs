@@ -102,7 +102,8 @@ impl Says<'_> {
     }
 
     /// "the response contains at least one of the following", and anything that could make a later fetch cheaper: some
-    /// lifetime, a stale window, or a validator. With `no-cache` only the validator can.
+    /// lifetime, a stale window, or a validator. With `no-cache` only the validator can. It cannot of a failure (RFC 5861 section 4): one that
+    /// has to be validated each time spares nobody anything, and would take the place of the page that can stand in for it.
     pub(super) fn check_freshness(&self, facts: &Facts) -> Result<(), NotStorable> {
         let exchange = self.exchange;
         let permitted = self.directives.public
@@ -119,7 +120,8 @@ impl Says<'_> {
         let has_time = facts.lifetime_ms > 0
             || opens(facts.stale_while_revalidate)
             || opens(facts.stale_if_error);
-        let is_useful = has_validator || (has_time && !facts.no_cache);
+        let is_worth_asking_about = has_validator && !facts.is_failure;
+        let is_useful = is_worth_asking_about || (has_time && !facts.no_cache);
         (permitted && is_useful)
             .then_some(())
             .ok_or(NotStorable::NoFreshness)

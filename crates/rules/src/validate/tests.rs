@@ -146,6 +146,19 @@ fn of_variants_that_do_not_match_strong_tags_alone_count() {
             &[1],
             Some(r#""b", "a""#),
         ),
+        // "MUST NOT use the new response to update any stored responses": the content of one is enough.
+        (
+            &strong,
+            vec![(&strong, false), (&strong, false)],
+            &[0],
+            Some(r#""a""#),
+        ),
+        (
+            &strong,
+            vec![(&strong, false), (&strong, true)],
+            &[1],
+            Some(r#""a""#),
+        ),
         (&weak, vec![(&weak, false)], &[], None),
         (&weak, vec![(&strong, false)], &[], Some(r#""a""#)),
         (

@@ -2,7 +2,7 @@ use super::*;
 use crate::{Parts, purge::Log, sample};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use rules::{freshness::Source, time::Time};
+use rules::{freshness::Source, reuse, time::Time};
 use std::sync::Arc;
 
 /// What of a stored response is written.
@@ -44,6 +44,7 @@ fn facts() -> impl Strategy<Value = Facts> {
             no_cache: flags.0,
             must_revalidate: flags.1,
             immutable: flags.2,
+            is_failure: false,
         },
     )
 }
@@ -109,9 +110,14 @@ fn stored() -> impl Strategy<Value = Stored> {
     let parts = (fields(), unsent(), facts(), variant(), tags, body());
     (100u16..1000, numbers, parts).prop_map(
         |(status, (checked, uses), (fields, unsent, facts, variant, tags, body))| {
+            let status = StatusCode::from_u16(status).expect("a status");
+            let facts = Facts {
+                is_failure: reuse::is_failure(status),
+                ..facts
+            };
             Stored::new(
                 checked,
-                StatusCode::from_u16(status).expect("a status"),
+                status,
                 Fields::pack(&fields),
                 facts,
                 variant.map(Box::new),

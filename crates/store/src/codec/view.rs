@@ -9,6 +9,7 @@ use ::bytes::Bytes;
 use http::{HeaderName, StatusCode};
 use rules::{
     freshness::{Facts, Source},
+    reuse,
     time::Time,
 };
 
@@ -59,7 +60,8 @@ impl<'a> View<'a> {
         }
         let key = from.run()?;
         let status = StatusCode::from_u16(from.u16()?).map_err(|_| Malformed)?;
-        let (facts, beside) = read_facts(&mut from)?;
+        let (mut facts, beside) = read_facts(&mut from)?;
+        facts.is_failure = reuse::is_failure(status);
         let (checked, uses) = (from.u64()?, from.u64()?);
         let fields = from.run()?;
         let unsent = beside.unsent.then(|| from.run()).transpose()?;
@@ -144,6 +146,8 @@ fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
         no_cache: is_set(NO_CACHE),
         must_revalidate: is_set(MUST_REVALIDATE),
         immutable: is_set(IMMUTABLE),
+        // The status tells.
+        is_failure: false,
     };
     let beside = Beside {
         variant: is_set(VARIANT),

@@ -100,17 +100,39 @@ fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     let stored = Arc::new(any_request(10));
     assert_eq!(
         memory.insert(b"http://h/k", before, stored.clone(), 8),
-        Err(Refused)
+        Err(Refused::Purged)
     );
     let combined = memory.combine(b"http://h/k", before, None, 8, |_| {
         unreachable!("refused before it is asked")
     });
-    assert_eq!(combined.map(|stored| stored.id()), Err(Refused));
+    assert_eq!(combined.map(|stored| stored.id()), Err(Refused::Purged));
     assert_eq!(held(&memory, b"http://h/k"), 0);
     let after = memory.begin();
     assert_eq!(memory.insert(b"http://h/k", after, stored, 8), Ok(()));
     assert_eq!(memory.forget(b"http://h/k"), 1);
     assert_eq!(held(&memory, b"http://h/k"), 0);
+}
+
+/// RFC 9111 section 4: "MUST use the most recent one". A row: the dates of what the first and the second of two fetches bring.
+#[test]
+fn what_a_later_fetch_has_brought_stays() {
+    for (first, second) in [(10, 20), (20, 10), (10, 10)] {
+        let memory = Memory::new(LIMIT, Arc::default());
+        let (early, late) = (memory.begin(), memory.begin());
+        let put = |stored: Stored, ticket| {
+            let stored = Arc::new(stored.fetched_by(ticket));
+            memory.insert(b"k", ticket, stored, 8)
+        };
+        assert_eq!(put(any_request(second), late), Ok(()));
+        assert_eq!(
+            put(any_request(first), early),
+            Err(Refused::Superseded),
+            "{first} {second}"
+        );
+        assert_eq!(put(accepting("a", first), early), Ok(()), "another variant");
+        assert_eq!(put(any_request(first), memory.begin()), Ok(()));
+        assert_eq!(held(&memory, b"k"), 2);
+    }
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
         HeadSays::Freshen => {}
     }
     let is_same = validate::is_same_content(&head.headers, &fields);
-    validate::freshen(&mut fields, &head.headers);
+    validate::freshen(&mut fields, &head.headers, &ask.site.targets);
     let variant = admit::variant(ask, &fields);
     // By what it varies now it was not chosen when it was stored: for whom it was made then is not known.
     if variant != stored.variant && !is_same {
@@ -65,8 +65,8 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
                 stored.marks.clone(),
                 stored.body.clone(),
             );
-            let fresh = fresh.with_unsent(kept.unsent).with_made_of(stored);
-            let fresh = Arc::new(fresh);
+            let fresh = fresh.with_unsent(kept.unsent).fetched_as(stored);
+            let fresh = Arc::new(fresh.with_made_of(stored));
             worker.cache.memory.replace(key, stored.id(), &fresh);
         }
     }

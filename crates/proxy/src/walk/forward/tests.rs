@@ -2,8 +2,7 @@ use super::*;
 use crate::sample;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
-use rules::freshness;
-use rules::vary;
+use rules::{freshness, reuse::ValidateReason, vary};
 use std::{
     pin::pin,
     task::{Context, Poll, Waker},
@@ -77,7 +76,14 @@ fn what_landed_since_lookup_is_seen_before_anybody_fetches() {
         assert!(matches!(&hit.stored.body, Body::Whole(body) if body == "1"));
     }
     // Who wants the origin's own word gets it, whatever is there.
-    assert!(matches!(look(Forward::Request), Meanwhile::Nothing));
+    for why in [Forward::Request, Forward::Stale] {
+        let need = Need {
+            detail: Some(Detail::Validated(ValidateReason::RequestNoCache)),
+            ..need(why)
+        };
+        let looked = meanwhile(&worker, &ask, &need);
+        assert!(matches!(looked, Meanwhile::Nothing), "{why:?}");
+    }
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::{
         lookup::{self, Need, answers, reuse_site},
         receive,
     },
-    way,
 };
 use http::StatusCode;
 use rules::reuse;
@@ -19,7 +18,7 @@ use store::Stored;
 impl Fetch<'_> {
     /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
     pub fn stale_instead(&self, status: StatusCode) -> Option<Landing> {
-        if !way::is_failure(status) {
+        if !reuse::is_failure(status) {
             return None;
         }
         let stored = usable_on_failure(self.worker, self.ask, self.need, reuse::Failure::Status)?;

@@ -17,7 +17,7 @@ use rules::{
     validate,
 };
 use std::sync::Arc;
-use store::{Body, Fields, Refused, Stored, Variants, fill::Reader};
+use store::{Body, Fields, Stored, Variants, fill::Reader};
 
 impl Fetch<'_> {
     /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
@@ -52,69 +52,80 @@ impl Fetch<'_> {
     }
 
     /// `stored` with the fields of the 304 `head`: what answers this request, whether others get it from now on, and the fields
-    /// that they do not get.
+    /// that they do not get. Another variant, which could not have been chosen for this request, stays as it is (RFC 9111 section 4.3.4):
+    /// nothing but its content is this request's too.
     fn freshened_one(
         &self,
         stored: &Arc<Stored>,
         head: &response::Parts,
     ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
+        let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
         let mut fields = stored.all_fields(8);
-        validate::freshen(&mut fields, &head.headers);
+        validate::freshen(&mut fields, &head.headers, &self.ask.site.targets);
         admit::keep_language(stored, &mut fields);
         let storable = match self.judge_updated(stored, head, &fields) {
             Ok(storable) => storable,
             Err(why) => {
+                // Where this request is the reason, what is stored stays.
+                if !why.is_of_this_request() {
+                    self.withdraw();
+                }
                 return (
-                    self.for_this_only(stored, head, why),
+                    self.for_this_only(stored, head),
                     Err(Detail::NotStored(why)),
                     None,
                 );
             }
         };
+        let (fresh, own) = self.with_fields(stored, head, storable, &fields);
+        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
+        // What was validated may have been evicted meanwhile.
+        let kept = if !is_another && memory.replace(key, stored.id(), &fresh) {
+            Ok(())
+        } else {
+            self.insert_confirmed(&fresh)
+        };
+        self.remember_uncollapsible(&fresh);
+        if kept.is_ok() && is_another {
+            below::keep(self.worker, key, &fresh, self.lease.take());
+        } else if kept.is_ok() {
+            below::keep_freshened(self.worker, key, stored, &fresh, self.lease.take());
+        }
+        (fresh, kept, own)
+    }
+
+    /// The content of `stored` with `fields`, of which `storable` was judged, as the answer to this request; and the fields that others do
+    /// not get.
+    fn with_fields(
+        &self,
+        stored: &Stored,
+        head: &response::Parts,
+        storable: Storable,
+        fields: &HeaderMap,
+    ) -> (Arc<Stored>, Option<Box<HeaderMap>>) {
         let at = self.times.response;
         let first_line = (stored.status, head.version);
-        let kept = admit::stored_fields(self.ask, first_line, storable, &fields, at);
-        let updated = (&stored.fields, &fields);
+        let kept = admit::stored_fields(self.ask, first_line, storable, fields, at);
+        let updated = (&stored.fields, fields);
         let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
-        let fresh = |variant| {
-            let fresh = Stored::new(
+        let fresh = Stored::new(
+            self.ticket.began,
+            stored.status,
+            Fields::pack(&kept.fields),
+            storable.facts,
+            admit::variant(self.ask, fields),
+            admit::marks(
+                self.worker,
+                self.ask,
+                fields,
                 self.ticket.began,
-                stored.status,
-                Fields::pack(&kept.fields),
-                storable.facts,
-                variant,
-                admit::marks(
-                    self.worker,
-                    self.ask,
-                    &fields,
-                    self.ticket.began,
-                    Some(stored),
-                ),
-                stored.body.clone(),
-            );
-            let fresh = fresh.with_unsent(kept.unsent.clone());
-            Arc::new(fresh.after(stored).with_made_of(stored))
-        };
-        let for_this = fresh(admit::variant(self.ask, &fields));
-        let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
-        let in_place = if is_another {
-            fresh(stored.variant.clone())
-        } else {
-            for_this.clone()
-        };
-        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
-        let replaced = memory.replace(key, stored.id(), &in_place);
-        // Another variant's content is this request's too from now on; or what was validated was evicted meanwhile.
-        let kept = if is_another || !replaced {
-            self.insert_confirmed(&for_this)
-        } else {
-            Ok(())
-        };
-        self.remember_uncollapsible(&for_this);
-        if kept.is_ok() {
-            below::keep_freshened(self.worker, key, stored, &for_this, self.lease.take());
-        }
-        (for_this, kept, own)
+                Some(stored),
+            ),
+            stored.body.clone(),
+        );
+        let fresh = fresh.with_unsent(kept.unsent).fetched_by(self.ticket);
+        let fresh = Arc::new(fresh.after(stored).with_made_of(stored));
+        (fresh, own)
     }
 
     /// Whether `stored` may be stored with `fields`, which the 304 `head` has made of its own.
@@ -144,23 +155,14 @@ impl Fetch<'_> {
             later.unwrap_or(fresh).clone()
         });
         match kept {
-            Err(Refused) => Err(Detail::Unkept(Unkept::Invalidated)),
+            Err(refused) => Err(refused.into()),
             Ok(kept) if !Arc::ptr_eq(&kept, fresh) => Err(Detail::Unkept(Unkept::Superseded)),
             Ok(_) => Ok(()),
         }
     }
 
-    /// A 304 whose fields may not be stored: its client gets them, nobody else does. What is stored goes where the response
-    /// withdraws it, and stays where only this request is the reason.
-    fn for_this_only(
-        &self,
-        stored: &Arc<Stored>,
-        head: &response::Parts,
-        why: NotStorable,
-    ) -> Arc<Stored> {
-        if !why.is_of_this_request() {
-            below::forget(self.worker, self.ask.key.as_bytes(), stored);
-        }
+    /// A 304 whose fields may not be stored: its client gets them, nobody else does.
+    fn for_this_only(&self, stored: &Arc<Stored>, head: &response::Parts) -> Arc<Stored> {
         let at = self.times.response;
         let mut fields = stored.fields.unpack(8);
         validate::freshen_for_one(&mut fields, head.headers.clone());

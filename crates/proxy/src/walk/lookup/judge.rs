@@ -39,6 +39,13 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Foun
                 .collect(),
             selected: Some(stored),
         }),
+        // What was purged hides no other that matches. Where a body has left its place on disk, it is looked for there first.
+        Some(Kept::Gone) if selected.is_some_and(|gone| !gone.body.is_gone()) => {
+            match Variants::from_vec(others()) {
+                Some(left) => among(worker, ask, now, &left),
+                None => Found::Forward(Need::miss(Forward::UriMiss)),
+            }
+        }
         Some(Kept::Gone) | None => {
             let others = others();
             let why = if others.is_empty() {
@@ -155,11 +162,11 @@ fn judge(
             }
         }
         Verdict::Validate(reason) => {
-            let why = match reason {
-                reuse::ValidateReason::Expired | reuse::ValidateReason::NoCache => Forward::Stale,
-                reuse::ValidateReason::RequestNoCache | reuse::ValidateReason::RequestAge => {
-                    Forward::Request
-                }
+            let is_fresh = stored.facts.remaining(now).is_some();
+            let why = if reason.is_the_clients() && is_fresh {
+                Forward::Request
+            } else {
+                Forward::Stale
             };
             return need(why, Some(Detail::Validated(reason)), stored);
         }

@@ -128,7 +128,7 @@ impl Arrived {
     /// `If-Range` leaves most of them out (RFC 9110 section 15.3.7). It is purged by what either was tagged with.
     fn over(&self, worker: &Worker, old: &Stored, body: Body) -> Stored {
         let mut fields = old.all_fields(8);
-        validate::freshen(&mut fields, &self.head.headers);
+        validate::freshen(&mut fields, &self.head.headers, &self.ask.site.targets);
         let judged = admit::judge(&self.ask, &Method::GET, self.times, old.status, &fields);
         let storable = judged.unwrap_or(self.storable);
         let kept = admit::stored_fields(
@@ -147,7 +147,7 @@ impl Arrived {
             self.marks_with(worker, old),
             body,
         );
-        let all = all.with_unsent(kept.unsent);
+        let all = all.with_unsent(kept.unsent).fetched_by(self.ticket);
         all.after(old).with_made_of(old)
     }
 
@@ -155,7 +155,7 @@ impl Arrived {
     fn own_over(&self, old: &Stored) -> Option<Box<HeaderMap>> {
         let (first_line, update) = ((old.status, self.head.version), &self.head.headers);
         let mut fields = old.all_fields(8);
-        validate::freshen(&mut fields, update);
+        validate::freshen(&mut fields, update, &self.ask.site.targets);
         let updated = (&old.fields, &fields);
         admit::own_updated(&self.ask, first_line, self.storable, updated, update)
     }

@@ -26,7 +26,7 @@ fn at_least_one_of_rfc_9111_section_3() {
         (500, &[(CC, "s-maxage=60")], Ok(())),
         (500, &[("expires", "Mon, 07 Nov 1994 08:49:37 GMT")], Ok(())),
         (500, &[("cdn-cache-control", "max-age=60")], Ok(())),
-        (500, &[(CC, "public"), TAG], Ok(())),
+        (501, &[(CC, "public"), TAG], Ok(())),
         (200, &[TAG], Ok(())),
         (
             200,
@@ -41,8 +41,8 @@ fn at_least_one_of_rfc_9111_section_3() {
             Err(NotStorable::NoFreshness),
         ),
         // Stale from the first moment, but a validator can make use of it.
-        (500, &[("expires", "0"), TAG], Ok(())),
-        (500, &[(CC, "max-age=0"), TAG], Ok(())),
+        (501, &[("expires", "0"), TAG], Ok(())),
+        (501, &[(CC, "max-age=0"), TAG], Ok(())),
         // Neither lifetime, nor stale window, nor validator.
         (200, &[], Err(NotStorable::NoFreshness)),
         (200, &[(CC, "public")], Err(NotStorable::NoFreshness)),
@@ -75,6 +75,32 @@ fn at_least_one_of_rfc_9111_section_3() {
     ];
     for (status, response, expected) in rows {
         assert_eq!(get(*status, response), *expected, "{status} {response:?}");
+    }
+}
+
+/// RFC 5861 section 4: what could stand in for a failure must not be pushed aside by one that answers nobody.
+#[test]
+fn a_failure_is_stored_where_it_may_be_sent_again() {
+    const TAG: (&str, &str) = ("etag", "\"a\"");
+    const CC: &str = "cache-control";
+    let rows: &[(Lines, Result<(), NotStorable>)] = &[
+        (&[(CC, "max-age=1"), TAG], Ok(())),
+        (&[(CC, "max-age=0, stale-while-revalidate=5"), TAG], Ok(())),
+        (
+            &[(CC, "max-age=0, stale-if-error=5"), TAG],
+            Err(NotStorable::NoFreshness),
+        ),
+        (&[(CC, "max-age=0"), TAG], Err(NotStorable::NoFreshness)),
+        (
+            &[(CC, "max-age=1, no-cache"), TAG],
+            Err(NotStorable::NoFreshness),
+        ),
+        (&[(CC, "public"), TAG], Err(NotStorable::NoFreshness)),
+    ];
+    for status in [500, 502, 503, 504] {
+        for (response, expected) in rows {
+            assert_eq!(get(status, response), *expected, "{status} {response:?}");
+        }
     }
 }
 

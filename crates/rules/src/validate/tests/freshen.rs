@@ -3,6 +3,36 @@
 use super::*;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
 
+/// RFC 9213 section 2.2: "MUST ignore the Cache-Control". A row: the targeted field of the stored response, that of the update, and whether
+/// what the update's `Cache-Control` names is taken over.
+#[test]
+fn cache_control_names_no_fields_where_a_targeted_field_governs() {
+    let targets = [HeaderName::from_static("cdn-cache-control")];
+    for (before, after, taken) in [
+        (None, None, false),
+        (None, Some("max-age=60"), true),
+        (Some("max-age=60"), None, true),
+        (Some("max-age=60"), Some("max-age=90"), true),
+        (None, Some("max-age=60, private=\"x-a\""), false),
+        // What is no dictionary does not count.
+        (Some("max-age=60"), Some("\"open"), false),
+    ] {
+        let with = |targeted: Option<&str>, lines: &[(&str, &str)]| {
+            let mut all = fields(lines);
+            if let Some(value) = targeted {
+                let value = HeaderValue::from_str(value).unwrap();
+                all.insert(&targets[0], value);
+            }
+            all
+        };
+        let mut stored = with(before, &[("x-a", "old")]);
+        let update = [("cache-control", "no-cache=\"x-a\""), ("x-a", "new")];
+        freshen(&mut stored, &with(after, &update), &targets);
+        let value = if taken { "new" } else { "old" };
+        assert_eq!(stored.get("x-a").unwrap(), value, "{before:?} {after:?}");
+    }
+}
+
 /// RFC 9111 section 3.2: "the cache MUST add each header field in the provided response to the stored response, replacing
 /// field values that are already present, with the following exceptions".
 #[test]
@@ -37,7 +67,7 @@ fn freshening_replaces_what_the_update_carries() {
         ("transfer-encoding", "chunked"),
         ("proxy-authenticate", "x"),
     ]);
-    freshen(&mut stored, &update);
+    freshen(&mut stored, &update, &[]);
     let expected = fields(&[
         ("cache-control", "max-age=9, private=\"x-secret, vary\""),
         ("vary", "x-new"),
@@ -60,9 +90,9 @@ fn freshening_replaces_what_the_update_carries() {
 fn freshening_forgets_the_earlier_journey() {
     let journey = [("date", EARLY), ("age", "7"), ("via", "1.1 larder")];
     let mut stored = fields(&journey);
-    freshen(&mut stored, &fields(&[]));
+    freshen(&mut stored, &fields(&[]), &[]);
     assert_eq!(stored, fields(&[]));
-    freshen(&mut stored, &fields(&journey));
+    freshen(&mut stored, &fields(&journey), &[]);
     assert_eq!(stored, fields(&journey));
 }
 
@@ -88,16 +118,16 @@ proptest! {
     #[test]
     fn freshening_twice_is_freshening_once(stored in some_fields(), update in some_fields()) {
         let mut once = stored;
-        freshen(&mut once, &update);
+        freshen(&mut once, &update, &[]);
         let mut twice = once.clone();
-        freshen(&mut twice, &update);
+        freshen(&mut twice, &update, &[]);
         prop_assert_eq!(once, twice);
     }
 
     #[test]
     fn freshening_takes_every_line_or_none(stored in some_fields(), update in some_fields()) {
         let mut fresh = stored.clone();
-        freshen(&mut fresh, &update);
+        freshen(&mut fresh, &update, &[]);
         let lines = |of: &HeaderMap, name: &HeaderName| of.get_all(name).iter().cloned().collect::<Vec<_>>();
         for name in [SET_COOKIE, CONTENT_TYPE, CACHE_CONTROL, ETAG] {
             let expected = if update.contains_key(&name) { &update } else { &stored };
