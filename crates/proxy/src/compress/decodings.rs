@@ -1,22 +1,18 @@
 //! Stored content that several clients get decoded at the same time: it is decoded once, and they follow.
 
 use super::{Counts, Recoded};
-use crate::body::Content;
+use crate::{body::Content, patience::wait_for_room};
 use rules::coding::Coding;
 use std::{
     collections::HashMap,
     future::poll_fn,
     sync::{Arc, Mutex, PoisonError, Weak},
     task::{Context, Poll},
-    time::Duration,
 };
 use store::{
     Memory, Stored,
     fill::{Fill, Pushed, Writer},
 };
-
-/// How long content that is too large to be held waits for its slowest reader before that is cut off.
-const SLOW_READER: Duration = Duration::from_secs(30);
 
 /// What is being decoded, by the identity of the content; there as long as somebody reads it.
 #[derive(Debug, Default)]
@@ -65,10 +61,7 @@ async fn write(mut content: Content, mut writer: Writer, memory: Arc<Memory>) {
         if writer.push(&piece) == Pushed::Kept {
             memory.make_room();
         }
-        let room = poll_fn(|context| writer.poll_room(context));
-        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
-            writer.cut_off_slow();
-        }
+        wait_for_room(&mut writer, |_| {}).await;
         // However fast the content comes, a worker has others to serve.
         tokio::task::yield_now().await;
     }
@@ -92,4 +85,40 @@ fn next(
     }
     let next = content.poll(cx);
     next.map(|next| next.map(|piece| piece.map_err(|_| ())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, read_slowly};
+    use bytes::Bytes;
+    use std::time::Duration;
+    use store::Piece;
+    use tokio::task::{LocalSet, spawn_local};
+
+    #[tokio::test(start_paused = true)]
+    async fn who_keeps_others_waiting_for_what_is_decoded_for_all_is_cut_off() {
+        const LENGTH: u64 = 8 << 20;
+        let memory = sample::memory();
+        let piece = Piece::Memory(Bytes::from_static(&[b'a'; 64 << 10]));
+        let content = Content::pieces(vec![piece; (LENGTH >> 16) as usize]);
+        let (fill, writer) = Fill::begin(memory.budget().reservation());
+        let readers = [1, 500].map(|pause| {
+            let reader = fill.reader().expect("it is kept yet");
+            (reader, Duration::from_millis(pause))
+        });
+        let run = LocalSet::new();
+        let rows = run.run_until(async {
+            spawn_local(write(content, writer, memory));
+            let [quick, slow] =
+                readers.map(|(reader, pause)| spawn_local(read_slowly(reader, pause)));
+            [
+                quick.await.expect("it reads"),
+                slow.await.expect("it reads"),
+            ]
+        });
+        let [quick, slow] = rows.await;
+        assert_eq!(quick, (LENGTH, true));
+        assert!(!slow.1 && slow.0 < LENGTH / 2, "{slow:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Makes forms: at once, while the content streams, or on the pool.
 
 use super::{Claim, Counts, Encoder, Mine};
-use crate::body::Content;
+use crate::{body::Content, patience::wait_for_room};
 use bytes::{Bytes, BytesMut};
 use rules::coding::Coding;
 use std::{
@@ -16,9 +16,6 @@ use store::{
     fill::{Pushed, Writer},
 };
 use xxhash_rust::xxh3::Xxh3;
-
-/// How long a form that cannot be kept waits for its slowest reader before that is cut off.
-const SLOW_READER: Duration = Duration::from_secs(30);
 
 /// Saving less than a sixteenth is not worth the memory, nor the client's time.
 const LEAST_GAIN: u64 = 16;
@@ -199,10 +196,7 @@ pub async fn follow(mut source: Source, maker: Maker) {
         if !out.is_empty() && writer.push(&out) == Pushed::Kept {
             source.memory.make_room();
         }
-        let room = poll_fn(|context| writer.poll_room(context));
-        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
-            writer.cut_off_slow();
-        }
+        wait_for_room(&mut writer, |_| {}).await;
         match next {
             Next::End => break,
             // However fast the content comes, a worker has others to serve.

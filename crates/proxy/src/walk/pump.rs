@@ -1,18 +1,16 @@
 //! Pump: moves a body from the origin into a fill, and the fill into the store.
 
-mod patience;
-
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
     content_key::operation,
     outcome::bump,
+    patience::{self, STILL},
     walk::{
         arrival::{Arrival, Piece},
         below,
     },
 };
-use patience::STILL;
 use rules::time::Time;
 use std::{
     future::poll_fn,

@@ -1,8 +1,18 @@
 use super::*;
-use crate::compress::{Begun, Instead, Making};
+use crate::{
+    compress::{Begun, Instead, Making},
+    sample::{letters, read_slowly},
+};
 use http::{HeaderMap, StatusCode};
 use rules::{directives, freshness, time::Time};
-use store::{Fields, Stored};
+use store::{
+    Fields, Stored,
+    fill::{Reader, WINDOW},
+};
+use tokio::{
+    task::{LocalSet, spawn_local},
+    time::sleep,
+};
 
 fn stored() -> Stored {
     let fields = HeaderMap::new();
@@ -16,7 +26,22 @@ fn stored() -> Stored {
 
 #[tokio::test]
 async fn content_that_comes_at_once_does_not_keep_the_worker() {
-    let memory = Arc::new(Memory::new(64 << 20, Arc::default()));
+    let parts = 20;
+    let content = Content::Whole(Bytes::from(vec![b'a'; parts * PART]));
+    let (source, maker, _reader) = begin(64 << 20, content);
+    let mut work = std::pin::pin!(follow(source, maker));
+    let mut turns = 0;
+    poll_fn(|context| {
+        turns += 1;
+        work.as_mut().poll(context)
+    })
+    .await;
+    assert!(turns > parts, "{turns} turns");
+}
+
+/// What makes a form in gzip of `content` in `memory` bytes of memory, and the first reader.
+fn begin(memory: u64, content: Content) -> (Source, Maker, Reader) {
+    let memory = Arc::new(Memory::new(memory, Arc::default()));
     let stored = kept(&memory);
     let making = Arc::<Making>::default();
     let what = (&*stored, Coding::Gzip);
@@ -29,23 +54,42 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
         writer: mine.writer,
         encoder: mine.room,
     };
-    let _reader = mine.reader;
-    let parts = 20;
     let source = Source {
-        content: Content::Whole(Bytes::from(vec![b'a'; parts * PART])),
+        content,
         rest: Bytes::new(),
         key: (*b"key").into(),
         memory,
         counts: Arc::default(),
     };
-    let mut work = std::pin::pin!(follow(source, maker));
-    let mut turns = 0;
-    poll_fn(|context| {
-        turns += 1;
-        work.as_mut().poll(context)
-    })
-    .await;
-    assert!(turns > parts, "{turns} turns");
+    (source, maker, mine.reader)
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_keeps_those_waiting_who_want_the_same_form_is_cut_off() {
+    let (source, maker, first) = begin(8 << 20, Content::Whole(letters(8 << 20)));
+    let second = maker.writer.fill().reader().expect("it is kept yet");
+    let run = LocalSet::new();
+    let rows = run.run_until(async {
+        spawn_local(follow(source, maker));
+        let quick = spawn_local(read_slowly(first, Duration::from_millis(1)));
+        let slow = read_slowly(second, Duration::from_millis(500)).await;
+        (quick.await.expect("it reads"), slow)
+    });
+    let (quick, slow) = rows.await;
+    assert!(quick.1 && quick.0 > 5 << 20, "{quick:?}");
+    assert!(!slow.1 && slow.0 < 4 << 20, "{slow:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_more_is_made_for_one_that_does_not_read() {
+    let (source, maker, _reader) = begin(8 << 20, Content::Whole(letters(8 << 20)));
+    let fill = maker.writer.fill().clone();
+    let most = source.memory.largest_body() + 2 * PART as u64;
+    let run = LocalSet::new();
+    run.spawn_local(follow(source, maker));
+    run.run_until(sleep(Duration::from_mins(30))).await;
+    let made = fill.received();
+    assert!((WINDOW..most).contains(&made), "{made} of {most}");
 }
 
 fn kept(memory: &Memory) -> Arc<Stored> {
