@@ -6,6 +6,9 @@ use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use testkit::{Gate, Larder, Origin, Reply, wait_until};
 
+/// Only what is small is kept.
+const SMALL: &str = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
+
 #[test]
 fn one_that_outgrows_the_memory_passes_through_without_being_held() {
     for (reply, known) in [
@@ -109,8 +112,7 @@ fn a_slow_follower_does_not_slow_the_others() {
 
 #[test]
 fn one_that_outgrows_the_limit_while_others_follow_reaches_all_of_them() {
-    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
-    let (origin, larder) = crate::common::start_with(config);
+    let (origin, larder) = crate::common::start_with(SMALL);
     let gate = Gate::new();
     let (start, rest) = (vec![b'a'; 50_000], vec![b'b'; 200_000]);
     origin.reply(
@@ -146,8 +148,7 @@ fn one_that_outgrows_the_limit_while_others_follow_reaches_all_of_them() {
 /// What is not kept goes at the pace of the slowest who reads it, until the others have waited ten seconds for that one in all.
 #[test]
 fn who_does_not_read_what_is_not_kept_is_cut_off_for_the_others() {
-    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
-    let (origin, larder) = crate::common::start_with(config);
+    let (origin, larder) = crate::common::start_with(SMALL);
     let gate = Gate::new();
     let piece = vec![b'x'; 1 << 20];
     let reply = Reply::ok().cache("max-age=60").chunked();
@@ -161,8 +162,7 @@ fn who_does_not_read_what_is_not_kept_is_cut_off_for_the_others() {
 /// What is made of it here goes at the pace of those who follow that.
 #[test]
 fn who_does_not_read_a_coding_that_is_made_here_is_cut_off_for_the_others() {
-    let config = "[memory]\nsize = \"16MiB\"\n[[origin]]\nservers = \"{origin}\"\n";
-    let (origin, larder) = crate::common::start_with(config);
+    let (origin, larder) = crate::common::start_with(SMALL);
     let gate = Gate::new();
     let mut number = 1;
     let letters = (0..1 << 20).map(|_| b'0' + next(&mut number) as u8 % 64);
@@ -179,9 +179,7 @@ fn who_does_not_read_a_coding_that_is_made_here_is_cut_off_for_the_others() {
 /// A page of fragments is decoded once for all who get it.
 #[test]
 fn who_does_not_read_a_page_that_came_coded_is_cut_off_for_the_others() {
-    let config =
-        "[memory]\nsize = \"16MiB\"\n[[origin]]\nservers = \"{origin}\"\n[defaults]\nesi = true\n";
-    let (origin, larder) = crate::common::start_with(config);
+    let (origin, larder) = crate::common::start_with(&format!("{SMALL}esi = true\n"));
     let gate = Gate::new();
     let mut code = GzEncoder::new(Vec::new(), Compression::fast());
     code.write_all(b"begun")

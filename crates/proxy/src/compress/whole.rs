@@ -140,6 +140,8 @@ pub struct Maker {
     pub writer: Writer,
     /// Makes it.
     pub encoder: Encoder,
+    /// Larger ones are not kept, in bytes.
+    pub most: u64,
 }
 
 /// What a form is made from while it is on its way.
@@ -156,16 +158,16 @@ pub struct Source {
     pub counts: Arc<Counts>,
 }
 
-/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that outgrows what memory
-/// keeps of any is made for those who read it already, and never again. Ends early where nobody reads it any more.
+/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that is larger than may be
+/// kept, or whose content is not kept, is made for those who read it already, and never again. Ends early where nobody reads it any more.
 pub async fn follow(mut source: Source, maker: Maker) {
     let Maker {
         claim,
         mut writer,
         mut encoder,
+        most,
     } = maker;
     let (mut taken, mut given, mut held, mut worked) = (0, 0, false, Duration::ZERO);
-    let most = source.memory.largest_body();
     loop {
         let next = poll_fn(|cx| source.poll_next(&writer, held, cx)).await;
         let began = Instant::now();
@@ -188,7 +190,7 @@ pub async fn follow(mut source: Source, maker: Maker) {
             return;
         }
         given += out.len() as u64;
-        if given > most && !writer.is_spilled() {
+        if (given > most || source.content.is_spilled()) && !writer.is_spilled() {
             source.counts.pass(claim.coding());
             give_up(&source.memory, &source.key, &claim);
             writer.spill();

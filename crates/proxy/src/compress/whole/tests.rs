@@ -6,13 +6,16 @@ use crate::{
 use http::{HeaderMap, StatusCode};
 use rules::{directives, freshness, time::Time};
 use store::{
-    Fields, Stored,
-    fill::{Reader, WINDOW},
+    Budget, Fields, Stored,
+    fill::{Fill, Reader, WINDOW},
 };
 use tokio::{
     task::{LocalSet, spawn_local},
     time::sleep,
 };
+
+/// Larger forms are not kept here.
+const MOST: u64 = 100 << 10;
 
 fn stored() -> Stored {
     let fields = HeaderMap::new();
@@ -28,7 +31,7 @@ fn stored() -> Stored {
 async fn content_that_comes_at_once_does_not_keep_the_worker() {
     let parts = 20;
     let content = Content::Whole(Bytes::from(vec![b'a'; parts * PART]));
-    let (source, maker, _reader) = begin(64 << 20, content);
+    let (source, maker, _reader) = begin(content, 16 << 20);
     let mut work = std::pin::pin!(follow(source, maker));
     let mut turns = 0;
     poll_fn(|context| {
@@ -39,9 +42,9 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
     assert!(turns > parts, "{turns} turns");
 }
 
-/// What makes a form in gzip of `content` in `memory` bytes of memory, and the first reader.
-fn begin(memory: u64, content: Content) -> (Source, Maker, Reader) {
-    let memory = Arc::new(Memory::new(memory, Arc::default()));
+/// What makes a form in gzip of `content`, which is kept if it has at most `most` bytes, and its first reader.
+fn begin(content: Content, most: u64) -> (Source, Maker, Reader) {
+    let memory = Arc::new(Memory::new(64 << 20, Arc::default()));
     let stored = kept(&memory);
     let making = Arc::<Making>::default();
     let what = (&*stored, Coding::Gzip);
@@ -53,6 +56,7 @@ fn begin(memory: u64, content: Content) -> (Source, Maker, Reader) {
         claim: mine.claim,
         writer: mine.writer,
         encoder: mine.room,
+        most,
     };
     let source = Source {
         content,
@@ -66,7 +70,7 @@ fn begin(memory: u64, content: Content) -> (Source, Maker, Reader) {
 
 #[tokio::test(start_paused = true)]
 async fn who_keeps_those_waiting_who_want_the_same_form_is_cut_off() {
-    let (source, maker, first) = begin(8 << 20, Content::Whole(letters(8 << 20)));
+    let (source, maker, first) = begin(Content::Whole(letters(8 << 20)), MOST);
     let second = maker.writer.fill().reader().expect("it is kept yet");
     let run = LocalSet::new();
     let rows = run.run_until(async {
@@ -80,16 +84,36 @@ async fn who_keeps_those_waiting_who_want_the_same_form_is_cut_off() {
     assert!(!slow.1 && slow.0 < 4 << 20, "{slow:?}");
 }
 
+/// It is not kept: it is larger than may be kept, or what it is made of is not kept.
 #[tokio::test(start_paused = true)]
-async fn nothing_more_is_made_for_one_that_does_not_read() {
-    let (source, maker, _reader) = begin(8 << 20, Content::Whole(letters(8 << 20)));
-    let fill = maker.writer.fill().clone();
-    let most = source.memory.largest_body() + 2 * PART as u64;
-    let run = LocalSet::new();
-    run.spawn_local(follow(source, maker));
-    run.run_until(sleep(Duration::from_mins(30))).await;
-    let made = fill.received();
-    assert!((WINDOW..most).contains(&made), "{made} of {most}");
+async fn no_more_is_made_than_one_that_does_not_read_has_room_for() {
+    for is_kept in [true, false] {
+        let (content, mut origin) = Fill::begin(Budget::new(64 << 20).reservation());
+        let following = Content::following(content.reader().expect("it is kept yet"), None);
+        let most = if is_kept { MOST } else { 16 << 20 };
+        let (source, maker, _reader) = begin(following, most);
+        let fill = maker.writer.fill().clone();
+        let run = LocalSet::new();
+        run.spawn_local(follow(source, maker));
+        if !is_kept {
+            origin.spill();
+        }
+        run.spawn_local(bring(origin));
+        run.run_until(sleep(Duration::from_mins(30))).await;
+        let (made, most) = (fill.received(), WINDOW + PART as u64);
+        assert!(
+            (WINDOW..most).contains(&made),
+            "{made}, its content kept: {is_kept}"
+        );
+    }
+}
+
+/// Brings content as fast as it is taken.
+async fn bring(mut origin: Writer) {
+    for piece in letters(8 << 20).chunks(PART) {
+        origin.push(piece);
+        wait_for_room(&mut origin, |_| {}).await;
+    }
 }
 
 fn kept(memory: &Memory) -> Arc<Stored> {
