@@ -86,6 +86,12 @@ pub fn open(budget: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Nobody gets room while this is held.
+#[cfg(test)]
+pub(crate) fn hold() -> impl Sized {
+    ARENA.get().map(Arena::free)
+}
+
 /// Where in which file `bytes` lie; `None` where they do not.
 pub fn place_of(bytes: &[u8]) -> Option<(BorrowedFd<'static>, u64)> {
     let arena = ARENA.get()?;
