@@ -23,7 +23,7 @@ pub async fn follow(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    follower: Follower,
+    mut follower: Follower,
 ) -> Result<Response<ReplyBody>, Left> {
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
     let response = match landed {
