@@ -33,7 +33,7 @@ pub enum Landed {
     Stale(Failure, &'static str),
 }
 
-/// Flights under way, by cache key (and range). Shared by all workers.
+/// Flights under way, by cache key (and variant, and range). Shared by all workers.
 #[derive(Debug)]
 pub struct Flights {
     shards: Box<[Mutex<Shard>]>,
