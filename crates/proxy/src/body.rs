@@ -96,7 +96,15 @@ impl Content {
     pub fn passes(&self) -> bool {
         match self {
             Self::Origin(_) | Self::Composed(_) | Self::Recoded(_) => true,
+            content => content.is_spilled(),
+        }
+    }
+
+    /// Whether it comes from a fill that is not kept.
+    pub(crate) fn is_spilled(&self) -> bool {
+        match self {
             Self::Following(following) => following.is_spilled(),
+            Self::Recoded(recoded) => recoded.content().is_spilled(),
             _ => false,
         }
     }

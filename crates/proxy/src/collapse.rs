@@ -37,7 +37,7 @@ pub enum Landed {
     Stale(Failure, &'static str),
 }
 
-/// Flights under way, by cache key (and range). Shared by all workers.
+/// Flights under way, by cache key (and variant, and range). Shared by all workers.
 #[derive(Debug)]
 pub struct Flights {
     shards: Box<[Mutex<Shard>]>,
@@ -79,7 +79,8 @@ pub struct Flight {
     ended: bool,
 }
 
-/// A request that waits for a leader. While it is held, the leader's fetch goes on even if the leader's client leaves.
+/// A request that waits for a leader. While it is held, the leader's fetch goes on even if the leader's client leaves: until whoever
+/// waits has looked for what has landed.
 #[derive(Debug)]
 pub struct Follower {
     landed: watch::Receiver<Landed>,
@@ -202,7 +203,7 @@ impl Drop for Flight {
 
 impl Follower {
     /// Waits until the flight has landed.
-    pub async fn landed(mut self) -> Landed {
+    pub async fn landed(&mut self) -> Landed {
         match self
             .landed
             .wait_for(|landed| !matches!(landed, Landed::Flying))
@@ -217,6 +218,7 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{future::poll_fn, task::Poll};
     use store::{Budget, fill::Fill};
 
     fn join(flights: &Arc<Flights>) -> Seat {
@@ -230,7 +232,7 @@ mod tests {
         let Seat::Lead(flight) = join(&flights) else {
             panic!("first leads")
         };
-        let Seat::Follow(follower) = join(&flights) else {
+        let Seat::Follow(mut follower) = join(&flights) else {
             panic!("second follows")
         };
         drop(flight);
@@ -244,7 +246,7 @@ mod tests {
         let Seat::Lead(old) = join(&flights) else {
             panic!("first leads")
         };
-        let Seat::Follow(follower) = join(&flights) else {
+        let Seat::Follow(mut follower) = join(&flights) else {
             panic!("second follows")
         };
         flights.forget(b"k");
@@ -254,5 +256,24 @@ mod tests {
         old.land(Landed::Stored);
         assert!(matches!(follower.landed().await, Landed::Stored));
         assert!(flights.flying(b"k", &Log::default()));
+    }
+    /// Its leader's client may be gone: nobody else wants the fetch before the follower has found what has landed.
+    #[tokio::test]
+    async fn a_fetch_goes_on_until_its_followers_have_looked() {
+        let flights = Arc::new(Flights::default());
+        let (fill, _writer) = Fill::begin(Budget::new(1).reservation());
+        let Seat::Lead(flight) = flights.join(b"k", &Log::default(), fill.clone()) else {
+            panic!("first leads")
+        };
+        let Seat::Follow(mut follower) = join(&flights) else {
+            panic!("second follows")
+        };
+        flight.land(Landed::Stored);
+        assert!(matches!(follower.landed().await, Landed::Stored));
+        let is_abandoned =
+            || poll_fn(|context| Poll::Ready(fill.poll_abandoned(context).is_ready()));
+        assert!(!is_abandoned().await);
+        drop(follower);
+        assert!(is_abandoned().await);
     }
 }

@@ -18,6 +18,7 @@ pub mod hit_for_miss;
 pub mod listen;
 pub mod marks;
 pub mod outcome;
+mod patience;
 pub mod policy;
 pub mod purge_clients;
 pub mod purging;

@@ -9,14 +9,16 @@ use crate::{
     },
     said::Said,
 };
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use origin::{
     Origin, OriginConfig,
     config::{Address, Server},
 };
 use rules::{directives, freshness, key::QueryChoice, storable::SetCookie, time::Time};
-use std::{cell::Cell, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
-use store::{Body, Fields, Memory, Needs, Purger, Remember, Stored, Sweeper};
+use std::{cell::Cell, future::poll_fn, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use store::{Body, Fields, Memory, Needs, Purger, Remember, Stored, Sweeper, fill::Reader};
+use tokio::time::sleep;
 
 /// A worker of a cache with this memory alone, before a site that says nothing.
 pub(crate) fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
@@ -158,4 +160,27 @@ pub(crate) fn stored(status: StatusCode, fields: &HeaderMap) -> Arc<Stored> {
     let facts = freshness::facts(status, fields, &directives, false, &site, now, now);
     let (fields, body) = (Fields::pack(fields), Body::Whole("".into()));
     Arc::new(Stored::new(0, status, fields, facts, None, None, body))
+}
+
+/// Reads a fill to its end or until it is cut off, a piece each `pause`. How much that was, and whether all of it.
+pub(crate) async fn read_slowly(mut reader: Reader, pause: Duration) -> (u64, bool) {
+    let mut got = 0;
+    loop {
+        match poll_fn(|context| reader.poll_next(context)).await {
+            Some(Ok(piece)) => got += piece.len() as u64,
+            Some(Err(_)) => return (got, false),
+            None => return (got, true),
+        }
+        sleep(pause).await;
+    }
+}
+
+/// Bytes of which codings save a quarter.
+pub(crate) fn letters(length: usize) -> Bytes {
+    let mut number = 1_u32;
+    let letter = || {
+        number = number.wrapping_mul(1_103_515_245).wrapping_add(12345);
+        b'0' + (number >> 16) as u8 % 64
+    };
+    std::iter::repeat_with(letter).take(length).collect()
 }

@@ -15,7 +15,7 @@
 //! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |
-//! | | follows a leader | looks up again; fails with it; fetches its own variant with those who want it too; or fetches alone |
+//! | | follows a leader | looks up again; fails with it, or fetches once more together; fetches its own variant with those who want it too; or fetches alone |
 //! | | leads, or goes alone | [`fetch`] |
 //! | [`fetch`] | `Stored` | [`deliver`] while [`admit`]'s pump fills the body |
 //! | | `Stale` | [`deliver`]: the origin failed and what is stored may be sent |

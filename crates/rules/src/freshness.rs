@@ -36,21 +36,6 @@ pub enum Source {
     None,
 }
 
-impl Source {
-    /// Whether the origin itself said so (RFC 9111 section 4.2: explicit).
-    pub const fn is_explicit(self) -> bool {
-        matches!(
-            self,
-            Self::Targeted
-                | Self::ReverseProxyTtl
-                | Self::AccelExpires
-                | Self::SMaxAge
-                | Self::MaxAge
-                | Self::Expires
-        )
-    }
-}
-
 /// By how much the clock may run behind the one by which a response was received: the clocks of several nodes differ a little.
 const SKEW: Duration = Duration::from_mins(1);
 

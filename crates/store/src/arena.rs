@@ -13,9 +13,12 @@
 //! tidied up, and takes no more memory than what lies in it, to the page.
 
 use bytes::Bytes;
-use memmap2::{Advice, MmapMut, MmapOptions};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use rustix::{
-    fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek},
+    fs::{
+        FallocateFlags, MemfdFlags, SealFlags, SeekFrom, fallocate, fcntl_add_seals, memfd_create,
+        seek,
+    },
     io::Errno,
     param::page_size,
     process::{Resource, getrlimit},
@@ -29,6 +32,7 @@ use std::{
         fd::{AsFd, BorrowedFd},
         unix::fs::FileExt,
     },
+    slice,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
@@ -49,8 +53,8 @@ static ARENA: OnceLock<Arena> = OnceLock::new();
 /// The file, mapped.
 struct Arena {
     file: File,
-    /// Never written through.
-    map: MmapMut,
+    /// Never written through, and never referred to but where an [`Extent`] lies.
+    map: MmapRaw,
     free: Mutex<Free>,
 }
 
@@ -84,6 +88,12 @@ pub fn open(budget: u64) -> io::Result<()> {
         let _ = ARENA.set(Arena::new(budget.saturating_mul(SIZES))?);
     }
     Ok(())
+}
+
+/// Nobody gets room while this is held.
+#[cfg(test)]
+pub(crate) fn hold() -> impl Sized {
+    ARENA.get().map(Arena::free)
 }
 
 /// Where in which file `bytes` lie; `None` where they do not.
@@ -128,15 +138,12 @@ impl Arena {
         if most.is_some_and(|most| most < length) {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let file = File::from(memfd_create("larder", MemfdFlags::CLOEXEC)?);
+        let kind = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = File::from(memfd_create("larder", kind)?);
         file.set_len(length)?;
-        #[expect(
-            unsafe_code,
-            reason = "the file is this process's own, and no byte of it is written while anything refers to it: \
-            `Extent` is the only way to both, and what is given back is cut out of the file before it is used again"
-        )]
-        // SAFETY: see above.
-        let map = unsafe { MmapOptions::new().no_reserve_swap().map_mut(&file)? };
+        // Whoever reads beyond its end is ended.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
+        let map = MmapOptions::new().no_reserve_swap().map_raw(&file)?;
         map.advise(Advice::NoHugePage)?;
         let arena = Self {
             file,
@@ -220,8 +227,16 @@ impl AsRef<[u8]> for Lent {
             first,
             length,
         } = &*self.0;
-        let first = first * PAGE;
-        arena.map.get(first..first + length).unwrap_or_default()
+        let begin = arena.map.as_ptr().wrapping_add(first * PAGE);
+        #[expect(
+            unsafe_code,
+            reason = "these bytes are the extent's alone: mapped for as long as the process lives, written before anybody has the \
+            extent, and not again before nobody has it"
+        )]
+        // SAFETY: see above. They lie within the mapping (`Arena::take`), and its file is never shorter.
+        unsafe {
+            slice::from_raw_parts(begin, *length)
+        }
     }
 }
 
@@ -329,6 +344,16 @@ mod tests {
         let (_, ours) = maps.split_once("/memfd:larder").expect("mapped");
         let flags = ours.lines().find(|line| line.starts_with("VmFlags:"));
         assert!(flags.is_some_and(|flags| flags.split(' ').any(|flag| flag == "nh")));
+    }
+
+    #[test]
+    fn its_length_stays() {
+        let _extent = kept(b'a', LEAST);
+        let arena = ARENA.get().expect("a file in memory");
+        for length in [0, u64::MAX >> 1] {
+            let refused = arena.file.set_len(length).expect_err("it is sealed");
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        }
     }
 
     #[test]

@@ -1,11 +1,23 @@
 //! Many clients, one fetch.
 
-use crate::common::{Said, counted, next, sample, start};
+use crate::common::{Said, counted, next, sample, start, start_with};
 use testkit::{Ask, Client, Gate, Larder, Origin, Reply, Response, wait_until};
 
 /// So many clients that have asked for the path and not read anything.
 fn ask(larder: &Larder, path: &str, count: usize) -> Vec<Client> {
     (0..count).map(|_| larder.get(path).begin()).collect()
+}
+
+/// A larder of one worker.
+fn of_one_worker() -> (Origin, Larder) {
+    start_with("workers = 1\n[[origin]]\nservers = \"{origin}\"\n")
+}
+
+/// So many clients whose requests the one worker has begun with: it has answered another that came later.
+fn followers(larder: &Larder, count: usize) -> Vec<Client> {
+    let clients = ask(larder, "/", count);
+    larder.get("/other").send();
+    clients
 }
 
 /// A client that has read the head and this first part of the content.
@@ -217,6 +229,49 @@ fn a_leader_whose_fetch_fails_strands_nobody() {
     }
     assert!(matches!(leader[0].read().status, 200 | 502));
     assert_eq!(larder.get("/").send().status, 200);
+}
+
+/// The server hangs up on what the leader alone says.
+#[test]
+fn what_a_leader_alone_is_refused_for_is_no_followers() {
+    let (origin, larder) = of_one_worker();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| match request.header("x-large") {
+        Some(_) => Reply::close().hold_head(&held),
+        None => counted(request).cache("max-age=60"),
+    });
+    let leader = larder.get("/").header("X-Large", "x".repeat(9000));
+    let mut leader = leader.begin();
+    gate.wait_reached();
+    let followers = followers(&larder, 3);
+    gate.open();
+    for mut client in followers {
+        let answer = client.read();
+        assert_eq!(answer.status, 200, "{}", answer.said());
+    }
+    assert_eq!(leader.read().status, 502);
+    let asked = origin.all().into_iter();
+    let plain =
+        asked.filter(|request| request.target == "/" && request.header("x-large").is_none());
+    assert_eq!(plain.count(), 1, "they fetch together");
+}
+
+#[test]
+fn a_failure_is_everybodys_once_two_have_met_it() {
+    let (origin, larder) = of_one_worker();
+    let gate = Gate::new();
+    origin.reply("/", Reply::close().hold_head(&gate));
+    let leader = ask(&larder, "/", 1);
+    gate.wait_reached();
+    let followers = followers(&larder, 8);
+    gate.open();
+    for mut client in leader.into_iter().chain(followers) {
+        assert_eq!(client.read().status, 502);
+    }
+    // Two flights, and one of who came in between, for each of which the server may be tried again.
+    let asked = origin.requests("/");
+    assert!(asked <= 6, "{asked} requests to an origin that fails");
 }
 
 #[test]

@@ -1,8 +1,13 @@
 //! Answers that are too long to keep, that never end, or that nobody reads.
 
-use super::collapse::reading;
-use crate::common::{Said, serve, start};
+use super::{collapse::reading, esi::html};
+use crate::common::{Said, next, serve, start};
+use flate2::{Compression, write::GzEncoder};
+use std::io::Write;
 use testkit::{Gate, Larder, Origin, Reply, wait_until};
+
+/// Only what is small is kept.
+const SMALL: &str = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
 
 #[test]
 fn one_that_outgrows_the_memory_passes_through_without_being_held() {
@@ -107,8 +112,7 @@ fn a_slow_follower_does_not_slow_the_others() {
 
 #[test]
 fn one_that_outgrows_the_limit_while_others_follow_reaches_all_of_them() {
-    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
-    let (origin, larder) = crate::common::start_with(config);
+    let (origin, larder) = crate::common::start_with(SMALL);
     let gate = Gate::new();
     let (start, rest) = (vec![b'a'; 50_000], vec![b'b'; 200_000]);
     origin.reply(
@@ -159,21 +163,73 @@ fn one_that_was_too_large_is_said_to_be_before_it_has_come() {
 /// What is not kept goes at the pace of the slowest who reads it, until the others have waited ten seconds for that one in all.
 #[test]
 fn who_does_not_read_what_is_not_kept_is_cut_off_for_the_others() {
-    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
-    let (origin, larder) = crate::common::start_with(config);
+    let (origin, larder) = crate::common::start_with(SMALL);
     let gate = Gate::new();
     let piece = vec![b'x'; 1 << 20];
     let reply = Reply::ok().cache("max-age=60").chunked();
     let reply = reply.body("begun").hold(&gate);
     origin.reply("/", (0..64).fold(reply, |reply, _| reply.body(&piece)));
-    let (mut slow, mut slowly) = reading(&larder, "/", "begun");
-    let (mut fast, mut response) = reading(&larder, "/", "begun");
-    gate.open();
-    fast.read_content(&mut response);
-    assert!(response.complete && response.body.len() == 5 + (64 << 20));
-    slow.read_content(&mut slowly);
-    assert!(!slowly.complete && slowly.body.len() < 64 << 20);
+    let length = one_is_cut_off(&larder, "identity", &gate);
+    assert_eq!(length, 5 + (64 << 20));
     assert_eq!(origin.requests("/"), 1);
+}
+
+/// What is made of it here goes at the pace of those who follow that.
+#[test]
+fn who_does_not_read_a_coding_that_is_made_here_is_cut_off_for_the_others() {
+    let (origin, larder) = crate::common::start_with(SMALL);
+    let gate = Gate::new();
+    let mut number = 1;
+    let letters = (0..1 << 20).map(|_| b'0' + next(&mut number) as u8 % 64);
+    let piece: Vec<u8> = letters.collect();
+    let reply = Reply::ok().cache("max-age=60").chunked();
+    let reply = reply.header("Content-Type", "text/plain");
+    let reply = reply.body("begun").hold(&gate);
+    origin.reply("/", (0..32).fold(reply, |reply, _| reply.body(&piece)));
+    let length = one_is_cut_off(&larder, "gzip", &gate);
+    assert!(length > 16 << 20, "{length} bytes");
+    assert_eq!(origin.requests("/"), 1);
+}
+
+/// A page of fragments is decoded once for all who get it.
+#[test]
+fn who_does_not_read_a_page_that_came_coded_is_cut_off_for_the_others() {
+    let (origin, larder) = crate::common::start_with(&format!("{SMALL}esi = true\n"));
+    let gate = Gate::new();
+    let mut code = GzEncoder::new(Vec::new(), Compression::fast());
+    code.write_all(b"begun")
+        .and_then(|()| code.flush())
+        .expect("memory");
+    let begun = code.get_ref().clone();
+    code.write_all(&vec![b'x'; 64 << 20]).expect("memory");
+    let code = code.finish().expect("memory");
+    let reply = html("max-age=60", "")
+        .chunked()
+        .header("Content-Encoding", "gzip");
+    let (begun, rest) = code.split_at(begun.len());
+    origin.reply("/", reply.body(begun).hold(&gate).body(rest));
+    let length = one_is_cut_off(&larder, "identity", &gate);
+    assert_eq!(length, 5 + (64 << 20));
+    assert_eq!(origin.requests("/"), 1);
+}
+
+/// Two ask for what stops at the gate, and one of them reads. It gets everything, of which this is the length, and the other does not.
+fn one_is_cut_off(larder: &Larder, accepts: &str, gate: &Gate) -> usize {
+    let begin = || {
+        let ask = larder.get("/").header("Accept-Encoding", accepts);
+        let mut client = ask.begin();
+        let answer = client.read_head();
+        (client, answer)
+    };
+    let (mut slow, mut slowly) = begin();
+    let (mut fast, mut answer) = begin();
+    gate.open();
+    fast.read_content(&mut answer);
+    assert!(answer.complete);
+    slow.read_content(&mut slowly);
+    let (got, all) = (slowly.body.len(), answer.body.len());
+    assert!(!slowly.complete && got < all, "{got} of {all}");
+    all
 }
 
 #[test]

@@ -109,11 +109,6 @@ impl Template {
         self.names(&[Variable::Args, Variable::Target])
     }
 
-    /// Whether pages of different hosts have different keys.
-    pub fn has_host(&self) -> bool {
-        self.names(&[Variable::Host, Variable::HostAndPort])
-    }
-
     /// The key of the page that is asked for; `None` where it cannot have one: the path is malformed, or holds what is no text.
     pub fn key(&self, asked: &Asked<'_>) -> Option<String> {
         let query = asked.uri.query().unwrap_or_default();

@@ -1,22 +1,18 @@
 //! Stored content that several clients get decoded at the same time: it is decoded once, and they follow.
 
 use super::{Counts, Recoded};
-use crate::body::Content;
+use crate::{body::Content, patience::wait_for_room};
 use rules::coding::Coding;
 use std::{
     collections::HashMap,
     future::poll_fn,
     sync::{Arc, Mutex, PoisonError, Weak},
     task::{Context, Poll},
-    time::Duration,
 };
 use store::{
     Memory, Stored,
     fill::{Fill, Pushed, Writer},
 };
-
-/// How long content that is too large to be held waits for its slowest reader before that is cut off.
-const SLOW_READER: Duration = Duration::from_secs(30);
 
 /// What is being decoded, by the identity of the content; there as long as somebody reads it.
 #[derive(Debug, Default)]
@@ -24,13 +20,15 @@ pub struct Decodings(Mutex<HashMap<u64, Weak<Fill>>>);
 
 impl Decodings {
     /// The content of `stored`, which is in `coding`, without it: as it is decoded for others already, or from here on for all who
-    /// want it. `content` is what is stored. `None` where memory has no room for a decoder.
+    /// want it. `content` is what is stored. More than `most` bytes, and what comes of content that is not kept, are held for those alone who
+    /// read already. `None` where memory has no room for a decoder.
     pub fn follow(
         &self,
         (stored, coding): (&Stored, Coding),
         content: Content,
         counts: &Arc<Counts>,
         memory: &Arc<Memory>,
+        most: u64,
     ) -> Option<Content> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fill) = all.get(&stored.content()).and_then(Weak::upgrade) {
@@ -45,30 +43,27 @@ impl Decodings {
         let reader = fill.reader()?;
         all.retain(|_, fill| fill.strong_count() > 0);
         all.insert(stored.content(), Arc::downgrade(&fill));
-        tokio::task::spawn_local(write(content, writer, memory.clone()));
+        tokio::task::spawn_local(write(content, writer, memory.clone(), most));
         Some(Content::following(reader, None))
     }
 }
 
 /// Writes `content` for all who follow. Ends early where nobody does any more. What it holds counts as in flight until the last of
 /// them has it.
-async fn write(mut content: Content, mut writer: Writer, memory: Arc<Memory>) {
+async fn write(mut content: Content, mut writer: Writer, memory: Arc<Memory>, most: u64) {
     let fill = writer.fill().clone();
     let mut length = 0;
     while let Some(piece) = poll_fn(|cx| next(&fill, &mut content, cx)).await {
         // Dropped, the writer tells the others that it broke off.
         let Ok(piece) = piece else { return };
         length += piece.len() as u64;
-        if length > memory.largest_body() {
+        if length > most || content.is_spilled() {
             writer.spill();
         }
         if writer.push(&piece) == Pushed::Kept {
             memory.make_room();
         }
-        let room = poll_fn(|context| writer.poll_room(context));
-        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
-            writer.cut_off_slow();
-        }
+        wait_for_room(&mut writer, |_| {}).await;
         // However fast the content comes, a worker has others to serve.
         tokio::task::yield_now().await;
     }
@@ -92,4 +87,40 @@ fn next(
     }
     let next = content.poll(cx);
     next.map(|next| next.map(|piece| piece.map_err(|_| ())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, read_slowly};
+    use bytes::Bytes;
+    use std::time::Duration;
+    use store::Piece;
+    use tokio::task::{LocalSet, spawn_local};
+
+    #[tokio::test(start_paused = true)]
+    async fn who_keeps_others_waiting_for_what_is_decoded_for_all_is_cut_off() {
+        const LENGTH: u64 = 8 << 20;
+        let memory = sample::memory();
+        let piece = Piece::Memory(Bytes::from(vec![b'a'; 64 << 10]));
+        let content = Content::pieces(vec![piece; (LENGTH >> 16) as usize]);
+        let (fill, writer) = Fill::begin(memory.budget().reservation());
+        let readers = [1, 500].map(|pause| {
+            let reader = fill.reader().expect("it is kept yet");
+            (reader, Duration::from_millis(pause))
+        });
+        let run = LocalSet::new();
+        let rows = run.run_until(async {
+            spawn_local(write(content, writer, memory, LENGTH / 4));
+            let [quick, slow] =
+                readers.map(|(reader, pause)| spawn_local(read_slowly(reader, pause)));
+            [
+                quick.await.expect("it reads"),
+                slow.await.expect("it reads"),
+            ]
+        });
+        let [quick, slow] = rows.await;
+        assert_eq!(quick, (LENGTH, true));
+        assert!(!slow.1 && slow.0 < LENGTH / 2, "{slow:?}");
+    }
 }

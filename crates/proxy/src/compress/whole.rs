@@ -1,7 +1,7 @@
 //! Makes forms: at once, while the content streams, or on the pool.
 
 use super::{Claim, Counts, Encoder, Mine};
-use crate::body::Content;
+use crate::{body::Content, patience::wait_for_room};
 use bytes::{Bytes, BytesMut};
 use rules::coding::Coding;
 use std::{
@@ -16,9 +16,6 @@ use store::{
     fill::{Pushed, Writer},
 };
 use xxhash_rust::xxh3::Xxh3;
-
-/// How long a form that cannot be kept waits for its slowest reader before that is cut off.
-const SLOW_READER: Duration = Duration::from_secs(30);
 
 /// Saving less than a sixteenth is not worth the memory, nor the client's time.
 const LEAST_GAIN: u64 = 16;
@@ -143,6 +140,8 @@ pub struct Maker {
     pub writer: Writer,
     /// Makes it.
     pub encoder: Encoder,
+    /// Larger ones are not kept, in bytes.
+    pub most: u64,
 }
 
 /// What a form is made from while it is on its way.
@@ -159,16 +158,16 @@ pub struct Source {
     pub counts: Arc<Counts>,
 }
 
-/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that outgrows what memory
-/// keeps of any is made for those who read it already, and never again. Ends early where nobody reads it any more.
+/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that is larger than may be
+/// kept, or whose content is not kept, is made for those who read it already, and never again. Ends early where nobody reads it any more.
 pub async fn follow(mut source: Source, maker: Maker) {
     let Maker {
         claim,
         mut writer,
         mut encoder,
+        most,
     } = maker;
     let (mut taken, mut given, mut held, mut worked) = (0, 0, false, Duration::ZERO);
-    let most = source.memory.largest_body();
     loop {
         let next = poll_fn(|cx| source.poll_next(&writer, held, cx)).await;
         let began = Instant::now();
@@ -191,7 +190,7 @@ pub async fn follow(mut source: Source, maker: Maker) {
             return;
         }
         given += out.len() as u64;
-        if given > most && !writer.is_spilled() {
+        if (given > most || source.content.is_spilled()) && !writer.is_spilled() {
             source.counts.pass(claim.coding());
             give_up(&source.memory, &source.key, &claim);
             writer.spill();
@@ -199,10 +198,7 @@ pub async fn follow(mut source: Source, maker: Maker) {
         if !out.is_empty() && writer.push(&out) == Pushed::Kept {
             source.memory.make_room();
         }
-        let room = poll_fn(|context| writer.poll_room(context));
-        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
-            writer.cut_off_slow();
-        }
+        wait_for_room(&mut writer, |_| {}).await;
         match next {
             Next::End => break,
             // However fast the content comes, a worker has others to serve.

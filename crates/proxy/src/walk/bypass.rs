@@ -150,6 +150,7 @@ async fn pass(
     if let Bypassed::Site(reason) = why {
         outcome.detail = Some(Detail::Bypass(reason));
     }
+    undecided.answered(response.status(), response.headers());
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
     undecided.decided();

@@ -26,7 +26,12 @@ pub use reading::Readings;
 pub use within::Within;
 
 use crate::{
-    ask::Ask, body::Content, cache::Worker, compress::Recoded, outcome::bump, walk::shape::Shaped,
+    ask::Ask,
+    body::Content,
+    cache::Worker,
+    compress::Recoded,
+    outcome::bump,
+    walk::{pump::Room, shape::Shaped},
 };
 use head::composed;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -87,7 +92,7 @@ pub fn stored(
             let coding = coding_of(fields);
             let content = match (&known, coding) {
                 (Known::Unread, Some(coding)) => {
-                    decoded_for_all(worker, fields, (stored, coding), content)
+                    decoded_for_all(worker, ask, fields, (stored, coding), content)
                 }
                 _ => decoded(worker, fields, coding, content),
             };
@@ -135,14 +140,15 @@ fn decoded(
 /// The same of a stored page that nobody has had all of: whoever gets it meanwhile gets what is decoded here too.
 fn decoded_for_all(
     worker: &Worker,
+    ask: &Ask,
     fields: &mut HeaderMap,
     what: (&Stored, Coding),
     content: Content,
 ) -> Content {
     fields.remove(header::CONTENT_ENCODING);
     let (compressor, memory) = (&worker.cache.compressor, &worker.cache.memory);
-    let decodings = &compressor.decodings;
-    let shared = decodings.follow(what, content, &compressor.counts, memory);
+    let (decodings, most) = (&compressor.decodings, Room::of(worker, ask).in_memory);
+    let shared = decodings.follow(what, content, &compressor.counts, memory, most);
     shared.unwrap_or(Content::Missing)
 }
 

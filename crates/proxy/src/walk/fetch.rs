@@ -51,7 +51,7 @@ pub struct Fetched {
 pub enum Landing {
     /// A lower tier had it; no origin was asked.
     Found(Box<Hit>),
-    /// Answer with this; the pump fills its body. `fresh` where it was stored or freshened for others too.
+    /// Answer with this; the pump fills its body. `kept` says whether it was stored or freshened for others too.
     Stored {
         stored: Arc<Stored>,
         reader: Option<Reader>,

@@ -51,6 +51,8 @@ const MOST_FLIGHTS: usize = 3;
 enum Left {
     /// What landed is another variant, or was purged meanwhile: those who want the same fetch it together.
     Together(Need),
+    /// The origin failed, perhaps because of what the leader alone asked: those who followed fetch together once more.
+    Again(Need),
     /// Nothing that another flight could help with.
     Alone(Need),
 }
@@ -59,15 +61,19 @@ enum Left {
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let waiting = Waiting::new(&worker, &*ask, Some(need.why));
     let mut left = Err(Left::Together(need));
+    let mut has_failed = false;
     for _ in 0..MOST_FLIGHTS {
+        has_failed |= matches!(left, Err(Left::Again(_)));
         left = match left {
-            Err(Left::Together(need)) => together(&worker, &ask, need).await,
+            Err(Left::Together(need) | Left::Again(need)) => {
+                together(&worker, &ask, need, has_failed).await
+            }
             ended => ended,
         };
     }
     let response = match left {
         Ok(response) => response,
-        Err(Left::Together(need) | Left::Alone(need)) => {
+        Err(Left::Together(need) | Left::Again(need) | Left::Alone(need)) => {
             alone(worker.clone(), ask.clone(), need).await
         }
     };
@@ -75,11 +81,12 @@ pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<R
     response
 }
 
-/// Leads a flight or follows one, where that may help.
+/// Leads a flight or follows one, where that may help. `has_failed`: one that it followed has failed already.
 async fn together(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
+    has_failed: bool,
 ) -> Result<Response<ReplyBody>, Left> {
     let is_unshared = || is_unshared(worker, ask, &need);
     if way::company(lookup::needs(ask), is_unshared) != Company::Together {
@@ -131,7 +138,7 @@ async fn together(
         Seat::Follow(follower) => {
             drop((interest, writer));
             // Boxed, lest who leads or goes alone be as large.
-            Box::pin(follow(worker, ask, need, follower)).await
+            Box::pin(follow(worker, ask, need, follower, has_failed)).await
         }
     }
 }

@@ -62,12 +62,22 @@ pub async fn groups_on_disk(
 }
 
 /// An unsafe request that may have reached its origin, which may have done what it was asked to. Unless it is [decided](Self::decided),
-/// its target is stale from then on: also where its client leaves, and whoever waits for the answer is dropped. Where the origin fails
-/// for everybody, what is stored can still stand in.
+/// its target is stale from then on, also where its client leaves, and whoever waits for the answer is dropped: where the origin fails
+/// for everybody, what is stored can still stand in. Once it is [answered](Self::answered), all that its success makes invalid is so.
 pub struct Undecided {
     worker: Rc<Worker>,
     ask: Rc<Ask>,
-    is_open: bool,
+    end: End,
+}
+
+/// What is heard of how such a request ended.
+enum End {
+    /// Nothing yet.
+    Unheard,
+    /// A success, with these fields.
+    Success(StatusCode, HeaderMap),
+    /// Nothing is left to be done.
+    Decided,
 }
 
 impl Undecided {
@@ -76,22 +86,44 @@ impl Undecided {
         Self {
             worker: Rc::clone(worker),
             ask: Rc::clone(ask),
-            is_open: invalidates(ask, StatusCode::OK),
+            end: if invalidates(ask, StatusCode::OK) {
+                End::Unheard
+            } else {
+                End::Decided
+            },
         }
     }
 
-    /// An answer says how it ended, or it never went out.
+    /// This answer says how it ended. What it makes invalid is still to be found out in whole.
+    pub fn answered(&mut self, status: StatusCode, response: &HeaderMap) {
+        if let End::Unheard = self.end {
+            self.end = if invalidates(&self.ask, status) {
+                End::Success(status, response.clone())
+            } else {
+                End::Decided
+            };
+        }
+    }
+
+    /// It never went out, or whoever has its answer does what is to be done.
     pub fn decided(&mut self) {
-        self.is_open = false;
+        self.end = End::Decided;
     }
 }
 
 impl Drop for Undecided {
     fn drop(&mut self) {
-        if self.is_open {
-            // Groups of what lies on disk would have to be waited for.
-            Certainty::MayHaveChanged.forget(&self.worker, &self.ask, &self.ask.uri());
-            bump(&self.worker.counters.invalidations);
+        let (worker, ask) = (&self.worker, &self.ask);
+        // Groups of what lies on disk would have to be waited for.
+        match &self.end {
+            End::Unheard => {
+                Certainty::MayHaveChanged.forget(worker, ask, &ask.uri());
+                bump(&worker.counters.invalidations);
+            }
+            End::Success(status, response) => {
+                invalidate(worker, ask, *status, response, Vec::new());
+            }
+            End::Decided => {}
         }
     }
 }
@@ -163,4 +195,47 @@ fn groups_of(stored: &Stored) -> impl Iterator<Item = String> {
         .flat_map(|marks| marks.texts())
         .filter(|name| marks::group(name).is_some())
         .map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use http::Method;
+
+    type Heard<'a> = Option<(StatusCode, &'a HeaderMap)>;
+
+    /// RFC 9111 section 4.4: what a success changed MUST be invalidated, its client may hear of it or not.
+    #[test]
+    fn a_success_makes_invalid_what_an_unheard_end_makes_stale() {
+        let success = sample::fields(&[("location", "/new")]);
+        let rows: [(Heard, [bool; 2], bool); 3] = [
+            (None, [false, false], true),
+            (Some((StatusCode::CREATED, &success)), [true, true], true),
+            (
+                Some((StatusCode::NOT_FOUND, &success)),
+                [false, false],
+                false,
+            ),
+        ];
+        for (heard, gone, is_purged) in rows {
+            let worker = sample::worker(&sample::memory());
+            let site = sample::site(sample::policy(sample::key_spec()));
+            let mut ask = sample::ask(site, None, HeaderMap::new());
+            ask.method = Method::POST;
+            let memory = &worker.cache.memory;
+            let (before, head) = (memory.begin(), memory.log().head());
+            let mut undecided = Undecided::begin(&worker, &Rc::new(ask));
+            if let Some((status, fields)) = heard {
+                undecided.answered(status, fields);
+            }
+            drop(undecided);
+            let is_gone = |path: &str| {
+                let key = format!("http://shop.example{path}");
+                !memory.holds(key.as_bytes(), before)
+            };
+            assert_eq!([is_gone("/p"), is_gone("/new")], gone, "{heard:?}");
+            assert_eq!(memory.log().head() > head, is_purged, "{heard:?}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Pump: moves a body from the origin into a fill, and the fill into the store.
 
 mod destination;
-mod patience;
 mod room;
 
 pub use destination::{Before, Destination};
@@ -13,9 +12,9 @@ use crate::{
     endings::Ending,
     error::Failure,
     outcome::bump,
+    patience::{self, STILL},
     walk::arrival::{Arrival, Piece},
 };
-use patience::STILL;
 use std::{
     future::poll_fn,
     rc::Rc,

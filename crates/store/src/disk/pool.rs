@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
 };
@@ -96,7 +97,8 @@ impl Pool {
             };
             jobs.running += 1;
             drop(jobs);
-            job();
+            // A panic costs what it happened to: whoever waits for that learns that nobody answers.
+            let _ = catch_unwind(AssertUnwindSafe(job));
             self.lock().running -= 1;
             self.0.1.notify_all();
         }
@@ -104,5 +106,23 @@ impl Pool {
 
     fn lock(&self) -> MutexGuard<'_, Jobs> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::mpsc, time::Duration};
+
+    #[test]
+    fn a_panic_costs_one_job() {
+        let pool = Pool::start("test-panic", 1).expect("a thread");
+        let (told, done) = mpsc::channel();
+        assert!(pool.run_soon(|| panic!("a device unheard of")));
+        assert!(pool.run_soon(move || told.send(()).expect("somebody waits")));
+        let done = done.recv_timeout(Duration::from_secs(20));
+        assert_eq!(done, Ok(()), "nobody is there to do it");
+        pool.finish();
+        pool.close();
     }
 }

@@ -4,7 +4,7 @@ use super::{
     counting::Question,
     index::{Place, Spot},
 };
-use crate::Stored;
+use crate::{Body, Stored};
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
     fs::File,
@@ -24,6 +24,8 @@ const MORE_REPLACING: u32 = 4;
 pub(super) struct Offer {
     pub key: Box<[u8]>,
     pub stored: Arc<Stored>,
+    /// What it takes of [`MOST_BYTES`]. A body of parts has fewer bytes once one of them turns out to be broken.
+    bytes: u64,
     _coming: Coming,
 }
 
@@ -62,14 +64,13 @@ fn lock(keys: &Keys) -> MutexGuard<'_, HashMap<u64, u32>> {
     keys.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Offer {
-    fn bytes(&self) -> u64 {
-        let body = match &self.stored.body {
-            crate::Body::Disk(_) => None,
-            body => body.held(),
-        };
-        body.unwrap_or(0) + self.key.len() as u64 + self.stored.fields.len() as u64
-    }
+/// What a stored response takes of memory while it waits, with its key.
+fn bytes(key: &[u8], stored: &Stored) -> u64 {
+    let body = match &stored.body {
+        Body::Disk(_) => None,
+        body => body.held(),
+    };
+    body.unwrap_or(0) + (key.len() + stored.fields.len()) as u64
 }
 
 /// Something for that thread to do.
@@ -140,10 +141,11 @@ impl Queue {
         let offer = Offer {
             key: key.into(),
             stored: stored.clone(),
+            bytes: bytes(key, stored),
             _coming: Coming::new(&self.coming, hash),
         };
         let mut tasks = self.lock();
-        let bytes = tasks.bytes + offer.bytes();
+        let bytes = tasks.bytes + offer.bytes;
         // One is always taken, however large.
         let times = if replaces { MORE_REPLACING } else { 1 };
         let fits = tasks.offers < MOST * times as usize
@@ -183,7 +185,7 @@ impl Queue {
         };
         if let Task::Store(offer) = &task {
             tasks.offers -= 1;
-            tasks.bytes -= offer.bytes();
+            tasks.bytes -= offer.bytes;
         }
         Next::Task(task)
     }
@@ -202,6 +204,12 @@ impl Queue {
             _ => None,
         });
         queued.map(|offer| offer.stored.checked()).min()
+    }
+
+    /// Bytes that wait.
+    #[cfg(test)]
+    pub fn bytes(&self) -> u64 {
+        self.lock().bytes
     }
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {

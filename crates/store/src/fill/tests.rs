@@ -1,10 +1,14 @@
 use super::*;
-use crate::{Body, Budget, Piece, disk::Failed};
+use crate::{Body, Budget, Piece, arena, disk::Failed};
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
+    },
     task::{Wake, Waker},
+    thread,
     time::Duration,
 };
 
@@ -647,6 +651,32 @@ fn many_small_pieces_take_hardly_more_than_their_bytes() {
         read.extend_from_slice(&some);
     }
     assert!(body.expect("kept") == all && read == all);
+}
+
+#[test]
+fn nobody_who_reads_waits_for_the_copy_that_is_kept() {
+    arena::open(64 << 20).expect("a file in memory");
+    let (fill, mut writer) = begin(1 << 20);
+    let mut reader = fill.reader().expect("fresh");
+    writer.push(&[1; 60_000]);
+    writer.push(&[2; 60_000]);
+    let held = arena::hold();
+    let finishing = thread::spawn(move || writer.finish());
+    let (told, done) = mpsc::channel();
+    thread::spawn(move || {
+        while next(&mut reader) != Poll::Ready(None) {
+            thread::yield_now();
+        }
+        for _ in 0..100_000 {
+            assert_eq!(fill.received(), 120_000);
+        }
+        told.send(())
+    });
+    let done = done.recv_timeout(Duration::from_secs(20));
+    drop(held);
+    assert_eq!(done, Ok(()), "they wait");
+    let body = finishing.join().expect("it has finished");
+    assert!(matches!(body, Some(Body::Mapped(_))), "{body:?}");
 }
 
 #[test]

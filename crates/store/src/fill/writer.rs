@@ -4,6 +4,7 @@ use super::{Backing, End, Fill, Keeping, Overflow, State};
 use crate::{Body, Piece};
 use bytes::Bytes;
 use std::{
+    collections::VecDeque,
     sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
@@ -244,23 +245,36 @@ impl Writer {
         if self.backing.is_some() {
             self.spill();
         }
-        let whole = self.whole.take();
+        let body = self.kept();
         let mut state = self.fill.lock();
         if !state.is_spilled() {
             // What is stored is weighed there.
             state.reservation.release();
         }
+        let mut copied = VecDeque::new();
+        if matches!(state.keeping, Keeping::Memory)
+            && let Some(joined) = body.as_ref().and_then(Body::in_one)
+        {
+            // Those who read on need no copy of their own.
+            copied = std::mem::replace(&mut state.pieces, [(0, joined)].into());
+        }
+        drop(state);
+        drop(copied);
+        body
+    }
+
+    /// What is kept of it. Of what is in memory that is a copy, for which nobody who reads has to wait: no other adds to the fill, or has it
+    /// keep less.
+    fn kept(&mut self) -> Option<Body> {
+        let state = self.fill.lock();
         match &state.keeping {
             Keeping::Memory => {
                 let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());
-                let body = Body::kept(pieces.collect(), state.received as usize);
-                if let Some(joined) = body.in_one() {
-                    // Those who read on need no copy of their own.
-                    state.pieces = [(0, joined)].into();
-                }
-                Some(body)
+                let (pieces, length) = (pieces.collect(), state.received as usize);
+                drop(state);
+                Some(Body::kept(pieces, length))
             }
-            Keeping::Backed(_) => whole.map(Body::from),
+            Keeping::Backed(_) => self.whole.take().map(Body::from),
             Keeping::Left(_) | Keeping::Nowhere => None,
         }
     }

@@ -38,19 +38,24 @@ impl Demoted {
     }
 }
 
+/// What has left the table during one call. It is freed when the table is not locked any more: giving memory back takes system calls, and
+/// whoever looks something up waits for that lock.
+#[derive(Debug, Default)]
+pub(super) struct Freed(Vec<(Key, Variants)>);
+
 /// Looks after evictions, and keeps entries whose body is still on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Evictions(pub Arc<Demoted>);
 
 impl Lifecycle<Key, Variants> for Evictions {
-    type RequestState = ();
+    type RequestState = Freed;
 
     fn is_pinned(&self, _key: &Key, variants: &Variants) -> bool {
         variants.is_filling()
     }
 
-    // `on_evict` is called for replaced values too.
-    fn before_evict(&self, _state: &mut (), key: &Key, variants: &mut Variants) {
+    // While the table is locked: what is fetched of this key from now on comes to the disk later, and takes the place of this.
+    fn before_evict(&self, _: &mut Freed, key: &Key, variants: &mut Variants) {
         self.0.count.fetch_add(1, Relaxed);
         for stored in variants.as_slice() {
             self.0.leaving.add(stored);
@@ -64,5 +69,10 @@ impl Lifecycle<Key, Variants> for Evictions {
                 disk.demote(key, stored);
             }
         }
+    }
+
+    // What is replaced comes here too.
+    fn on_evict(&self, freed: &mut Freed, key: Key, variants: Variants) {
+        freed.0.push((key, variants));
     }
 }

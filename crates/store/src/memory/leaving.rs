@@ -69,15 +69,22 @@ impl Leaving {
         if self.count.load(Relaxed) == 0 {
             return;
         }
+        let mut gone = Vec::new();
         let mut list = self.lock();
         for _ in 0..STEP.min(list.len()) {
-            if let Some(left) = list.pop_front()
-                && left.bodies.iter().any(Body::is_read)
-            {
+            let Some(left) = list.pop_front() else {
+                break;
+            };
+            if left.bodies.iter().any(Body::is_read) {
                 list.push_back(left);
+            } else {
+                gone.push(left);
             }
         }
         self.count.store(list.len(), Relaxed);
+        // They are freed when nobody waits for the list any more.
+        drop(list);
+        drop(gone);
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Left>> {

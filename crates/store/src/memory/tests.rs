@@ -8,6 +8,14 @@ use crate::{
 use bytes::Bytes;
 use proptest::prelude::*;
 use rules::time::Time;
+use std::{
+    sync::{
+        Weak,
+        mpsc::{Sender, channel},
+    },
+    thread,
+    time::Duration,
+};
 
 const LIMIT: u64 = 1 << 20;
 
@@ -316,6 +324,58 @@ fn what_nobody_reads_leaves_at_once() {
     drop((stored, again));
     put(&memory, b"k", whole(10));
     assert_eq!(memory.statistics().in_flight, 0);
+}
+
+/// Content that has another thread look something up when it is freed, and tells whether that was answered.
+struct Asking(Weak<Memory>, Sender<bool>);
+
+impl AsRef<[u8]> for Asking {
+    fn as_ref(&self) -> &[u8] {
+        static CONTENT: [u8; 48 << 10] = [0; 48 << 10];
+        &CONTENT
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let Some(memory) = self.0.upgrade() else {
+            return;
+        };
+        let (answer, answered) = channel();
+        thread::spawn(move || {
+            let _ = (memory.find(b"other"), memory.statistics());
+            answer.send(())
+        });
+        let is_answered = answered.recv_timeout(Duration::from_secs(20)).is_ok();
+        let _ = self.1.send(is_answered);
+    }
+}
+
+/// To give memory back takes system calls.
+#[test]
+fn nobody_waits_for_what_is_freed() {
+    let memory = Arc::new(Memory::new(LIMIT, Arc::default()));
+    let (told, answers) = channel();
+    let put = |key: &[u8]| {
+        let content = Bytes::from_owner(Asking(Arc::downgrade(&memory), told.clone()));
+        put(&memory, key, with_body(Body::Whole(content)));
+    };
+    let all_answered = |how| {
+        let answers: Vec<bool> = answers.try_iter().collect();
+        assert!(
+            !answers.is_empty() && answers.iter().all(|is| *is),
+            "{how}: {answers:?}"
+        );
+    };
+    put(b"k");
+    put(b"k");
+    all_answered("replaced");
+    (0..32_u8).for_each(|number| put(&[number]));
+    all_answered("pushed out by others");
+    let mut in_flight = memory.budget().reservation();
+    in_flight.hold(LIMIT / 2);
+    memory.make_room();
+    all_answered("no room for it");
 }
 
 #[test]

@@ -1,8 +1,21 @@
 use super::*;
-use crate::compress::{Begun, Instead, Making};
+use crate::{
+    compress::{Begun, Instead, Making},
+    sample::{letters, read_slowly},
+};
 use http::{HeaderMap, StatusCode};
 use rules::{directives, freshness, time::Time};
-use store::{Fields, Stored};
+use store::{
+    Budget, Fields, Stored,
+    fill::{Fill, Reader, WINDOW},
+};
+use tokio::{
+    task::{LocalSet, spawn_local},
+    time::sleep,
+};
+
+/// Larger forms are not kept here.
+const MOST: u64 = 100 << 10;
 
 fn stored() -> Stored {
     let fields = HeaderMap::new();
@@ -16,6 +29,21 @@ fn stored() -> Stored {
 
 #[tokio::test]
 async fn content_that_comes_at_once_does_not_keep_the_worker() {
+    let parts = 20;
+    let content = Content::Whole(Bytes::from(vec![b'a'; parts * PART]));
+    let (source, maker, _reader) = begin(content, 16 << 20);
+    let mut work = std::pin::pin!(follow(source, maker));
+    let mut turns = 0;
+    poll_fn(|context| {
+        turns += 1;
+        work.as_mut().poll(context)
+    })
+    .await;
+    assert!(turns > parts, "{turns} turns");
+}
+
+/// What makes a form in gzip of `content`, which is kept if it has at most `most` bytes, and its first reader.
+fn begin(content: Content, most: u64) -> (Source, Maker, Reader) {
     let memory = Arc::new(Memory::new(64 << 20, Arc::default()));
     let stored = kept(&memory);
     let making = Arc::<Making>::default();
@@ -28,24 +56,64 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
         claim: mine.claim,
         writer: mine.writer,
         encoder: mine.room,
+        most,
     };
-    let _reader = mine.reader;
-    let parts = 20;
     let source = Source {
-        content: Content::Whole(Bytes::from(vec![b'a'; parts * PART])),
+        content,
         rest: Bytes::new(),
         key: (*b"key").into(),
         memory,
         counts: Arc::default(),
     };
-    let mut work = std::pin::pin!(follow(source, maker));
-    let mut turns = 0;
-    poll_fn(|context| {
-        turns += 1;
-        work.as_mut().poll(context)
-    })
-    .await;
-    assert!(turns > parts, "{turns} turns");
+    (source, maker, mine.reader)
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_keeps_those_waiting_who_want_the_same_form_is_cut_off() {
+    let (source, maker, first) = begin(Content::Whole(letters(8 << 20)), MOST);
+    let second = maker.writer.fill().reader().expect("it is kept yet");
+    let run = LocalSet::new();
+    let rows = run.run_until(async {
+        spawn_local(follow(source, maker));
+        let quick = spawn_local(read_slowly(first, Duration::from_millis(1)));
+        let slow = read_slowly(second, Duration::from_millis(500)).await;
+        (quick.await.expect("it reads"), slow)
+    });
+    let (quick, slow) = rows.await;
+    assert!(quick.1 && quick.0 > 5 << 20, "{quick:?}");
+    assert!(!slow.1 && slow.0 < 4 << 20, "{slow:?}");
+}
+
+/// It is not kept: it is larger than may be kept, or what it is made of is not kept.
+#[tokio::test(start_paused = true)]
+async fn no_more_is_made_than_one_that_does_not_read_has_room_for() {
+    for is_kept in [true, false] {
+        let (content, mut origin) = Fill::begin(Budget::new(64 << 20).reservation());
+        let following = Content::following(content.reader().expect("it is kept yet"), None);
+        let most = if is_kept { MOST } else { 16 << 20 };
+        let (source, maker, _reader) = begin(following, most);
+        let fill = maker.writer.fill().clone();
+        let run = LocalSet::new();
+        run.spawn_local(follow(source, maker));
+        if !is_kept {
+            origin.spill();
+        }
+        run.spawn_local(bring(origin));
+        run.run_until(sleep(Duration::from_mins(30))).await;
+        let (made, most) = (fill.received(), WINDOW + PART as u64);
+        assert!(
+            (WINDOW..most).contains(&made),
+            "{made}, its content kept: {is_kept}"
+        );
+    }
+}
+
+/// Brings content as fast as it is taken.
+async fn bring(mut origin: Writer) {
+    for piece in letters(8 << 20).chunks(PART) {
+        origin.push(piece);
+        wait_for_room(&mut origin, |_| {}).await;
+    }
 }
 
 fn kept(memory: &Memory) -> Arc<Stored> {

@@ -5,6 +5,7 @@ use crate::{
     body::Content,
     cache::Worker,
     compress::{self, Begun, Encoder, Instead, Job, Maker, Recoded, Small, Source},
+    walk::pump::Room,
 };
 use http::Method;
 use rules::coding::Coding;
@@ -54,7 +55,7 @@ pub fn encode(
     let (key, what) = (ask.key.as_bytes(), (&**stored, coding));
     match compress::pieces(&stored.body) {
         Some(pieces) => by_pool(worker, key, what, pieces, content),
-        None => as_it_comes(worker, key, what, content),
+        None => as_it_comes(worker, ask, what, content),
     }
 }
 
@@ -90,12 +91,12 @@ fn by_pool(
 /// It is coded while it comes: from the origin, or from disk.
 fn as_it_comes(
     worker: &Worker,
-    key: &[u8],
+    ask: &Ask,
     what: (&Stored, Coding),
     content: Content,
 ) -> Result<Content, Content> {
     let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
-    let length = content.length();
+    let (key, length) = (ask.key.as_bytes(), content.length());
     let encoder = || Encoder::shared(memory.budget(), what.1, Level::Fast, length);
     let mine = match compressor.making.begin(memory, key, what, encoder) {
         Begun::Mine(mine) => mine,
@@ -113,6 +114,7 @@ fn as_it_comes(
         claim: mine.claim,
         writer: mine.writer,
         encoder: mine.room,
+        most: Room::of(worker, ask).in_memory,
     };
     tokio::task::spawn_local(compress::follow(source, maker));
     Ok(Content::following(mine.reader, None))

@@ -19,11 +19,16 @@ use http::Response;
 use rules::{reuse, status::Handled};
 use std::rc::Rc;
 
+/// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
+/// nothing was sent, or another flight that it followed `has_failed`. Who leads may have asked for what no other did, with a header too
+/// long for the server, say. That a time limit ran out is no exception: who waits beyond `collapse_wait` fetches alone, and has waited
+/// longer by then.
 pub async fn follow(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    follower: Follower,
+    mut follower: Follower,
+    has_failed: bool,
 ) -> Result<Response<ReplyBody>, Left> {
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
     let response = match landed {
@@ -58,9 +63,11 @@ pub async fn follow(
         },
         Ok(Landed::Failed(error)) => {
             let why = error.kind().detail();
-            let failed = Landing::Failed(Failure::Origin(error));
-            let landing =
-                stale(worker, ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
+            let landing = match stale(worker, ask, &need, reuse::Failure::Unreachable, why) {
+                Some(stale) => stale,
+                None if error.was_sent() && !has_failed => return Err(Left::Again(need)),
+                None => Landing::Failed(Failure::Origin(error)),
+            };
             answer(worker, ask, &need, not_fetched(ask, landing))
         }
         Ok(Landed::Stale(failure, why)) => match stale(worker, ask, &need, failure, why) {

@@ -1,7 +1,11 @@
 //! Bytes that are not what was written, and devices that fail.
 
-use super::*;
+use super::{
+    queue::{Next, Task},
+    *,
+};
 use proptest::prelude::*;
+use std::time::Duration;
 
 /// A directory with one sealed segment of a few records. Their numbers and lengths.
 fn small(dir: &Dir) -> Vec<(u64, usize)> {
@@ -332,4 +336,28 @@ fn who_holds_a_damaged_body_may_know() {
     );
     disk.flush();
     assert!(!disk.knows(&key(1)), "it is forgotten");
+}
+
+#[test]
+fn what_breaks_while_it_waits_to_be_written_takes_no_room_any_more_when_it_is_out() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 400_000);
+    let [found] = &find(&disk, &key(1))[..] else {
+        panic!("one")
+    };
+    let Body::Disk(body) = &found.body else {
+        panic!("on disk")
+    };
+    let parts = Arc::new(Parts::new(500_000, 0, body.clone()));
+    let queue = Queue::default();
+    let stored = Arc::new(sample::with_body(Body::Parts(parts.clone())));
+    assert!(queue.offer(&key(1), 1, &stored, false) && queue.bytes() > 400_000);
+    let path = dir.files("segment-").remove(0);
+    File::create(path).expect("cut off");
+    assert_eq!(read(body), Err(Failed));
+    assert_eq!(parts.spans().iter().count(), 0);
+    let next = queue.next(Duration::ZERO);
+    assert!(matches!(next, Next::Task(Task::Store(_))));
+    assert_eq!(queue.bytes(), 0);
 }

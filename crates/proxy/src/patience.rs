@@ -1,4 +1,4 @@
-//! How long a pump waits for room in its fill, and for whom.
+//! How long whoever writes a fill waits for room in it, and for whom.
 
 use std::{
     future::poll_fn,
@@ -9,14 +9,14 @@ use store::fill::Writer;
 use tokio::time::{Instant, timeout};
 
 /// For so long nothing may move: the slowest reader of a spilled fill, or the device.
-pub(super) const STILL: Duration = Duration::from_secs(30);
+pub const STILL: Duration = Duration::from_secs(30);
 
 /// A wait is looked at so often.
 const STEP: Duration = Duration::from_secs(1);
 
 /// Waits until more may be pushed. The device is given up that hangs. Of a spilled fill's readers, one that does not move is cut off,
 /// and one for whom others have waited too long. `looked` is told whenever it may have been spilled.
-pub(super) async fn wait_for_room(writer: &mut Writer, mut looked: impl FnMut(&Writer)) {
+pub async fn wait_for_room(writer: &mut Writer, mut looked: impl FnMut(&Writer)) {
     let mut poll = |writer: &mut Writer, context: &mut Context<'_>| {
         let room = writer.poll_room(context);
         looked(writer);
@@ -53,32 +53,17 @@ fn standing(writer: &Writer) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
+    use crate::sample::read_slowly;
     use store::{Budget, fill::Fill};
-    use tokio::{
-        task::{LocalSet, spawn_local},
-        time::sleep,
-    };
-
-    /// Reads to the end or until it is cut off, a piece each `pause`. How much it got, and whether that was all.
-    async fn read(fill: Arc<Fill>, pause: Duration) -> (u64, bool) {
-        let mut reader = fill.reader().expect("it is kept yet");
-        let mut got = 0;
-        loop {
-            match poll_fn(|context| reader.poll_next(context)).await {
-                Some(Ok(piece)) => got += piece.len() as u64,
-                Some(Err(_)) => return (got, false),
-                None => return (got, true),
-            }
-            sleep(pause).await;
-        }
-    }
+    use tokio::task::{LocalSet, spawn_local};
 
     /// Two readers of a spilled fill of `pieces` of 100 KB, and what they got.
     async fn both(pieces: u64, pauses: [u64; 2]) -> [(u64, bool); 2] {
         let (fill, mut writer) = Fill::begin(Budget::new(64 << 20).reservation());
-        let reading =
-            pauses.map(|pause| spawn_local(read(fill.clone(), Duration::from_millis(pause))));
+        let reading = pauses.map(|pause| {
+            let reader = fill.reader().expect("it is kept yet");
+            spawn_local(read_slowly(reader, Duration::from_millis(pause)))
+        });
         tokio::task::yield_now().await;
         writer.spill();
         for _ in 0..pieces {
