@@ -114,8 +114,8 @@ fn leave_out(fields: &mut HeaderMap, names: &[&str]) {
     let Entry::Occupied(mut lines) = fields.entry(FORWARDED) else {
         return;
     };
-    let texts = lines.iter().filter_map(|line| line.to_str().ok());
-    let elements = texts.flat_map(forwarded::elements).flatten();
+    let bytes = lines.iter().map(HeaderValue::as_bytes);
+    let elements = bytes.flat_map(forwarded::elements).flatten();
     let kept: Vec<_> = elements
         .filter_map(|element| element.without(names))
         .collect();
@@ -155,7 +155,7 @@ fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<He
     HeaderValue::try_from(element).ok()
 }
 
-/// Makes the lines of a list field one, with one more member: `last`.
+/// Makes the lines of a list field one, with one more member: `last`. They stay as bytes.
 fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
     let mut lines = match fields.entry(name) {
         Entry::Occupied(lines) => lines,
@@ -164,8 +164,7 @@ fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
             return;
         }
     };
-    let before = lines.iter().filter_map(|line| line.to_str().ok());
-    let before = before.flat_map(|line| [line.as_bytes(), b", "]);
+    let before = lines.iter().flat_map(|line| [line.as_bytes(), b", "]);
     let all: Vec<&[u8]> = before.chain([last.as_bytes()]).collect();
     if let Ok(all) = HeaderValue::try_from(all.concat()) {
         lines.insert(all);

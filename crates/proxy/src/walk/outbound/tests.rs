@@ -13,7 +13,7 @@ fn sent(ask: &Ask, name: &str) -> Vec<String> {
     let fields = fields(ask).expect("no loop");
     let lines = fields.get_all(name).iter();
     lines
-        .map(|line| line.to_str().expect("text").to_owned())
+        .map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned())
         .collect()
 }
 
@@ -41,6 +41,7 @@ fn addresses_are_added_to_what_a_trusted_peer_says_and_replace_anything_else() {
         (UNKNOWN, SAID, UNKNOWN),
         (TRUSTED, None, TRUSTED),
         (TRUSTED, SAID, Some("1.2.3.4, 10.0.0.1")),
+        (TRUSTED, Some("é, 1.2.3.4"), Some("é, 1.2.3.4, 10.0.0.1")),
         // A Unix socket has no address and is trusted.
         (None, SAID, SAID),
         (None, None, None),
