@@ -47,6 +47,24 @@ fn the_key_is_made_of_what_the_site_chooses() {
             &[("/", "X-Device: tv"), ("/", "X-Device: tv")],
             &[("/", "X-Device: pc"), ("/", "")],
         ),
+        // PHP takes them for the one that is keyed, and of several the first.
+        (
+            "cookies = \"my_cur\"",
+            &[("/", "Cookie: a.b=1"), ("/", "")],
+            &[
+                ("/", "Cookie: my_cur"),
+                ("/", "Cookie: my.cur=EUR"),
+                ("/", "Cookie: my cur=EUR"),
+                ("/", "Cookie: my_cur=EUR"),
+                ("/", "Cookie: my_cur=USD; my.cur=EUR"),
+                ("/", "Cookie: my.cur=EUR; my_cur=USD"),
+            ],
+        ),
+        (
+            "drop_cookies = true\ncookies = \"my_cur\"",
+            &[("/", "Cookie: my.cur=EUR"), ("/", "")],
+            &[("/", "Cookie: my_cur=EUR")],
+        ),
         (
             "cookies = \"lang\"",
             &[
@@ -98,6 +116,12 @@ fn some_requests_bypass_the_store() {
             "Cookie: a=b; wordpress_logged_in_12=x",
         ),
         ("cookies = \"session\"", "/", "Cookie: session=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: a=b; wp_preview"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp.preview=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp preview=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp[preview=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp%5fpreview=1"),
+        ("cookies = \"staff=1\"", "/", "Cookie: staff=%31"),
         ("cookies = \"~ ^(a|b)$\"", "/", "Cookie: b=1"),
         ("headers = \"Bypass-Cache: 1\"", "/", "Bypass-Cache: 1"),
         ("paths = \"/admin/*\"", "/admin/x", ""),
