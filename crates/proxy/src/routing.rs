@@ -2,9 +2,11 @@
 
 mod client;
 mod cookies;
+mod digest;
 
 pub use client::{Client, Peer};
 pub use cookies::{Cookie, any_cookie_matches, cookies, sets_any_cookie};
+pub use digest::digest;
 
 use crate::policy::{
     FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Route, TextPattern,

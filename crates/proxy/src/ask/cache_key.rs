@@ -93,7 +93,7 @@ impl Key {
     pub fn on(&mut self, route: &Route) {
         if route.matcher.looks_beyond(&route.policy.key) {
             // Other requests that would have the same key take other routes, with origins of their own.
-            self.part(b'r', &route.name, std::iter::empty());
+            self.part(b'r', &route.keyed, std::iter::empty());
         }
     }
 
