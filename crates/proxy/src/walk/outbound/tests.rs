@@ -179,10 +179,35 @@ fn what_ends_here_is_not_passed_on() {
 
 #[test]
 fn a_request_that_comes_round_too_often_is_refused() {
-    let passes = |count| vec![("via", "1.1 larder"); count];
-    assert!(fields(&ask(UNKNOWN, &passes(MOST_PASSES - 1))).is_ok());
-    let refused = fields(&ask(UNKNOWN, &passes(MOST_PASSES)));
+    let lines = |count| vec![("via", "1.1 larder"); count];
+    assert!(fields(&ask(UNKNOWN, &lines(MOST_PASSES - 1))).is_ok());
+    let refused = fields(&ask(UNKNOWN, &lines(MOST_PASSES)));
     assert!(matches!(refused, Err(Failure::Loop)));
+    // As proxies join them, with whatever a client wrote before.
+    for member in [
+        "1.1 larder",
+        "2.0 larder (a, b)",
+        "HTTP/1.1\tlarder,",
+        "1.1 larder, 1.1 node",
+    ] {
+        for before in ["", "1.0 é, ", "1.1 x (, "] {
+            let line = |count| format!("{before}{}", vec![member; count].join(", "));
+            let passes = |count| fields(&ask(UNKNOWN, &[("via", &line(count))]));
+            assert!(passes(MOST_PASSES - 1).is_ok(), "{before}{member}");
+            let refused = passes(MOST_PASSES);
+            assert!(matches!(refused, Err(Failure::Loop)), "{before}{member}");
+        }
+    }
+    for other in [
+        "1.1 larder2",
+        "1.1 other larder",
+        "larder",
+        "larder 1.1",
+        "1.1 a (larder)",
+    ] {
+        let line = [other; MOST_PASSES].join(", ");
+        assert!(fields(&ask(UNKNOWN, &[("via", &line)])).is_ok(), "{other}");
+    }
 }
 
 #[test]
