@@ -81,7 +81,7 @@ fn whom_the_proxy_does_not_name_is_not_the_proxy() {
     }
     // As it comes from nginx, whose own word stands behind that of its client.
     let mut client = larder.client();
-    client.send(b"GET /raw HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: \xff, 203.0.113.5\r\n\r\n");
+    client.send(b"GET /raw HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: \xff, 203.0.113.5\r\nX-Forwarded-For: ,\r\n\r\n");
     assert_eq!(client.read().header("x-route"), Some("other"));
     let told = origin.last("/raw").headers("x-forwarded-for").join("|");
     assert!(told.ends_with(", 203.0.113.5, 127.0.0.1"), "{told}");

@@ -155,7 +155,8 @@ fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<He
     HeaderValue::try_from(element).ok()
 }
 
-/// Makes the lines of a list field one, with one more member: `last`. They stay as bytes.
+/// Makes the lines of a list field one, with one more member: `last`. They stay as bytes, and what is empty among them goes: a sender
+/// must not write empty members (RFC 9110 section 5.6.1.1).
 fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
     let mut lines = match fields.entry(name) {
         Entry::Occupied(lines) => lines,
@@ -164,9 +165,19 @@ fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
             return;
         }
     };
-    let before = lines.iter().flat_map(|line| [line.as_bytes(), b", "]);
+    let before = lines.iter().map(|line| without_empty_ends(line.as_bytes()));
+    let before = before.filter(|line| !line.is_empty());
+    let before = before.flat_map(|line| [line, b", "]);
     let all: Vec<&[u8]> = before.chain([last.as_bytes()]).collect();
     if let Ok(all) = HeaderValue::try_from(all.concat()) {
         lines.insert(all);
     }
+}
+
+/// A line of a list without the empty members at its ends.
+fn without_empty_ends(mut line: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b',', rest @ ..] | [rest @ .., b' ' | b'\t' | b','] = line {
+        line = rest;
+    }
+    line
 }

@@ -42,6 +42,9 @@ fn addresses_are_added_to_what_a_trusted_peer_says_and_replace_anything_else() {
         (TRUSTED, None, TRUSTED),
         (TRUSTED, SAID, Some("1.2.3.4, 10.0.0.1")),
         (TRUSTED, Some("é, 1.2.3.4"), Some("é, 1.2.3.4, 10.0.0.1")),
+        // RFC 9110 section 5.6.1.1: no empty members.
+        (TRUSTED, Some(""), TRUSTED),
+        (TRUSTED, Some(" , 1.2.3.4,\t,"), Some("1.2.3.4, 10.0.0.1")),
         // A Unix socket has no address and is trusted.
         (None, SAID, SAID),
         (None, None, None),
@@ -78,6 +81,7 @@ fn forwarded_gets_an_element_for_this_hop() {
         (UNKNOWN, said, Some(unknown.as_str())),
         (TRUSTED, None, Some(trusted.as_str())),
         (TRUSTED, said, Some(both.as_str())),
+        (TRUSTED, Some(""), Some(trusted.as_str())),
         (Some("2001:db8::1"), None, Some(long.as_str())),
         (None, said, said),
     ];
