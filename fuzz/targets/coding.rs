@@ -5,7 +5,7 @@
 #![no_main]
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use libfuzzer_sys::fuzz_target;
 use proxy::compress::{Decoder, Encoder};
 use rules::coding::{self, Accepted, Choice, Coding, Made};
@@ -55,7 +55,7 @@ fn conditions(tags: &[u8], accepted: Accepted) {
         }
     }
     let _ = coding::understood(&request, origin.as_bytes(), accepted);
-    coding::for_origin(&mut request);
+    coding::for_origin(&mut request, &Method::GET, || accepted);
     let mut fields = HeaderMap::new();
     fields.insert(header::ETAG, origin.clone());
     let made = Made::Whole { length: 1, hash: 2 };

@@ -5,22 +5,19 @@ use libfuzzer_sys::fuzz_target;
 use rules::forwarded::{address, elements};
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(line) = std::str::from_utf8(data) else {
-        return;
-    };
-    for element in elements(line).into_iter().flatten() {
+    for element in elements(data).into_iter().flatten() {
         let _ = element.get("for").and_then(|node| address(&node));
         let Some(text) = element.without(&["host"]) else {
             continue;
         };
-        let again = elements(&text);
+        let again = elements(text.as_bytes());
         let [Some(again)] = again.as_slice() else {
             panic!("what is left is one element: {text}");
         };
         assert_eq!(again.get("host"), None);
         assert_eq!(again.get("for"), element.get("for"));
     }
-    let behind = format!("{line}, for=192.0.2.1");
+    let behind = [data, b", for=192.0.2.1"].concat();
     let last = elements(&behind).pop().flatten();
     let last = last.and_then(|last| last.get("for"));
     assert_eq!(

@@ -147,8 +147,11 @@ pub fn set_cookies_aside(fields: &mut HeaderMap, spec: &KeySpec) -> Vec<HeaderVa
     let kept: Vec<Vec<u8>> = lines
         .iter()
         .flat_map(|line| routing::cookies(line.as_bytes()))
-        .filter(|(name, _)| spec.cookies.iter().any(|keyed| keyed.as_bytes() == *name))
-        .map(|(name, value)| [name, b"=", value].concat())
+        .filter(|cookie| {
+            let mut keyed = spec.cookies.iter();
+            keyed.any(|keyed| keyed.as_bytes() == cookie.name())
+        })
+        .map(|cookie| [cookie.name(), b"=", cookie.value].concat())
         .collect();
     if !kept.is_empty()
         && let Ok(line) = HeaderValue::from_bytes(&kept.join(b"; ".as_slice()))

@@ -63,8 +63,11 @@ pub struct Report {
 /// One route: what it matches and what holds there.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// The name in the configuration, for `explain` and logs.
+    /// The name in the configuration or, where it has none there, one by its place; for `explain` and logs.
     pub name: String,
+    /// What stands for it in keys where it is part of them: a [digest](crate::routing::digest), and behind it the name that the
+    /// configuration has for it.
+    pub keyed: String,
     /// Which requests take it, unless an earlier route did.
     pub matcher: Matcher,
     /// What holds for them; shared where routes have the same.

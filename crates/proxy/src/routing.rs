@@ -1,13 +1,17 @@
 //! Which route a request takes: first match wins. Who asks is told in `client`.
 
 mod client;
+mod cookies;
+mod digest;
 
 pub use client::{Client, Peer};
+pub use cookies::{Cookie, any_cookie_matches, cookies, sets_any_cookie};
+pub use digest::digest;
 
 use crate::policy::{
     FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Route, TextPattern,
 };
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method};
 use rules::key::{self, QueryChoice};
 
 /// What routes are matched against, after normalisation.
@@ -78,9 +82,7 @@ impl Matcher {
             && any(&self.paths, |path| path.matches(subject.path))
             && any(&self.methods, |method| method == subject.method)
             && any(&self.headers, |field| field.matches(subject.fields))
-            && any(&self.cookies, |cookie| {
-                cookie_matches(cookie, subject.fields)
-            })
+            && (self.cookies.is_empty() || any_cookie_matches(&self.cookies, subject.fields))
             && any(&self.query, |parameter| {
                 query_matches(parameter, subject.query)
             })
@@ -176,42 +178,6 @@ pub fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether any cookie of the request matches.
-pub fn cookie_matches(pattern: &NamePattern, fields: &HeaderMap) -> bool {
-    fields
-        .get_all(header::COOKIE)
-        .iter()
-        .any(|line| cookies(line.as_bytes()).any(|cookie| is_like(pattern, cookie)))
-}
-
-/// Whether a cookie matches, as far as it is text.
-fn is_like(pattern: &NamePattern, (name, value): (&[u8], &[u8])) -> bool {
-    pattern.matches(
-        &String::from_utf8_lossy(name),
-        &String::from_utf8_lossy(value),
-    )
-}
-
-/// Whether any cookie of the request matches any of these; the request is read once.
-pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
-    !patterns.is_empty()
-        && fields.get_all(header::COOKIE).iter().any(|line| {
-            cookies(line.as_bytes())
-                .any(|cookie| patterns.iter().any(|pattern| is_like(pattern, cookie)))
-        })
-}
-
-/// Whether a response sets a cookie that matches any of these.
-pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
-    !patterns.is_empty()
-        && fields.get_all(header::SET_COOKIE).iter().any(|line| {
-            // Attributes follow the first (RFC 6265 section 4.1.1).
-            cookies(line.as_bytes())
-                .take(1)
-                .any(|cookie| patterns.iter().any(|pattern| is_like(pattern, cookie)))
-        })
-}
-
 /// Whether any query parameter matches.
 pub fn query_matches(pattern: &NamePattern, query: Option<&str>) -> bool {
     query
@@ -221,15 +187,6 @@ pub fn query_matches(pattern: &NamePattern, query: Option<&str>) -> bool {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             pattern.matches(name, value)
         })
-}
-
-/// The cookies of one `Cookie` line (RFC 6265 section 4.2.1). Bytes: values that are no text differ all the same.
-pub fn cookies(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    line.split(|byte| *byte == b';').filter_map(|pair| {
-        let at = pair.iter().position(|byte| *byte == b'=')?;
-        let (name, value) = pair.split_at_checked(at)?;
-        Some((name.trim_ascii(), value.get(1..)?.trim_ascii()))
-    })
 }
 
 #[cfg(test)]

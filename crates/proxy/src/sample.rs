@@ -97,6 +97,7 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
 pub(crate) fn route(matcher: Matcher, policy: Policy) -> Route {
     Route {
         name: "route".to_owned(),
+        keyed: "0123456789abcdef route".to_owned(),
         matcher,
         policy: Arc::new(policy),
     }

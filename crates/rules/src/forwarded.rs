@@ -6,7 +6,7 @@
 //! forwarded-pair    = token "=" ( token / quoted-string )
 //! ```
 //! Each proxy writes behind what it was sent, and what stands there anybody may have written. So nothing that a client says may
-//! keep the last proxy's word from being read.
+//! keep the proxies' words from being read: lines are read from their end, and as bytes.
 
 use crate::vary::member::{Unquoted, is_token};
 use std::{borrow::Cow, net::IpAddr};
@@ -15,20 +15,42 @@ use std::{borrow::Cow, net::IpAddr};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element<'a>(Vec<(&'a str, &'a str)>);
 
-/// The elements of one line, the first proxy's first; `None` in the place of one that is malformed. Where a quoted string is never
-/// closed it cannot be told where elements end: then there is the last one alone, behind the last comma.
-pub fn elements(line: &str) -> Vec<Option<Element<'_>>> {
+/// The elements of one line, the first proxy's first; `None` in the place of one that is malformed, or is no text.
+pub fn elements(line: &[u8]) -> Vec<Option<Element<'_>>> {
     let mut found = Vec::new();
-    for piece in Unquoted::new(line.as_bytes(), b',') {
-        let Some(piece) = piece else {
-            let last = line.rsplit_once(',').map(|(_, last)| last);
-            return vec![None, last.and_then(|last| Element::read(last.as_bytes()))];
-        };
-        if !piece.trim_ascii().is_empty() {
-            found.push(Element::read(piece));
+    let mut rest = Some(line);
+    while let Some(line) = rest {
+        let (before, last) = split_last(line);
+        if !last.trim_ascii().is_empty() {
+            found.push(Element::read(last));
+        }
+        rest = before;
+    }
+    found.reverse();
+    found
+}
+
+/// The last element of a line, and what stands before its comma. A quoted string that is never closed, or never opened, belongs to who
+/// wrote it: it reaches to the beginning of the line, and over no element behind it.
+fn split_last(line: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let mut quoted = false;
+    for (index, &byte) in line.iter().enumerate().rev() {
+        match byte {
+            b'"' if quoted => quoted = line.get(..index).is_some_and(ends_in_escape),
+            b'"' => quoted = true,
+            b',' if !quoted => {
+                return (line.get(..index), line.get(index + 1..).unwrap_or_default());
+            }
+            _ => {}
         }
     }
-    found
+    (None, line)
+}
+
+/// Whether a quotation mark behind this text of a quoted string stands for itself.
+fn ends_in_escape(text: &[u8]) -> bool {
+    let marks = text.iter().rev().take_while(|byte| **byte == b'\\');
+    marks.count() % 2 == 1
 }
 
 impl<'a> Element<'a> {

@@ -41,10 +41,50 @@ fn the_client_is_whom_the_proxy_names() {
         // A quote that the client leaves open hides nothing of what the proxy says.
         (new, "for=\"x, for=192.0.2.9", "theirs"),
         (new, "for=192.0.2.9;x=\", for=198.51.100.1", "other"),
+        // Nor does what is no text.
+        (both, "é, 192.0.2.9", "theirs"),
+        (both, "192.0.2.9, é, 10.0.0.3", "other"),
+        (new, "for=\"é\", for=192.0.2.9", "theirs"),
+        (both, "192.0.2.9,", "theirs"),
     ] {
         let answer = say(&larder, "/", &[(name, value)]);
         assert_eq!(answer.header("x-route"), Some(expected), "{name}: {value}");
     }
+}
+
+/// A client that the proxy hides, or whose own words cannot be read, is not the proxy: it stands in no network of those who may
+/// have more.
+#[test]
+fn whom_the_proxy_does_not_name_is_not_the_proxy() {
+    let (origin, larder) = start_with(
+        "trusted = \"127.0.0.1\"\n[[origin]]\nservers = \"{origin}\"\n\
+         [[route]]\nname = \"inside\"\nclient = \"127.0.0.0/8\"\nresponse_headers.set = \"X-Route: inside\"\n\
+         [[route]]\nresponse_headers.set = \"X-Route: other\"\n",
+    );
+    origin.otherwise(|_| Reply::ok().cache("no-store"));
+    let (both, new) = ("X-Forwarded-For", "Forwarded");
+    for (lines, expected) in [
+        (&[][..], "inside"),
+        (&[(both, "127.0.0.1")], "inside"),
+        (&[(both, "")], "inside"),
+        (&[(both, "é, 203.0.113.5")], "other"),
+        (&[(both, "é")], "other"),
+        (&[(both, "é"), (both, "203.0.113.5")], "other"),
+        (&[(both, "203.0.113.5"), (both, "é")], "other"),
+        (&[(both, "unknown")], "other"),
+        (&[(new, "for=\"é\", for=203.0.113.5")], "other"),
+        (&[(new, "for=_hidden")], "other"),
+        (&[(new, "for=\"127.0.0.1, for=203.0.113.5")], "other"),
+    ] {
+        let answer = say(&larder, "/", lines);
+        assert_eq!(answer.header("x-route"), Some(expected), "{lines:?}");
+    }
+    // As it comes from nginx, whose own word stands behind that of its client.
+    let mut client = larder.client();
+    client.send(b"GET /raw HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: \xff, 203.0.113.5\r\nX-Forwarded-For: ,\r\n\r\n");
+    assert_eq!(client.read().header("x-route"), Some("other"));
+    let told = origin.last("/raw").headers("x-forwarded-for").join("|");
+    assert!(told.ends_with(", 203.0.113.5, 127.0.0.1"), "{told}");
 }
 
 #[test]
@@ -72,6 +112,18 @@ fn the_scheme_is_the_one_that_the_proxy_names() {
         (
             &[(usual, "https, http"), ("X-Forwarded-For", "192.0.2.9")],
             false,
+        ),
+        (
+            &[
+                (usual, "https"),
+                (usual, "http"),
+                ("X-Forwarded-For", "192.0.2.9"),
+            ],
+            false,
+        ),
+        (
+            &[(usual, "é, https"), ("X-Forwarded-For", "é, 192.0.2.9")],
+            true,
         ),
         (&[(new, "for=192.0.2.9;proto=https")], true),
         (&[(new, "proto=\"HTTPS\"")], true),

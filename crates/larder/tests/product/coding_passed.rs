@@ -169,4 +169,12 @@ fn a_304_of_the_origin_names_what_the_client_holds() {
     let ask = larder.get("/").header("Accept-Encoding", "gzip");
     let again = ask.header("If-None-Match", &tag).send();
     assert_eq!((again.status, again.header("etag")), (304, Some(&*tag)));
+    // Who would not get that form holds nothing of what would be sent (RFC 9110 section 13.1.2).
+    for accepted in ["identity", "br"] {
+        let ask = larder.get("/").header("Accept-Encoding", accepted);
+        let whole = ask.header("If-None-Match", &tag).send();
+        assert_eq!(whole.status, 200, "{accepted}");
+    }
+    let ask = larder.get("/").header("If-None-Match", &tag);
+    assert_eq!(ask.send().status, 200);
 }

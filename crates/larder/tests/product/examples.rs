@@ -124,6 +124,7 @@ fn a_blog_behind_cookies() {
     let origin = application();
     let larder = example("blog", &[("http://127.0.0.1:8000", &origin.url())]);
     assert!(hit(&larder, "/post", "theme=dark"));
+    assert_eq!(origin.last("/post").header("cookie"), None);
     for cookie in [
         "wordpress_logged_in_abc=1",
         "comment_author_x=me",

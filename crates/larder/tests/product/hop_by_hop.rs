@@ -467,6 +467,21 @@ fn via_names_each_hop() {
     );
 }
 
+/// Proxies that join the lines of a list do not hide how often a request has come round.
+#[test]
+fn a_request_that_comes_round_is_refused_however_via_is_written() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store"));
+    for (rounds, status) in [(7, 200), (8, 508)] {
+        let joined = vec!["1.1 larder, 1.1 node"; rounds].join(", ");
+        let answer = larder.get("/").header("Via", &joined).send();
+        assert_eq!(answer.status, status, "{joined}");
+        let ask = larder.get("/");
+        let lines = (0..rounds).fold(ask, |ask, _| ask.header("Via", "1.1 larder"));
+        assert_eq!(lines.send().status, status, "{rounds} lines");
+    }
+}
+
 #[test]
 fn date_is_the_origins_or_else_ours() {
     let (origin, larder) = start();

@@ -2,7 +2,7 @@
 
 use super::routes::{hit, site};
 use crate::common::{Said, counted};
-use testkit::{Command, Origin, Reply, Response};
+use testkit::{Command, Larder, Origin, Reply, Response};
 
 #[test]
 fn the_key_is_made_of_what_the_site_chooses() {
@@ -46,6 +46,24 @@ fn the_key_is_made_of_what_the_site_chooses() {
             "headers = \"X-Device\"",
             &[("/", "X-Device: tv"), ("/", "X-Device: tv")],
             &[("/", "X-Device: pc"), ("/", "")],
+        ),
+        // PHP takes them for the one that is keyed, and of several the first.
+        (
+            "cookies = \"my_cur\"",
+            &[("/", "Cookie: a.b=1"), ("/", "")],
+            &[
+                ("/", "Cookie: my_cur"),
+                ("/", "Cookie: my.cur=EUR"),
+                ("/", "Cookie: my cur=EUR"),
+                ("/", "Cookie: my_cur=EUR"),
+                ("/", "Cookie: my_cur=USD; my.cur=EUR"),
+                ("/", "Cookie: my.cur=EUR; my_cur=USD"),
+            ],
+        ),
+        (
+            "drop_cookies = true\ncookies = \"my_cur\"",
+            &[("/", "Cookie: my.cur=EUR"), ("/", "")],
+            &[("/", "Cookie: my_cur=EUR")],
         ),
         (
             "cookies = \"lang\"",
@@ -98,6 +116,12 @@ fn some_requests_bypass_the_store() {
             "Cookie: a=b; wordpress_logged_in_12=x",
         ),
         ("cookies = \"session\"", "/", "Cookie: session=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: a=b; wp_preview"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp.preview=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp preview=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp[preview=1"),
+        ("cookies = \"wp_*\"", "/", "Cookie: wp%5fpreview=1"),
+        ("cookies = \"staff=1\"", "/", "Cookie: staff=%31"),
         ("cookies = \"~ ^(a|b)$\"", "/", "Cookie: b=1"),
         ("headers = \"Bypass-Cache: 1\"", "/", "Bypass-Cache: 1"),
         ("paths = \"/admin/*\"", "/admin/x", ""),
@@ -285,7 +309,56 @@ fn one_page_may_be_stored_for_both_schemes() {
     }
 }
 
-/// Routes that are chosen by what is not keyed are kept apart by their names, whoever gave them.
+/// What stood at a place among the routes is nothing to the one that comes to stand there.
+#[test]
+fn what_a_route_stores_is_its_own_wherever_it_stands() {
+    let (staff, public) = (Origin::start(), Origin::start());
+    staff.otherwise(|_| Reply::ok().cache("max-age=60").body("staff"));
+    public.otherwise(|_| Reply::ok().cache("max-age=60").body("public"));
+    let directory = testkit::scratch_dir();
+    let config = |routes: &str| {
+        format!(
+            "[disk]\npath = {directory:?}\n[[origin]]\nname = \"staff\"\nservers = \"{}\"\n\
+             [[origin]]\nname = \"public\"\nservers = \"{}\"\n[defaults]\norigin = \"public\"\n{routes}",
+            staff.url(),
+            public.url(),
+        )
+    };
+    let for_staff = "[[route]]\ncookie = \"staff=1\"\norigin = \"staff\"\n";
+    let for_phones = "[[route]]\nheader = \"User-Agent: *Mobile*\"\n";
+    let start = |routes: &str| {
+        let larder = Command::serve(env!("CARGO_BIN_EXE_larder"));
+        larder.config(&config(routes)).start()
+    };
+    let as_staff = |larder: &Larder| larder.get("/").header("Cookie", "staff=1").send();
+    let by_phone = |larder: &Larder| larder.get("/").header("User-Agent", "Mobile").send();
+    let larder = start(for_staff);
+    for hit in [false, true] {
+        let answer = as_staff(&larder);
+        assert_eq!((answer.text(), answer.hit()), ("staff".into(), hit));
+    }
+    larder.stop();
+    let larder = start(&format!("{for_phones}{for_staff}"));
+    assert_eq!(by_phone(&larder).text(), "public");
+    let answer = as_staff(&larder);
+    assert_eq!(
+        (answer.text(), answer.hit()),
+        ("staff".into(), true),
+        "still its own"
+    );
+    larder.stop();
+    // One that is called the same and matches others begins anew.
+    let called = |route: &str| route.replace("[[route]]", "[[route]]\nname = \"one\"");
+    let larder = start(&called(for_staff));
+    for hit in [false, true] {
+        assert_eq!(as_staff(&larder).hit(), hit);
+    }
+    larder.stop();
+    let larder = start(&called(for_phones));
+    assert_eq!(by_phone(&larder).text(), "public");
+}
+
+/// Nor are any two kept together that are chosen by what is not keyed, whoever named them.
 #[test]
 fn no_two_routes_have_one_name() {
     let (a, b) = (Origin::start(), Origin::start());

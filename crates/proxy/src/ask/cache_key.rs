@@ -2,7 +2,7 @@
 
 use crate::{
     policy::{KeySpec, Route},
-    routing,
+    routing::{self, Cookie},
 };
 use http::{HeaderMap, HeaderValue, header};
 
@@ -69,11 +69,23 @@ impl Key {
             );
         }
         for name in &spec.cookies {
+            self.cookie(name, spec.drop_cookies, fields);
+        }
+    }
+
+    /// Adds a cookie that the site keys on. `alone`: no other reaches the origin. Where others do, those that it may take for this one
+    /// count as they are written, and in their order: which of them holds is the application's to say.
+    fn cookie(&mut self, name: &str, alone: bool, fields: &HeaderMap) {
+        let all = || {
             let lines = fields.get_all(header::COOKIE).iter();
-            let values = lines
-                .flat_map(|line| routing::cookies(line.as_bytes()))
-                .filter(|(found, _)| *found == name.as_bytes());
-            self.part(b'c', name, values.map(|(_, value)| value));
+            lines.flat_map(|line| routing::cookies(line.as_bytes()))
+        };
+        let is_it = |cookie: &Cookie<'_>| cookie.name() == name.as_bytes();
+        self.part(b'c', name, all().filter(is_it).map(|cookie| cookie.value));
+        if !alone && all().any(|cookie| cookie.may_pass_for(name)) {
+            let alike = all().filter(|cookie| is_it(cookie) || cookie.may_pass_for(name));
+            let pairs = alike.flat_map(|cookie| [cookie.spelled, cookie.value]);
+            self.part(b'a', name, pairs);
         }
     }
 
@@ -81,7 +93,7 @@ impl Key {
     pub fn on(&mut self, route: &Route) {
         if route.matcher.looks_beyond(&route.policy.key) {
             // Other requests that would have the same key take other routes, with origins of their own.
-            self.part(b'r', &route.name, std::iter::empty());
+            self.part(b'r', &route.keyed, std::iter::empty());
         }
     }
 

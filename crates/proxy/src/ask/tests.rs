@@ -71,6 +71,52 @@ fn of_the_cookies_only_those_named_count() {
     assert_eq!(with("id=1; currency=eur"), with("currency=eur; id=2"));
     assert_ne!(with("currency=eur"), with("currency=usd"));
     assert_ne!(with("currency="), with("id=1"));
+    assert_eq!(with("currency"), with("currency="));
+}
+
+/// What an application may take for a keyed cookie is keyed as it is written: which of several it takes is its own to say.
+#[test]
+fn a_cookie_that_may_pass_for_a_keyed_one_counts() {
+    let keyed = |drop_cookies| {
+        let spec = KeySpec {
+            cookies: vec!["my_cur".to_owned()],
+            drop_cookies,
+            ..key_spec()
+        };
+        let route = route(Matcher::default(), policy(spec));
+        move |cookies: &str| {
+            let mut key = Key::build(&route.policy.key, "http", "h", "/", None);
+            key.extend(&route, &fields(&[("cookie", cookies)]));
+            key.text()
+        }
+    };
+    let (with, alone) = (keyed(false), keyed(true));
+    let lines = [
+        "a=1",
+        "my_cur=EUR",
+        "my.cur=EUR",
+        "my cur=EUR",
+        "my%5Fcur=EUR",
+        "my_cur[]=EUR",
+        "my_cur=USD; my.cur=EUR",
+        "my.cur=EUR; my_cur=USD",
+        "my_cur=USD",
+        "my_cur=my.cur; my_cur=EUR",
+        "my_cur=EUR; my_cur=USD",
+        "my_cur =EUR; my_cur=USD",
+        "my_cur= EUR",
+    ];
+    for (at, line) in lines.iter().enumerate() {
+        for (other_at, other) in lines.iter().enumerate() {
+            assert_eq!(with(line) == with(other), at == other_at, "{line} {other}");
+        }
+        assert_eq!(with(line), with(&format!("my.c=1; {line}; mycur=2")));
+    }
+    assert_eq!(
+        alone("my.cur=EUR"),
+        alone("a=1"),
+        "it does not reach the origin"
+    );
 }
 
 fn params(written: &[&str]) -> Vec<ParamPattern> {

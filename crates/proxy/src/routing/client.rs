@@ -30,15 +30,6 @@ pub enum Peer {
     Nameless,
 }
 
-/// What a proxy says of whom it got the request from.
-enum Word {
-    Address(IpAddr),
-    /// Somebody whose address it does not tell.
-    Hidden,
-    /// It cannot be told what is said.
-    Unreadable,
-}
-
 /// How far the words of trusted proxies lead.
 struct Reach {
     client: Option<IpAddr>,
@@ -75,7 +66,8 @@ impl Client<'_> {
     }
 
     /// Its address, as far as it is known: the last one in the request's `X-Forwarded-For`, or else in `Forwarded`, that no trusted
-    /// proxy has. What stands before a stranger's is the stranger's own.
+    /// proxy has. What stands before a stranger's is the stranger's own. `None` where a trusted proxy hides it (`unknown`), or says
+    /// what cannot be read: that is anybody, and least of all the proxy.
     pub fn address(&self, fields: &HeaderMap) -> Option<IpAddr> {
         if !self.is_believed() {
             return match self.peer {
@@ -96,24 +88,26 @@ impl Client<'_> {
         if !self.is_believed() {
             return None;
         }
-        match fields.get(&X_FORWARDED_PROTO).map(HeaderValue::as_bytes) {
-            Some(b"https") => Some("https"),
-            Some(b"http") => Some("http"),
-            Some(_) => {
+        let mut lines = fields.get_all(&X_FORWARDED_PROTO).iter();
+        let lines = (lines.next().map(HeaderValue::as_bytes), lines.next());
+        match lines {
+            (Some(b"https"), None) => Some("https"),
+            (Some(b"http"), None) => Some("http"),
+            (Some(_), _) => {
                 let all: Vec<_> = members(fields, &X_FORWARDED_PROTO).collect();
                 known(self.follow(words(fields)).first(&all)?)
             }
-            None if forwarded => {
+            (None, _) if forwarded => {
                 let all = elements(fields);
                 let first = self.follow(told(&all)).first(&all)?.as_ref();
-                known(&first?.get("proto")?)
+                known(first?.get("proto")?.as_bytes())
             }
-            None => None,
+            (None, _) => None,
         }
     }
 
     /// Follows what is said from the peer on, who is believed, its own word first.
-    fn follow(&self, said: impl Iterator<Item = Word>) -> Reach {
+    fn follow(&self, said: impl Iterator<Item = Option<IpAddr>>) -> Reach {
         let mut client = match self.peer {
             Peer::At(address) => Some(address),
             Peer::OnSocket | Peer::Nameless => None,
@@ -121,14 +115,8 @@ impl Client<'_> {
         let (mut words, mut is_stranger) = (0, false);
         for word in said {
             words += 1;
-            match word {
-                Word::Address(address) => {
-                    client = Some(address);
-                    is_stranger = !self.believes(address);
-                }
-                Word::Hidden => is_stranger = true,
-                Word::Unreadable => (client, is_stranger) = (None, true),
-            }
+            client = word;
+            is_stranger = word.is_none_or(|address| !self.believes(address));
             if is_stranger {
                 break;
             }
@@ -141,45 +129,42 @@ impl Client<'_> {
     }
 }
 
-/// The members of a list, in their order.
+/// The members of a list, in their order, and as bytes: one that is no text hides none of the others. An empty one is none (RFC 9110
+/// section 5.6.1.2).
 fn members<'a>(
     fields: &'a HeaderMap,
     name: &'static HeaderName,
-) -> impl DoubleEndedIterator<Item = &'a str> {
+) -> impl DoubleEndedIterator<Item = &'a [u8]> {
     let lines = fields.get_all(name).iter();
-    let lines = lines.map(|line| line.to_str().unwrap_or_default());
-    lines.flat_map(|line| line.split(','))
+    let all = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    all.map(<[u8]>::trim_ascii)
+        .filter(|member| !member.is_empty())
 }
 
-/// What `X-Forwarded-For` says, the last word first.
-fn words(fields: &HeaderMap) -> impl Iterator<Item = Word> {
-    let addresses = members(fields, &X_FORWARDED_FOR).rev();
-    addresses.map(|node| forwarded::address(node).map_or(Word::Hidden, Word::Address))
+/// The addresses that `X-Forwarded-For` tells, the last word first.
+fn words(fields: &HeaderMap) -> impl Iterator<Item = Option<IpAddr>> {
+    let nodes = members(fields, &X_FORWARDED_FOR).rev();
+    nodes.map(|node| forwarded::address(std::str::from_utf8(node).ok()?))
 }
 
 /// What `Forwarded` says, in its order.
 fn elements(fields: &HeaderMap) -> Vec<Option<Element<'_>>> {
     let lines = fields.get_all(FORWARDED).iter();
-    let lines = lines.map(|line| line.to_str().unwrap_or_default());
+    let lines = lines.map(HeaderValue::as_bytes);
     lines.flat_map(forwarded::elements).collect()
 }
 
 /// The addresses in it, the last word first.
-fn told(elements: &[Option<Element<'_>>]) -> impl Iterator<Item = Word> {
-    elements.iter().rev().map(|element| match element {
-        None => Word::Unreadable,
-        Some(element) => {
-            let node = element
-                .get("for")
-                .and_then(|node| forwarded::address(&node));
-            node.map_or(Word::Hidden, Word::Address)
-        }
-    })
+fn told(elements: &[Option<Element<'_>>]) -> impl Iterator<Item = Option<IpAddr>> {
+    elements
+        .iter()
+        .rev()
+        .map(|element| forwarded::address(&element.as_ref()?.get("for")?))
 }
 
 /// One of the schemes that there are here; it has no case (RFC 3986 section 3.1).
-fn known(scheme: &str) -> Option<&'static str> {
-    let scheme = scheme.trim();
+fn known(scheme: &[u8]) -> Option<&'static str> {
+    let scheme = scheme.trim_ascii();
     let mut all = ["https", "http"].into_iter();
-    all.find(|known| scheme.eq_ignore_ascii_case(known))
+    all.find(|known| scheme.eq_ignore_ascii_case(known.as_bytes()))
 }

@@ -104,7 +104,7 @@ async fn pass(
     upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
     let mut fields = outbound::fields(ask)?;
-    rules::coding::for_origin(&mut fields);
+    coding::for_origin(ask, &mut fields);
     if let Some(left) = forwards_left(ask) {
         fields.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
     }

@@ -152,6 +152,11 @@ fn is_coded_as_read(stored: &Stored) -> bool {
     matches!(stored.body, Body::Disk(_) | Body::Parts(_))
 }
 
+/// Puts the origin's own tags into the conditions of what it is sent, where they name forms that this client may get.
+pub fn for_origin(ask: &Ask, fields: &mut HeaderMap) {
+    coding::for_origin(fields, &ask.method, || Accepted::read(&ask.fields));
+}
+
 /// Whether the request is on condition that a form is current.
 pub fn is_on_form(ask: &Ask) -> bool {
     ask.said.conditions && ask.policy().compress.is_some() && coding::matches_form(&ask.fields)

@@ -45,7 +45,8 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
         .fields
         .get_all(header::VIA)
         .iter()
-        .filter(|line| names_us(line, &ask.site.name))
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .filter(|member| names_us(member, &ask.site.name))
         .count();
     if passes >= MOST_PASSES {
         return Err(Failure::Loop);
@@ -100,9 +101,11 @@ fn tell_capabilities(fields: &mut HeaderMap, esi: Esi) {
     }
 }
 
-fn names_us(line: &HeaderValue, name: &str) -> bool {
-    line.to_str()
-        .is_ok_and(|line| line.split([' ', ',']).any(|word| word == name))
+/// Whether a member of `Via` is a cache of our name: the protocol comes first, then who received it (RFC 9110 section 7.6.3). Members
+/// count wherever proxies put them, in one line or in many, and in a comment too: a client that leaves one open would hide them all.
+fn names_us(member: &[u8], name: &str) -> bool {
+    let words = member.split(|byte| matches!(byte, b' ' | b'\t'));
+    words.filter(|word| !word.is_empty()).nth(1) == Some(name.as_bytes())
 }
 
 /// Makes the site's changes.

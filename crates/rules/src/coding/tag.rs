@@ -7,7 +7,7 @@ use crate::{
     time::Time,
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    HeaderMap, HeaderName, HeaderValue, Method,
     header::{IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE},
 };
 
@@ -126,13 +126,18 @@ pub fn is_dated_range(request: &HeaderMap, now: Time) -> bool {
 }
 
 /// Puts the origin's own tags into conditions that name forms, for a request that goes to it as it came: the origin does not know
-/// ours. A range on condition of a form goes, by `If-Range` or `If-Match`: the origin has no bytes of it.
-pub fn for_origin(request: &mut HeaderMap) {
+/// ours. What the client, which has `accepted`, would not get now is no representation that the condition is about (RFC 9110 sections
+/// 13.1.1 and 13.1.2): such a tag stays, and the origin's own does not match it. But a request that changes something is about the
+/// resource, in whatever coding it was read. A range on condition of a form goes, by `If-Range` or `If-Match`: the origin has no bytes
+/// of it.
+pub fn for_origin(request: &mut HeaderMap, method: &Method, accepted: impl Fn() -> Accepted) {
     let is_of_form = matches_form(request)
         || (request.get(IF_RANGE).is_some_and(mentions) && range_form(request).is_some());
     for name in [IF_NONE_MATCH, IF_MATCH] {
         if request.get_all(&name).iter().any(mentions) {
-            translate(request, &name);
+            translate(request, &name, |form| {
+                !method.is_safe() || accepted().takes(form.coding)
+            });
         }
     }
     if is_of_form {
@@ -151,10 +156,11 @@ fn mentions(value: &HeaderValue) -> bool {
     last_place(value.as_bytes(), MARK).is_some()
 }
 
-fn translate(request: &mut HeaderMap, name: &HeaderName) {
+fn translate(request: &mut HeaderMap, name: &HeaderName, is_meant: impl Fn(&Form<'_>) -> bool) {
     let tags = std::cell::RefCell::new(Vec::new());
     Listed::read(request.get_all(name)).contains(|tag| {
-        let text = Form::read(tag).map_or_else(|| written(tag), |form| form.origin_tag());
+        let form = Form::read(tag).filter(&is_meant);
+        let text = form.map_or_else(|| written(tag), |form| form.origin_tag());
         let mut tags = tags.borrow_mut();
         if !tags.contains(&text) {
             tags.push(text);

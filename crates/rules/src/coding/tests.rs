@@ -1,5 +1,5 @@
 use super::*;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use proptest::prelude::*;
 
 mod accept;

@@ -1,4 +1,4 @@
-//! The names of routes. They stand in cache keys (`Key::on`): with one name, two routes would answer with each other's responses.
+//! The names of routes: no two have the same, so that logs and messages say which one they mean.
 
 use super::Sink;
 use crate::config::{

@@ -8,7 +8,10 @@ use crate::config::{
     written::{self, Defaults},
 };
 use origin::Origin;
-use proxy::policy::{Matcher, Policy, Route};
+use proxy::{
+    policy::{Matcher, Policy, Route},
+    routing,
+};
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 pub(super) fn build(
@@ -48,8 +51,10 @@ pub(super) fn build(
         policy::contradictions(&own, room, sink);
         let merged = table.value.policy(defaults);
         policy::without_effect(&merged, sink);
+        let called = table.value.name.as_ref().map(|name| name.value.as_str());
+        let names = (name, called);
         routes.extend(route(
-            name,
+            names,
             matcher,
             &merged,
             Some(&table.span),
@@ -61,7 +66,7 @@ pub(super) fn build(
     if everything.is_none() {
         let matcher = Matcher::default();
         routes.extend(route(
-            names::LAST.to_owned(),
+            (names::LAST.to_owned(), None),
             matcher,
             defaults,
             None,
@@ -96,8 +101,11 @@ fn covered(table: &At<written::Route>, matcher: &Matcher, earlier: &[Route], sin
     }
 }
 
+/// Its name, and the one that the configuration has for it.
+type Names<'a> = (String, Option<&'a str>);
+
 fn route(
-    name: String,
+    (name, called): Names<'_>,
     matcher: Matcher,
     policy: &Defaults,
     span: Option<&Range<usize>>,
@@ -110,12 +118,24 @@ fn route(
         Some(list) => in_turn(list, policy.origin.as_ref(), origins, sink)?,
         None => origin(policy.origin.as_ref(), span, origins, sink)?,
     };
+    let digest = routing::digest(&matcher, &who_answers(policy, origins));
+    let called = called.map(|name| format!(" {name}")).unwrap_or_default();
     let policy: Arc<Policy> = Arc::new(policy::build(policy, origin, room));
     Some(Route {
         name,
+        keyed: format!("{digest:016x}{called}"),
         matcher,
         policy,
     })
+}
+
+/// The names of those who answer, in turn.
+fn who_answers<'a>(policy: &'a Defaults, origins: &'a Origins) -> Vec<&'a str> {
+    match (&policy.r#try, &policy.origin) {
+        (Some(list), _) => list.value.iter().map(|name| name.value.as_str()).collect(),
+        (None, Some(name)) => vec![&name.value],
+        (None, None) => origins.0.iter().map(|(name, _)| name.as_str()).collect(),
+    }
 }
 
 /// The origins that are named, as one.

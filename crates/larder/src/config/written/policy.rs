@@ -147,8 +147,8 @@ with_policy! {
 with_policy! {
     /// What holds for the requests that match. All matchers must hold; of several values of one, any.
     Route {
-        /// Its name in logs and in `larder explain`. No two routes have the same: it keeps apart what they store. Made from its
-        /// number (`route-2`) where nothing is said; the one that is always there is `default`.
+        /// Its name in logs and in `larder explain`. No two routes have the same. Made from its number (`route-2`) where nothing is
+        /// said; the one that is always there is `default`. A route that looks at more than the URL stores apart under it.
         #[schemars(with = "Option<String>", extend("examples" = ["pages"]))]
         name: At<String>,
         /// Hosts: `example.com`, or `*.example.com` for every name below it.

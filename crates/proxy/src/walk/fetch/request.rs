@@ -32,7 +32,7 @@ impl Fetch<'_> {
                         fields.append(&name, line.clone());
                     }
                 }
-                rules::coding::for_origin(&mut fields);
+                coding::for_origin(self.ask, &mut fields);
             }
             Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
@@ -42,7 +42,7 @@ impl Fetch<'_> {
                 let (range, if_range) = part.unwrap_or_default();
                 put(&mut fields, header::RANGE, range);
                 put(&mut fields, header::IF_RANGE, if_range);
-                rules::coding::for_origin(&mut fields);
+                coding::for_origin(self.ask, &mut fields);
             }
             Plan::Missing(missing) => {
                 let selected = self.need.selected.as_ref();

@@ -114,8 +114,8 @@ fn leave_out(fields: &mut HeaderMap, names: &[&str]) {
     let Entry::Occupied(mut lines) = fields.entry(FORWARDED) else {
         return;
     };
-    let texts = lines.iter().filter_map(|line| line.to_str().ok());
-    let elements = texts.flat_map(forwarded::elements).flatten();
+    let bytes = lines.iter().map(HeaderValue::as_bytes);
+    let elements = bytes.flat_map(forwarded::elements).flatten();
     let kept: Vec<_> = elements
         .filter_map(|element| element.without(names))
         .collect();
@@ -155,7 +155,8 @@ fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<He
     HeaderValue::try_from(element).ok()
 }
 
-/// Makes the lines of a list field one, with one more member: `last`.
+/// Makes the lines of a list field one, with one more member: `last`. They stay as bytes, and what is empty among them goes: a sender
+/// must not write empty members (RFC 9110 section 5.6.1.1).
 fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
     let mut lines = match fields.entry(name) {
         Entry::Occupied(lines) => lines,
@@ -164,10 +165,19 @@ fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
             return;
         }
     };
-    let before = lines.iter().filter_map(|line| line.to_str().ok());
-    let before = before.flat_map(|line| [line.as_bytes(), b", "]);
+    let before = lines.iter().map(|line| without_empty_ends(line.as_bytes()));
+    let before = before.filter(|line| !line.is_empty());
+    let before = before.flat_map(|line| [line, b", "]);
     let all: Vec<&[u8]> = before.chain([last.as_bytes()]).collect();
     if let Ok(all) = HeaderValue::try_from(all.concat()) {
         lines.insert(all);
     }
+}
+
+/// A line of a list without the empty members at its ends.
+fn without_empty_ends(mut line: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b',', rest @ ..] | [rest @ .., b' ' | b'\t' | b','] = line {
+        line = rest;
+    }
+    line
 }

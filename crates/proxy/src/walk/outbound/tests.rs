@@ -13,7 +13,7 @@ fn sent(ask: &Ask, name: &str) -> Vec<String> {
     let fields = fields(ask).expect("no loop");
     let lines = fields.get_all(name).iter();
     lines
-        .map(|line| line.to_str().expect("text").to_owned())
+        .map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned())
         .collect()
 }
 
@@ -41,6 +41,10 @@ fn addresses_are_added_to_what_a_trusted_peer_says_and_replace_anything_else() {
         (UNKNOWN, SAID, UNKNOWN),
         (TRUSTED, None, TRUSTED),
         (TRUSTED, SAID, Some("1.2.3.4, 10.0.0.1")),
+        (TRUSTED, Some("é, 1.2.3.4"), Some("é, 1.2.3.4, 10.0.0.1")),
+        // RFC 9110 section 5.6.1.1: no empty members.
+        (TRUSTED, Some(""), TRUSTED),
+        (TRUSTED, Some(" , 1.2.3.4,\t,"), Some("1.2.3.4, 10.0.0.1")),
         // A Unix socket has no address and is trusted.
         (None, SAID, SAID),
         (None, None, None),
@@ -77,6 +81,7 @@ fn forwarded_gets_an_element_for_this_hop() {
         (UNKNOWN, said, Some(unknown.as_str())),
         (TRUSTED, None, Some(trusted.as_str())),
         (TRUSTED, said, Some(both.as_str())),
+        (TRUSTED, Some(""), Some(trusted.as_str())),
         (Some("2001:db8::1"), None, Some(long.as_str())),
         (None, said, said),
     ];
@@ -178,10 +183,35 @@ fn what_ends_here_is_not_passed_on() {
 
 #[test]
 fn a_request_that_comes_round_too_often_is_refused() {
-    let passes = |count| vec![("via", "1.1 larder"); count];
-    assert!(fields(&ask(UNKNOWN, &passes(MOST_PASSES - 1))).is_ok());
-    let refused = fields(&ask(UNKNOWN, &passes(MOST_PASSES)));
+    let lines = |count| vec![("via", "1.1 larder"); count];
+    assert!(fields(&ask(UNKNOWN, &lines(MOST_PASSES - 1))).is_ok());
+    let refused = fields(&ask(UNKNOWN, &lines(MOST_PASSES)));
     assert!(matches!(refused, Err(Failure::Loop)));
+    // As proxies join them, with whatever a client wrote before.
+    for member in [
+        "1.1 larder",
+        "2.0 larder (a, b)",
+        "HTTP/1.1\tlarder,",
+        "1.1 larder, 1.1 node",
+    ] {
+        for before in ["", "1.0 é, ", "1.1 x (, "] {
+            let line = |count| format!("{before}{}", vec![member; count].join(", "));
+            let passes = |count| fields(&ask(UNKNOWN, &[("via", &line(count))]));
+            assert!(passes(MOST_PASSES - 1).is_ok(), "{before}{member}");
+            let refused = passes(MOST_PASSES);
+            assert!(matches!(refused, Err(Failure::Loop)), "{before}{member}");
+        }
+    }
+    for other in [
+        "1.1 larder2",
+        "1.1 other larder",
+        "larder",
+        "larder 1.1",
+        "1.1 a (larder)",
+    ] {
+        let line = [other; MOST_PASSES].join(", ");
+        assert!(fields(&ask(UNKNOWN, &[("via", &line)])).is_ok(), "{other}");
+    }
 }
 
 #[test]

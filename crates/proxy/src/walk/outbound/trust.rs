@@ -3,9 +3,9 @@
 use crate::{ask::Ask, policy::KeySpec, walk::receive};
 use http::{HeaderMap, HeaderName, header};
 
-/// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
-/// Passed on only where the route says so or keys on them.
-pub static POISONOUS: [HeaderName; 38] = [
+/// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed, or in a way that
+/// is meant for a part of the application itself. Passed on only where the route says so or keys on them.
+pub static POISONOUS: [HeaderName; 48] = [
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-server"),
     HeaderName::from_static("x-forwarded-scheme"),
@@ -36,8 +36,18 @@ pub static POISONOUS: [HeaderName; 38] = [
     HeaderName::from_static("x-forwarded-request-uri"),
     HeaderName::from_static("x-http-path-override"),
     HeaderName::from_static("x-invoke-path"),
+    HeaderName::from_static("x-invoke-query"),
+    HeaderName::from_static("x-invoke-output"),
+    HeaderName::from_static("x-invoke-status"),
+    HeaderName::from_static("x-invoke-error"),
+    HeaderName::from_static("x-matched-path"),
     HeaderName::from_static("x-now-route-matches"),
     HeaderName::from_static("x-middleware-prefetch"),
+    HeaderName::from_static("x-middleware-subrequest"),
+    HeaderName::from_static("x-react-router-spa-mode"),
+    HeaderName::from_static("x-react-router-prerender-data"),
+    HeaderName::from_static("x-sendfile-type"),
+    HeaderName::from_static("x-accel-mapping"),
     HeaderName::from_static("x-base-url"),
     HeaderName::from_static("x-backend-host"),
     HeaderName::from_static("host-override"),
@@ -47,7 +57,7 @@ pub static POISONOUS: [HeaderName; 38] = [
 ];
 
 /// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
-const OF_ONE_TARGET: [&str; 16] = [
+const OF_ONE_TARGET: [&str; 19] = [
     "x-forwarded-path",
     "x-forwarded-uri",
     "x-original-uri",
@@ -61,6 +71,9 @@ const OF_ONE_TARGET: [&str; 16] = [
     "x-forwarded-request-uri",
     "x-http-path-override",
     "x-invoke-path",
+    "x-invoke-query",
+    "x-invoke-output",
+    "x-matched-path",
     "x-now-route-matches",
     "x-original-method",
     "x-forwarded-method",

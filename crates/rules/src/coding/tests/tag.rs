@@ -50,6 +50,7 @@ fn the_tag_of_a_form_is_understood_again() {
 
 #[test]
 fn the_origin_gets_its_own_tags_back() {
+    let all = Accepted::read(&request(&["gzip, br"]));
     for (listed, expected) in [
         ("\"v1-larder-br-0123456789abcdef\"", "\"v1\""),
         (
@@ -62,14 +63,14 @@ fn the_origin_gets_its_own_tags_back() {
     ] {
         for name in [header::IF_NONE_MATCH, header::IF_MATCH] {
             let mut fields = with(name.clone(), listed);
-            for_origin(&mut fields);
+            for_origin(&mut fields, &Method::GET, || all);
             assert_eq!(fields[name], expected, "{listed}");
         }
     }
     let mut fields = with(header::IF_RANGE, "\"v1-larder-br-0123456789abcdef\"");
     fields.insert(header::RANGE, HeaderValue::from_static("bytes=0-5"));
     assert_eq!(range_form(&fields), Some(Some(Coding::Brotli)));
-    for_origin(&mut fields);
+    for_origin(&mut fields, &Method::GET, || all);
     assert!(fields.is_empty(), "an origin has no bytes of a form");
     for (listed, is_form) in [
         ("\"v1-larder-br-0123456789abcdef\"", true),
@@ -80,8 +81,37 @@ fn the_origin_gets_its_own_tags_back() {
         let mut fields = with(header::IF_MATCH, listed);
         fields.insert(header::RANGE, HeaderValue::from_static("bytes=0-5"));
         assert_eq!(matches_form(&fields), is_form, "{listed}");
-        for_origin(&mut fields);
+        for_origin(&mut fields, &Method::GET, || all);
         assert_eq!(fields.contains_key(header::RANGE), !is_form, "{listed}");
+    }
+}
+
+/// RFC 9110 sections 13.1.1 and 13.1.2: a condition is about what the client would get.
+#[test]
+fn what_the_client_would_not_get_is_not_told_as_the_origins_own() {
+    let listed =
+        "W/\"v1-larder-br\", \"v1-larder-gzip-0123456789abcdef\", W/\"v1-larder-identity\"";
+    for (accepted, method, expected) in [
+        ("gzip", Method::GET, "W/\"v1-larder-br\", \"v1\", W/\"v1\""),
+        (
+            "identity",
+            Method::HEAD,
+            "W/\"v1-larder-br\", \"v1-larder-gzip-0123456789abcdef\", W/\"v1\"",
+        ),
+        (
+            "br, identity;q=0",
+            Method::GET,
+            "W/\"v1\", \"v1-larder-gzip-0123456789abcdef\", W/\"v1-larder-identity\"",
+        ),
+        // What was read in any coding may be written back.
+        ("identity", Method::PUT, "W/\"v1\", \"v1\""),
+    ] {
+        let accepted = Accepted::read(&request(&[accepted]));
+        for name in [header::IF_NONE_MATCH, header::IF_MATCH] {
+            let mut fields = with(name.clone(), listed);
+            for_origin(&mut fields, &method, || accepted);
+            assert_eq!(fields[name], expected, "{method}");
+        }
     }
 }
 
@@ -94,7 +124,7 @@ proptest! {
         let form = described(&tag, Some(coding), made)[header::ETAG].clone();
         let mut back = HeaderMap::new();
         back.insert(header::IF_MATCH, form.clone());
-        for_origin(&mut back);
+        for_origin(&mut back, &Method::PUT, || Accepted::NONE);
         prop_assert_eq!(&back[header::IF_MATCH], &tag);
         back.insert(header::IF_NONE_MATCH, form.clone());
         let accepted = Accepted::read(&request(&[coding.token()]));

@@ -1,0 +1,143 @@
+//! The cookies of a request, and what applications may take them for.
+
+use crate::policy::{NamePattern, TextPattern};
+use http::{HeaderMap, header};
+use regex::Regex;
+use std::borrow::Cow;
+
+/// One cookie as it is written. Bytes: values that are no text differ all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cookie<'a> {
+    /// With the white space behind it, which is part of the name to PHP.
+    pub spelled: &'a [u8],
+    /// With the white space around it, which is part of the value to PHP; empty where there is no `=`, as PHP and Go have it.
+    pub value: &'a [u8],
+}
+
+/// The cookies of one `Cookie` line (RFC 6265 section 4.2.1).
+pub fn cookies(line: &[u8]) -> impl Iterator<Item = Cookie<'_>> {
+    line.split(|byte| *byte == b';').filter_map(|pair| {
+        let at = pair.iter().position(|byte| *byte == b'=');
+        let (name, value) = pair.split_at_checked(at.unwrap_or(pair.len()))?;
+        let (spelled, value) = (name.trim_ascii_start(), value.get(1..).unwrap_or_default());
+        (at.is_some() || !spelled.is_empty()).then_some(Cookie { spelled, value })
+    })
+}
+
+impl<'a> Cookie<'a> {
+    /// Without outer white space.
+    pub fn name(&self) -> &'a [u8] {
+        self.spelled.trim_ascii_end()
+    }
+
+    /// Whether some applications take it for the cookie `name`, and others do not.
+    pub fn may_pass_for(&self, name: &str) -> bool {
+        let is_called = |other: &mut dyn Iterator<Item = u8>| other.eq(name.bytes());
+        self.spelled != name.as_bytes()
+            && (self.name() == name.as_bytes() || self.may_be_called(is_called))
+    }
+
+    /// Whether `is_it` holds for one of the names that applications may know it by beside its own. PHP has an underscore for a dot, a
+    /// space and an opening bracket, and takes what stands before brackets for the name of a list; before version 7.4.11 it decoded names
+    /// too.
+    fn may_be_called(&self, is_it: impl Fn(&mut dyn Iterator<Item = u8>) -> bool) -> bool {
+        let is_special = |byte: &u8| matches!(byte, b'.' | b' ' | b'[' | b'%' | b'+');
+        if !self.spelled.iter().any(is_special) {
+            return false;
+        }
+        let plain = |byte| match byte {
+            b'.' | b' ' | b'[' => b'_',
+            other => other,
+        };
+        let decoded = || Decoded(self.spelled).skip_while(u8::is_ascii_whitespace);
+        is_it(&mut decoded().map(plain))
+            || is_it(&mut decoded().take_while(|byte| *byte != b'[').map(plain))
+            || is_it(&mut decoded())
+    }
+
+    /// Whether any of these matches one of its names and its value, as written or as read: what one application does not take for a
+    /// cookie another does.
+    fn is_like(&self, patterns: &[NamePattern]) -> bool {
+        let (name, value) = (text(self.name()), text(self.value.trim_ascii()));
+        let is_called = |wanted: &TextPattern| {
+            wanted.matches(&name) || self.may_be_called(|other| is_name(wanted, other))
+        };
+        let has_value = |wanted: &Regex| {
+            wanted.is_match(&value)
+                || self
+                    .read()
+                    .is_some_and(|read| wanted.is_match(&text(&read)))
+        };
+        let mut patterns = patterns.iter();
+        patterns
+            .any(|pattern| is_called(&pattern.name) && pattern.value.as_ref().is_none_or(has_value))
+    }
+
+    /// The value as applications may read it where it is not what is written: without quotation marks, and decoded.
+    fn read(&self) -> Option<Vec<u8>> {
+        let value = self.value.trim_ascii();
+        let is_special = |byte: &u8| matches!(byte, b'"' | b'%' | b'+');
+        value.iter().any(is_special).then(|| {
+            let inner = value.strip_prefix(b"\"");
+            let inner = inner.and_then(|inner| inner.strip_suffix(b"\""));
+            Decoded(inner.unwrap_or(value)).collect()
+        })
+    }
+}
+
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+/// Whether a name matches that is not there as a text.
+fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>) -> bool {
+    match wanted {
+        TextPattern::Exact(exact) => name.eq(exact.bytes()),
+        TextPattern::Prefix(prefix) => prefix.bytes().all(|byte| name.next() == Some(byte)),
+        TextPattern::Regex(_) => wanted.matches(&text(&name.collect::<Vec<_>>())),
+    }
+}
+
+/// Percent-decoded, and a space for each plus sign; what is no code stays.
+struct Decoded<'a>(&'a [u8]);
+
+impl Iterator for Decoded<'_> {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let code = |high, low| u8::try_from(digit(high)? * 16 + digit(low)?).ok();
+        let (byte, after) = self.0.split_first()?;
+        self.0 = after;
+        match (*byte, after) {
+            (b'+', _) => Some(b' '),
+            (b'%', [high, low, after @ ..]) => Some(code(*high, *low).map_or(b'%', |byte| {
+                self.0 = after;
+                byte
+            })),
+            _ => Some(*byte),
+        }
+    }
+}
+
+/// Whether any cookie of the request matches any of these; the request is read once.
+pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
+    !patterns.is_empty()
+        && fields
+            .get_all(header::COOKIE)
+            .iter()
+            .any(|line| cookies(line.as_bytes()).any(|cookie| cookie.is_like(patterns)))
+}
+
+/// Whether a response sets a cookie that matches any of these.
+pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
+    !patterns.is_empty()
+        && fields.get_all(header::SET_COOKIE).iter().any(|line| {
+            // Attributes follow the first (RFC 6265 section 4.1.1).
+            let mut first = cookies(line.as_bytes()).take(1);
+            first.any(|cookie| cookie.is_like(patterns))
+        })
+}
+
+#[cfg(test)]
+mod tests;
