@@ -249,8 +249,10 @@ impl Figure {
             Self::Hits(_) => cache.hit + cache.stale,
             _ => cache.stale,
         };
-        // Counts of a run are far below what a float holds exactly.
-        #[allow(clippy::cast_precision_loss)]
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "counts of a run are far below what a float holds exactly"
+        )]
         let percent = count as f64 * 100.0 / cache.all().max(1) as f64;
         (cache.said() > 0).then_some(percent)
     }
@@ -282,8 +284,10 @@ impl Figure {
 
     fn of(self, target: &Target) -> Option<f64> {
         let latency = target.latency_ms.as_ref();
-        // Counts of a run are far below what a float holds exactly.
-        #[allow(clippy::cast_precision_loss)]
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "counts of a run are far below what a float holds exactly"
+        )]
         let float = |count: u64| count as f64;
         let cache = &target.cache;
         match self {

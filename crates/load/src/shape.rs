@@ -90,8 +90,10 @@ pub struct End {
 ///
 /// Requests until t are `from·t + (to − from)·t² / (2·over)`, and this is solved for t.
 pub fn due(number: u64, from: f64, to: f64, over: Duration) -> Option<Duration> {
-    // A run has far fewer requests than a float counts exactly.
-    #[allow(clippy::cast_precision_loss)]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a run has far fewer requests than a float counts exactly"
+    )]
     let number = number as f64;
     let over = over.as_secs_f64();
     let slope = if over > 0.0 { (to - from) / over } else { 0.0 };

@@ -275,8 +275,10 @@ fn percent(part: u64, of: u64) -> f64 {
     float(part) * 100.0 / float(of.max(1))
 }
 
-/// Counts of a run are far below what a float holds exactly.
-#[allow(clippy::cast_precision_loss)]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "counts of a run are far below what a float holds exactly"
+)]
 fn float(count: u64) -> f64 {
     count as f64
 }

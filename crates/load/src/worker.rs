@@ -130,7 +130,7 @@ pub(crate) fn run(
             (index..lanes).step_by(workers).count() * per_lane
         }
     };
-    #[allow(clippy::cast_precision_loss)]
+    #[allow(clippy::cast_precision_loss, reason = "workers are as few as cores")]
     let (share, turn) = (1.0 / workers as f64, index as f64 / workers as f64);
     let rate = common.plan.most_rate.map(|rate| rate * share);
     let worker = Rc::new(Worker {

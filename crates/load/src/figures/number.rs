@@ -19,8 +19,10 @@ pub(super) fn percent(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| float(part) * 100.0 / float(of))
 }
 
-/// Counts of a run are far below what a float holds exactly.
-#[allow(clippy::cast_precision_loss)]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "counts of a run are far below what a float holds exactly"
+)]
 pub(super) fn float(count: u64) -> f64 {
     count as f64
 }

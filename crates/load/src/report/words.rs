@@ -59,8 +59,10 @@ pub(super) fn cached(cache: &Cache) -> Option<String> {
 /// A number of bytes with the unit that suits it.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    // What is lost is below a tenth of the unit.
-    #[allow(clippy::cast_precision_loss)]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "what is lost is below a tenth of the unit"
+    )]
     let mut value = number as f64;
     let mut unit = 0;
     while value >= 1023.95 && unit + 1 < UNITS.len() {

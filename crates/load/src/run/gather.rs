@@ -175,7 +175,6 @@ impl Gatherer {
 fn busy(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<f64> {
     let ((busy, all), (busy_after, all_after)) = (before?, after?);
     let all = all_after.checked_sub(all).filter(|all| *all > 0)?;
-    // Ticks of a run are few.
-    #[allow(clippy::cast_precision_loss)]
+    #[allow(clippy::cast_precision_loss, reason = "ticks of a run are few")]
     Some(busy_after.saturating_sub(busy) as f64 / all as f64)
 }

@@ -34,8 +34,10 @@ impl Choice {
 
     /// Zipf's law over `count` requests: the one at rank r is as likely as `1 / r` to the power of `exponent`.
     pub fn zipf(count: usize, exponent: f64) -> Option<Self> {
-        // A list has no more lines than a float counts exactly.
-        #[allow(clippy::cast_precision_loss)]
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "a list has no more lines than a float counts exactly"
+        )]
         Self::weights((1..=count).map(|rank| (rank as f64).powf(-exponent)))
     }
 

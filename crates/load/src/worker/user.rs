@@ -153,8 +153,10 @@ impl User {
 
 /// When in a ramp a user comes: the first at once, the last at its end.
 fn ratio(number: u64, users: usize) -> f64 {
-    // Nobody has so many users that a float does not count them.
-    #[allow(clippy::cast_precision_loss)]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "nobody has so many users that a float does not count them"
+    )]
     let ratio = number as f64 / users.saturating_sub(1).max(1) as f64;
     ratio
 }

@@ -110,8 +110,10 @@ fn words(live: &Live<'_>) -> String {
             load::report::words::millis(time.as_secs_f64() * 1e3)
         })
     };
-    // Counts of a quarter of a second are small.
-    #[allow(clippy::cast_precision_loss)]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "counts of a quarter of a second are small"
+    )]
     let rate = point.good() as f64 / point.seconds().max(0.001);
     let mut words = format!(
         "{}/s · p50 {} · p99 {} · {} users",

@@ -115,7 +115,10 @@ fn throughput(figures: &Figures) -> Chart {
     if figures.targets.iter().any(|target| target.errors > 0) {
         let several = figures.targets.len() > 1;
         for (index, target) in figures.targets.iter().enumerate() {
-            #[allow(clippy::cast_precision_loss)]
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "counts of a run are far below what a float holds exactly"
+            )]
             let each = |point: &Point| point.errors as f64 / point.seconds.max(f64::MIN_POSITIVE);
             series.push(Series {
                 name: named(several, target, "errors"),
@@ -269,8 +272,10 @@ fn cpu(figures: &Figures) -> Option<Chart> {
     })
 }
 
-/// Users are few enough for a float.
-#[allow(clippy::cast_precision_loss)]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "users are few enough for a float"
+)]
 fn float(count: usize) -> f64 {
     count as f64
 }

@@ -131,8 +131,10 @@ fn latencies(text: &mut String, name: &str, latency: Option<&Latency>) {
 }
 
 fn received(target: &Target) -> String {
-    // A run receives far less than a float holds exactly.
-    #[allow(clippy::cast_precision_loss)]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a run receives far less than a float holds exactly"
+    )]
     let each = target.bytes.received as f64 / target.seconds.max(f64::MIN_POSITIVE);
     format!(
         "{}  {}/s",
