@@ -16,6 +16,8 @@ TIMES = 10
 # A fill slower than this many responses a second is given up.
 SLOWEST_FILL = 2000
 MIB = 1024 * 1024
+# Bodies that lie in other sizes of the allocator, each with its name below `/d/`.
+LENGTHS = {"1k": 1024, "4k": 3900, "8k": 8000, "30k": 30_000}
 
 
 def run(settings):
@@ -26,6 +28,9 @@ def run(settings):
             _cost_and_overhead(settings, result, stage)
         with Stage() as stage:
             _scan(settings, result, stage)
+        for name, length in LENGTHS.items():
+            with Stage() as stage:
+                _overflow(settings, result, stage, name, length)
     return result
 
 
@@ -84,6 +89,18 @@ def _scan(settings, result, stage):
     ]
     if probe.complaints:
         result.notes.append(f"{case}: {'; '.join(probe.complaints)}")
+
+
+def _overflow(settings, result, stage, name, length):
+    """More URLs of one length than there is room for."""
+    size, origin = settings.million, Origin(stage)
+    origin.add(name, length)
+    larder = servers.start_larder(stage, origin, f"{size.tight_mib}MiB")
+    settings.say(f"bodies of {length} bytes, budget {size.tight_mib}MiB")
+    count = size.tight_mib * MIB // length
+    sequence(larder.url("/"), 1, count, 1, 30 + count // SLOWEST_FILL, f"/d/{name}/")
+    result.figures.append(_beyond(f"bodies of {length} bytes, budget {size.tight_mib}MiB",
+                                  larder.process.resident_bytes(), size.tight_mib))
 
 
 def _beyond(case, resident, budget_mib):

@@ -63,8 +63,8 @@ pub enum StartError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// The admin address cannot be opened.
-    #[error("cannot listen on {0} for admin: {1}")]
-    Admin(SocketAddr, io::Error),
+    #[error("{0} (the admin API's: `--admin` gives it another, or `off`)")]
+    Admin(BindError),
     /// The access log cannot be written.
     #[error("cannot write the access log: {0}")]
     Log(io::Error),
@@ -229,7 +229,7 @@ fn bind_admin(admin: Admin) -> Result<Option<TcpListener>, StartError> {
     };
     bind()
         .map(Some)
-        .map_err(|error| StartError::Admin(address, error))
+        .map_err(|error| StartError::Admin(BindError::new(&address.to_string(), error)))
 }
 
 impl Running {

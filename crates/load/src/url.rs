@@ -131,3 +131,42 @@ fn split_port(authority: &str) -> Result<(&str, Option<u16>), String> {
 fn is_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._:%".contains(&byte)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// And what is read is written so that it is read again as the same.
+        #[test]
+        fn any_text_may_come(text in prop_oneof![
+            any::<String>(),
+            "(https?://)?[]a-zA-Z0-9:@%._ \\[/?#-]{0,30}",
+        ]) {
+            if let Ok(url) = Url::parse(&text) {
+                prop_assert!(url.target.starts_with('/') && url.base.port > 0);
+                prop_assert!(!url.target.contains(|c: char| c <= ' ' || c == '#' || c == '\x7f'));
+                prop_assert_eq!(Url::parse(&url.to_string()), Ok(url));
+            }
+        }
+
+        /// RFC 3986 section 3: each part is where it belongs.
+        #[test]
+        fn the_parts_of_a_url(
+            tls: bool,
+            host in prop_oneof!["[a-z0-9][a-z0-9.-]{0,10}", Just("::1".to_owned())],
+            port in proptest::option::of(1..u16::MAX),
+            path in "(/[a-z0-9:@?/%]{0,10})?",
+            fragment in "(#[a-z/?]{0,5})?",
+        ) {
+            let scheme = if tls { "https" } else { "http" };
+            let name = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+            let place = port.map_or_else(|| name.clone(), |port| format!("{name}:{port}"));
+            let url = Url::parse(&format!("{scheme}://{place}{path}{fragment}"));
+            let port = port.unwrap_or(default_port(tls));
+            let target = if path.is_empty() { "/".to_owned() } else { path };
+            prop_assert_eq!(url, Ok(Url { base: Base { tls, host, port }, target }));
+        }
+    }
+}

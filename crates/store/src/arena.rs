@@ -106,11 +106,23 @@ pub fn place_of(bytes: &[u8]) -> Option<(BorrowedFd<'static>, u64)> {
     (offset < arena.map.len()).then(|| (arena.file.as_fd(), offset as u64))
 }
 
+/// Whether bodies of this length belong here.
+pub(crate) fn takes(length: usize) -> bool {
+    (LEAST..MOST).contains(&length)
+}
+
+/// What a body of this length takes of memory here, in bytes.
+pub(crate) fn weight(length: usize) -> u64 {
+    /// What stands for it, with its counters.
+    const EXTENT: u64 = 48;
+    length.next_multiple_of(PAGE) as u64 + EXTENT
+}
+
 /// A copy of `pieces`, `length` bytes together. `None` where that is too little, too much or not so, or there is no room for them.
 pub(crate) fn keep(pieces: &[Bytes], length: usize) -> Option<Arc<Extent>> {
     let arena = ARENA.get()?;
     let is_all = pieces.iter().map(Bytes::len).sum::<usize>() == length;
-    if !is_all || !(LEAST..MOST).contains(&length) {
+    if !is_all || !takes(length) {
         return None;
     }
     // Given back where anything fails.
@@ -205,7 +217,7 @@ impl Extent {
 
     /// What it takes of memory, in bytes.
     pub(crate) fn weight(&self) -> u64 {
-        (self.length.div_ceil(PAGE) * PAGE) as u64
+        weight(self.length)
     }
 }
 

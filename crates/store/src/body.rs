@@ -158,10 +158,10 @@ impl Body {
         }
     }
 
-    /// Bytes of memory it holds itself, as the allocator rounds them. A fill's bytes are counted by its reservation.
+    /// Bytes of memory it holds itself, in allocations of its own, as the allocator rounds them. A fill's bytes are counted by its reservation.
     pub(crate) fn weight(&self) -> u64 {
         match self {
-            Self::Whole(bytes) => allocated(bytes.len()),
+            Self::Whole(bytes) => allocated(bytes.len()) + SHARED,
             Self::Mapped(extent) => extent.weight(),
             Self::Chunks(chunks) => chunks.iter().map(|chunk| allocated(chunk.len()) + 64).sum(),
             Self::Disk(_) => HANDLE,
@@ -208,17 +208,53 @@ fn slice_chunks(chunks: &[Bytes], span: Span) -> Vec<Piece> {
     chunks.iter().filter_map(cut).collect()
 }
 
-/// What an allocation of `size` bytes really takes: size classes are four to a doubling in the allocators we use.
+/// What shared bytes take beside themselves: the counters and the place of `Bytes` that were cloned.
+pub(crate) const SHARED: u64 = 32;
+
+/// What an allocation of `size` bytes really takes of jemalloc.
+///
+/// Up to 14 KiB there are four sizes to a doubling. Several of one size share as few pages as they fill, and what the allocator keeps of such
+/// pages is shared likewise: 128 bytes for one of 4 KiB, which has a page for itself, and 16 for each of eight of 1.5 KiB in three. What is larger
+/// has pages of its own, and one more, within which its beginning is moved about for the processor's cache.
 pub(crate) fn allocated(size: usize) -> u64 {
+    const PAGE: u64 = 4096;
+    const LARGEST_SMALL: u64 = 14 << 10;
+    const OF_PAGES: u64 = 128;
     let size = size.max(16) as u64;
+    if size > LARGEST_SMALL {
+        return size.next_multiple_of(PAGE) + PAGE + OF_PAGES;
+    }
     let step = (size.next_power_of_two() / 8).max(16);
-    size.div_ceil(step) * step
+    let size = size.next_multiple_of(step);
+    // So much of a page is the unit that both have in common.
+    let unit = (1 << size.trailing_zeros()).min(PAGE);
+    size + OF_PAGES * unit / PAGE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// A row: a size, and what it takes with its share of what is kept of its pages.
+    #[test]
+    fn sizes_of_the_allocator() {
+        for (size, taken) in [
+            (0, 16),
+            (16, 16),
+            (129, 160 + 1),
+            (1024, 1024 + 32),
+            (1025, 1280 + 8),
+            (1500, 1536 + 16),
+            (4096, 4096 + 128),
+            (8340, 10_240 + 64),
+            (14 << 10, (14 << 10) + 64),
+            ((14 << 10) + 1, (20 << 10) + 128),
+            (30_000, (36 << 10) + 128),
+        ] {
+            assert_eq!(allocated(size), taken, "{size}");
+        }
+    }
 
     proptest! {
         #[test]

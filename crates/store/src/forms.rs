@@ -80,11 +80,14 @@ impl Forms {
 
     /// Bytes of memory they take.
     pub(crate) fn weight(&self) -> u64 {
+        /// The list with its counters.
+        const LIST: u64 = 48;
         let each = |form: &Form| {
             let stored = form.stored.as_ref().map_or(0, |stored| stored.weight());
             stored + size_of::<Form>() as u64
         };
-        self.as_slice().iter().map(each).sum()
+        let list = self.0.as_ref().map_or(0, |_| LIST);
+        list + self.as_slice().iter().map(each).sum::<u64>()
     }
 
     fn with(&self, form: Form) -> Self {
@@ -156,9 +159,9 @@ impl Stored {
                 self.facts,
                 None,
                 None,
-                Body::Whole(bytes::Bytes::new()),
+                body,
             );
-            Arc::new(stored.with_body(body))
+            Arc::new(stored)
         });
         Form {
             coding,

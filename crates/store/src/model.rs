@@ -98,42 +98,42 @@ impl<V> Lifecycle<u64, (u64, V)> for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Body, Fields, Memory, Stored, purge::Log};
-    use bytes::Bytes;
+    use crate::{Body, Fields, Memory, Stored, arena, purge::Log};
     use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-    /// The figures that a simulation reckons with are those of the tier itself.
+    /// The figures that a simulation reckons with are those of the tier itself, wherever that puts a body of this size.
     #[test]
     fn weighs_as_the_tier_does() {
-        let log = Arc::new(Log::default());
+        arena::open(64 << 20).expect("a file in memory");
+        let (log, facts) = (
+            Arc::new(Log::default()),
+            crate::sample::any_request(10).facts,
+        );
+        let mut fields = HeaderMap::new();
+        fields.insert(
+            header::SERVER,
+            HeaderValue::from_str(&"v".repeat(254)).expect("valid"),
+        );
+        let fields = Fields::pack(&fields);
         for (key, body) in [
             ("http://a.example/", 0),
             ("http://a.example/p?x=1", 1000),
+            ("http://a.example/apart", 1024),
+            (
+                "http://a.example/which-is-so-long-that-it-lies-beside-the-table",
+                8000,
+            ),
+            ("k", 20_000),
             ("k", 70_000),
         ] {
             let memory = Memory::new(64 << 20, log.clone());
-            let mut fields = HeaderMap::new();
-            fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
-            let fields = Fields::pack(&fields);
-            let length = fields.len();
-            let facts = crate::sample::any_request(10).facts;
-            let stored = Stored::new(
-                0,
-                StatusCode::OK,
-                fields,
-                facts,
-                None,
-                None,
-                Body::Whole(Bytes::new()),
-            );
-            let stored = stored.with_body(Body::Whole(Bytes::from(vec![b'x'; body])));
+            let whole = Body::kept(vec![vec![b'x'; body].into()], body);
+            let (status, fields) = (StatusCode::OK, fields.clone());
+            let stored = Stored::new(0, status, fields.clone(), facts, None, None, whole);
             let kept = memory.insert(key.as_bytes(), memory.begin(), Arc::new(stored), 8);
             kept.expect("kept");
-            assert_eq!(
-                memory.statistics().stored,
-                weight(key.len(), length, body as u64),
-                "{key}"
-            );
+            let told = weight(key.len(), fields.len(), body as u64);
+            assert_eq!(memory.statistics().stored, told, "{key}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! One stored response.
 
 mod near;
+mod place;
 mod successor;
 mod variant;
 mod weight;
@@ -67,7 +68,8 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// A stored response with an identity of its own, whose fetch began when the log of purges stood at `began`.
+    /// A stored response with an identity of its own, whose fetch began when the log of purges stood at `began`. A small body is copied to
+    /// where it belongs (`place`).
     pub fn new(
         began: u64,
         status: StatusCode,
@@ -79,6 +81,7 @@ impl Stored {
     ) -> Self {
         let id = next_id();
         let said = Said::by(&fields);
+        let (fields, body) = place::placed(fields, body);
         Self {
             id,
             content: id,

@@ -86,6 +86,26 @@ fn what_could_not_start_leaves_no_name() {
     assert!(!path.exists());
 }
 
+/// As of a listener, and with what gives it another.
+#[test]
+fn an_admin_address_in_use_is_told() {
+    let held = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = held.local_addr().expect("an address").to_string();
+    let finished = command()
+        .args([
+            "serve",
+            "http://127.0.0.1:1",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin",
+            &address,
+        ])
+        .run();
+    let told = format!("cannot listen on {address}: the address is in use by another process");
+    assert!(finished.stderr.contains(&told), "{}", finished.stderr);
+    assert!(finished.stderr.contains("--admin"), "{}", finished.stderr);
+}
+
 #[test]
 fn what_a_reload_could_not_open_leaves_no_name() {
     let origin = Origin::start();

@@ -418,6 +418,27 @@ fn clients_may_be_kept_from_forcing_a_fetch() {
     }
 }
 
+/// A client on the machine itself, as all are here, may purge where nothing is said.
+#[test]
+fn who_may_purge_forces_a_fetch_all_the_same() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[defaults]\nclient_may_force = false\n",
+    );
+    larder.get("/").send();
+    let ask = |forwarded: bool| {
+        let request = larder.get("/").header("Cache-Control", "no-cache");
+        if forwarded {
+            request.header("X-Forwarded-For", "192.0.2.9").send()
+        } else {
+            request.send()
+        }
+    };
+    assert!(ask(true).hit(), "it asks for somebody else");
+    assert!(!ask(false).hit());
+    assert_eq!(origin.requests("/"), 2);
+}
+
 #[test]
 fn a_request_waits_for_another_only_so_long() {
     let (origin, larder) = site(NOTHING, "[defaults]\ncollapse_wait = \"50ms\"\n");

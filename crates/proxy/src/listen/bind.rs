@@ -58,7 +58,8 @@ pub enum BindError {
 }
 
 impl BindError {
-    fn new(place: &str, error: io::Error) -> Self {
+    /// What the system said of listening on `place`.
+    pub fn new(place: &str, error: io::Error) -> Self {
         let place = place.to_owned();
         match error.kind() {
             io::ErrorKind::AddrInUse => Self::InUse(place),

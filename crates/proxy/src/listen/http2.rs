@@ -19,21 +19,31 @@ use super::{
     watch::{Order, Stage},
 };
 use bytes::Bytes;
-use h2::server::{Builder, Connection};
+use h2::{
+    Reason,
+    server::{Builder, Connection},
+};
 use std::{
     future::poll_fn,
     task::{Context, Poll, ready},
+    time::Duration,
 };
+use tokio::time::{Instant, Interval, interval_at};
+
+/// A client at rest has so long to confirm that it has read the farewell. One that is there does so within a round trip, and none is to hold
+/// up a stop.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Serves HTTP/2 until the connection ends.
 pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limits: &Limits) {
     let watch = &session.watch;
-    watch.enter(Stage::Http2);
+    watch.enter(Stage::Silent);
     meter.follow(Frames::new(limits.header_size));
     let opening = builder(limits).handshake(meter);
     let Some(opened) = unless_told(watch, Order::Timeout, opening).await else {
         return;
     };
+    watch.enter(Stage::Http2);
     let end = match opened {
         Ok(connection) => requests(&session, connection).await,
         Err(error) => Err(error),
@@ -59,22 +69,40 @@ async fn requests<S: Serve>(
     mut connection: Connection<Meter, Bytes>,
 ) -> Result<(), h2::Error> {
     let watch = &session.watch;
-    let mut draining = false;
+    let mut farewell = None;
     poll_fn(|cx| {
         watch.remember(cx.waker());
         if watch.order() > Order::Drain {
             return Poll::Ready(Ok(()));
         }
         let mut polled = poll_requests(cx, session, &mut connection);
-        if polled.is_pending() && !draining && watch.order() == Order::Drain {
+        if polled.is_pending() && farewell.is_none() && watch.order() == Order::Drain {
             // After a poll, so that a request already here is served.
-            draining = true;
+            farewell = Some(interval_at(Instant::now() + FAREWELL, FAREWELL));
             connection.graceful_shutdown();
             polled = poll_requests(cx, session, &mut connection);
+        }
+        if polled.is_pending()
+            && farewell.as_mut().is_some_and(|clock| is_due(cx, clock))
+            && watch.is_quiet()
+        {
+            // Whatever comes from now on was not read.
+            connection.abrupt_shutdown(Reason::NO_ERROR);
+            let _ = poll_requests(cx, session, &mut connection);
+            return Poll::Ready(Ok(()));
         }
         polled
     })
     .await
+}
+
+/// Whether `clock` has struck since it was last asked, and wakes the task when it does again.
+fn is_due(cx: &mut Context<'_>, clock: &mut Interval) -> bool {
+    let mut due = false;
+    while clock.poll_tick(cx).is_ready() {
+        due = true;
+    }
+    due
 }
 
 /// Begins with the requests that have come, and sends what is to be sent.

@@ -381,6 +381,43 @@ fn a_drain_finishes_streams_in_flight() {
     site.join();
 }
 
+/// RFC 9113 section 6.8: the farewell waits for the client to have read it; one that never says so holds nothing up.
+#[test]
+fn a_drain_does_not_wait_for_a_client_that_asks_nothing_and_confirms_nothing() {
+    let mut site = Site::plain();
+    let (mut asked, mut silent) = (connect(&site), connect(&site));
+    asked.ask(1, "/", &[HOST], END_STREAM);
+    assert_eq!(asked.answer(1).0, 200);
+    silent.wait(SETTINGS).unwrap();
+    site.switch.start(2 * BOUND);
+    for (mut frames, last) in [(asked, 1), (silent, 0)] {
+        frames.wait(GOAWAY).unwrap();
+        let farewell = frames.wait(GOAWAY).expect("a second one");
+        assert_eq!(farewell.payload[..4], [0, 0, 0, last]);
+        assert_eq!(farewell.payload[4..8], [0; 4], "no error");
+        assert!(frames.next().is_none());
+    }
+    site.join();
+}
+
+/// Neither does the farewell cut off an answer whose client confirms nothing.
+#[test]
+fn a_drain_finishes_streams_of_a_client_that_confirms_nothing() {
+    let mut site = Site::plain();
+    let mut frames = connect(&site);
+    frames.ask(1, "/wait", &[HOST], END_STREAM);
+    site.stage.wait_entered(1);
+    let mut idle = connect(&site);
+    idle.wait(SETTINGS).unwrap();
+    site.switch.start(2 * BOUND);
+    // Until one is given up that is at rest.
+    while idle.next().is_some() {}
+    site.stage.let_go(1);
+    assert_eq!(frames.answer(1), (200, "waited".to_owned()));
+    frames.wait(GOAWAY).expect("a second farewell");
+    site.join();
+}
+
 #[test]
 fn a_stream_whose_window_its_client_does_not_open_is_reset_whatever_else_it_sends() {
     let site = Site::with(quick(|limits| limits.write_time = SOON));

@@ -280,3 +280,24 @@ fn plain_http_on_a_tls_port_is_closed() {
     client.read_to_end();
     site.wait_counted("the failure", |counters| counters.handshakes_failed == 1);
 }
+
+/// A browser connects ahead of its first request.
+#[test]
+fn a_drain_ends_at_once_where_nothing_of_http2_has_come_or_half_a_preface() {
+    let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
+    let mut site = serve(&TlsStore::load(vec![files]).unwrap(), Limits::default());
+    let config = trusting(&[&trusted], &[&TLS13], &[b"h2"]);
+    let silent = connect(&site, &config, "a.test").unwrap();
+    let mut half = connect(&site, &config, "a.test").unwrap();
+    half.write_all(b"PRI * HTTP/2.0\r\n").unwrap();
+    site.wait_counted("both", |counters| counters.handshakes == 2);
+    site.switch.start(2 * BOUND);
+    for mut tls in [silent, half] {
+        // Its end, with a word of TLS or without one: not the client's patience.
+        let end = tls.read_to_end(&mut Vec::new());
+        assert!(
+            end.is_ok() || end.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)
+        );
+    }
+    site.join();
+}

@@ -1,5 +1,6 @@
 use super::*;
 use crate::directives;
+use proptest::{prelude::*, sample::select};
 
 fn fields(lines: &[(&'static str, &'static str)]) -> HeaderMap {
     lines
@@ -129,4 +130,41 @@ fn what_is_forwarded_is_what_is_left_of_what_stays() {
     assert_eq!(in_place, forwarded);
     let nothing = HeaderMap::new();
     assert_eq!(super::forwarded(&nothing, 4, |_| true), nothing);
+}
+
+proptest! {
+    /// RFC 9110 sections 7.6.1 and 5.6.1: a list in any spelling, with empty members, over any number of lines.
+    #[test]
+    fn connection_nominates_what_its_members_name(
+        lines in prop::collection::vec(
+            prop::collection::vec((select(vec!["x-a", "X-B", "x-absent", "", "close", "a b"]), select(vec!["", " ", "\t "])), 0..5),
+            0..3,
+        )
+    ) {
+        let mut message = fields(&[("x-a", "1"), ("x-b", "2"), ("x-c", "3")]);
+        for line in &lines {
+            let members = line.iter().map(|(member, space)| format!("{space}{member}{space}"));
+            let line = members.collect::<Vec<_>>().join(",");
+            message.append(CONNECTION, HeaderValue::try_from(line).unwrap());
+        }
+        let said = |name: &str| {
+            let mut members = lines.iter().flatten();
+            members.any(|(member, _)| member.eq_ignore_ascii_case(name))
+        };
+        let expected: Vec<_> = ["x-a", "x-b", "x-c"].into_iter().filter(|name| said(name)).collect();
+        let mut found = nominated(&message);
+        found.sort_by(|one, two| one.as_str().cmp(two.as_str()));
+        found.dedup();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn any_bytes_may_stand_in_connection(line in prop::collection::vec(any::<u8>(), 0..60)) {
+        let mut message = fields(&[("x-a", "1")]);
+        if let Ok(line) = HeaderValue::from_bytes(&line) {
+            message.append(CONNECTION, line);
+        }
+        let present = |name: &HeaderName| message.contains_key(name);
+        prop_assert!(nominated(&message).iter().all(present));
+    }
 }

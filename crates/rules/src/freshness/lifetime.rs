@@ -94,8 +94,10 @@ fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
     }
     let read = |value: &[u8]| match value.strip_prefix(b"@") {
         Some(moment) => {
-            let moment = std::str::from_utf8(moment).ok()?.parse().ok()?;
-            Some(Time::from_secs(moment).since(now))
+            // A number may have a sign where text is read, and here it may not.
+            let is_number = moment.first().is_some_and(u8::is_ascii_digit);
+            let moment = std::str::from_utf8(moment).ok().filter(|_| is_number)?;
+            Some(Time::from_secs(moment.parse().ok()?).since(now))
         }
         None => Some(Duration::from_secs(delta_seconds(value)?.into())),
     };

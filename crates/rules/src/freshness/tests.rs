@@ -9,6 +9,7 @@ use http::{HeaderName, HeaderValue};
 use proptest::prelude::*;
 
 mod lifetime;
+mod said_apart;
 
 /// When responses are received in these tests: 6 November 1994, 08:49:37.
 const NOW: Time = Time::from_secs(784_111_777);

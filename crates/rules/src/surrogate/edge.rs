@@ -34,6 +34,7 @@ fn names_esi(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::{prelude::*, sample::select};
 
     #[test]
     fn content_is_what_the_field_says() {
@@ -57,5 +58,51 @@ mod tests {
             assert_eq!(wants_esi(&fields), expected, "{line}");
         }
         assert!(!wants_esi(&HeaderMap::new()));
+    }
+
+    /// A member, and whether it says that the content is ESI.
+    fn member() -> impl Strategy<Value = (String, bool)> {
+        let words = prop::collection::vec(
+            select(vec!["ESI/1.0", "ESI/1.0x", "Other/2", "esi/1.0"]),
+            0..3,
+        );
+        let name = select(vec!["content", "Content", "contents", "x"]);
+        let end = select(vec!["", ";larder", "; ESI/1.0"]);
+        let said = (name, words, any::<bool>(), end).prop_map(|(name, words, is_quoted, end)| {
+            let says = name.eq_ignore_ascii_case("content") && words.contains(&"ESI/1.0");
+            let words = words.join(" ");
+            let value = if is_quoted {
+                format!("\"{words}\"")
+            } else {
+                words
+            };
+            (format!("{name}={value}{end}"), says)
+        });
+        let other = select(vec!["", "no-store", "max-age=60+600", "content"]);
+        prop_oneof![said, other.prop_map(|other| (other.to_owned(), false))]
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_found_among_whatever_else_is_said(members in prop::collection::vec(member(), 0..5), space in select(vec!["", " ", "\t"])) {
+            let (text, says): (Vec<_>, Vec<_>) = members.into_iter().unzip();
+            let line = text.join(&format!("{space},{space}"));
+            let mut fields = HeaderMap::new();
+            fields.insert(CONTROL, HeaderValue::try_from(line).expect("text"));
+            prop_assert_eq!(wants_esi(&fields), says.contains(&true));
+        }
+
+        #[test]
+        fn any_bytes_may_come(line in prop::collection::vec(any::<u8>(), 0..60)) {
+            let mut fields = HeaderMap::new();
+            if let Ok(line) = HeaderValue::from_bytes(&line) {
+                fields.insert(CONTROL, line);
+            }
+            let names = fields.get(CONTROL).is_some_and(|line| {
+                let line = String::from_utf8_lossy(line.as_bytes());
+                line.to_ascii_lowercase().contains("content") && line.contains("ESI/1.0")
+            });
+            prop_assert!(names || !wants_esi(&fields));
+        }
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 /// How many exchanges a run compares.
 pub(crate) const CASES: u32 = 20_000;
 /// When the response is received: 6 November 1994, 08:49:37.
-const RECEIVED: Time = Time::from_secs(784_111_777);
+pub(crate) const RECEIVED: Time = Time::from_secs(784_111_777);
 const TARGET: &str = "http://example.org/a";
 
 /// One exchange with the origin, and one later request for the same.
@@ -323,7 +323,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-fn system(time: Time) -> SystemTime {
+pub(crate) fn system(time: Time) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(time.as_millis())
 }
 
@@ -331,7 +331,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap()
 }
 
-fn request(method: &str) -> Request<()> {
+pub(crate) fn request(method: &str) -> Request<()> {
     let mut request = Request::new(());
     *request.method_mut() = Method::from_bytes(method.as_bytes()).unwrap();
     *request.uri_mut() = TARGET.parse().unwrap();
@@ -361,7 +361,7 @@ fn response(case: &Case) -> Response<()> {
     response
 }
 
-fn append(fields: &mut HeaderMap, members: &[&'static str]) {
+pub(crate) fn append(fields: &mut HeaderMap, members: &[&'static str]) {
     for member in members {
         fields.append("cache-control", HeaderValue::from_static(member));
     }

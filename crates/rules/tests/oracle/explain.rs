@@ -66,6 +66,28 @@ pub(crate) enum Why {
     MalformedLimit,
     /// `min-fresh=0` wants a fresh response; theirs gives a stale one when `max-stale` stands beside it.
     MinFreshZero,
+    /// RFC 9111 section 4.1: values that mean the same match, however they are written; theirs compares bytes.
+    NormalForm,
+    /// RFC 9110 section 5.3: all lines of a field are its value; theirs compares the first.
+    FurtherLines,
+    /// What `Vary` says and cannot be read may be anything; theirs passes over it.
+    UnreadableVary,
+    /// Section 4.3.4: a 304 without validators can mean no other than the one that was asked about; theirs takes it for another's.
+    BareNotModified,
+    /// RFC 9110 section 5.6.7: two spellings of a date are one date; theirs compares bytes.
+    DateForm,
+    /// RFC 9110 section 8.8.3: what is no entity tag names nothing; theirs compares bytes.
+    GarbledTag,
+    /// Section 4.3.4: a strong tag selects what has that strong tag; theirs takes a weak one for it.
+    WeakTagForStrong,
+    /// Section 3.2: "adding each header field in the provided response"; theirs replaces those that are stored, and adds none.
+    NewField,
+    /// RFC 9110 section 5.3: a field may have several lines; theirs keeps one.
+    OneLine,
+    /// RFC 9110 section 7.6.1: what `Connection` nominates is of this message alone; theirs stores it.
+    Nominated,
+    /// Section 5.2.2.4: `no-cache` with names keeps those fields from being stored as they came; theirs stores them.
+    NamedByNoCache,
     /// What was never fresh is kept to be validated, and may be one user's page: we do not let another's `max-stale` open it,
     /// though section 5.2.1.2 would; theirs does.
     NeverFresh,
@@ -73,7 +95,7 @@ pub(crate) enum Why {
 
 impl Why {
     /// All of them, to be sure that each is met.
-    pub(crate) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 39] = [
         Self::AnyFinalStatus,
         Self::QualifiedPrivate,
         Self::MustUnderstand,
@@ -102,6 +124,17 @@ impl Why {
         Self::MalformedLimit,
         Self::MinFreshZero,
         Self::NeverFresh,
+        Self::NormalForm,
+        Self::FurtherLines,
+        Self::UnreadableVary,
+        Self::BareNotModified,
+        Self::DateForm,
+        Self::GarbledTag,
+        Self::WeakTagForStrong,
+        Self::NewField,
+        Self::OneLine,
+        Self::Nominated,
+        Self::NamedByNoCache,
     ];
 }
 
@@ -109,6 +142,66 @@ impl Why {
 const UNDERSTOOD: &[u16] = &[
     200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501,
 ];
+
+/// What theirs gives `immutable`, in milliseconds.
+const DAY: u64 = 86_400_000;
+
+/// The same case without what the reason speaks of, where it has that: theirs reads both as they stand, and we read them alike. So the
+/// difference has to be gone then, or to have another reason.
+pub(crate) fn plainer(case: &Case) -> Option<(Why, Case)> {
+    let change = |change: &dyn Fn(&[&'static str]) -> Vec<&'static str>| Case {
+        response: change(&case.response),
+        request: change(&case.request),
+        ..case.clone()
+    };
+    if has_case(&case.response) || has_case(&case.request) {
+        return Some((Why::Case, change(&lower)));
+    }
+    let repeats = has_repeated(&case.response) || has_repeated(&case.request);
+    repeats.then(|| (Why::Repeated, change(&single)))
+}
+
+/// The members with their names in lower case, as others of [`RESPONSE`] and [`REQUEST`] have them.
+fn lower(members: &[&'static str]) -> Vec<&'static str> {
+    let lower = |member: &&'static str| match *member {
+        "Max-Age=10" => "max-age=10",
+        "NO-STORE" => "no-store",
+        "Private" => "private",
+        "Must-Revalidate" => "must-revalidate",
+        "NO-CACHE" => "no-cache",
+        "Max-Stale" => "max-stale",
+        other => other,
+    };
+    members.iter().map(lower).collect()
+}
+
+/// Of members with one name, the one that we heed: the smallest, and what cannot be read is less than all; of what a client wants to be
+/// fresh the greatest.
+fn single(members: &[&'static str]) -> Vec<&'static str> {
+    let mut single: Vec<&'static str> = Vec::new();
+    for member in members {
+        match single.iter_mut().find(|held| name(held) == name(member)) {
+            None => single.push(member),
+            Some(held) if is_stricter(member, held) => *held = member,
+            Some(_) => {}
+        }
+    }
+    single
+}
+
+fn is_stricter(one: &str, other: &str) -> bool {
+    let number = |member: &str| {
+        let (_, value) = member.split_once('=')?;
+        let value = value.trim_matches('"');
+        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| value.parse().unwrap_or(1_u64 << 31))
+    };
+    if name(one) == "min-fresh" {
+        return number(one).unwrap_or(u64::MAX) > number(other).unwrap_or(u64::MAX);
+    }
+    // `None` is the least.
+    number(one) < number(other)
+}
 
 /// The first reason whose condition holds.
 fn first(reasons: &[(Why, bool)]) -> Option<Why> {
@@ -147,7 +240,6 @@ pub(crate) fn storing(case: &Case, storing: Storing) -> Option<Why> {
                 Why::MustUnderstand,
                 has(response, "must-understand") && has(response, "no-store"),
             ),
-            (Why::Case, has_case(response)),
         ]);
     }
     let refused = |reason| storing.refused == Some(reason);
@@ -167,11 +259,6 @@ pub(crate) fn storing(case: &Case, storing: Storing) -> Option<Why> {
         ),
         (Why::Cookie, refused(NotStorable::SetCookie)),
         (Why::VaryStar, refused(NotStorable::VaryStar)),
-        (Why::Case, has_case(response)),
-        (
-            Why::Repeated,
-            has_repeated(response) && refused(NotStorable::Authorization),
-        ),
     ])
 }
 
@@ -200,19 +287,26 @@ pub(crate) fn lifetime(case: &Case, lifetime: Pair<u64>) -> Option<Why> {
                 Why::Overflow,
                 is_zero && response.contains(&"max-age=99999999999999999999"),
             ),
-            (Why::Case, has_case(response)),
         ]);
     }
+    let is_zero = lifetime.ours == 0;
     first(&[
-        (Why::PlusSign, response.contains(&"max-age=+5")),
+        (
+            Why::PlusSign,
+            is_zero && lifetime.theirs == 5000 && response.contains(&"max-age=+5"),
+        ),
         (
             Why::MissingArgument,
-            response.contains(&"max-age") || response.contains(&"s-maxage"),
+            is_zero && (response.contains(&"max-age") || response.contains(&"s-maxage")),
         ),
-        (Why::Repeated, has_repeated(response)),
-        (Why::Immutable, has(response, "immutable") && !has_lifetime),
-        (Why::Case, has_case(response)),
-        (Why::RepeatedExpires, !has_lifetime && expires.count() > 1),
+        (
+            Why::Immutable,
+            lifetime.theirs == DAY && has(response, "immutable") && !has_lifetime,
+        ),
+        (
+            Why::RepeatedExpires,
+            is_zero && !has_lifetime && expires.count() > 1,
+        ),
     ])
 }
 
@@ -230,7 +324,7 @@ pub(crate) fn age(case: &Case, age: Pair<u64>) -> Option<Why> {
 }
 
 pub(crate) fn reuse(case: &Case, reuse: &Reuse) -> Option<Why> {
-    let (response, request) = (&case.response, &case.request);
+    let request = &case.request;
     let is_window = reuse.verdict == Verdict::Stale(StaleReason::WhileRevalidate);
     let is_accepted = reuse.verdict == Verdict::Stale(StaleReason::MaxStale);
     if reuse.ours {
@@ -244,9 +338,6 @@ pub(crate) fn reuse(case: &Case, reuse: &Reuse) -> Option<Why> {
                 Why::Immutable,
                 reuse.facts.immutable && has(request, "max-age"),
             ),
-            (Why::Case, has_case(request)),
-            (Why::Repeated, has_repeated(request)),
-            (Why::Repeated, is_accepted && has_repeated(response)),
             (Why::MaxStaleBound, is_accepted && has(request, "max-stale")),
         ]);
     }
@@ -257,9 +348,6 @@ pub(crate) fn reuse(case: &Case, reuse: &Reuse) -> Option<Why> {
     first(&[
         (Why::NoCache, reuse.facts.no_cache && may_be_stale),
         (Why::MalformedLimit, is_malformed),
-        (Why::Case, has_case(request)),
-        (Why::Repeated, has_repeated(request)),
-        (Why::Case, may_be_stale && has_case(response)),
         (
             Why::SharedRevalidate,
             may_be_stale && reuse.facts.must_revalidate,

@@ -1,12 +1,9 @@
 //! What takes the place of a stored response: the same one but for a single thing.
 
-use super::{Derived, Mark, Stored};
+use super::{Derived, Mark, Stored, place::placed};
 use crate::Body;
 use rules::{freshness::Facts, time::Time};
 use std::sync::Arc;
-
-/// The largest body that is kept in one allocation with its head.
-const BESIDE_HEAD: usize = 16 << 10;
 
 impl Stored {
     /// The same response over the content of `old`.
@@ -70,16 +67,10 @@ impl Stored {
         }
     }
 
-    /// The same response with the same content in another form. A small body moves beside the head.
+    /// The same response with the same content in another form. A small body moves to where it belongs (`place`).
     #[must_use]
     pub fn with_body(self, body: Body) -> Self {
-        let (fields, body) = match body {
-            Body::Whole(bytes) if bytes.len() <= BESIDE_HEAD => {
-                let (fields, bytes) = self.fields.beside(&bytes);
-                (fields, Body::Whole(bytes))
-            }
-            other => (self.fields, other),
-        };
+        let (fields, body) = placed(self.fields, body);
         Self {
             fields,
             body,

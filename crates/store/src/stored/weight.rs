@@ -1,8 +1,14 @@
 //! What a stored response takes of memory.
 
-use super::Stored;
-use crate::{Fields, body::allocated};
+use super::{Stored, place::is_beside};
+use crate::{
+    Body, Fields, arena,
+    body::{SHARED, allocated},
+};
 use http::HeaderName;
+
+/// Counters of an `Arc`.
+const COUNTERS: usize = 16;
 
 impl Stored {
     /// Bytes of memory it takes, as the allocator rounds them.
@@ -13,11 +19,15 @@ impl Stored {
                 + 48
         });
         let unsent = self.unsent.as_ref().map_or(0, |unsent| {
-            allocated(size_of::<Fields>()) + allocated(unsent.len())
+            allocated(size_of::<Fields>()) + allocated(unsent.len()) + SHARED
         });
-        head_weight(self.fields.len())
+        let content = match &self.body {
+            Body::Whole(bytes) => whole(self.fields.len(), bytes.len()),
+            elsewhere => head(self.fields.len()) + elsewhere.weight(),
+        };
+        allocated(size_of::<Self>() + COUNTERS)
+            + content
             + unsent
-            + self.body.weight()
             + self.forms.weight()
             + variant
             + self.marks.as_ref().map_or(0, |marks| marks.weight())
@@ -25,14 +35,26 @@ impl Stored {
     }
 }
 
-/// Bytes of memory a head with so many bytes of fields takes.
-fn head_weight(fields: usize) -> u64 {
-    /// The shared header of each `Bytes`, once it has been cloned.
-    const SHARED: u64 = 32;
-    allocated(size_of::<Stored>() + 16) + allocated(fields) + 2 * SHARED
+/// Fields in an allocation of their own.
+fn head(fields: usize) -> u64 {
+    allocated(fields) + SHARED
+}
+
+/// Fields and a body in one piece, wherever they [lie](super::place).
+fn whole(fields: usize, body: usize) -> u64 {
+    if is_beside(fields, body) {
+        head(fields + body)
+    } else {
+        head(fields) + allocated(body) + SHARED
+    }
 }
 
 /// What a stored response of this size weighs, without variant or tags.
 pub(crate) fn weight_of(fields: usize, body: usize) -> u64 {
-    head_weight(fields) + allocated(body)
+    let content = if arena::takes(body) {
+        head(fields) + arena::weight(body)
+    } else {
+        whole(fields, body)
+    };
+    allocated(size_of::<Stored>() + COUNTERS) + content
 }

@@ -175,7 +175,8 @@ pub struct ServerTls {
     /// The name that the certificate must have. The host of the URL where nothing is said.
     #[schemars(extend("examples" = ["app.example"]))]
     pub server_name: Option<String>,
-    /// PEM file of the authorities to believe. The system's where nothing is said.
+    /// PEM file of the authorities to believe. The system's where nothing is said. A server's own certificate that signs itself can stand here
+    /// if it is none of an authority (`CA:FALSE`), which `openssl req -x509` makes it unless it is told otherwise.
     #[schemars(with = "Option<String>", extend("examples" = ["/etc/larder/authorities.pem"]))]
     pub authorities: Option<At<PathBuf>>,
     /// Believe any certificate. For tests only.

@@ -48,7 +48,8 @@ macro_rules! with_policy {
             /// What happens to a response with `Set-Cookie`.
             #[schemars(extend("default" = "refuse"))]
             set_cookie: SetCookie,
-            /// Whether clients may force a fetch with `Cache-Control: no-cache`, `max-age` and their kin.
+            /// Whether clients may force a fetch with `Cache-Control: no-cache`, `max-age` and their kin. Who may purge, as this machine may by
+            /// default, always may.
             #[schemars(extend("default" = true))]
             client_may_force: bool,
             /// What is compressed for clients that accept it: `true`, `false`, or a list of codings, the one you like best first.

@@ -34,6 +34,16 @@ impl Patience {
 }
 
 impl Watch {
+    /// How long nothing need be said. Who came when a stop had begun has a moment for the first request.
+    fn silence(&self, patience: &Patience) -> u32 {
+        const MOMENT: u32 = 1;
+        if self.order() == Order::Drain {
+            MOMENT
+        } else {
+            patience.idle
+        }
+    }
+
     /// What the clock says of this connection at `now`.
     pub(in crate::listen) fn judge(&self, now: u32, patience: &Patience) -> Verdict {
         let over = |began: u32, limit: u32| now.wrapping_sub(began) > limit;
@@ -44,7 +54,9 @@ impl Watch {
                 return Verdict::Slow(Order::Close);
             }
             Stage::Linger if over(since, patience.linger) => return Verdict::Idle(Order::Close),
-            Stage::Silent if over(since, patience.idle) => return Verdict::Idle(Order::Close),
+            Stage::Silent if over(since, self.silence(patience)) => {
+                return Verdict::Idle(Order::Close);
+            }
             Stage::Handshake | Stage::Linger | Stage::Silent | Stage::Tunnel => {
                 return Verdict::Fine;
             }

@@ -36,6 +36,13 @@ impl Watch {
         self.in_flight.load(Relaxed) == 0 && self.answered.load(Relaxed) && self.is_between()
     }
 
+    /// Whether no request has come, or begun to, that is not answered, and all is out.
+    pub(in crate::listen) fn is_quiet(&self) -> bool {
+        self.in_flight.load(Relaxed) == 0
+            && self.head_since.load(Relaxed) == 0
+            && !self.write_blocked.load(Relaxed)
+    }
+
     pub(in crate::listen) fn request_begins(&self) {
         // Over HTTP/2 it may be another that has not come as a whole.
         if self.stage() != Stage::Http2 {

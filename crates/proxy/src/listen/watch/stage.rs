@@ -12,7 +12,7 @@ pub(in crate::listen) enum Stage {
     Linger = 3,
     /// Upgraded: no longer ours to time.
     Tunnel = 4,
-    /// Plain, and not a word yet.
+    /// Not a word of HTTP yet, or of HTTP/2 no whole preface.
     Silent = 5,
 }
 

@@ -52,6 +52,16 @@ fn watch(stage: Stage) -> Arc<Watch> {
 }
 
 #[test]
+fn who_says_nothing_has_but_a_moment_when_a_stop_has_begun() {
+    let watch = watch(Stage::Silent);
+    watch.tell(Order::Drain);
+    assert_eq!(
+        turns(&watch, 0),
+        (Verdict::Fine, Verdict::Idle(Order::Close))
+    );
+}
+
+#[test]
 fn each_stage_has_its_limit() {
     for (stage, limit, verdict) in [
         (Stage::Handshake, 50, Verdict::Slow(Order::Close)),

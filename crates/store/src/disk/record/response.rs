@@ -34,7 +34,7 @@ impl Shared {
         let piece = self.piece(record, manner)?;
         let fields = record.bytes.slice_ref(view.fields);
         let fields = match &piece {
-            // They share the allocation with the body.
+            // They share the allocation with the body, where that is not a small one.
             Piece::Memory(_) => Fields::from_packed(fields),
             Piece::Disk(_) => Fields::from_packed(fields).map(|fields| fields.detached()),
         };

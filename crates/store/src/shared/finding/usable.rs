@@ -133,7 +133,7 @@ impl Inner {
         read: Read,
     ) -> Result<Stored, Unused> {
         let Variant {
-            mut stored,
+            stored,
             layout,
             place,
         } = variant;
@@ -146,8 +146,7 @@ impl Inner {
                 self.chunks(question, name, all, read).await?
             }
         };
-        stored.body = body(chunks, &layout)?;
-        Ok(stored)
+        Ok(stored.with_body(body(chunks, &layout)?))
     }
 
     /// All chunks of a body: `count` of `set`, `length` bytes together.
