@@ -96,7 +96,7 @@ fn ours(stored: &HeaderMap, update: &HeaderMap) -> Option<HeaderMap> {
         return None;
     }
     let mut fresh = stored.clone();
-    validate::freshen(&mut fresh, update);
+    validate::freshen(&mut fresh, update, &[]);
     Some(fresh)
 }
 
