@@ -285,7 +285,11 @@ fn plain_http_on_a_tls_port_is_closed() {
 #[test]
 fn a_drain_ends_at_once_where_nothing_of_http2_has_come_or_half_a_preface() {
     let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
-    let mut site = serve(&TlsStore::load(vec![files]).unwrap(), Limits::default());
+    let limits = Limits {
+        idle_time: 2 * BOUND,
+        ..Limits::default()
+    };
+    let mut site = serve(&TlsStore::load(vec![files]).unwrap(), limits);
     let config = trusting(&[&trusted], &[&TLS13], &[b"h2"]);
     let silent = connect(&site, &config, "a.test").unwrap();
     let mut half = connect(&site, &config, "a.test").unwrap();
