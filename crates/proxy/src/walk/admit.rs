@@ -173,8 +173,7 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     }
 }
 
-/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
-/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
+/// The tags by which the response can be purged ([`tags`]), as they are stored; `began`: where the log stood when its fetch began.
 pub fn marks(
     worker: &Worker,
     ask: &Ask,
@@ -182,6 +181,16 @@ pub fn marks(
     began: u64,
     freshens: Option<&Stored>,
 ) -> Option<Arc<Marks>> {
+    let tags = tags(ask, response, freshens);
+    if tags.is_empty() {
+        return None;
+    }
+    worker.cache.memory.log().tags().marks(tags, began)
+}
+
+/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
+/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
+pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<String> {
     let groups = surrogate::groups(response)
         .into_iter()
         .map(|group| marks::of_group(ask.scheme, ask.host(), &group));
@@ -199,10 +208,7 @@ pub fn marks(
             .into_iter()
             .flat_map(|operation| operation.tags.clone()),
     );
-    if tags.is_empty() {
-        return None;
-    }
-    worker.cache.memory.log().tags().marks(tags, began)
+    tags
 }
 
 /// A new stored response for `ask`, and the fields it is sent with as they were before they were packed. `admitted` was judged of `head`.
