@@ -315,3 +315,29 @@ fn what_is_stored_leaves_room_for_what_passes() {
     passing.hold(1 << 20);
     assert!(memory.is_exhausted());
 }
+
+/// What renews a page is made while the page is still there, and the page carries its tags.
+#[test]
+fn tags_are_within_the_limit_whoever_brought_them() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    for page in 0..200 {
+        let texts: Vec<_> = (0..100)
+            .map(|tag| format!("{page}-{tag}-{}", "x".repeat(500)))
+            .collect();
+        let carrying = || {
+            let mut stored = any_request(10);
+            stored.marks = memory.log().tags().marks(&texts, memory.begin().began);
+            stored
+        };
+        let key = format!("http://h/{page}");
+        let old = put(&memory, key.as_bytes(), carrying());
+        assert!(memory.replace(key.as_bytes(), old.id(), &Arc::new(carrying())));
+    }
+    memory.make_room();
+    let Statistics { keys, stored, .. } = memory.statistics();
+    assert!(keys > 5 && keys * 100 * 500 <= LIMIT, "{keys} keys");
+    assert!(
+        keys * 100 * 500 <= stored && stored <= LIMIT,
+        "{keys} keys, {stored} bytes"
+    );
+}

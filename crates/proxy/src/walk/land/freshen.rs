@@ -17,7 +17,7 @@ use rules::{
     validate,
 };
 use std::sync::Arc;
-use store::{Body, Fields, Refused, Stored, Variants, fill::Reader};
+use store::{Body, Fields, Refused, Stored, Variant, Variants, fill::Reader};
 
 impl Fetch<'_> {
     /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
@@ -76,20 +76,16 @@ impl Fetch<'_> {
         let kept = admit::stored_fields(self.ask, first_line, storable, &fields, at);
         let updated = (&stored.fields, &fields);
         let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
-        let fresh = |variant| {
+        let fresh = |variant: Option<Box<Variant>>| {
+            let of = (variant.as_deref(), self.ticket.began);
+            let marks = admit::marks(self.worker, self.ask, &fields, of, Some(stored));
             let fresh = Stored::new(
                 self.ticket.began,
                 stored.status,
                 Fields::pack(&kept.fields),
                 storable.facts,
                 variant,
-                admit::marks(
-                    self.worker,
-                    self.ask,
-                    &fields,
-                    self.ticket.began,
-                    Some(stored),
-                ),
+                marks,
                 stored.body.clone(),
             );
             let fresh = fresh.with_unsent(kept.unsent.clone());
