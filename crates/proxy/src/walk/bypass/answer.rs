@@ -50,7 +50,7 @@ pub(super) fn land(
     let (head, body) = response.into_parts();
     // What the site passes the store by for may be one user's, and says nothing of what is stored.
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
-        head::says(worker, ask, &head, when.1);
+        head::says(worker, ask, &head, when);
     }
     let content = if is_current {
         match store_post(worker, ask, &head, body, (ticket, when.1)) {
