@@ -127,8 +127,16 @@ fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn D
     };
     match open_journal(&directory, lasting) {
         Ok((journal, remembered, opened)) => {
-            if opened == Opened::Damaged {
-                tracing::warn!("the log of purges was damaged: what was stored counts as purged");
+            match opened {
+                Opened::Damaged => {
+                    tracing::warn!(
+                        "the log of purges was damaged: what was stored counts as purged"
+                    );
+                }
+                Opened::Torn(bytes) => tracing::warn!(
+                    "the log of purges ends with {bytes} bytes that are no whole entry, as after a crash: they are cut off"
+                ),
+                Opened::New | Opened::Whole => {}
             }
             if config.shared.as_ref().is_some_and(has_stream) {
                 log.owe(remembered.unsent());

@@ -59,8 +59,10 @@ pub(super) struct Sum<'a> {
 
 impl<'a> Sum<'a> {
     pub fn of(contents: &Contents<'a>) -> Self {
+        // Each file is put in its place with what it begins with: no crash takes that away.
+        let begins = matches!(contents.items.first(), Some(Item::Began(_)));
         let mut sum = Sum {
-            damaged: contents.tail == Tail::Damaged,
+            damaged: contents.tail == Tail::Damaged || !begins,
             ..Self::default()
         };
         for item in &contents.items {
