@@ -249,6 +249,6 @@ impl Memcached {
 fn unexpected(answer: &Answer) -> Error {
     Error::new(
         Kind::Protocol,
-        format!("an answer to something else: {answer:?}"),
+        format!("an answer to something else: {answer}"),
     )
 }

@@ -12,27 +12,36 @@ pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, tracking};
 use std::{borrow::Cow, fmt::Write as _};
 
 /// Normalises path or query: percent-encoded unreserved bytes are decoded (RFC 3986 section 6.2.2.2), hex digits made
-/// upper case (section 6.2.2.1), what is not ASCII is encoded (RFC 3987 section 3.1): most clients do that, some leave it to
-/// whoever reads it. Dot segments, double slashes, case and order are left alone. A `%` without two hex
+/// upper case (section 6.2.2.1), and encoded what a URI has in its encoded form alone: all that is not ASCII (RFC 3987 section 3.1),
+/// `"`, `<`, `>` and `` ` `` (RFC 3986 section 2). Most clients do that, some leave it to whoever reads it. Dot segments, double slashes, case and order are left alone. A `%` without two hex
 /// digits is left as it is, and never becomes an encoded byte by what is decoded behind it.
 /// Returns the input untouched (borrowed) when there is nothing to do.
 pub fn normalize(part: &str) -> Cow<'_, str> {
-    if part.is_ascii() {
+    // Without a way out in between, many bytes are looked at together.
+    if part
+        .bytes()
+        .fold(true, |all, byte| all & !is_encoded_only(byte))
+    {
         decode_unreserved(part)
     } else {
         Cow::Owned(decode_unreserved(&encode_rest(part)).into_owned())
     }
 }
 
-/// The text with all that is not ASCII percent-encoded.
-fn encode_rest(part: &str) -> String {
+/// Whether a URI has this byte in its encoded form alone, and some clients send it as it is.
+const fn is_encoded_only(byte: u8) -> bool {
+    matches!(byte, b'"' | b'<' | b'>' | b'`' | 0x80..)
+}
+
+/// The text with what a URI has in its encoded form alone percent-encoded, as [`normalize`] has it.
+pub fn encode_rest(part: &str) -> String {
     let mut encoded = String::with_capacity(part.len() * 2);
     for byte in part.bytes() {
-        if byte.is_ascii() {
-            encoded.push(char::from(byte));
-        } else {
+        if is_encoded_only(byte) {
             // Writing to a string does not fail.
             let _ = write!(encoded, "%{byte:02X}");
+        } else {
+            encoded.push(char::from(byte));
         }
     }
     encoded

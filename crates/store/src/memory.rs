@@ -125,11 +125,6 @@ impl Memory {
         }
     }
 
-    /// Whether nothing has purged `key` since `ticket` was drawn.
-    pub fn holds(&self, key: &[u8], ticket: Ticket) -> bool {
-        !self.log.refuses(key, None, ticket.began)
-    }
-
     /// Stores a response beside the variants of its key, at most `most` of them; with what was made of its content, where that is held.
     ///
     /// # Errors

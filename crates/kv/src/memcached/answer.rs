@@ -2,6 +2,7 @@
 
 use crate::{Error, Kind};
 use bytes::{Bytes, BytesMut};
+use std::fmt;
 
 /// Longest line: a key of 250 bytes and three numbers, or a server's complaint.
 const LONGEST_LINE: usize = 2048;
@@ -22,6 +23,19 @@ pub enum Answer {
     Exists,
     /// Not done: the key is not there.
     NotFound,
+}
+
+/// As the server says it, but for the values themselves.
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Values(_) => "VALUE",
+            Self::Stored => "STORED",
+            Self::NotStored => "NOT_STORED",
+            Self::Exists => "EXISTS",
+            Self::NotFound => "NOT_FOUND",
+        })
+    }
 }
 
 /// A key and its value.
@@ -46,6 +60,18 @@ pub enum Piece {
     Whole(Answer),
     /// The server's complaint; it goes on with the next question.
     Failed(Error),
+}
+
+/// As the server says it, but for the value itself.
+impl fmt::Display for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(_) => f.write_str("VALUE"),
+            Self::End => f.write_str("END"),
+            Self::Whole(answer) => fmt::Display::fmt(answer, f),
+            Self::Failed(error) => fmt::Display::fmt(error, f),
+        }
+    }
 }
 
 /// Not what a memcached says, or more than is taken: the connection is of no more use.

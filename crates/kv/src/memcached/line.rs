@@ -82,7 +82,7 @@ impl Asked {
                 Ok(Some(Err(Error::new(Kind::Rejected, error.detail))))
             }
             (Piece::Failed(error), _) => Ok(Some(Err(error))),
-            (other, _) => Err(broken(&format!("an answer to something else: {other:?}"))),
+            (other, _) => Err(broken(&format!("an answer to something else: {other}"))),
         }
     }
 }

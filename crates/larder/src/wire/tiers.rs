@@ -86,7 +86,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let peers =
         (!config.purge.peers.is_empty()).then(|| Peers::new(&config.purge.peers, memory.clone()));
     match (&config.shared, &peers) {
-        (Some(config), _) if !config.url.starts_with("memcached:") => {
+        (Some(config), _) if has_stream(config) => {
             purger.share_by(Stream::start(config, memory.clone(), tell(outage))?);
         }
         (_, Some(peers)) => purger.share_by(peers.clone()),
@@ -109,6 +109,11 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     })
 }
 
+/// Whether nodes share a log of purges where they share responses.
+fn has_stream(config: &shared::Config) -> bool {
+    !config.url.starts_with("memcached:")
+}
+
 /// The log of purges on disk, where there is a place for it, and what says that a purge lasts.
 fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn Durable>>) {
     let of_disk = || config.disk.as_ref().map(|disk| disk.path.clone());
@@ -122,8 +127,19 @@ fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn D
     };
     match open_journal(&directory, lasting) {
         Ok((journal, remembered, opened)) => {
-            if opened == Opened::Damaged {
-                tracing::warn!("the log of purges was damaged: what was stored counts as purged");
+            match opened {
+                Opened::Damaged => {
+                    tracing::warn!(
+                        "the log of purges was damaged: what was stored counts as purged"
+                    );
+                }
+                Opened::Torn(bytes) => tracing::warn!(
+                    "the log of purges ends with {bytes} bytes that are no whole entry, as after a crash: they are cut off"
+                ),
+                Opened::New | Opened::Whole => {}
+            }
+            if config.shared.as_ref().is_some_and(has_stream) {
+                log.owe(remembered.unsent());
             }
             log.restore(remembered);
             log.keep_in(Box::new(journal.clone()));

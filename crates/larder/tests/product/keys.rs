@@ -1,7 +1,12 @@
 //! What the site makes of keys and of requests that pass the store by.
 
 use super::routes::{hit, site};
-use crate::common::{Said, counted};
+use crate::{
+    common::{Said, counted, start},
+    purge::purge,
+    purge_clients::say,
+};
+use serde_json::json;
 use testkit::{Command, Larder, Origin, Reply, Response};
 
 #[test]
@@ -393,6 +398,45 @@ fn no_two_routes_have_one_name() {
         for _ in 0..2 {
             let answer = larder.get("/").header("X-Kind", kind).send();
             assert_eq!(answer.text(), from, "{kind}: {}", answer.said());
+        }
+    }
+}
+
+/// What a URI has in its encoded form alone, and clients send as it is (RFC 3986 section 2).
+#[test]
+fn a_url_is_purged_in_the_words_in_which_it_is_asked_for() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    for mark in ['<', '>', '"', '`', '\u{e9}'] {
+        for target in [format!("/a{mark}b"), format!("/a?q={mark}b")] {
+            let ask = |method: &str| larder.ask(method, &target).send();
+            let url = format!("http://example.test{target}");
+            let cloudflare = format!(
+                "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nX-Auth-Key: t\n\n{}",
+                json!({ "files": [url] })
+            );
+            let by_prefix = json!({ "prefix": target });
+            let by_url = json!({ "url": url });
+            let ways: [(&str, &dyn Fn() -> u16); 5] = [
+                ("admin", &|| {
+                    purge(&larder, &by_url);
+                    200
+                }),
+                ("prefix", &|| {
+                    purge(&larder, &by_prefix);
+                    200
+                }),
+                ("PURGE", &|| ask("PURGE").status),
+                ("REFRESH", &|| ask("REFRESH").status),
+                ("Cloudflare", &|| say(&larder, &cloudflare).status),
+            ];
+            for (way, purge) in ways {
+                let kept = ask("GET").text();
+                assert!(ask("GET").hit(), "{way}: {target}");
+                assert_eq!(purge(), 200, "{way}: {target}");
+                assert_ne!(ask("GET").text(), kept, "{way}: {target}");
+            }
+            assert_eq!(ask("BAN").status, 200, "{target}");
         }
     }
 }

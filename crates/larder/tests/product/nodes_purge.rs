@@ -213,6 +213,37 @@ fn what_was_invalidated_while_redis_was_out_of_reach_reaches_the_others_after_a_
     }
 }
 
+/// A node that has never read the stream, for Redis is down when it starts, tells the others too, over a restart.
+#[test]
+fn what_was_invalidated_on_a_node_that_never_saw_redis_reaches_the_others_after_a_restart() {
+    let mut site = Site::start();
+    changing(&site.origin);
+    for node in &site.nodes {
+        assert_eq!(get(node, "/page").text(), "1");
+    }
+    let more = format!("purge.log = {:?}", scratch_dir().display().to_string());
+    let link = Link::to(&site.redis.address());
+    link.cut();
+    let new = node_at(
+        &site.origin,
+        &format!("redis://{}", link.address()),
+        9,
+        &more,
+        "",
+    );
+    change(&new);
+    new.stop();
+    let back = node_at(&site.origin, &site.redis.url(), 9, &more, "");
+    wait_follows(&back);
+    site.nodes.push(back);
+    for node in &site.nodes {
+        wait_until("it heard of the change", || {
+            get(node, "/page").text() != "1"
+        });
+        assert_eq!(losses(node), 0, "and of nothing else");
+    }
+}
+
 /// An invalidation holds on its own node before it stands in the log that nodes share; that it comes back from there costs nothing.
 #[test]
 fn what_was_fetched_after_an_invalidation_stays_when_that_comes_back() {

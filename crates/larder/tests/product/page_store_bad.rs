@@ -263,6 +263,11 @@ fn a_value_of_memcached_that_is_cut_or_none_is_no_page() {
                 SaysNoMore,
                 &none("a value that was not asked for"),
             ),
+            (
+                "STORED\r\n",
+                SaysNoMore,
+                &none("an answer to something else: STORED"),
+            ),
             ("page\r\n", SaysNoMore, &none("page")),
             ("ERROR\r\n", SaysNoMore, &none("ERROR")),
             ("SERVER_ERROR out of memory\r\n", SaysNoMore, room),

@@ -1,12 +1,12 @@
 //! Thousands of tags at once, by each way in: all of them are purged, or it is refused and nothing is.
 
 use crate::{
-    common::{counted, start_with},
+    common::{Said, counted, sample, start, start_with},
     purge::{kept, post, run},
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use testkit::{Client, Larder, Origin, Response};
+use testkit::{Client, Larder, Origin, Reply, Response};
 
 const MANY: usize = 10_000;
 const HOST: &str = "example.test";
@@ -284,4 +284,31 @@ fn ten_thousand_tags_in_ten_lines_are_all_purged_or_refused() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What renews a page carries the same tags, and is made while the page still has them.
+#[test]
+fn tags_count_after_a_page_was_renewed() {
+    for status in [304, 200] {
+        let (origin, larder) = start();
+        let tags: Vec<_> = (0..300).map(|tag| format!("{tag:0>60}")).collect();
+        let tags = tags.join(" ");
+        let length = tags.len() as u64;
+        origin.on("/page", move |request| {
+            let page = |status| {
+                let page = Reply::status(status).header("ETag", "\"a\"");
+                page.header("Surrogate-Key", &tags)
+            };
+            match request.nth {
+                1 => page(200).cache("max-age=60").header("Age", "100"),
+                _ => page(status).cache("max-age=60"),
+            }
+        });
+        let stored = || sample(&larder, "larder_stored_bytes");
+        for _ in 0..3 {
+            assert_eq!(larder.get("/page").send().status, 200);
+            assert!(stored() > length, "{status}: {} of {length}", stored());
+        }
+        assert!(larder.get("/page").send().hit());
+    }
 }

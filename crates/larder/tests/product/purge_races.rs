@@ -5,7 +5,7 @@ use crate::{
     purge::purge,
 };
 use serde_json::{Value, json};
-use testkit::{Command, Gate, Origin, Reply};
+use testkit::{Command, Gate, Larder, Origin, Reply};
 
 /// What covers `/page` of `example.test` with the tag `t`.
 pub(crate) fn covering() -> Vec<Value> {
@@ -238,4 +238,98 @@ fn what_was_purged_does_not_come_back_from_disk() {
             verified.stdout
         );
     }
+}
+
+/// One way to purge.
+type Way = Box<dyn Fn(&Larder)>;
+
+/// Purges what carries `t`, is grouped as `g` and says that it is `text/x-old`, in each way that does not name its URL.
+fn by_what_it_says() -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::new();
+    for soft in [false, true] {
+        for what in covering() {
+            let mut what = what.clone();
+            what["soft"] = soft.into();
+            ways.push(Box::new(move |larder| drop(purge(larder, &what))));
+        }
+    }
+    let group = json!({ "groups": ["g"], "host": "example.test" });
+    ways.push(Box::new(move |larder| drop(purge(larder, &group))));
+    for (method, fields) in [
+        ("PURGE", &[("xkey", "t")][..]),
+        (
+            "BAN",
+            &[
+                ("X-Host", ".*"),
+                ("X-Url", ".*"),
+                ("X-Content-Type", "x-old"),
+            ],
+        ),
+        ("BAN", &[("X-Cache-Tags", "^t.*$")]),
+    ] {
+        ways.push(Box::new(move |larder| {
+            let ask = larder.ask(method, "/");
+            let ask = fields
+                .iter()
+                .fold(ask, |ask, (name, value)| ask.header(name, *value));
+            assert_eq!(ask.send().status, 200, "{method} {fields:?}");
+        }));
+    }
+    ways
+}
+
+#[test]
+fn the_answer_to_a_post_is_not_stored_over_a_purge_that_came_before_it() {
+    let page = |text: &str| {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Content-Location", "/page")
+            .header("xkey", "t")
+            .header("Cache-Groups", "\"g\"")
+            .header("Content-Type", "text/x-old")
+            .body(text)
+    };
+    for (nth, purge) in by_what_it_says().into_iter().enumerate() {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/page", move |request| match request.method.as_str() {
+            "POST" => page("before").hold_head(&held),
+            _ => page("after"),
+        });
+        let mut post = larder.ask("POST", "/page").body("a").begin();
+        gate.wait_reached();
+        purge(&larder);
+        gate.open();
+        assert_eq!(
+            post.read().text(),
+            "before",
+            "{nth}: who asked before may get it"
+        );
+        let get = larder.get("/page").send();
+        assert_eq!(get.text(), "after", "{nth}: {}", get.said());
+    }
+}
+
+#[test]
+fn the_answer_to_a_post_is_stored_over_a_purge_of_something_else() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| match request.method.as_str() {
+        "POST" => Reply::ok()
+            .cache("max-age=60")
+            .header("Content-Location", "/page")
+            .header("Location", "/other")
+            .hold_head(&held)
+            .body("what was made"),
+        _ => Reply::ok().body("asked again"),
+    });
+    let mut post = larder.ask("POST", "/page").body("a").begin();
+    gate.wait_reached();
+    purge(&larder, &json!({ "tag": "another" }));
+    gate.open();
+    assert_eq!(post.read().text(), "what was made");
+    let get = larder.get("/page").send();
+    assert!(get.hit() && get.text() == "what was made", "{}", get.said());
 }

@@ -152,3 +152,44 @@ fn what_was_purged_softly_while_it_came_in_is_stale_when_it_is_whole() {
         });
     }
 }
+
+#[test]
+fn a_head_that_was_asked_before_does_not_freshen_what_was_purged_softly() {
+    for what in covering() {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let closed = gate.clone();
+        origin.on("/page", move |request| {
+            let page = |text: &str| {
+                Reply::ok()
+                    .cache("max-age=60, stale-if-error=600")
+                    .header("xkey", "t")
+                    .header("ETag", format!("\"{text}\""))
+                    .body(text)
+            };
+            match (request.method.as_str(), request.nth) {
+                ("HEAD", _) => page("before").hold_head(&closed),
+                (_, 1) => page("before"),
+                (_, 3) => Reply::status(503),
+                _ => page("after"),
+            }
+        });
+        larder.get("/page").send();
+        let conditional = larder.ask("HEAD", "/page").header("If-Match", "\"x\"");
+        let mut head = conditional.begin();
+        gate.wait_reached();
+        let mut what = what.clone();
+        what["soft"] = true.into();
+        purge(&larder, &what);
+        let stale = larder.get("/page").send();
+        assert!(
+            stale.text() == "before" && stale.says("detail"),
+            "{}",
+            stale.said()
+        );
+        gate.open();
+        assert_eq!(head.read().status, 200, "{what}");
+        let answer = larder.get("/page").send();
+        assert_eq!(answer.text(), "after", "{what}: {}", answer.said());
+    }
+}

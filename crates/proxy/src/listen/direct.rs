@@ -1,7 +1,7 @@
 //! Requests without content, read and answered without `hyper`.
 //!
 //! A `GET` or `HEAD` by HTTP/1 that brings no content and wants nothing of the connection but that it stays or goes ends
-//! where its head ends. Its answer is written as it is, at once where it is at hand, and else when it has come; while it is waited
+//! where its head ends, and so does a request for the cache itself (`PURGE`, `BAN`, `REFRESH`), which names a target as a `GET` does. Its answer is written as it is, at once where it is at hand, and else when it has come; while it is waited
 //! for, the connection is watched for a client that leaves. This is the path of a hit over HTTP/1, and of a miss. `hyper` reads and
 //! writes all others: it gets the same bytes, and the answer where one was begun, and gives the connection back when it has sent
 //! its own. What is read here is read by the same parser and judged alike.
@@ -86,12 +86,12 @@ struct Open {
 impl Open {
     /// The head of a request that is not answered, as it came, or as it might have come ([`head::encoded`]).
     fn bytes(&self) -> Bytes {
-        let method = if self.asked.is_head { "HEAD " } else { "GET " };
         let version = match self.asked.version {
             Version::HTTP_10 => " HTTP/1.0\r\n",
             _ => " HTTP/1.1\r\n",
         };
-        let line = [method, &self.target.to_string(), version].concat();
+        let method = self.asked.verb.text();
+        let line = [method, " ", &self.target.to_string(), version].concat();
         let section = self.section.as_ref().map(Section::bytes);
         [line.as_bytes(), section.unwrap_or_default()]
             .concat()

@@ -72,6 +72,10 @@ fn urls_become_the_addresses_of_keys() {
         ),
         ("http://b.example/x", Some(&["///x", "//b.example/x"])),
         ("http://a.example/é", Some(&["//a.example/%C3%A9"])),
+        (
+            "http://a.example/<\">?`",
+            Some(&["//a.example/%3C%22%3E?%60"]),
+        ),
         ("//a.example/x", None),
         ("/x", None),
         ("a.example/x", None),
@@ -109,6 +113,7 @@ fn prefixes_and_hosts() {
         ("http://H.example/%61", Some(of("h.example", "/a"))),
         ("https://h.example:443", Some(of("h.example", "/"))),
         ("/é", Some(all("/%C3%A9"))),
+        ("/\"<", Some(all("/%22%3C"))),
         ("a", None),
         ("", None),
         ("//h/a", None),

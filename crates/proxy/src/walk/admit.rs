@@ -27,7 +27,7 @@ use rules::{
     vary::{self, Nominated},
 };
 use std::sync::Arc;
-use store::{Body, Fields, Stored, Ticket, Variant, purge::Marks};
+use store::{Body, Fields, Stored, Ticket, Variant, Variants, purge::Marks};
 
 /// When an exchange with an origin took place.
 #[derive(Clone, Copy, Debug)]
@@ -173,15 +173,32 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     }
 }
 
-/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
-/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
+/// The tags by which the response can be purged ([`tags`]), as they are stored; `began`: where the log stood when its fetch began.
+/// What takes the place of another of the same tags, being of the same variant, carries that one's.
 pub fn marks(
     worker: &Worker,
     ask: &Ask,
     response: &HeaderMap,
-    began: u64,
+    (variant, began): (Option<&Variant>, u64),
     freshens: Option<&Stored>,
 ) -> Option<Arc<Marks>> {
+    let tags = tags(ask, response, freshens);
+    if tags.is_empty() {
+        return None;
+    }
+    let memory = &worker.cache.memory;
+    let held = memory.peek(ask.key.as_bytes());
+    let mut held = held.iter().flat_map(Variants::as_slice);
+    let before = held.find(|held| held.variant.as_deref() == variant);
+    let carried = before.and_then(|before| before.marks.clone());
+    carried
+        .filter(|marks| marks.serve_for(&tags))
+        .or_else(|| memory.log().tags().marks(tags, began))
+}
+
+/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
+/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
+pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<String> {
     let groups = surrogate::groups(response)
         .into_iter()
         .map(|group| marks::of_group(ask.scheme, ask.host(), &group));
@@ -199,10 +216,7 @@ pub fn marks(
             .into_iter()
             .flat_map(|operation| operation.tags.clone()),
     );
-    if tags.is_empty() {
-        return None;
-    }
-    worker.cache.memory.log().tags().marks(tags, began)
+    tags
 }
 
 /// A new stored response for `ask`, and the fields it is sent with as they were before they were packed. `admitted` was judged of `head`.
@@ -222,7 +236,8 @@ pub fn new_stored(
     } else {
         ResponseDirectives::default()
     };
-    let marks = marks(worker, ask, &head.headers, ticket.began, None);
+    let of = (variant.as_deref(), ticket.began);
+    let marks = marks(worker, ask, &head.headers, of, None);
     let first_line = (head.status, head.version);
     let kept = kept_fields(ask, first_line, storable, head.headers, at, &directives);
     let Kept { fields, unsent } = kept;

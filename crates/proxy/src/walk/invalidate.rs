@@ -10,27 +10,28 @@ use store::{
 };
 
 /// Invalidates what this exchange says: the target, `Location` and `Content-Location` of the same origin, cache groups;
-/// and `on_disk`, the groups of what lies there ([`groups_on_disk`]).
+/// and `on_disk`, the groups of what lies there ([`groups_on_disk`]). Says how many entries of the log that takes.
 pub fn invalidate(
     worker: &Worker,
     ask: &Ask,
     status: StatusCode,
     response: &HeaderMap,
     on_disk: Vec<String>,
-) {
+) -> u64 {
     if !invalidates(ask, status) {
-        return;
+        return 0;
     }
-    for uri in targets(ask, response) {
-        Certainty::Changed.forget(worker, ask, &uri);
-    }
+    let targets = targets(ask, response).into_iter();
+    let forgotten = targets.map(|uri| Certainty::Changed.forget(worker, ask, &uri));
+    let mut entries: u64 = forgotten.sum();
     let named = surrogate::invalidated_groups(response).into_iter();
     let named = named.map(|group| marks::of_group(ask.scheme, ask.host(), &group));
     let mut groups: Vec<_> = named.chain(on_disk).collect();
     groups.sort_unstable();
     groups.dedup();
-    Certainty::Changed.purge_groups(worker, groups);
+    entries += Certainty::Changed.purge_groups(worker, groups);
     bump(&worker.counters.invalidations);
+    entries
 }
 
 /// The cache groups of what is on disk under the URIs that this exchange makes invalid. To be asked before they are: what is
@@ -150,11 +151,13 @@ enum Certainty {
 }
 
 impl Certainty {
-    /// Invalidates every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
-    fn forget(self, worker: &Worker, ask: &Ask, uri: &str) {
+    /// Invalidates every stored response of `uri`, whatever its key holds besides, and what is grouped with it. Says how many
+    /// entries that takes.
+    fn forget(self, worker: &Worker, ask: &Ask, uri: &str) -> u64 {
+        let mut entries = 0;
         let keys = purging::keys(&ask.site, uri);
         for key in purging::stored_keys(&ask.site, uri) {
-            self.purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
+            entries += self.purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
             worker.cache.flights.forget(key.as_bytes());
         }
         let mut urls: Vec<_> = keys
@@ -164,13 +167,17 @@ impl Certainty {
         urls.dedup();
         if !urls.is_empty() {
             self.purge(worker, What::Url(urls));
+            entries += 1;
         }
+        entries
     }
 
-    fn purge_groups(self, worker: &Worker, groups: Vec<String>) {
-        if !groups.is_empty() {
-            self.purge(worker, What::Tags(groups));
+    fn purge_groups(self, worker: &Worker, groups: Vec<String>) -> u64 {
+        if groups.is_empty() {
+            return 0;
         }
+        self.purge(worker, What::Tags(groups));
+        1
     }
 
     fn purge(self, worker: &Worker, what: What) {
@@ -232,7 +239,7 @@ mod tests {
             drop(undecided);
             let is_gone = |path: &str| {
                 let key = format!("http://shop.example{path}");
-                !memory.holds(key.as_bytes(), before)
+                memory.log().refuses(key.as_bytes(), None, before.began)
             };
             assert_eq!([is_gone("/p"), is_gone("/new")], gone, "{heard:?}");
             assert_eq!(memory.log().head() > head, is_purged, "{heard:?}");

@@ -41,19 +41,21 @@ impl Memory {
         self.evictions.leaving.look();
         Statistics {
             keys: self.entries.len() as u64,
-            stored: self.entries.weight(),
+            stored: self.entries.weight() + self.log.tags().unweighed(),
             in_flight: self.budget.reserved(),
             limit: self.limit,
             evictions: self.evictions.count.load(Relaxed),
         }
     }
 
-    /// Lowers or raises what may be stored by what is in flight, or is read and not stored any more, in steps of a 64th of the limit. To
-    /// be called when bytes in flight were reserved; what is stored or forgotten does so itself. A few loads where no step was crossed.
+    /// Lowers or raises what may be stored by what is in flight, or is read and not stored any more, and by tags that are weighed with
+    /// no stored response, in steps of a 64th of the limit. To be called when bytes in flight were reserved; what is stored or
+    /// forgotten does so itself. A few loads where no step was crossed.
     pub fn make_room(&self) {
         self.evictions.leaving.look();
         let (step, most) = ((self.limit / 64).max(1), for_stored(self.limit));
-        let taken = self.budget.reserved().div_ceil(step) * step;
+        let taken = self.budget.reserved() + self.log.tags().unweighed();
+        let taken = taken.div_ceil(step) * step;
         let wanted = most - taken.min(most.saturating_sub(step));
         if self.capacity.load(Relaxed) != wanted && self.capacity.swap(wanted, Relaxed) != wanted {
             self.entries.set_capacity(wanted);

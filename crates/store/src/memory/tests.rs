@@ -100,11 +100,9 @@ fn an_exchange_is_for_that_very_response() {
 fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     let memory = Memory::new(LIMIT, Arc::default());
     let before = memory.begin();
-    assert!(memory.holds(b"http://h/k", before));
     let url = What::Url(vec!["//h/k".to_owned()]);
     let purged = memory.purge(Purge::hard(url), Time::from_secs(5));
     assert_eq!(purged.expect("room").touched, 0, "nothing was stored");
-    assert!(!memory.holds(b"http://h/k", before));
     let stored = Arc::new(any_request(10));
     assert_eq!(
         memory.insert(b"http://h/k", before, stored.clone(), 8),
@@ -398,4 +396,30 @@ fn what_is_stored_leaves_room_for_what_passes() {
     assert!(!memory.is_exhausted());
     passing.hold(1 << 20);
     assert!(memory.is_exhausted());
+}
+
+/// What renews a page is made while the page is still there, and the page carries its tags.
+#[test]
+fn tags_are_within_the_limit_whoever_brought_them() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    for page in 0..200 {
+        let texts: Vec<_> = (0..100)
+            .map(|tag| format!("{page}-{tag}-{}", "x".repeat(500)))
+            .collect();
+        let carrying = || {
+            let mut stored = any_request(10);
+            stored.marks = memory.log().tags().marks(&texts, memory.begin().began);
+            stored
+        };
+        let key = format!("http://h/{page}");
+        let old = put(&memory, key.as_bytes(), carrying());
+        assert!(memory.replace(key.as_bytes(), old.id(), &Arc::new(carrying())));
+    }
+    memory.make_room();
+    let Statistics { keys, stored, .. } = memory.statistics();
+    assert!(keys > 5 && keys * 100 * 500 <= LIMIT, "{keys} keys");
+    assert!(
+        keys * 100 * 500 <= stored && stored <= LIMIT,
+        "{keys} keys, {stored} bytes"
+    );
 }

@@ -66,8 +66,11 @@ pub enum OpenError {
 pub enum Opened {
     /// There was none: everything that is stored counts as purged.
     New,
-    /// As it was left, but for what a crash may have cut short.
+    /// As it was left.
     Whole,
+    /// As it was left, but for so many bytes at its end, which were cut off: what a crash leaves of purges that nobody was told of. What
+    /// was cut short by other hands looks the same.
+    Torn(u64),
     /// Damaged: everything that is stored counts as purged.
     Damaged,
 }
@@ -102,7 +105,8 @@ impl FileJournal {
             Unreadable::Newer(version) => OpenError::Newer(path.to_owned(), version),
             Unreadable::Foreign => OpenError::Foreign(path.to_owned()),
         })?;
-        let begun = begin(Box::new(file), contents.as_ref(), lasting, at).map_err(io)?;
+        let found = (contents.as_ref(), bytes.len() as u64);
+        let begun = begin(Box::new(file), found, lasting, at).map_err(io)?;
         let Begun {
             writing,
             remembered,
@@ -139,10 +143,10 @@ struct Begun {
     opened: Opened,
 }
 
-/// Writes that the log begins here, so that the file ends well.
+/// Writes that the log begins here, so that the file ends well; it was found with these contents and of this length.
 fn begin(
     mut medium: Box<dyn Medium>,
-    contents: Option<&Contents<'_>>,
+    (contents, length): (Option<&Contents<'_>>, u64),
     lasting: Lasting,
     at: Time,
 ) -> io::Result<Begun> {
@@ -170,6 +174,7 @@ fn begin(
     let opened = match contents {
         None => Opened::New,
         Some(_) if damaged => Opened::Damaged,
+        Some(contents) if contents.tail == Tail::Torn => Opened::Torn(length - contents.end as u64),
         Some(_) => Opened::Whole,
     };
     let writing = Writing {

@@ -52,4 +52,19 @@ impl Log {
         let verdict = table.test(&subject, label.checked);
         verdict.gone || softly && verdict.stale_by_pattern
     }
+
+    /// Whether any purge since `label.checked` covers what `label` is of, a soft one too. In doubt one does.
+    pub fn has_touched(&self, label: &Label<'_>) -> bool {
+        if label.checked >= self.head() {
+            return false;
+        }
+        let content_type = || label.content_type();
+        let subject = label.subject(&content_type);
+        let table = self.read();
+        if label.checked < table.floor.max(table.released) {
+            return true;
+        }
+        let verdict = table.test(&subject, label.checked);
+        verdict.gone || verdict.stale_since.is_some()
+    }
 }

@@ -20,6 +20,8 @@ struct Tag {
     live: AtomicU64,
     /// The sequence number of its last hard purge.
     purged: AtomicU64,
+    /// Where it stands as long as anything carries it.
+    all: Arc<All>,
 }
 
 impl Tag {
@@ -33,11 +35,17 @@ impl Tag {
     }
 }
 
+impl Drop for Tag {
+    fn drop(&mut self) {
+        self.all.forget(self);
+    }
+}
+
 /// The tags of one stored response (surrogate keys, cache groups).
 #[derive(Debug)]
 pub struct Marks {
     tags: Box<[Arc<Tag>]>,
-    /// Bytes of memory that only these take: texts that nothing else carried when they were made.
+    /// Bytes of memory of those texts that nothing carried before these: they are weighed here.
     own: u64,
     /// The sequence number at which the response's fetch began.
     began: u64,
@@ -54,7 +62,14 @@ impl Marks {
         self.tags.iter().map(|tag| tag.name)
     }
 
-    /// Bytes of memory they take, beside the texts that are shared.
+    /// Whether these are just `texts`, and all of them count still: no hard purge has taken one off. Then they are good for what takes
+    /// the place of the response that carries them, and stay weighed.
+    pub fn serve_for<T: AsRef<str>>(&self, texts: &[T]) -> bool {
+        let counts = |tag: &Arc<Tag>| tag.purged.load(Relaxed) <= self.began;
+        self.texts().eq(texts.iter().map(AsRef::as_ref)) && self.tags.iter().all(counts)
+    }
+
+    /// Bytes of memory they take, beside the texts that are weighed elsewhere, or [nowhere](Tags::unweighed).
     pub(crate) fn weight(&self) -> u64 {
         56 + 8 * self.tags.len() as u64 + self.own
     }
@@ -70,24 +85,39 @@ impl Drop for Marks {
                     .fetch_update(Relaxed, Relaxed, |live| live.checked_sub(1));
             }
         }
+        let tags = std::mem::take(&mut self.tags);
+        let all = tags.first().map(|tag| Arc::clone(&tag.all));
+        drop(tags);
+        if let Some(all) = all {
+            all.weighed.fetch_sub(self.own, Relaxed);
+        }
     }
 }
 
 /// All tags that stored responses carry. Shared by all workers; not on the path of a hit.
+#[derive(Debug, Default)]
+pub struct Tags(Arc<All>);
+
 #[derive(Debug)]
-pub struct Tags {
+struct All {
     shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
+    /// Bytes of memory that the tags take.
+    bytes: AtomicU64,
+    /// Bytes of those that are weighed with the response that brought them.
+    weighed: AtomicU64,
 }
 
 /// Tags by name.
 type Shard = HashMap<u64, Weak<Tag>>;
 
-impl Default for Tags {
+impl Default for All {
     fn default() -> Self {
         Self {
             shards: (0..64).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
+            bytes: AtomicU64::new(0),
+            weighed: AtomicU64::new(0),
         }
     }
 }
@@ -99,10 +129,12 @@ impl Tags {
         texts: impl IntoIterator<Item = T>,
         began: u64,
     ) -> Option<Arc<Marks>> {
+        let mut own = 0;
         let tags: Box<[_]> = texts
             .into_iter()
             .map(|text| {
-                let tag = self.intern(text.as_ref());
+                let (tag, weight) = self.0.intern(text.as_ref());
+                own += weight;
                 // What was purged while it was fetched never counted.
                 if tag.purged.load(Relaxed) <= began {
                     tag.live.fetch_add(1, Relaxed);
@@ -110,15 +142,21 @@ impl Tags {
                 tag
             })
             .collect();
-        let own = tags.iter().filter(|tag| Arc::strong_count(tag) == 1);
-        let own = own.map(|tag| tag.weight()).sum();
+        self.0.weighed.fetch_add(own, Relaxed);
+        self.0.bytes.fetch_add(own, Relaxed);
         (!tags.is_empty()).then(|| Arc::new(Marks { tags, own, began }))
+    }
+
+    /// Bytes of memory of texts that are weighed with no stored response: what brought them is gone, and others carry them still.
+    pub(crate) fn unweighed(&self) -> u64 {
+        let bytes = self.0.bytes.load(Relaxed);
+        bytes.saturating_sub(self.0.weighed.load(Relaxed))
     }
 
     /// A purge of `text` takes effect at `sequence`: how many stored responses carry it. After a hard one they count no more.
     pub(super) fn purged(&self, text: &str, sequence: u64, soft: bool) -> u64 {
         let name = super::name::tag_name(text);
-        let held = self.shard(name).get(&name).and_then(Weak::upgrade);
+        let held = self.0.shard(name).get(&name).and_then(Weak::upgrade);
         let Some(tag) = held.filter(|tag| &*tag.text == text) else {
             return 0;
         };
@@ -129,34 +167,54 @@ impl Tags {
         tag.live.swap(0, Relaxed)
     }
 
-    /// Forgets texts that nothing carries any more.
+    /// Gives back the room of texts that nothing carries any more.
     pub fn tidy(&self) {
-        for shard in &self.shards {
+        for shard in &self.0.shards {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.retain(|_, tag| tag.strong_count() > 0);
             if shard.capacity() > 4 * shard.len() + 64 {
                 shard.shrink_to_fit();
             }
         }
     }
+}
 
-    fn intern(&self, text: &str) -> Arc<Tag> {
+impl All {
+    /// The tag with this text, and what it weighs if nothing carried it before.
+    fn intern(self: &Arc<Self>, text: &str) -> (Arc<Tag>, u64) {
         let name = super::name::tag_name(text);
         let mut shard = self.shard(name);
+        let held = shard.get(&name).and_then(Weak::upgrade);
         // Two texts of one name, which nobody will ever see, are two tags; only the count knows one of them alone.
-        if let Some(tag) = shard.get(&name).and_then(Weak::upgrade)
-            && &*tag.text == text
-        {
-            return tag;
-        }
+        let other = match held {
+            Some(tag) if &*tag.text == text => return (tag, 0),
+            other => other,
+        };
         let tag = Arc::new(Tag {
             text: text.into(),
             name,
             live: AtomicU64::new(0),
             purged: AtomicU64::new(0),
+            all: Arc::clone(self),
         });
         shard.insert(name, Arc::downgrade(&tag));
-        tag
+        drop(shard);
+        // The last one takes its place among all tags, for which it locks.
+        drop(other);
+        let weight = tag.weight();
+        (tag, weight)
+    }
+
+    /// Nothing carries `tag` any more.
+    fn forget(&self, tag: &Tag) {
+        self.bytes.fetch_sub(tag.weight(), Relaxed);
+        let mut shard = self.shard(tag.name);
+        // Its text may have come again meanwhile.
+        if shard
+            .get(&tag.name)
+            .is_some_and(|held| held.strong_count() == 0)
+        {
+            shard.remove(&tag.name);
+        }
     }
 
     #[allow(
@@ -202,7 +260,50 @@ mod tests {
         drop(three);
         assert_eq!(tags.purged("a", 3, true), 0);
         assert_eq!(tags.purged("c", 3, false), 0);
-        tags.tidy();
         assert_eq!(tags.purged("b", 4, false), 0);
+    }
+
+    #[test]
+    fn what_nothing_carries_takes_no_room() {
+        let tags = Tags::default();
+        for round in 0..1000 {
+            let texts = [round, round + 1, round + 2].map(|n: u32| n.to_string());
+            drop(tags.marks(&texts, 0));
+        }
+        let shards = tags.0.shards.iter();
+        let held: usize = shards
+            .map(|shard| shard.lock().map_or(1, |shard| shard.len()))
+            .sum();
+        let bytes = [&tags.0.bytes, &tags.0.weighed].map(|bytes| bytes.load(Relaxed));
+        assert_eq!((held, bytes), (0, [0, 0]));
+    }
+
+    #[test]
+    fn a_text_that_is_carried_is_weighed_somewhere_whoever_brought_it() {
+        let tags = Tags::default();
+        let long = "x".repeat(1000);
+        let brought = tags.marks([&long], 0);
+        let carried = tags.marks([&long], 0);
+        assert_eq!(tags.unweighed(), 0);
+        drop(brought);
+        assert!(tags.unweighed() > 1000);
+        let again = tags.marks([&long], 0);
+        assert!(tags.unweighed() > 1000, "neither brought it");
+        drop((carried, again));
+        assert_eq!(tags.unweighed(), 0);
+    }
+
+    #[test]
+    fn marks_serve_for_what_carries_the_same_and_was_not_purged() {
+        let tags = Tags::default();
+        let marks = tags.marks(["a", "b"], 1).expect("two");
+        assert!(marks.serve_for(&["a", "b"]));
+        for others in [&["a"][..], &["b", "a"], &["a", "b", "c"], &[]] {
+            assert!(!marks.serve_for(others), "{others:?}");
+        }
+        tags.purged("b", 2, true);
+        assert!(marks.serve_for(&["a", "b"]), "it is carried still");
+        tags.purged("b", 3, false);
+        assert!(!marks.serve_for(&["a", "b"]), "what is new would not count");
     }
 }

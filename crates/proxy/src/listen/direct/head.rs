@@ -11,7 +11,7 @@ use super::{
     section::{self, Section, Sections},
 };
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 use httparse::Status;
 use line::Start;
 use rules::fields::spares;
@@ -125,7 +125,7 @@ impl Head {
     /// The head, of so many bytes, with the fields of its section.
     fn new(start: Start, length: usize, section: Section, fields: HeaderMap) -> Self {
         let asked = Asked {
-            is_head: start.method == Method::HEAD,
+            verb: start.verb,
             version: start.version,
             closes: section.told.closes(start.version),
         };

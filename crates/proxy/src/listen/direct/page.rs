@@ -1,13 +1,49 @@
 //! Heads of answers, written in memory that is used again and again.
 
-use http::{HeaderName, HeaderValue, Response, StatusCode, Version, header};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode, Version, header};
 use http_body::Body;
 use std::fmt::{self, Write as _};
+
+/// Methods of requests that are answered here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Get,
+    Head,
+    Purge,
+    Ban,
+    Refresh,
+}
+
+impl Verb {
+    /// Those that are for the cache itself.
+    const OWN: [Self; 3] = [Self::Purge, Self::Ban, Self::Refresh];
+
+    /// The verb of `method`.
+    pub(super) fn of(method: &Method) -> Option<Self> {
+        match *method {
+            Method::GET => Some(Self::Get),
+            Method::HEAD => Some(Self::Head),
+            _ => Self::OWN
+                .into_iter()
+                .find(|own| own.text() == method.as_str()),
+        }
+    }
+
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Purge => "PURGE",
+            Self::Ban => "BAN",
+            Self::Refresh => "REFRESH",
+        }
+    }
+}
 
 /// What an answer is for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    pub(super) is_head: bool,
+    pub(super) verb: Verb,
     pub(super) version: Version,
     /// Whether no other answer follows.
     pub(super) closes: bool,
@@ -44,7 +80,7 @@ pub(super) fn has_no_content(status: StatusCode) -> bool {
 /// `None` where it is not for us to say.
 pub(super) fn framing<B: Body>(response: &Response<B>, asked: Asked) -> Option<Framing> {
     let (status, body) = (response.status(), response.body());
-    let never = asked.is_head || has_no_content(status);
+    let never = asked.verb == Verb::Head || has_no_content(status);
     match (body.is_end_stream(), never) {
         _ if status.is_informational() => return None,
         (true, true) => return Some(Framing::None),

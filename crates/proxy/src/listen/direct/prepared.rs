@@ -2,7 +2,9 @@
 
 mod packed;
 
-use super::page::{Asked, Framing, Page, has_no_content, write_end, write_fields, write_framing};
+use super::page::{
+    Asked, Framing, Page, Verb, has_no_content, write_end, write_fields, write_framing,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use std::rc::Rc;
 
@@ -175,7 +177,7 @@ impl<B> Prepared<B> {
 
     /// Writes its head, and says how it frames the content. `None` where it cannot be written.
     pub(super) fn write_head(&self, page: &mut Page, asked: Asked) -> Option<Framing> {
-        if asked.is_head {
+        if asked.verb == Verb::Head {
             return None;
         }
         let content = match &self.head {

@@ -3,7 +3,7 @@
 
 use super::{
     head,
-    post::{Post, store_post},
+    post::{Post, is_untouched, store_post},
     rule,
 };
 use crate::{
@@ -40,15 +40,20 @@ pub(super) fn land(
     if status == StatusCode::SWITCHING_PROTOCOLS {
         return switch(worker, ask, response, upgrade, &outcome);
     }
-    let undisturbed = worker.cache.memory.holds(ask.key.as_bytes(), when.0);
-    invalidate::invalidate(worker, ask, status, response.headers(), groups);
+    let may_fill = ask.method == Method::POST && rule::may_fill(ask);
+    let before = worker.cache.memory.begin();
+    let is_current = may_fill && is_untouched(worker, ask, response.headers(), when.0);
+    let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);
+    let ticket = worker.cache.memory.begin();
+    // What it invalidates itself is all that came between.
+    let is_current = is_current && ticket.began == before.began + own;
     let (head, body) = response.into_parts();
     // What the site passes the store by for may be one user's, and says nothing of what is stored.
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
-        head::says(worker, ask, &head, when.1);
+        head::says(worker, ask, &head, when);
     }
-    let content = if ask.method == Method::POST && undisturbed && rule::may_fill(ask) {
-        match store_post(worker, ask, &head, body, when.1) {
+    let content = if is_current {
+        match store_post(worker, ask, &head, body, (ticket, when.1)) {
             Post::Stored(content) => {
                 outcome.handled = with_status(outcome.handled, status, true);
                 content

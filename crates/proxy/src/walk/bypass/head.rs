@@ -14,11 +14,11 @@ use rules::{
     validate::{self, HeadSays},
 };
 use std::sync::Arc;
-use store::{Body, Fields, Stored, Variants};
+use store::{Body, Fields, Stored, Ticket, Variants};
 
 /// A HEAD's answer speaks of each stored response that could have been chosen for it, not of the newest alone (RFC 9111 section
-/// 4.3.5).
-pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
+/// 4.3.5). `when`: what was purged since the ticket is not known to it.
+pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, when: (Ticket, Times)) {
     let variants = worker.cache.memory.peek(ask.key.as_bytes());
     let all = variants.as_ref().map_or(&[][..], Variants::as_slice);
     let mut scratch = Vec::new();
@@ -26,13 +26,19 @@ pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         // Whoever fills a body must find its response again.
         let is_filling = matches!(stored.body, Body::Filling(_));
         if !is_filling && stored.matches(&ask.fields, &mut scratch) {
-            says_of(worker, ask, stored, head, times);
+            says_of(worker, ask, stored, head, when);
         }
     }
 }
 
 /// It freshens this one, or shows it to be out of date.
-fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Parts, times: Times) {
+fn says_of(
+    worker: &Worker,
+    ask: &Ask,
+    stored: &Arc<Stored>,
+    head: &response::Parts,
+    (ticket, times): (Ticket, Times),
+) {
     let key = ask.key.as_bytes();
     let mut fields = stored.all_fields(4);
     match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
@@ -57,7 +63,7 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
         Ok(storable) => {
             let kept = admit::stored_fields(ask, first_line, storable, &fields, times.response);
             let fresh = Stored::new(
-                stored.checked(),
+                stored.checked().min(ticket.began),
                 stored.status,
                 Fields::pack(&kept.fields),
                 storable.facts,

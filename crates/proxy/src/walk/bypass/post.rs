@@ -13,10 +13,11 @@ use crate::{
         pump::{Destination, Pump, Room},
     },
 };
-use http::{Method, StatusCode, response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
 use std::{rc::Rc, sync::Arc};
+use store::{Ticket, purge::Label};
 
 /// What becomes of the answer to a POST.
 #[allow(
@@ -29,14 +30,31 @@ pub(super) enum Post {
     Passed(ResponseBody, Detail),
 }
 
+/// Whether no purge since `ticket` covers an answer with these fields, not even softly: where one does, the answer may be from before
+/// what it was sent for.
+pub(super) fn is_untouched(worker: &Worker, ask: &Ask, fields: &HeaderMap, ticket: Ticket) -> bool {
+    let log = worker.cache.memory.log();
+    if ticket.began == log.head() {
+        return true;
+    }
+    let tags = admit::tags(ask, fields, None);
+    let content_type = fields.get(header::CONTENT_TYPE);
+    !log.has_touched(&Label {
+        key: ask.key.as_bytes(),
+        checked: ticket.began,
+        content_type: content_type.map_or(&[], HeaderValue::as_bytes),
+        tags: tags.iter().map(String::as_str).collect(),
+    })
+}
+
 /// RFC 9110 section 9.3.3: storable with explicit freshness and a `Content-Location` that is the target. Its success has
-/// just invalidated the target, so the ticket is drawn anew; the caller has made sure that nobody else did.
+/// just invalidated the target, so `ticket` was drawn after that; the caller has made sure that nothing else was purged meanwhile.
 pub(super) fn store_post(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     head: &response::Parts,
     body: ResponseBody,
-    times: Times,
+    (ticket, times): (Ticket, Times),
 ) -> Post {
     let storable = match admit::judge(ask, &Method::POST, times, head.status, &head.headers) {
         Ok(storable) => storable,
@@ -44,7 +62,6 @@ pub(super) fn store_post(
     };
     let length = body.size_hint().exact();
     let room = Room::of(worker, ask);
-    let ticket = worker.cache.memory.begin();
     let (fill, mut writer) = begin_fill(worker);
     if !room.admits(worker, ask, length, &mut writer) {
         return Post::Passed(body, Detail::Unkept(Unkept::TooLarge));

@@ -108,19 +108,16 @@ impl Fetch<'_> {
         let kept = admit::stored_fields(self.ask, first_line, storable, fields, at);
         let updated = (&stored.fields, fields);
         let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
+        let variant = admit::variant(self.ask, fields);
+        let of = (variant.as_deref(), self.ticket.began);
+        let marks = admit::marks(self.worker, self.ask, fields, of, Some(stored));
         let fresh = Stored::new(
             self.ticket.began,
             stored.status,
             Fields::pack(&kept.fields),
             storable.facts,
-            admit::variant(self.ask, fields),
-            admit::marks(
-                self.worker,
-                self.ask,
-                fields,
-                self.ticket.began,
-                Some(stored),
-            ),
+            variant,
+            marks,
             stored.body.clone(),
         );
         let fresh = fresh.with_unsent(kept.unsent).fetched_by(self.ticket);

@@ -160,14 +160,27 @@ impl Arrived {
         admit::own_updated(&self.ask, first_line, self.storable, updated, update)
     }
 
+    /// What purges both.
     fn marks_with(&self, worker: &Worker, old: &Stored) -> Option<Arc<Marks>> {
-        let began = self.ticket.began;
-        let own = admit::marks(worker, &self.ask, &self.head.headers, began, None);
-        let both = [old.marks.as_deref(), own.as_deref()];
-        let mut tags: Vec<_> = both.into_iter().flatten().flat_map(Marks::texts).collect();
-        tags.sort_unstable();
-        tags.dedup();
-        worker.cache.memory.log().tags().marks(tags, began)
+        let held = old.marks.iter().flat_map(|marks| marks.texts());
+        let mut tags: Vec<String> = held.map(str::to_owned).collect();
+        for own in admit::tags(&self.ask, &self.head.headers, None) {
+            if !tags.contains(&own) {
+                tags.push(own);
+            }
+        }
+        if tags.is_empty() {
+            return None;
+        }
+        let carried = old.marks.clone();
+        carried.filter(|marks| marks.serve_for(&tags)).or_else(|| {
+            worker
+                .cache
+                .memory
+                .log()
+                .tags()
+                .marks(tags, self.ticket.began)
+        })
     }
 }
 

@@ -28,13 +28,9 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Of a log that was shared, what took effect on this node and may not have reached the others: no entry of the shared log
-    /// that was read later purges the same.
+    /// What took effect on this node and may not have reached those that share its log, with its numbers: no entry of the shared log
+    /// that was read later purges the same. A node that has never read the shared log has reached nobody.
     pub fn unsent(&self) -> Vec<(u64, Purge)> {
-        let positions = self.entries.iter().filter_map(|entry| entry.position);
-        if positions.chain(self.position).next().is_none() {
-            return Vec::new();
-        }
         let mut unsent: HashMap<String, &Entry> = HashMap::new();
         for entry in &self.entries {
             if entry.position.is_none() {
@@ -63,8 +59,10 @@ pub(super) struct Sum<'a> {
 
 impl<'a> Sum<'a> {
     pub fn of(contents: &Contents<'a>) -> Self {
+        // Each file is put in its place with what it begins with: no crash takes that away.
+        let begins = matches!(contents.items.first(), Some(Item::Began(_)));
         let mut sum = Sum {
-            damaged: contents.tail == Tail::Damaged,
+            damaged: contents.tail == Tail::Damaged || !begins,
             ..Self::default()
         };
         for item in &contents.items {

@@ -161,6 +161,31 @@ fn a_large_file_of_no_use_is_rewritten() {
 }
 
 #[test]
+fn what_was_cut_off_is_told() {
+    let scratch = Scratch::new();
+    let (log, journal, ..) = keep(&scratch.log());
+    log.apply(tag("a"), NOW, None);
+    drop((log, journal));
+    let whole = fs::read(scratch.log()).expect("there");
+    let opened = |bytes: &[u8]| {
+        fs::write(scratch.log(), bytes).expect("written");
+        keep(&scratch.log()).3
+    };
+    assert_eq!(opened(&whole), Opened::Whole);
+    let cut = &whole[..whole.len() - 1];
+    let Opened::Torn(bytes) = opened(cut) else {
+        panic!("a byte is missing");
+    };
+    let left = cut.len() - usize::try_from(bytes).expect("small");
+    assert_eq!(
+        opened(&whole[..left]),
+        Opened::Whole,
+        "what is left ends well"
+    );
+    assert_eq!(opened(&[&whole[..], &[0; 9]].concat()), Opened::Torn(9));
+}
+
+#[test]
 fn one_process_has_a_log_and_it_must_be_one() {
     let scratch = Scratch::new();
     let open = || FileJournal::open(&scratch.log(), Lasting::Written, NOW).map(drop);
@@ -266,7 +291,7 @@ proptest! {
             let frames = ends.iter().filter(|end| **end <= cut).count();
             let names = batches.iter().take(frames.saturating_sub(1)).flatten();
             prop_assert_eq!(purges(&remembered), names.map(|name| tag(name)).collect::<Vec<_>>());
-            prop_assert_eq!(damaged, cut < format::first_line().len());
+            prop_assert_eq!(damaged, cut < ends[0], "it begins as every file does");
             // Zeros after the last whole frame are what a file system may leave.
             if ends.contains(&cut) {
                 torn.resize(cut + zeros, 0);
@@ -377,7 +402,13 @@ impl Bench {
             writing,
             remembered,
             ..
-        } = begin(Box::new(Flaky(plan.clone())), None, Lasting::Synced, NOW).expect("begins");
+        } = begin(
+            Box::new(Flaky(plan.clone())),
+            (None, 0),
+            Lasting::Synced,
+            NOW,
+        )
+        .expect("begins");
         Self {
             plan,
             writing,

@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering::Relaxed;
 impl Log {
     /// Takes back what a journal kept; before anything else is appended.
     pub fn restore(&self, remembered: Remembered) {
-        *self.unsent() = remembered.unsent();
         let Remembered {
             entries,
             floor,
@@ -31,8 +30,14 @@ impl Log {
         self.advance(self.head().max(head));
     }
 
-    /// What took effect here before a restart and may not stand in the shared log, with its numbers: to be sent now. Until
-    /// [copies](Self::apply_copy) have come back it is as if it had been [applied ahead](Self::apply_ahead). Asked once.
+    /// What took effect here before a restart and may not stand in the shared log ([`Remembered::unsent`]). It is kept for whoever
+    /// [sends it](Self::take_unsent).
+    pub fn owe(&self, unsent: Vec<(u64, Purge)>) {
+        *self.unsent() = unsent;
+    }
+
+    /// What is [owed](Self::owe) to the shared log: to be sent now. Until [copies](Self::apply_copy) have come back it is as if it
+    /// had been [applied ahead](Self::apply_ahead). Asked once.
     pub fn take_unsent(&self) -> Vec<(u64, Purge)> {
         let unsent = std::mem::take(&mut *self.unsent());
         let mut positions = self.positions();

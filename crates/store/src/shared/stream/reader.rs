@@ -146,6 +146,7 @@ impl Reader {
         }
         let log = self.common.memory.log();
         log.forget();
+        self.common.told.push_again(&self.common.memory, now());
         log.begin_at(first.position);
         self.position = self.apply(entries.into_iter());
         Ok(Step::More)

@@ -66,12 +66,14 @@ impl Node {
         let entries = lock(&journal.0).clone();
         let floor = entries.first().map_or(0, |first| first.sequence - 1);
         let head = entries.last().map_or(0, |last| last.sequence);
-        memory.log().restore(purge::Remembered {
+        let remembered = purge::Remembered {
             entries,
             floor,
             head,
             position: None,
-        });
+        };
+        memory.log().owe(remembered.unsent());
+        memory.log().restore(remembered);
         memory.log().keep_in(Box::new(journal.clone()));
         let config = Config {
             url: url.to_owned(),
@@ -388,4 +390,26 @@ async fn something_else_under_the_key_is_not_trusted() {
     redis.ask(&["DEL", "test:purges"]).await;
     a.following().await;
     a.publish(vec![of("page")]).await.expect("reachable");
+}
+
+/// A node that has never read the stream, and reads it when it owes it something.
+#[test]
+fn what_is_owed_stays_ahead_of_a_stream_that_is_read_from_its_beginning() {
+    let memory = Memory::new(1 << 20, Arc::default());
+    let journal = Recorder::default();
+    memory.log().keep_in(Box::new(journal.clone()));
+    let told = writer::Told::default();
+    let at = Time::from_secs(1);
+    told.push(&memory, of("page"), at);
+    memory.log().forget();
+    told.push_again(&memory, at);
+    memory.log().begin_at(Position(5, 0));
+    let kept = lock(&journal.0)
+        .iter()
+        .map(|entry| entry.purge.clone())
+        .collect::<Vec<_>>();
+    assert_eq!(kept, [of("page")], "a restart owes it still");
+    let shared = any_request(1_000_000);
+    shared.check(0, memory.log().sequence_at(Position(5, 0)).expect("known"));
+    assert_eq!(memory.log().standing(KEY, &shared), Standing::Gone);
 }

@@ -45,7 +45,7 @@ pub struct Told {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// In the order in which they took effect here, with their numbers in this node's log.
+    /// In the order in which they took effect here, with their numbers in this node's log; what is being sent first.
     purges: VecDeque<(u64, Purge)>,
     overflowed: bool,
 }
@@ -69,12 +69,30 @@ impl Told {
         }
     }
 
+    /// This node's log has [forgotten](crate::purge::Log::forget) everything, and that these are ahead of the shared one: they take
+    /// effect once more, and are sent under their new numbers. What is being sent under old ones does no harm.
+    pub fn push_again(&self, memory: &Memory, at: Time) {
+        let mut waiting = lock(&self.waiting);
+        for (sequence, purge) in &mut waiting.purges {
+            *sequence = memory.apply_ahead(purge.clone(), at).sequence;
+        }
+    }
+
     /// The first to send, and whether there have been too many.
     fn first(&self) -> (Vec<(u64, Purge)>, bool) {
         let mut waiting = lock(&self.waiting);
-        let count = waiting.purges.len().min(TOLD_AT_ONCE);
-        let first = waiting.purges.drain(..count).collect();
+        let first = waiting.purges.iter().take(TOLD_AT_ONCE);
+        let first = first.cloned().collect();
         (first, mem::take(&mut waiting.overflowed))
+    }
+
+    /// All up to the one with this number are delivered.
+    fn delivered(&self, last: u64) {
+        let mut waiting = lock(&self.waiting);
+        let count = waiting
+            .purges
+            .partition_point(|(sequence, _)| *sequence <= last);
+        waiting.purges.drain(..count);
     }
 }
 
@@ -96,10 +114,10 @@ pub async fn tell(common: Arc<Common>) {
         if overflowed {
             common.event(&Event::Overflow);
         }
-        if purges.is_empty() {
+        let Some((last, _)) = purges.last() else {
             common.told.more.notified().await;
             continue;
-        }
+        };
         let copies = || {
             purges.iter().map(|(sequence, purge)| {
                 let by = By {
@@ -113,6 +131,7 @@ pub async fn tell(common: Arc<Common>) {
         while append(&common, copies()).await.is_err() {
             sleep(RETRY).await;
         }
+        common.told.delivered(*last);
         trim::appended(&common).await;
     }
 }

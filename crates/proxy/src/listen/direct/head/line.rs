@@ -1,6 +1,6 @@
 //! Request lines. Those that nearly all clients write are read without asking a parser; others are its to read.
 
-use super::encoded;
+use super::{super::page::Verb, encoded};
 use crate::{listen::config::Limits, target::Target};
 use http::{Method, Version};
 
@@ -10,6 +10,7 @@ const PROTOCOL: &[u8] = b" HTTP/1.";
 /// What a request's line says.
 pub(super) struct Start {
     pub(super) method: Method,
+    pub(super) verb: Verb,
     pub(super) version: Version,
     pub(super) target: Target,
     /// Bytes of the target as it came.
@@ -19,11 +20,8 @@ pub(super) struct Start {
 impl Start {
     /// Where it is of those that are answered here.
     pub(super) fn of(request: &httparse::Request<'_, '_>) -> Option<Self> {
-        let method = match request.method? {
-            "GET" => Method::GET,
-            "HEAD" => Method::HEAD,
-            _ => return None,
-        };
+        let method = Method::from_bytes(request.method?.as_bytes()).ok()?;
+        let verb = Verb::of(&method)?;
         let version = match request.version? {
             0 => Version::HTTP_10,
             _ => Version::HTTP_11,
@@ -35,6 +33,7 @@ impl Start {
         };
         Some(Self {
             method,
+            verb,
             version,
             target,
             length: written.len(),
@@ -50,9 +49,9 @@ impl Start {
 /// What a whole line says (RFC 9112 section 3), where its target is of [the usual form](Target::usual).
 #[inline]
 pub(super) fn read(line: &[u8]) -> Option<Start> {
-    let (method, rest) = match line {
-        [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
-        [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
+    let (method, verb, rest) = match line {
+        [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, Verb::Get, rest),
+        [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, Verb::Head, rest),
         _ => return None,
     };
     let (rest, version) = match rest {
@@ -63,6 +62,7 @@ pub(super) fn read(line: &[u8]) -> Option<Start> {
     let target = rest.strip_suffix(PROTOCOL)?;
     Some(Start {
         method,
+        verb,
         version,
         length: target.len(),
         target: Target::usual(target)?,

@@ -1,7 +1,7 @@
 use super::super::section::Section;
 use super::{fields::name, *};
 use crate::listen::check::{check, check_target};
-use http::{HeaderName, Version, header};
+use http::{HeaderName, Method, Version, header};
 use proptest::prelude::*;
 
 /// What `bytes` begin with, and the head that this is.

@@ -1,4 +1,4 @@
-use super::super::page::{Framing, framing, write_head};
+use super::super::page::{Framing, Verb, framing, write_head};
 use super::*;
 use crate::sample;
 use bytes::Bytes;
@@ -42,7 +42,7 @@ fn fields() -> impl Strategy<Value = HeaderMap> {
 fn asked() -> impl Strategy<Value = Asked> {
     let flags = (any::<bool>(), any::<bool>());
     flags.prop_map(|(is_old, closes)| Asked {
-        is_head: false,
+        verb: Verb::Get,
         version: if is_old {
             Version::HTTP_10
         } else {
@@ -140,7 +140,7 @@ fn what_is_too_long_or_for_no_content_is_not_written() {
     );
     let mut page = Page::on(vec![0; LONGEST].into());
     let asked = Asked {
-        is_head: true,
+        verb: Verb::Head,
         version: Version::HTTP_11,
         closes: false,
     };
