@@ -658,8 +658,8 @@ fn nobody_who_reads_waits_for_the_copy_that_is_kept() {
     arena::open(64 << 20).expect("a file in memory");
     let (fill, mut writer) = begin(1 << 20);
     let mut reader = fill.reader().expect("fresh");
-    writer.push(&[1; 60_000]);
-    writer.push(&[2; 60_000]);
+    writer.push(&vec![1; 60_000]);
+    writer.push(&vec![2; 60_000]);
     let held = arena::hold();
     let finishing = thread::spawn(move || writer.finish());
     let (told, done) = mpsc::channel();
