@@ -184,6 +184,7 @@ fn what_is_not_equivalent_reaches_the_origin_byte_for_byte() {
             .replace("%0d", "%0D")
             .replace("%0a", "%0A")
             .replace('"', "%22")
+            .replace('`', "%60")
             .replace('<', "%3C")
             .replace('>', "%3E");
         assert_eq!(text, expected, "what goes to the origin is what was keyed");
