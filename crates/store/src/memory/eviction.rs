@@ -1,7 +1,11 @@
 //! What an entry weighs, and what becomes of it when there is no room.
 
-use super::{cache::entry_weight, key::Key, leaving::Leaving};
-use crate::{Variants, disk::Disk};
+use super::{
+    cache::entry_weight,
+    key::Key,
+    leaving::{self, Leaving},
+};
+use crate::{Variants, body::Block, disk::Disk};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
 use std::sync::{
     Arc, OnceLock,
@@ -38,23 +42,40 @@ impl Demoted {
     }
 }
 
+/// What has left the table during one call. It is freed when the table is not locked any more: giving memory back takes system calls, and
+/// whoever looks something up waits for that lock. Only then is it seen who else holds any of it.
+#[derive(Debug, Default)]
+pub(super) struct Freed {
+    all: Vec<(Key, Variants)>,
+    evicted: Vec<Block>,
+    from: Option<Arc<Demoted>>,
+}
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        self.all.clear();
+        if let Some(from) = &self.from {
+            from.leaving.add(std::mem::take(&mut self.evicted));
+        }
+    }
+}
+
 /// Looks after evictions, and keeps entries whose body is still on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Evictions(pub Arc<Demoted>);
 
 impl Lifecycle<Key, Variants> for Evictions {
-    type RequestState = ();
+    type RequestState = Freed;
 
     fn is_pinned(&self, _key: &Key, variants: &Variants) -> bool {
         variants.is_filling()
     }
 
-    // `on_evict` is called for replaced values too.
-    fn before_evict(&self, _state: &mut (), key: &Key, variants: &mut Variants) {
+    // While the table is locked: what is fetched of this key from now on comes to the disk later, and takes the place of this.
+    fn before_evict(&self, freed: &mut Freed, key: &Key, variants: &mut Variants) {
         self.0.count.fetch_add(1, Relaxed);
-        for stored in variants.as_slice() {
-            self.0.leaving.add(stored);
-        }
+        freed.evicted.extend(leaving::blocks_of(variants, None));
+        freed.from.get_or_insert_with(|| self.0.clone());
         let Some(disk) = self.0.disk.get() else {
             return;
         };
@@ -64,5 +85,10 @@ impl Lifecycle<Key, Variants> for Evictions {
                 disk.demote(key, stored);
             }
         }
+    }
+
+    // What is replaced comes here too.
+    fn on_evict(&self, freed: &mut Freed, key: Key, variants: Variants) {
+        freed.all.push((key, variants));
     }
 }
