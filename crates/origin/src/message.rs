@@ -2,7 +2,8 @@
 //!
 //! hyper reads responses leniently in some places where a cache must not: it prefers `Transfer-Encoding` to a
 //! `Content-Length` beside it, takes a repeated `Content-Length`, reads any unknown transfer coding until the
-//! connection closes, and leaves codings before `chunked` in place. What it lets through is judged here.
+//! connection closes, and leaves codings before `chunked` in place. `h2` leaves white space around values. What they let through is judged
+//! here.
 
 use crate::{Error, Kind, connect::Speaks, upload::Outgoing};
 use http::{
@@ -209,6 +210,11 @@ pub(crate) fn judge<B>(
     if status == StatusCode::SWITCHING_PROTOCOLS && (!asked.upgrade || speaks != Speaks::Http1) {
         return Err(Error::new(Kind::UnaskedSwitch));
     }
+    if speaks == Speaks::Http2
+        && let Err(why) = check_values(response.headers())
+    {
+        return malformed(why);
+    }
     let headers = response.headers_mut();
     let length = match length(headers) {
         Ok(length) => length,
@@ -237,6 +243,14 @@ pub(crate) fn judge<B>(
         announced,
         afterwards,
     })
+}
+
+/// What RFC 9113 section 8.2.1 asks of the fields of a message over HTTP/2 beyond what `h2` sees to.
+pub(crate) fn check_values(headers: &HeaderMap) -> Result<(), &'static str> {
+    if fields::has_padded_value(headers) {
+        return Err("white space around a field value");
+    }
+    Ok(())
 }
 
 /// The one `Content-Length`; `Err`: repeated, or not digits only (RFC 9110 section 8.6 allows to reject repetition).

@@ -11,11 +11,16 @@ use tokio::time::{Instant, timeout};
 /// For so long nothing may move: the slowest reader of a spilled fill, or the device.
 pub const STILL: Duration = Duration::from_secs(30);
 
+/// For so long none of a spilled fill's readers may move, neither the slowest nor the fastest. Connections cut off clients that take nothing far
+/// sooner (`Limits::write_time`): who stands still for longer is read for nobody.
+const GIVEN_UP: Duration = Duration::from_mins(10);
+
 /// A wait is looked at so often.
 const STEP: Duration = Duration::from_secs(1);
 
 /// Waits until more may be pushed. The device is given up that hangs. Of a spilled fill's readers, one that does not move is cut off,
-/// and one for whom others have waited too long. `looked` is told whenever it may have been spilled.
+/// and one for whom others have waited too long; where none of them moves any more, all are, and the fill has failed. `looked` is told
+/// whenever it may have been spilled.
 pub async fn wait_for_room(writer: &mut Writer, mut looked: impl FnMut(&Writer)) {
     let mut poll = |writer: &mut Writer, context: &mut Context<'_>| {
         let room = writer.poll_room(context);
@@ -26,6 +31,7 @@ pub async fn wait_for_room(writer: &mut Writer, mut looked: impl FnMut(&Writer))
         return;
     }
     let mut stood = (standing(writer), Instant::now());
+    let mut moved = ((stood.0, writer.fill().fastest()), stood.1);
     loop {
         writer.begin_wait();
         let began = Instant::now();
@@ -41,6 +47,13 @@ pub async fn wait_for_room(writer: &mut Writer, mut looked: impl FnMut(&Writer))
         } else if stood.1.elapsed() >= STILL {
             writer.cut_off_slow();
             stood.1 = Instant::now();
+        }
+        let all = (stands, writer.fill().fastest());
+        if all != moved.0 {
+            moved = (all, Instant::now());
+        } else if moved.1.elapsed() >= GIVEN_UP {
+            writer.give_up();
+            return;
         }
     }
 }
@@ -73,6 +86,29 @@ mod tests {
         writer.finish();
         let [one, two] = reading;
         [one.await.expect("it reads"), two.await.expect("it reads")]
+    }
+
+    /// A reader that is held, and never asked again.
+    #[tokio::test(start_paused = true)]
+    async fn where_nobody_moves_any_more_it_is_given_up() {
+        let (fill, mut writer) = Fill::begin(Budget::new(64 << 20).reservation());
+        let mut held = fill.reader().expect("it is kept yet");
+        writer.spill();
+        let began = Instant::now();
+        let mut failed = false;
+        for _ in 0..20 {
+            writer.push(&vec![0; 100_000]);
+            wait_for_room(&mut writer, |_| {}).await;
+            failed = poll_fn(|cx| Poll::Ready(fill.poll_abandoned(cx).is_ready())).await;
+            if failed {
+                break;
+            }
+        }
+        assert!(failed && began.elapsed() >= GIVEN_UP);
+        assert!(matches!(
+            poll_fn(|cx| held.poll_next(cx)).await,
+            Some(Err(_))
+        ));
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use crate::{
     freshness, surrogate,
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Version,
+    HeaderMap, HeaderName, HeaderValue, StatusCode, Version,
     header::{self, CONNECTION, VIA},
 };
 
@@ -55,9 +55,33 @@ pub fn media_type(kind: &[u8]) -> &[u8] {
     bare.unwrap_or_default().trim_ascii()
 }
 
+/// Whether a value begins or ends with white space. Over HTTP/2 nothing takes that away, such a message is malformed, and an intermediary
+/// must not forward it (RFC 9113 sections 8.1.1 and 8.2.1).
+pub fn has_padded_value(fields: &HeaderMap) -> bool {
+    fields.values().any(|value| {
+        let (first, last) = (value.as_bytes().first(), value.as_bytes().last());
+        matches!(first, Some(b' ' | b'\t')) || matches!(last, Some(b' ' | b'\t'))
+    })
+}
+
 /// Removes `Connection`, every field it nominates, and the hop-by-hop fields, from a message about to be forwarded.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     forward(fields, |_| true);
+}
+
+/// As [`remove_hop_by_hop`], of an answer. One that switches protocols, or wants the client to, must say to which (RFC 9110 sections 7.8 and
+/// 15.5.22).
+pub fn remove_hop_by_hop_of_answer(status: StatusCode, fields: &mut HeaderMap) {
+    let names_protocols = matches!(
+        status,
+        StatusCode::SWITCHING_PROTOCOLS | StatusCode::UPGRADE_REQUIRED
+    );
+    let protocols = fields.get(header::UPGRADE).cloned();
+    remove_hop_by_hop(fields);
+    if let Some(protocols) = protocols.filter(|_| names_protocols) {
+        fields.insert(header::UPGRADE, protocols);
+        fields.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    }
 }
 
 /// As [`remove_hop_by_hop`], of a request whose way is still to be found: fields that are meant for all recipients stay, since routes, keys

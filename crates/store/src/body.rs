@@ -1,9 +1,11 @@
 //! The body of a stored response.
 
+mod block;
 mod parts;
 mod piece;
 mod reader;
 
+pub(crate) use block::Block;
 pub use parts::Parts;
 pub use piece::{Part, Piece};
 pub use reader::Pieces;
@@ -42,6 +44,7 @@ impl From<Piece> for Body {
     fn from(piece: Piece) -> Self {
         match piece {
             Piece::Memory(bytes) => Self::Whole(bytes),
+            Piece::Mapped(extent) => Self::Mapped(extent),
             Piece::Disk(bytes) => Self::Disk(bytes),
         }
     }
@@ -136,7 +139,7 @@ impl Body {
     pub(crate) fn pieces(&self) -> Option<Vec<Piece>> {
         match self {
             Self::Whole(bytes) => Some(vec![bytes.clone().into()]),
-            Self::Mapped(extent) => Some(vec![extent.bytes().into()]),
+            Self::Mapped(extent) => Some(vec![Piece::Mapped(extent.clone())]),
             Self::Chunks(chunks) => Some(chunks.iter().cloned().map(Piece::from).collect()),
             Self::Disk(bytes) => Some(vec![bytes.clone().into()]),
             Self::Parts(parts) => {
@@ -144,17 +147,6 @@ impl Body {
                 Some(all.map(|(_, piece)| piece.clone()).collect())
             }
             Self::Filling(_) => None,
-        }
-    }
-
-    /// Whether somebody else holds any of its bytes in memory. What is on its way is looked after by its fill.
-    pub(crate) fn is_read(&self) -> bool {
-        match self {
-            Self::Whole(bytes) => !bytes.is_unique(),
-            Self::Mapped(extent) => Arc::strong_count(extent) > 1,
-            Self::Chunks(chunks) => chunks.iter().any(|chunk| !chunk.is_unique()),
-            Self::Parts(parts) => parts.pieces().iter().any(|(_, piece)| piece.is_read()),
-            Self::Disk(_) | Self::Filling(_) => false,
         }
     }
 
@@ -190,7 +182,7 @@ impl Body {
     pub fn into_piece(self) -> Option<Piece> {
         match self {
             Self::Whole(bytes) => Some(bytes.into()),
-            Self::Mapped(extent) => Some(extent.bytes().into()),
+            Self::Mapped(extent) => Some(Piece::Mapped(extent)),
             Self::Chunks(chunks) => Some(Bytes::from(chunks.concat()).into()),
             Self::Disk(bytes) => Some(bytes.into()),
             Self::Parts(_) | Self::Filling(_) => None,

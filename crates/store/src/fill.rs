@@ -82,6 +82,11 @@ impl Fill {
         self.lock().received
     }
 
+    /// Bytes that the fastest reader has taken; `None` where there is none.
+    pub fn fastest(&self) -> Option<u64> {
+        self.lock().readers.fastest()
+    }
+
     /// Bytes that the slowest reader has taken; all that have come where there is none.
     pub fn slowest(&self) -> u64 {
         self.lock().slowest()
@@ -92,13 +97,13 @@ impl Fill {
         self.lock().is_open()
     }
 
-    /// Ready when nobody is interested any more in what is still to come; the fill has failed then, so that nobody joins what the
-    /// writer is about to leave. Where everything that was announced has come, that is nothing: who has read it all may be gone
+    /// Ready when nobody is interested any more in what is still to come, or it was [given up](Writer::give_up); the fill has failed
+    /// then, so that nobody joins what the writer is about to leave. Where everything that was announced has come, that is nothing: who has read it all may be gone
     /// before the writer has finished.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         let missing = state.length.is_none_or(|length| state.received < length);
-        if state.interested == 0 && !state.kept && missing {
+        if state.given_up || (state.interested == 0 && !state.kept && missing) {
             state.end.get_or_insert(End::Failed);
             return Poll::Ready(());
         }
@@ -144,9 +149,10 @@ pub struct Interest {
 }
 
 impl Interest {
-    /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave.
+    /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave. What is spilled is of no
+    /// use to anybody then, and does not.
     pub fn keep(self) {
-        self.fill.lock().kept = true;
+        self.fill.lock().keep();
     }
 }
 

@@ -174,18 +174,22 @@ impl Memory {
     /// Forgets the response of identity `id`.
     pub fn remove(&self, key: &[u8], id: u64) {
         let _guard = self.hold(key);
-        if let Some(old) = self.entries.peek(key) {
-            self.put(key, old.without(id));
+        let old = self.entries.peek(key);
+        if let Some(left) = old.map(|old| old.without(id)) {
+            self.put(key, left);
         }
     }
 
     /// Forgets all variants of `key`. Says how many there were.
     pub fn forget(&self, key: &[u8]) -> u64 {
         let _guard = self.hold(key);
-        let removed = self.entries.remove(key);
-        let all = removed.iter().flat_map(|(_, variants)| variants.as_slice());
-        all.inspect(|stored| self.evictions.leaving.add(stored))
-            .count() as u64
+        let Some((_, removed)) = self.entries.remove(key) else {
+            return 0;
+        };
+        let (count, gone) = (removed.as_slice().len(), leaving::blocks_of(&removed, None));
+        drop(removed);
+        self.evictions.leaving.add(gone);
+        count as u64
     }
 
     /// Takes in what a lower tier holds under `key`, where it is newer than what is here, `most` variants at most. Returns
@@ -193,13 +197,11 @@ impl Memory {
     pub fn adopt(&self, key: &[u8], found: Vec<Arc<Stored>>, most: usize) -> Option<Variants> {
         let _guard = self.hold(key);
         let here = self.entries.peek(key);
-        let merged = found
-            .into_iter()
-            .fold(here.clone(), |held, new| match held {
-                None => Some(Variants::One(new)),
-                Some(held) if held.has_newer(&new) => Some(held),
-                Some(held) => held.with_found(new, most),
-            });
+        let merged = found.into_iter().fold(here, |held, new| match held {
+            None => Some(Variants::One(new)),
+            Some(held) if held.has_newer(&new) => Some(held),
+            Some(held) => held.with_found(new, most),
+        });
         self.put(key, merged.clone());
         merged
     }
@@ -241,23 +243,16 @@ impl Memory {
         done
     }
 
-    /// What stands under `key`, and not in `new`, is found no more.
-    fn leave(&self, key: &[u8], new: Option<&Variants>) {
-        let Some(old) = self.entries.peek(key) else {
-            return;
-        };
-        let new = new.map(Variants::as_slice).unwrap_or_default();
-        for stored in old.as_slice() {
-            if !new.iter().any(|new| new.content() == stored.content()) {
-                self.evictions.leaving.add(stored);
-            }
-        }
-    }
-
     /// Under the key's stripe.
     fn put(&self, key: &[u8], variants: Option<Variants>) {
         self.make_room();
-        self.leave(key, variants.as_ref());
+        let old = self.entries.peek(key);
+        let gone = old.map(|old| leaving::blocks_of(&old, variants.as_ref()));
+        self.enter(key, variants);
+        self.evictions.leaving.add(gone.unwrap_or_default());
+    }
+
+    fn enter(&self, key: &[u8], variants: Option<Variants>) {
         let Some(variants) = variants else {
             self.entries.remove(key);
             return;

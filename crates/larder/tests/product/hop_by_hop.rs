@@ -256,6 +256,26 @@ fn the_origin_connection_is_kept_whatever_clients_do_with_theirs() {
     );
 }
 
+/// RFC 9112 section 7.1.2: they end the content, and another request may follow.
+#[test]
+fn trailers_of_a_request_leave_its_connection_open() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let content = String::from_utf8_lossy(&request.body);
+        let text = format!("{} {content}", request.target);
+        Reply::ok().cache("no-store").body(text)
+    });
+    let mut client = larder.client();
+    for _ in 0..2 {
+        client.send(
+            "POST /one HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\nX-Sum: 1\r\n\r\n\
+             GET /two HTTP/1.1\r\nHost: a\r\n\r\n",
+        );
+        assert_eq!(client.read().text(), "/one body");
+        assert_eq!(client.read().text(), "/two ");
+    }
+}
+
 #[test]
 fn trailers_do_no_harm() {
     let (origin, larder) = start();

@@ -42,6 +42,42 @@ fn memory_stays_within_its_budget() {
     );
 }
 
+/// A 304 that answers the request of another variant makes the stored body that variant's too.
+#[test]
+fn a_body_that_variants_share_is_let_go_when_it_leaves() {
+    let (origin, larder) = small();
+    let body = vec![b'x'; 400_000];
+    origin.otherwise(move |request| {
+        let reply = match request.header("if-none-match") {
+            Some(_) => Reply::status(304),
+            None => Reply::ok().body(&body),
+        };
+        let tag = format!("\"{}\"", request.target);
+        let reply = reply.cache("max-age=60").header("Vary", "X-Variant");
+        reply.header("ETag", tag)
+    });
+    let ask_both = |path: &str| {
+        for variant in ["a", "b"] {
+            let answer = larder.get(path).header("X-Variant", variant).send();
+            assert_eq!((answer.status, answer.body.len()), (200, 400_000));
+        }
+    };
+    let nothing_is_in_flight = |how| {
+        wait_until(how, || sample(&larder, "larder_in_flight_bytes") == 0);
+    };
+    for number in 0..30 {
+        ask_both(&format!("/{number}"));
+    }
+    assert!(sample(&larder, "larder_evictions_total") > 0);
+    nothing_is_in_flight("what was evicted is let go");
+    for _ in 0..10 {
+        ask_both("/one");
+        assert_eq!(larder.ask("POST", "/one").body("x").send().status, 200);
+    }
+    nothing_is_in_flight("what was invalidated is let go");
+    assert_eq!(origin.requests("/one"), 30);
+}
+
 #[test]
 fn more_fills_at_once_than_there_is_room_for_all_arrive() {
     let (origin, larder) = small();

@@ -160,6 +160,26 @@ fn one_that_was_too_large_is_said_to_be_before_it_has_come() {
     assert!(!second.says("stored"), "{}", second.said());
 }
 
+/// Nobody reads what a refresh brings: what cannot be kept of it is not fetched on.
+#[test]
+fn a_refresh_that_outgrows_the_limit_lets_the_origin_go() {
+    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
+    let (origin, larder) = crate::common::start_with(config);
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=0, stale-while-revalidate=60")
+            .body("stale"),
+        _ => Reply::ok()
+            .cache("max-age=60")
+            .chunked()
+            .endless(vec![b'x'; 1 << 20]),
+    });
+    for _ in 0..2 {
+        assert_eq!(larder.get("/").send().text(), "stale");
+    }
+    wait_until("the origin is let go", || origin.abandoned("/") == 1);
+}
+
 /// What is not kept goes at the pace of the slowest who reads it, until the others have waited ten seconds for that one in all.
 #[test]
 fn who_does_not_read_what_is_not_kept_is_cut_off_for_the_others() {

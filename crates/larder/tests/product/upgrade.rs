@@ -170,8 +170,29 @@ fn connect_is_refused() {
     ] {
         let mut client = larder.client();
         client.send(request);
-        let answer = client.try_read_head();
-        assert!(answer.is_none_or(|answer| (400..600).contains(&answer.status)));
+        client.send("GET /tunnelled HTTP/1.1\r\nHost: a\r\n\r\n");
+        let mut answer = client.read_head();
+        assert!((400..600).contains(&answer.status));
+        client.read_content(&mut answer);
+        // Whatever comes next may be meant for the tunnel.
+        assert_eq!(client.read_to_end(), b"");
     }
     assert!(origin.all().is_empty(), "{:?}", origin.all());
+}
+
+/// RFC 9110 section 15.5.22: "The server MUST send an Upgrade header field in a 426 response".
+#[test]
+fn an_answer_that_wants_another_protocol_names_it() {
+    let (origin, larder) = start();
+    origin.otherwise(|_| {
+        let reply = Reply::status(426).header("Connection", "upgrade");
+        reply.header("Upgrade", "websocket").body("switch")
+    });
+    let mut client = larder.client();
+    for method in ["GET", "OPTIONS", "GET"] {
+        let answer = client.ask(method, "/").send();
+        assert_eq!((answer.status, answer.text().as_str()), (426, "switch"));
+        assert_eq!(answer.header("upgrade"), Some("websocket"), "{method}");
+        assert_eq!(answer.header("connection"), Some("upgrade"), "{method}");
+    }
 }

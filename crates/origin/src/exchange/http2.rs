@@ -8,6 +8,7 @@ use crate::{
     http2,
     leave::Leave,
     link::{Driver, Http2, Slot},
+    message,
     upload::Outgoing,
     wait::Lost,
 };
@@ -56,9 +57,8 @@ pub(super) async fn ask(
         Driver::of(&spawn_local(uploading))
     });
     let response = arrival(&mut answer, leave, told).await;
-    let response = response.map_err(|cause| Lost::Sent(Error::of_h2(cause)))?;
     Ok(Arrived {
-        response,
+        response: response.map_err(Lost::Sent)?,
         slot,
         uploading,
     })
@@ -69,15 +69,19 @@ async fn arrival(
     answer: &mut ResponseFuture,
     leave: Option<Leave>,
     told: impl Fn(StatusCode, &HeaderMap),
-) -> Result<Response<Incoming>, h2::Error> {
+) -> Result<Response<Incoming>, Error> {
     while let Some(interim) = poll_fn(|cx| answer.poll_informational(cx)).await {
-        let interim = interim?;
+        let interim = interim.map_err(Error::of_h2)?;
+        if let Err(why) = message::check_values(interim.headers()) {
+            return Err(Error::new(Kind::Malformed).because(why));
+        }
         match (interim.status(), &leave) {
             (StatusCode::CONTINUE, Some(leave)) => leave.give(),
             (status, _) => told(status, interim.headers()),
         }
     }
-    let (head, content) = answer.await?.into_parts();
+    let answer = answer.await.map_err(Error::of_h2)?;
+    let (head, content) = answer.into_parts();
     let content = http2::Incoming::new(&head.headers, content);
     Ok(Response::from_parts(head, Incoming::Http2(content)))
 }

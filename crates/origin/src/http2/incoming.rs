@@ -1,15 +1,17 @@
 //! The content of a message as it comes off a stream.
 
 use bytes::Bytes;
-use h2::RecvStream;
+use h2::{Reason, RecvStream};
 use http::{HeaderMap, header};
 use http_body::{Body, Frame, SizeHint};
+use rules::fields::has_padded_value;
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
 
-/// Content of a message over HTTP/2. It is an error if the stream ends before the content does, for whatever reason.
+/// Content of a message over HTTP/2. It is an error if the stream ends before the content does, for whatever reason, and if its
+/// trailers are malformed.
 #[derive(Debug)]
 pub struct Incoming {
     content: RecvStream,
@@ -43,10 +45,12 @@ impl Body for Incoming {
                 Poll::Ready(Some(Ok(Frame::data(data))))
             }
             Some(Err(error)) => Poll::Ready(Some(Err(error))),
-            None => {
-                let trailers = ready!(this.content.poll_trailers(cx));
-                Poll::Ready(trailers.map(|some| some.map(Frame::trailers)).transpose())
-            }
+            None => Poll::Ready(match ready!(this.content.poll_trailers(cx)) {
+                Ok(Some(trailers)) if has_padded_value(&trailers) => {
+                    Some(Err(Reason::PROTOCOL_ERROR.into()))
+                }
+                trailers => trailers.map(|some| some.map(Frame::trailers)).transpose(),
+            }),
         }
     }
 

@@ -76,6 +76,40 @@ fn interim_responses_are_passed_on_as_they_come() {
     });
 }
 
+/// RFC 9113 section 8.2.1: such a message is malformed, and must not be passed on.
+#[test]
+fn white_space_around_a_value_is_malformed() {
+    for (place, expected) in [
+        ("interim", Kind::Malformed),
+        ("head", Kind::Malformed),
+        ("trailers", Kind::Protocol),
+    ] {
+        work(async {
+            let (listener, config) = listen().await;
+            let origin = Origin::new(config).unwrap();
+            let asking = origin.fetch(request(Method::GET, "/", empty()), Context::default());
+            let server = async {
+                let (_request, mut respond) = accept(listener).await;
+                let padded =
+                    || HeaderMap::from_iter([("x".parse().unwrap(), " 1".parse().unwrap())]);
+                let head = |code, is_here: bool| {
+                    let mut head = status(code);
+                    head.headers_mut()
+                        .extend(is_here.then(padded).unwrap_or_default());
+                    head
+                };
+                let _ = respond.send_informational(head(103, place == "interim"));
+                if let Ok(mut out) = respond.send_response(head(200, place == "head"), false) {
+                    let _ = out.send_trailers(padded());
+                }
+            };
+            let asking = async { read(asking.await?).await };
+            let (answer, ()) = tokio::join!(asking, server);
+            assert_eq!(kind(answer), expected, "{place}");
+        });
+    }
+}
+
 /// RFC 9113 section 8.3.1: without a name there would be no target.
 #[test]
 fn a_request_that_names_no_host_goes_in_the_servers_own_name() {

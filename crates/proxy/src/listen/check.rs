@@ -2,6 +2,7 @@
 
 use super::{config::Limits, fault::Fault};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header, uri::Authority};
+use rules::fields::has_padded_value;
 
 /// Judges a request's head. Bodies are `check_framing`'s.
 pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Fault> {
@@ -10,6 +11,9 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
     }
     if lines(request) > limits.headers {
         return Err(Fault::TooManyFields);
+    }
+    if request.version() == Version::HTTP_2 && has_padded_value(request.headers()) {
+        return Err(Fault::FieldInvalid);
     }
     let uri = request.uri();
     check_target(request.method(), uri.path())?;

@@ -22,6 +22,8 @@ pub(super) enum Fault {
     TargetTooLong,
     /// RFC 6585 section 5: more field lines than the limit.
     TooManyFields,
+    /// RFC 9113 section 8.2.1: white space around a value.
+    FieldInvalid,
     /// RFC 9112 section 6.3: both `Content-Length` and `Transfer-Encoding`.
     TwoLengths,
     /// RFC 9112 section 6.1: a transfer coding other than one `chunked`.
@@ -44,6 +46,7 @@ impl Fault {
             | Self::HostInvalid
             | Self::HostDiffers
             | Self::TargetForm
+            | Self::FieldInvalid
             | Self::TwoLengths => StatusCode::BAD_REQUEST,
             Self::TargetTooLong => StatusCode::URI_TOO_LONG,
             Self::TooManyFields => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -64,6 +67,7 @@ impl Fault {
             Self::TargetForm => "target-form",
             Self::TargetTooLong => "target-too-long",
             Self::TooManyFields => "too-many-fields",
+            Self::FieldInvalid => "field-invalid",
             Self::TwoLengths => "two-lengths",
             Self::TransferCoding => "transfer-coding",
             Self::TimedOut => "request-timeout",

@@ -160,7 +160,12 @@ impl Body for RequestBody {
             return Poll::Ready(Some(Err(Cut::Late)));
         }
         content.await_more(polled.is_pending().then(|| cx.waker()));
-        content.ended |= matches!(polled, Poll::Ready(None));
+        content.ended |= match &polled {
+            Poll::Ready(None) => true,
+            // Nothing comes behind trailers, and who has them need not ask.
+            Poll::Ready(Some(Ok(frame))) => frame.is_trailers(),
+            Poll::Ready(Some(Err(_))) | Poll::Pending => false,
+        };
         let room = &content.room;
         polled.map(|frame| {
             Some(frame?.map(|frame| frame.map_data(|piece| room::of(room.as_ref(), piece))))

@@ -187,6 +187,29 @@ fn hosts() {
     }
 }
 
+/// RFC 9113 section 8.2.1: a value "MUST NOT start or end with an ASCII whitespace character". What takes it away behind us would see
+/// another value than routes and keys did.
+#[test]
+fn values_with_white_space_around_them_are_malformed() {
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    let rows = [
+        ("1", 200),
+        ("1 \t1", 200),
+        ("", 200),
+        (" 1", 400),
+        ("1 ", 400),
+        ("\t1", 400),
+        ("1\t", 400),
+        (" ", 400),
+    ];
+    for (nth, (value, status)) in rows.into_iter().enumerate() {
+        let stream = u32::try_from(nth).unwrap() * 2 + 1;
+        frames.ask(stream, "/", &[HOST, ("x-preview", value)], END_STREAM);
+        assert_eq!(frames.answer(stream).0, status, "{value:?}");
+    }
+}
+
 #[test]
 fn fields_that_concern_the_connection_are_malformed() {
     let site = Site::plain();

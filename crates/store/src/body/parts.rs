@@ -60,8 +60,13 @@ impl Parts {
         (*first <= span.first && span.last <= last).then(|| fill.reader())?
     }
 
-    /// Several parts, each with where it begins; `None` unless they are sorted, do not overlap and lie within `length`.
-    pub fn from_pieces(length: u64, parts: Vec<(u64, Piece)>) -> Option<Self> {
+    /// Several parts, each with where it begins; `None` unless they are sorted, do not overlap and lie within `length`. They may be
+    /// slices of one allocation: each gets its own.
+    pub fn from_pieces(length: u64, mut parts: Vec<(u64, Piece)>) -> Option<Self> {
+        if let [_, _, ..] = parts.as_slice() {
+            let apart = parts.into_iter();
+            parts = apart.map(|(first, piece)| (first, piece.apart())).collect();
+        }
         let mut end = 0;
         for (first, piece) in &parts {
             if *first < end {
@@ -150,11 +155,11 @@ impl Parts {
     /// The whole representation as a body of another form. `None` where something is missing, and where some is in memory and
     /// some on disk: such parts stay what they are, although they cover everything.
     pub fn whole(&self) -> Option<Body> {
-        let pieces = self.slice(self.all()?)?;
-        if let [Piece::Disk(only)] = pieces.as_slice() {
-            return Some(Body::Disk(only.clone()));
+        self.slice(self.all()?)?;
+        if let [(_, only)] = self.held.as_slice() {
+            return Some(only.clone().into());
         }
-        let chunks: Option<Vec<Bytes>> = pieces.into_iter().map(in_memory).collect();
+        let chunks: Option<Vec<Bytes>> = self.held.iter().map(in_memory).collect();
         Some(Body::from_chunks(
             chunks?,
             usize::try_from(self.length).ok()?,
@@ -185,9 +190,11 @@ impl Parts {
     }
 }
 
-fn in_memory(piece: Piece) -> Option<Bytes> {
+/// A part as bytes without another owner.
+fn in_memory((_, piece): &(u64, Piece)) -> Option<Bytes> {
     match piece {
-        Piece::Memory(bytes) => Some(bytes),
+        Piece::Memory(bytes) => Some(bytes.clone()),
+        Piece::Mapped(extent) => Some(Bytes::copy_from_slice(&extent.bytes())),
         Piece::Disk(_) => None,
     }
 }
@@ -206,11 +213,16 @@ fn add_uncovered(parts: &mut Vec<(u64, Piece)>, first: u64, piece: &Piece) {
         gaps.retain(|(from, to)| from < to);
     }
     let cut = |(from, to): (u64, u64)| {
+        if to - from == piece.len() {
+            return Some((from, piece.clone()));
+        }
         let span = Span {
             first: from,
             last: to - 1,
         };
-        piece.cut(first, span).map(|piece| (from, piece))
+        let cut = piece.cut(first, span)?;
+        // Its allocation may have to keep several.
+        Some((from, cut.apart()))
     };
     parts.extend(gaps.into_iter().filter_map(cut));
 }

@@ -1,15 +1,22 @@
 //! A piece of a body, wherever it lies.
 
 use super::{HANDLE, allocated};
-use crate::disk::{FileSpan, OnDisk};
+use crate::{
+    arena::Extent,
+    disk::{FileSpan, OnDisk},
+};
 use bytes::Bytes;
 use rules::range::Span;
+use std::sync::Arc;
 
 /// Bytes that follow one another: in memory, or on disk.
 #[derive(Clone, Debug)]
 pub enum Piece {
     /// In memory.
     Memory(Bytes),
+    /// In memory that the kernel sends without copying it. Kept so, and not as bytes that refer to it: of those nobody can tell whether
+    /// others have them.
+    Mapped(Arc<Extent>),
     /// On disk.
     Disk(OnDisk),
 }
@@ -67,6 +74,7 @@ impl Piece {
     pub fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
+            Self::Mapped(extent) => extent.len() as u64,
             Self::Disk(bytes) => bytes.len(),
         }
     }
@@ -75,6 +83,7 @@ impl Piece {
     pub fn in_memory(self) -> Option<Bytes> {
         match self {
             Self::Memory(bytes) => Some(bytes),
+            Self::Mapped(extent) => Some(extent.bytes()),
             Self::Disk(_) => None,
         }
     }
@@ -89,15 +98,19 @@ impl Piece {
         matches!(self, Self::Disk(bytes) if bytes.is_broken())
     }
 
-    /// Whether somebody else holds any of its bytes in memory.
-    pub(super) fn is_read(&self) -> bool {
-        matches!(self, Self::Memory(bytes) if !bytes.is_unique())
+    /// The same, in memory that nothing else lies in: what is kept of a piece does not keep the rest of it.
+    pub(super) fn apart(self) -> Self {
+        match self {
+            Self::Memory(bytes) => Self::Memory(Bytes::copy_from_slice(&bytes)),
+            other @ (Self::Mapped(_) | Self::Disk(_)) => other,
+        }
     }
 
     /// Bytes of memory it takes.
     pub(super) fn weight(&self) -> u64 {
         match self {
             Self::Memory(bytes) => allocated(bytes.len()),
+            Self::Mapped(extent) => extent.weight(),
             Self::Disk(_) => HANDLE,
         }
     }
@@ -106,6 +119,7 @@ impl Piece {
     pub(crate) fn cut(&self, first: u64, span: Span) -> Option<Self> {
         match self {
             Self::Memory(bytes) => cut(bytes, first, span).map(Self::Memory),
+            Self::Mapped(extent) => cut(&extent.bytes(), first, span).map(Self::Memory),
             Self::Disk(bytes) => {
                 let span = within(first, bytes.len(), span)?;
                 bytes.slice(span).map(Self::Disk)
@@ -136,6 +150,7 @@ pub(super) fn joined(pieces: &[Piece]) -> Vec<u8> {
     for piece in pieces {
         match piece {
             Piece::Memory(bytes) => all.extend_from_slice(bytes),
+            Piece::Mapped(extent) => all.extend_from_slice(&extent.bytes()),
             Piece::Disk(_) => panic!("in memory"),
         }
     }

@@ -56,6 +56,10 @@ impl Pieces {
                         self.left -= bytes.len() as u64;
                         return Poll::Ready(Some(Ok(bytes.into())));
                     }
+                    Some(Piece::Mapped(extent)) => {
+                        self.left -= extent.len() as u64;
+                        return Poll::Ready(Some(Ok(extent.bytes().into())));
+                    }
                     Some(Piece::Disk(bytes)) => {
                         self.current = Some((bytes.reader(), bytes.len()));
                     }

@@ -143,6 +143,7 @@ fn content(stored: &Stored) -> Result<Vec<u8>, Failed> {
     for piece in stored.body.pieces().expect("whole") {
         match piece {
             crate::Piece::Memory(bytes) => all.extend_from_slice(&bytes),
+            crate::Piece::Mapped(extent) => all.extend_from_slice(&extent.bytes()),
             crate::Piece::Disk(bytes) => all.extend(read(&bytes)?),
         }
     }

@@ -132,7 +132,7 @@ impl Reader {
 
     /// As [`Interest::keep`].
     pub fn keep(&self) {
-        self.interest.fill.lock().kept = true;
+        self.interest.fill.lock().keep();
     }
 }
 

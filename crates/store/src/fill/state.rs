@@ -32,6 +32,8 @@ pub(super) struct State {
     pub end: Option<End>,
     /// It goes on to its end whoever leaves ([`Interest::keep`]).
     pub kept: bool,
+    /// Nobody reads it any more, whoever is interested ([`Writer::give_up`](super::Writer::give_up)).
+    pub given_up: bool,
     /// Those who wait for the answer or read it.
     pub interested: usize,
     pub readers: Followers,
@@ -70,6 +72,7 @@ impl State {
             window,
             end: None,
             kept: false,
+            given_up: false,
             interested: 0,
             readers: Followers::default(),
             writer: None,
@@ -97,6 +100,11 @@ impl State {
 
     pub fn is_spilled(&self) -> bool {
         matches!(self.keeping, Keeping::Left(_) | Keeping::Nowhere)
+    }
+
+    /// See [`Interest::keep`](super::Interest::keep).
+    pub fn keep(&mut self) {
+        self.kept |= !self.is_spilled();
     }
 
     /// `reader` has taken `bytes` more. The writer, where it may wait for that.
@@ -210,6 +218,15 @@ impl State {
             return;
         }
         self.readers.cut_off_before(nearest);
+        self.readers.wake();
+        self.trim();
+    }
+
+    /// Fails it, whoever reads.
+    pub fn give_up(&mut self) {
+        self.given_up = true;
+        self.end.get_or_insert(End::Failed);
+        self.readers.cut_off_before(u64::MAX);
         self.readers.wake();
         self.trim();
     }

@@ -75,6 +75,20 @@ fn a_spilled_fill_holds_no_more_than_the_window_and_cuts_the_slow_off() {
     );
 }
 
+/// Nobody would have any use for the rest.
+#[test]
+fn what_is_spilled_is_not_kept_by_who_has_its_answer() {
+    let (fill, mut writer) = begin(1 << 20);
+    let (one, two) = (fill.interest(), fill.reader().expect("fresh"));
+    writer.spill();
+    one.keep();
+    two.keep();
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(fill.poll_abandoned(&mut context).is_pending());
+    drop(two);
+    assert!(fill.poll_abandoned(&mut context).is_ready());
+}
+
 #[test]
 fn what_a_slow_reader_has_still_to_read_of_a_spilled_fill_stays_in_the_budget() {
     let budget = Budget::new(100);

@@ -195,6 +195,12 @@ impl Writer {
         self.fill.lock().cut_off_slow();
     }
 
+    /// Gives up on all who read a spilled fill: it has failed, and its writer learns it as if it were
+    /// [abandoned](Fill::poll_abandoned).
+    pub fn give_up(&self) {
+        self.fill.lock().give_up();
+    }
+
     /// [`poll_room`](Self::poll_room) is waited for from now on. Whom it waits for is noted.
     pub fn begin_wait(&self) {
         self.fill.lock().begin_wait();

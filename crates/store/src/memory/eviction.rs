@@ -1,7 +1,11 @@
 //! What an entry weighs, and what becomes of it when there is no room.
 
-use super::{cache::entry_weight, key::Key, leaving::Leaving};
-use crate::{Variants, disk::Disk};
+use super::{
+    cache::entry_weight,
+    key::Key,
+    leaving::{self, Leaving},
+};
+use crate::{Variants, body::Block, disk::Disk};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
 use std::sync::{
     Arc, OnceLock,
@@ -39,9 +43,22 @@ impl Demoted {
 }
 
 /// What has left the table during one call. It is freed when the table is not locked any more: giving memory back takes system calls, and
-/// whoever looks something up waits for that lock.
+/// whoever looks something up waits for that lock. Only then is it seen who else holds any of it.
 #[derive(Debug, Default)]
-pub(super) struct Freed(Vec<(Key, Variants)>);
+pub(super) struct Freed {
+    all: Vec<(Key, Variants)>,
+    evicted: Vec<Block>,
+    from: Option<Arc<Demoted>>,
+}
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        self.all.clear();
+        if let Some(from) = &self.from {
+            from.leaving.add(std::mem::take(&mut self.evicted));
+        }
+    }
+}
 
 /// Looks after evictions, and keeps entries whose body is still on its way.
 #[derive(Clone, Debug)]
@@ -55,11 +72,10 @@ impl Lifecycle<Key, Variants> for Evictions {
     }
 
     // While the table is locked: what is fetched of this key from now on comes to the disk later, and takes the place of this.
-    fn before_evict(&self, _: &mut Freed, key: &Key, variants: &mut Variants) {
+    fn before_evict(&self, freed: &mut Freed, key: &Key, variants: &mut Variants) {
         self.0.count.fetch_add(1, Relaxed);
-        for stored in variants.as_slice() {
-            self.0.leaving.add(stored);
-        }
+        freed.evicted.extend(leaving::blocks_of(variants, None));
+        freed.from.get_or_insert_with(|| self.0.clone());
         let Some(disk) = self.0.disk.get() else {
             return;
         };
@@ -73,6 +89,6 @@ impl Lifecycle<Key, Variants> for Evictions {
 
     // What is replaced comes here too.
     fn on_evict(&self, freed: &mut Freed, key: Key, variants: Variants) {
-        freed.0.push((key, variants));
+        freed.all.push((key, variants));
     }
 }

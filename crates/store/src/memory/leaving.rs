@@ -1,9 +1,11 @@
 //! What is not stored any more, and still read: a client that takes its time holds the bytes, wherever the store has them. They stay in
 //! the budget until it has them all.
+//!
+//! Whether they are read is seen by their counts of references, once what is stored refers to them no more.
 
-use crate::{Body, Budget, Reservation, Stored};
+use crate::{Body, Budget, Reservation, Variants, body::Block};
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, HashSet, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -16,19 +18,45 @@ const LARGE: u64 = 64 << 10;
 /// How many are looked at each time.
 const STEP: usize = 8;
 
-/// The list. What it holds is seldom more than a few.
 #[derive(Debug)]
 pub(super) struct Leaving {
-    list: Mutex<VecDeque<Left>>,
+    list: Mutex<List>,
     count: AtomicUsize,
     budget: Arc<Budget>,
 }
 
-/// The bytes alone: what was made of them, and is kept with the response, refers to them too.
+/// What it holds is seldom more than a few.
+#[derive(Debug, Default)]
+struct List {
+    left: VecDeque<Left>,
+    /// The addresses of all blocks in it. Each is there once: two would take each other for readers.
+    addresses: HashSet<usize>,
+}
+
+/// What left together. The bytes alone: what was made of them, and is kept with the response, refers to them too.
 #[derive(Debug)]
 struct Left {
-    bodies: Vec<Body>,
-    _room: Reservation,
+    blocks: Vec<Block>,
+    room: Reservation,
+}
+
+/// What `old` refers to and `new` does not, each block once, of responses that are looked after.
+pub(super) fn blocks_of(old: &Variants, new: Option<&Variants>) -> Vec<Block> {
+    let mut blocks = BTreeMap::new();
+    let old = old.as_slice().iter();
+    for stored in old.filter(|stored| stored.weight() >= LARGE) {
+        let all = stored.bodies().flat_map(Body::blocks);
+        blocks.extend(all.map(|block| (block.address(), block)));
+    }
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    for stored in new.map(Variants::as_slice).unwrap_or_default() {
+        for block in stored.bodies().flat_map(Body::blocks) {
+            blocks.remove(&block.address());
+        }
+    }
+    blocks.into_values().collect()
 }
 
 impl Leaving {
@@ -40,28 +68,23 @@ impl Leaving {
         }
     }
 
-    /// `stored` is found no more.
-    pub fn add(&self, stored: &Arc<Stored>) {
-        let weight = stored.weight();
-        if weight < LARGE {
+    /// Nothing that is stored refers to `blocks` any more.
+    pub fn add(&self, blocks: Vec<Block>) {
+        let mut blocks = blocks;
+        blocks.retain(Block::is_shared);
+        if blocks.is_empty() {
             return;
         }
-        let bodies: Vec<Body> = stored
-            .bodies()
-            .filter(|body| body.is_read())
-            .cloned()
-            .collect();
-        if bodies.is_empty() {
+        let mut list = self.lock();
+        // What was stored again while it was read, and leaves again, is there already.
+        blocks.retain(|block| list.addresses.insert(block.address()));
+        if blocks.is_empty() {
             return;
         }
         let mut room = self.budget.reservation();
-        room.take(weight);
-        let mut list = self.lock();
-        list.push_back(Left {
-            bodies,
-            _room: room,
-        });
-        self.count.store(list.len(), Relaxed);
+        room.take(blocks.iter().map(Block::weight).sum());
+        list.left.push_back(Left { blocks, room });
+        self.count.store(list.left.len(), Relaxed);
     }
 
     /// Looks at some of them, and lets those go that nobody reads any more. One load where there are none.
@@ -71,23 +94,27 @@ impl Leaving {
         }
         let mut gone = Vec::new();
         let mut list = self.lock();
-        for _ in 0..STEP.min(list.len()) {
-            let Some(left) = list.pop_front() else {
+        for _ in 0..STEP.min(list.left.len()) {
+            let Some(mut left) = list.left.pop_front() else {
                 break;
             };
-            if left.bodies.iter().any(Body::is_read) {
-                list.push_back(left);
-            } else {
-                gone.push(left);
+            let from = gone.len();
+            gone.extend(left.blocks.extract_if(.., |block| !block.is_shared()));
+            for block in gone.iter().skip(from) {
+                list.addresses.remove(&block.address());
+            }
+            left.room.hold(left.blocks.iter().map(Block::weight).sum());
+            if !left.blocks.is_empty() {
+                list.left.push_back(left);
             }
         }
-        self.count.store(list.len(), Relaxed);
+        self.count.store(list.left.len(), Relaxed);
         // They are freed when nobody waits for the list any more.
         drop(list);
         drop(gone);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Left>> {
+    fn lock(&self) -> MutexGuard<'_, List> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

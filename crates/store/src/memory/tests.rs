@@ -1,13 +1,13 @@
 use super::*;
 use crate::purge::{Purge, What};
 use crate::{
-    Body,
+    Body, Coded, Level, Parts, Piece,
     fill::{Fill, Pushed, Writer},
     sample::{accepting, any_request, with_body},
 };
 use bytes::Bytes;
 use proptest::prelude::*;
-use rules::time::Time;
+use rules::{coding::Coding, range::Span, time::Time};
 use std::{
     sync::{
         Weak,
@@ -374,6 +374,144 @@ fn nobody_waits_for_what_is_freed() {
     in_flight.hold(LIMIT / 2);
     memory.make_room();
     all_answered("no room for it");
+}
+
+/// Two variants over one content, as a 304 that answers the request of another makes them, with a form that both have.
+fn put_shared(memory: &Memory, key: &[u8], body: &Body) -> Bytes {
+    let first = put(memory, key, accepting("a", 10).with_body(body.clone()));
+    let other = accepting("b", 20).with_body(body.clone());
+    put(memory, key, other.with_made_of(&first));
+    let coded = Coded {
+        coding: Coding::Gzip,
+        level: Level::Fast,
+        body: Some(Body::Whole(vec![1; LIMIT as usize / 16].into())),
+        hash: 1,
+    };
+    assert!(memory.add_form(key, first.content(), &coded));
+    assert_eq!(held(memory, key), 2);
+    let slice = body.slice(Span { first: 0, last: 9 });
+    match slice.expect("held").pop() {
+        Some(Piece::Memory(bytes)) => bytes,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Bodies of an eighth of the limit, in each form that lies in memory.
+fn bodies() -> [Body; 6] {
+    let large = LIMIT as usize / 8;
+    crate::arena::open(64 << 20).expect("a file in memory");
+    let half = Bytes::from(vec![0; large / 2]);
+    let chunks = vec![half.clone(), vec![0; large / 2].into()];
+    let mapped = Body::kept(chunks.clone(), large);
+    assert!(matches!(mapped, Body::Mapped(_)));
+    let parts = Parts::new(1 << 30, 0, Bytes::from(vec![0; large / 2]));
+    let second = Parts::new(1 << 30, large as u64, Bytes::from(vec![0; large / 2]));
+    let parts = parts.combined(&second, u64::MAX);
+    drop(half);
+    let another = Body::kept(chunks.clone(), large).into_piece();
+    let ranged = Parts::new(1 << 30, 0, another.expect("a piece"));
+    let record = Bytes::from(vec![0; large]);
+    let slices = [0, large / 2].map(|at| (at as u64 * 2, record.slice(at..at + large / 2).into()));
+    let read = Parts::from_pieces(1 << 30, slices.into()).expect("sorted");
+    [
+        Body::Parts(Arc::new(ranged)),
+        Body::Parts(Arc::new(read)),
+        Body::Whole(vec![0; large].into()),
+        mapped,
+        Body::Chunks(chunks.into()),
+        Body::Parts(Arc::new(parts)),
+    ]
+}
+
+#[test]
+fn what_two_variants_share_leaves_once_and_is_let_go() {
+    type Leave = fn(&Memory);
+    let ways: [(&str, Leave); 4] = [
+        ("forgotten", |memory| assert_eq!(memory.forget(b"k"), 2)),
+        ("replaced", |memory| {
+            let new = memory.combine(b"k", memory.begin(), None, 1, |_| Arc::new(whole(10)));
+            assert!(new.is_ok());
+        }),
+        ("swept", |memory| {
+            let all = Purge::hard(What::Everything);
+            memory.purge(all, Time::from_secs(1)).expect("room");
+            assert_eq!(memory.sweep(|| ()).gone, 2);
+        }),
+        ("evicted", |memory| {
+            let mut in_flight = memory.budget().reservation();
+            in_flight.hold(LIMIT);
+            memory.make_room();
+            assert_eq!(held(memory, b"k"), 0);
+        }),
+    ];
+    for (how, leave) in ways {
+        for body in bodies() {
+            let is_read = how == "replaced";
+            let memory = Memory::new(LIMIT, Arc::default());
+            let what = format!("{how} {body:?}")
+                .chars()
+                .take(20)
+                .collect::<String>();
+            let read = put_shared(&memory, b"k", &body);
+            drop(body);
+            if !is_read {
+                drop(read);
+                leave(&memory);
+                assert_eq!(memory.statistics().in_flight, 0, "{what}");
+                continue;
+            }
+            leave(&memory);
+            let taken = memory.statistics().in_flight;
+            assert!((LIMIT / 16..LIMIT / 5).contains(&taken), "{what} {taken}");
+            drop(read);
+            assert_eq!(memory.statistics().in_flight, 0, "{what}");
+        }
+    }
+}
+
+/// It was evicted while the origin was asked whether it still holds.
+#[test]
+fn what_is_stored_again_while_it_is_read_leaves_once() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let stored = put(&memory, b"k", whole(LIMIT as usize / 8));
+    memory.forget(b"k");
+    put(&memory, b"k", Stored::clone(&stored));
+    memory.forget(b"k");
+    let taken = memory.statistics().in_flight;
+    assert!((LIMIT / 8..LIMIT / 7).contains(&taken), "{taken}");
+    drop(stored);
+    assert_eq!(memory.statistics().in_flight, 0);
+}
+
+/// What is fetched anew of a range cuts what was there in two.
+#[test]
+fn parts_that_were_combined_are_let_go() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let large = LIMIT as usize / 4;
+    let parts = |first: u64, length: usize| {
+        with_body(Body::Parts(Arc::new(Parts::new(
+            1 << 30,
+            first,
+            Bytes::from(vec![0; length]),
+        ))))
+    };
+    put(&memory, b"k", parts(0, large));
+    for first in [1000, large as u64] {
+        let all = memory.combine(b"k", memory.begin(), None, 8, |old| {
+            let old = &old.expect("held").as_slice()[0];
+            let (Body::Parts(older), Body::Parts(newer)) = (&old.body, &parts(first, 100).body)
+            else {
+                panic!("{old:?}");
+            };
+            Arc::new(with_body(Body::Parts(Arc::new(
+                older.combined(newer, u64::MAX),
+            ))))
+        });
+        assert!(all.is_ok());
+        assert_eq!(memory.statistics().in_flight, 0, "nobody reads it");
+    }
+    memory.forget(b"k");
+    assert_eq!(memory.statistics().in_flight, 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::super::{
     watch::Watch,
 };
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body_util::Either;
 use hyper::{
     body::{Body as _, Incoming},
@@ -67,7 +67,9 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
     let raw = take_head(watch, brings_content);
     let version = request.version();
     let may_expect = brings_content && version == Version::HTTP_11;
-    watch.hold_back(may_expect && request.headers().contains_key(header::EXPECT));
+    let expects = may_expect && request.headers().contains_key(header::EXPECT);
+    // What follows a CONNECT that is refused may be meant for the tunnel.
+    watch.hold_back(expects || request.method() == Method::CONNECT);
     let request = request.map(|body| {
         if brings_content {
             let most = session.limits.held_content(version);

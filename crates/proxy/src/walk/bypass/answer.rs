@@ -97,7 +97,7 @@ fn pass_on(
         ..
     } = head;
     let is_page = esi::is_raw_page(ask, status, &fields);
-    fields::remove_hop_by_hop(&mut fields);
+    fields::remove_hop_by_hop_of_answer(status, &mut fields);
     admit::complete(ask, version, &mut fields, receive::now);
     if status == StatusCode::NOT_MODIFIED
         && let Some(tag) = coding::held_of(ask, &fields)
@@ -156,12 +156,7 @@ fn switch(
     });
     let (head, _) = response.into_parts();
     let mut fields = head.headers;
-    let wish = fields.get(header::UPGRADE).cloned();
-    fields::remove_hop_by_hop(&mut fields);
-    if let Some(wish) = wish {
-        fields.insert(header::UPGRADE, wish);
-        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-    }
+    fields::remove_hop_by_hop_of_answer(head.status, &mut fields);
     deliver::finish(
         worker,
         ask,

@@ -33,7 +33,7 @@ pub fn raw(
         headers: mut fields,
         ..
     } = head;
-    fields::remove_hop_by_hop(&mut fields);
+    fields::remove_hop_by_hop_of_answer(status, &mut fields);
     if strips_cookies(ask, outcome) {
         fields.remove(header::SET_COOKIE);
     }

@@ -59,9 +59,11 @@ impl Leader {
                 None
             }
         };
-        if let Some(to) = to {
+        match to {
             // A client that has left takes no answer; followers may still want the body.
-            let _ = to.send(fetched);
+            Some(to) => drop(to.send(fetched)),
+            // Nobody reads it: a reader that is kept would have the pump wait for it.
+            None => drop(fetched),
         }
         if let Some(pump) = pump {
             pump.run().await;

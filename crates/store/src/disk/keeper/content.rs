@@ -73,6 +73,10 @@ fn read_piece(piece: &Piece, mut see: impl FnMut(Bytes)) -> Result<(), Refused> 
             see(bytes.clone());
             Ok(())
         }
+        Piece::Mapped(extent) => {
+            see(extent.bytes());
+            Ok(())
+        }
         Piece::Disk(bytes) => OnDisk::read_all(bytes, see).map_err(|_| Refused::Unfit),
     }
 }

@@ -35,7 +35,7 @@ impl Shared {
         let fields = record.bytes.slice_ref(view.fields);
         let fields = match &piece {
             // They share the allocation with the body, where that is not a small one.
-            Piece::Memory(_) => Fields::from_packed(fields),
+            Piece::Memory(_) | Piece::Mapped(_) => Fields::from_packed(fields),
             Piece::Disk(_) => Fields::from_packed(fields).map(|fields| fields.detached()),
         };
         let fields = fields.ok_or(Missed::Damaged)?;
@@ -121,14 +121,8 @@ fn laid_out(layout: &Layout, piece: Piece) -> Option<Body> {
             last: at + length.checked_sub(1)?,
         };
         at += length;
-        let part = match &piece {
-            Piece::Memory(bytes) => {
-                let (from, to) = (span.first as usize, at as usize);
-                Piece::from(bytes.get(from..to).map(|part| bytes.slice_ref(part))?)
-            }
-            Piece::Disk(bytes) => Piece::from(bytes.slice(span)?),
-        };
-        Some((*first, part))
+        let part = piece.cut(0, span)?;
+        (part.len() == *length).then_some((*first, part))
     };
     let parts = parts.iter().map(cut).collect::<Option<_>>()?;
     Parts::from_pieces(*length, parts).map(|parts| Body::Parts(Arc::new(parts)))

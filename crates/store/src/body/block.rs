@@ -1,0 +1,69 @@
+//! What of a body lies in memory.
+
+use super::{Body, Piece, allocated};
+use crate::arena::Extent;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// An allocation that bodies refer to. Several may refer to one: a 304 makes a body another variant's too, and of parts that are
+/// combined each is the one that came. What a body refers to has its allocation to itself, or with the head of its response, and no other
+/// owner: `Bytes` do not tell who else has a part of theirs, and of those that have an owner nobody can tell whether they are shared.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    Bytes(Bytes),
+    Extent(Arc<Extent>),
+}
+
+impl Block {
+    /// No other has it for as long as this one is held.
+    pub fn address(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.as_ptr().addr(),
+            Self::Extent(extent) => Arc::as_ptr(extent).addr(),
+        }
+    }
+
+    /// Whether somebody else refers to it.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Self::Bytes(bytes) => !bytes.is_unique(),
+            Self::Extent(extent) => Arc::strong_count(extent) > 1,
+        }
+    }
+
+    /// Bytes of memory it takes.
+    pub fn weight(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => allocated(bytes.len()),
+            Self::Extent(extent) => extent.weight(),
+        }
+    }
+}
+
+impl Body {
+    /// The memory it refers to. What is on its way is looked after by its fill.
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        match self {
+            Self::Whole(bytes) => of_bytes(bytes).into_iter().collect(),
+            Self::Mapped(extent) => vec![Block::Extent(extent.clone())],
+            Self::Chunks(chunks) => chunks.iter().filter_map(of_bytes).collect(),
+            Self::Parts(parts) => {
+                let pieces = parts.pieces().iter();
+                pieces.filter_map(|(_, piece)| of_piece(piece)).collect()
+            }
+            Self::Disk(_) | Self::Filling(_) => Vec::new(),
+        }
+    }
+}
+
+fn of_piece(piece: &Piece) -> Option<Block> {
+    match piece {
+        Piece::Memory(bytes) => of_bytes(bytes),
+        Piece::Mapped(extent) => Some(Block::Extent(extent.clone())),
+        Piece::Disk(_) => None,
+    }
+}
+
+fn of_bytes(bytes: &Bytes) -> Option<Block> {
+    (!bytes.is_empty()).then(|| Block::Bytes(bytes.clone()))
+}
