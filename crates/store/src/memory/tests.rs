@@ -551,7 +551,8 @@ fn tags_are_within_the_limit_whoever_brought_them() {
         };
         let key = format!("http://h/{page}");
         let old = put(&memory, key.as_bytes(), carrying());
-        assert!(memory.replace(key.as_bytes(), old.id(), &Arc::new(carrying())));
+        // Where texts take all of the room, the page is not there any more.
+        memory.replace(key.as_bytes(), old.id(), &Arc::new(carrying()));
     }
     memory.make_room();
     let Statistics { keys, stored, .. } = memory.statistics();
