@@ -1,14 +1,19 @@
 //! Chooses one of an origin's servers.
 //!
-//! Healthy servers first, then healthy backups. If there are none, those at rest are asked all the same, each once a
-//! request: like nginx, we would rather try than refuse. Servers that the active checks hold for down are never asked.
+//! Healthy servers first, then healthy backups. Among either are those that have rested, each for one request, which tries it. If there
+//! are none, those at rest are asked all the same, each once a request: like nginx, we would rather try than refuse. Servers that the
+//! active checks hold for down are never asked.
 
 #![allow(
     clippy::cast_precision_loss,
     reason = "weights and counts of fetches are far below 2^52, and a share need not be exact"
 )]
 
-use crate::{config::Balance, health::Standing, peer::Peer};
+use crate::{
+    config::Balance,
+    health::{Standing, Trial},
+    peer::Peer,
+};
 use std::{sync::Arc, time::Duration};
 
 /// What a choice depends on.
@@ -21,6 +26,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) hash: u64,
     pub(crate) now: u64,
     pub(crate) slow_start: Duration,
+    /// How long others leave a server alone that one request tries.
+    pub(crate) rest: Duration,
 }
 
 /// In which order groups of servers are asked.
@@ -31,11 +38,19 @@ enum Rank {
     Resting,
 }
 
+/// How a server is to be asked.
+#[derive(Clone, Copy)]
+struct Standard {
+    rank: Rank,
+    weight: f64,
+    /// To be taken first.
+    trial: Option<Trial>,
+}
+
 /// A server that may be asked, as it was when it was looked at.
 struct Candidate<'a> {
     peer: &'a Arc<Peer>,
-    rank: Rank,
-    weight: f64,
+    standard: Standard,
     /// Fetches under way for its weight, were it given one more.
     load: f64,
 }
@@ -46,23 +61,13 @@ impl<'a> Choice<'a> {
         if let [only] = self.peers {
             return self.allows(only).then_some(only);
         }
-        // Each is looked at once: other workers change what is compared.
-        let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
-        let mut all: Vec<Candidate<'_>> = weighed.collect();
-        let best = all.iter().map(|one| one.rank).min()?;
-        all.retain(|one| one.rank == best);
-        match self.balance {
-            Balance::RoundRobin => in_turn(&all, turns),
-            Balance::LeastConnections => {
-                let least = all.iter().map(|one| one.load).min_by(f64::total_cmp)?;
-                all.retain(|one| one.load <= least);
-                in_turn(&all, turns)
+        loop {
+            let Candidate { peer, standard, .. } = self.best(turns)?;
+            // Where another request is the first to try it, it rests for this one.
+            match standard.trial {
+                Some(trial) if !peer.health.take(trial, self.now, self.rest) => {}
+                _ => return Some(peer),
             }
-            Balance::ConsistentHash => all
-                .iter()
-                .map(|one| (one.peer, score(self.hash, one.peer, one.weight)))
-                .max_by(|(_, one), (_, other)| one.total_cmp(other))
-                .map(|(peer, _)| peer),
         }
     }
 
@@ -71,55 +76,83 @@ impl<'a> Choice<'a> {
         self.weigh(peer).is_some()
     }
 
+    fn best(&self, turns: &mut [i64]) -> Option<Candidate<'a>> {
+        // Each is looked at once: other workers change what is compared.
+        let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
+        let mut all: Vec<Candidate<'_>> = weighed.collect();
+        let best = all.iter().map(|one| one.standard.rank).min()?;
+        all.retain(|one| one.standard.rank == best);
+        match self.balance {
+            Balance::RoundRobin => in_turn(all, turns),
+            Balance::LeastConnections => {
+                let least = all.iter().map(|one| one.load).min_by(f64::total_cmp)?;
+                all.retain(|one| one.load <= least);
+                in_turn(all, turns)
+            }
+            Balance::ConsistentHash => all
+                .into_iter()
+                .map(|one| (score(self.hash, one.peer, one.standard.weight), one))
+                .max_by(|(one, _), (other, _)| one.total_cmp(other))
+                .map(|(_, one)| one),
+        }
+    }
+
     fn candidate(&self, peer: &'a Arc<Peer>) -> Option<Candidate<'a>> {
-        let (rank, weight) = self.weigh(peer)?;
-        let load = (peer.active() + 1) as f64 / weight;
+        let standard = self.weigh(peer)?;
+        let load = (peer.active() + 1) as f64 / standard.weight;
         Some(Candidate {
             peer,
-            rank,
-            weight,
+            standard,
             load,
         })
     }
 
-    /// A server's rank and its weight as of now.
-    fn weigh(&self, peer: &Peer) -> Option<(Rank, f64)> {
+    /// How a server is to be asked as of now.
+    fn weigh(&self, peer: &Peer) -> Option<Standard> {
         if self.tried.contains(&peer.index) {
             return None;
         }
-        let weight = f64::from(peer.weight);
-        match peer.health.standing(self.now, self.slow_start) {
-            Standing::Down => None,
-            Standing::Resting => Some((Rank::Resting, weight)),
-            Standing::Healthy(share) if peer.backup => Some((Rank::Backup, weight * share)),
-            Standing::Healthy(share) => Some((Rank::Primary, weight * share)),
-        }
+        let rank = if peer.backup {
+            Rank::Backup
+        } else {
+            Rank::Primary
+        };
+        let (rank, share, trial) = match peer.health.standing(self.now, self.slow_start) {
+            Standing::Down => return None,
+            Standing::Resting => (Rank::Resting, 1.0, None),
+            Standing::Rested(trial) => (rank, 1.0, Some(trial)),
+            Standing::Healthy(share) => (rank, share, None),
+        };
+        Some(Standard {
+            rank,
+            weight: f64::from(peer.weight) * share,
+            trial,
+        })
     }
 }
 
 /// Smooth weighted round robin, as nginx does it: each candidate gains its weight, the highest is chosen and pays the
 /// sum, so that a heavy server's turns are spread out.
-fn in_turn<'a>(candidates: &[Candidate<'a>], turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
+fn in_turn<'a>(candidates: Vec<Candidate<'a>>, turns: &mut [i64]) -> Option<Candidate<'a>> {
     let mut sum = 0;
-    let mut best: Option<(&Arc<Peer>, i64)> = None;
+    let mut best: Option<(Candidate<'a>, i64)> = None;
     for one in candidates {
-        let peer = one.peer;
-        let Some(turn) = turns.get_mut(peer.index) else {
+        let Some(turn) = turns.get_mut(one.peer.index) else {
             continue;
         };
         // Hundredths, for a share in slow start.
-        let weight = ((one.weight * 100.0) as i64).max(1);
+        let weight = ((one.standard.weight * 100.0) as i64).max(1);
         *turn += weight;
         sum += weight;
-        if best.is_none_or(|(_, highest)| *turn > highest) {
-            best = Some((peer, *turn));
+        if best.as_ref().is_none_or(|(_, highest)| *turn > *highest) {
+            best = Some((one, *turn));
         }
     }
-    let (peer, _) = best?;
-    if let Some(turn) = turns.get_mut(peer.index) {
+    let (chosen, _) = best?;
+    if let Some(turn) = turns.get_mut(chosen.peer.index) {
         *turn -= sum;
     }
-    Some(peer)
+    Some(chosen)
 }
 
 /// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights): when a

@@ -186,7 +186,7 @@ impl Fetch<'_> {
             };
             match attempt.make(next.request).await {
                 Ok(answer) => {
-                    self.origin.praise(serving.peer());
+                    self.origin.praise(serving.peer(), self.now);
                     return Ok((answer, serving));
                 }
                 Err(failure) => {
@@ -206,6 +206,7 @@ impl Fetch<'_> {
             hash: self.hash,
             now: self.origin.at(self.now),
             slow_start: self.origin.config.slow_start,
+            rest: self.origin.config.passive.rest,
         };
         if let [only] = choice.peers {
             return choice.allows(only).then(|| Arc::clone(only));

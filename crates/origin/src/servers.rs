@@ -120,9 +120,9 @@ impl Servers {
         }
     }
 
-    /// `peer` has answered: it is in good health, and the log hears of it where it was told otherwise.
-    pub(crate) fn praise(&self, peer: &peer::Peer) {
-        if peer.health.succeeded() {
+    /// `peer` has answered what it was asked at `began`: it is in good health, and the log hears of it where it was told otherwise.
+    pub(crate) fn praise(&self, peer: &peer::Peer, began: Instant) {
+        if !peer.health.is_good() && peer.health.succeeded(self.at(began), self.now()) {
             let (origin, server) = (self.name(), &peer.label);
             tracing::info!(origin, %server, "server answers again");
         }

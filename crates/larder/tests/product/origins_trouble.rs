@@ -4,7 +4,7 @@ use crate::{
     common::{sample, start, start_with},
     origins::two_servers,
 };
-use std::{fs, io::Write as _};
+use std::{fs, io::Write as _, time::Instant};
 use testkit::{Command, Origin, Reply, scratch_dir, wait_until};
 
 /// How often the servers were asked for targets that begin so.
@@ -57,6 +57,34 @@ fn retries_end_with_their_budget() {
     assert!(retries >= 10, "ten in any case: {retries}");
     // A fifth and ten, once in ten seconds: nobody is so slow that half of them would be allowed.
     assert!(retries < REQUESTS / 2, "a fifth and ten: {retries}");
+}
+
+#[test]
+fn a_server_that_hangs_is_tried_by_one_request_after_each_rest() {
+    let (servers, larder) = two_servers("passive = { failures = 1, rest = \"1s\" }");
+    servers[0].on("/", |request| match request.nth {
+        1 => Reply::close(),
+        _ => Reply::ok().hang(),
+    });
+    let mut waiting = Vec::new();
+    let mut ask = || {
+        let target = format!("/?{}", waiting.len());
+        let mut asked = larder.client();
+        asked.send(format!("GET {target} HTTP/1.1\r\nHost: example.test\r\n\r\n").as_bytes());
+        waiting.push(asked);
+        waiting.len()
+    };
+    wait_until("it is tried", || {
+        ask();
+        servers[0].requests("/") == 2
+    });
+    let began = Instant::now();
+    let all = (0..40).map(|_| ask()).last().unwrap_or_default();
+    // The first one was asked for twice.
+    wait_until("all are asked", || asked(&servers, "/") == all + 1);
+    let rests = began.elapsed().as_secs();
+    let tried = servers[0].requests("/") - 2;
+    assert!(tried as u64 <= rests + 1, "{tried} of 40 in {rests} rests");
 }
 
 #[test]

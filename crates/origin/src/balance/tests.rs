@@ -29,15 +29,17 @@ fn choice<'a>(
         hash,
         now: 1_000,
         slow_start: Duration::ZERO,
+        rest: RULE.rest,
     }
 }
 
+const RULE: PassiveHealth = PassiveHealth {
+    failures: 1,
+    rest: Duration::from_secs(10),
+};
+
 fn rest(peer: &Peer) {
-    let rule = PassiveHealth {
-        failures: 1,
-        rest: Duration::from_secs(10),
-    };
-    peer.health.failed(1_000, rule);
+    peer.health.failed(1_000, RULE);
 }
 
 #[test]
@@ -128,6 +130,55 @@ fn backups_wait_and_the_resting_come_last() {
 }
 
 #[test]
+fn who_has_rested_is_tried_by_one_request() {
+    for balance in [
+        Balance::RoundRobin,
+        Balance::LeastConnections,
+        Balance::ConsistentHash,
+    ] {
+        let peers = peers(&[1, 1, 1]);
+        rest(&peers[0]);
+        let mut turns = vec![0; 3];
+        let mut asked = |now, hashes: std::ops::Range<u64>| {
+            let tried = hashes.filter(|hash| {
+                let choice = Choice {
+                    now,
+                    ..choice(&peers, &[], balance, *hash)
+                };
+                choice.make(&mut turns).unwrap().index == 0
+            });
+            tried.count()
+        };
+        assert_eq!(asked(10_999, 0..30), 0, "it rests: {balance:?}");
+        assert_eq!(asked(11_000, 0..30), 1, "{balance:?}");
+        assert_eq!(asked(20_999, 0..30), 0, "nothing came of it: {balance:?}");
+        assert_eq!(asked(21_000, 0..30), 1, "another one: {balance:?}");
+        peers[0].health.succeeded(21_000, 21_000);
+        assert!(asked(21_000, 0..30) > 1, "it is well: {balance:?}");
+    }
+}
+
+#[test]
+fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
+    let peers = peers(&[1, 1]);
+    peers.iter().for_each(|peer| rest(peer));
+    let mut turns = vec![0; 2];
+    let mut chosen = |now, tried: &[usize]| {
+        let choice = Choice {
+            now,
+            ..choice(&peers, tried, Balance::RoundRobin, 0)
+        };
+        choice.make(&mut turns).map(|peer| peer.index)
+    };
+    for now in [2_000, 11_000, 12_000] {
+        for _ in 0..4 {
+            let first = chosen(now, &[]).unwrap();
+            assert_eq!(chosen(now, &[first]), Some(1 - first), "at {now}");
+        }
+    }
+}
+
+#[test]
 fn who_comes_back_works_up_to_its_share() {
     for by_checks in [true, false] {
         let peers = peers(&[1, 1]);
@@ -137,6 +188,7 @@ fn who_comes_back_works_up_to_its_share() {
             1_000
         } else {
             rest(&peers[0]);
+            peers[0].health.succeeded(11_000, 11_000);
             11_000
         };
         for (since, expected) in [(0, 10), (1_000, 10), (5_000, 37), (10_000, 55)] {

@@ -232,7 +232,7 @@ pub struct Passive {
     /// Failures in a row; 0 switches it off.
     #[schemars(extend("default" = 3))]
     pub failures: Option<At<Count>>,
-    /// How long it is left alone.
+    /// How long it is left alone. Then one request tries it, and with an answer it is back.
     #[schemars(extend("default" = "10s"))]
     pub rest: Option<Text<Duration>>,
 }
