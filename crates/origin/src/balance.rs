@@ -1,4 +1,4 @@
-//! Chooses one of an origin's servers.
+//! Chooses one of an origin's servers, of which each address of a name is one.
 //!
 //! Healthy servers first, then healthy backups. Among either are those that have rested, each for one request, which tries it. If there
 //! are none, those at rest are asked all the same, each once a request: like nginx, we would rather try than refuse. Servers that the
@@ -13,14 +13,15 @@ use crate::{
     config::Balance,
     health::{Standing, Trial},
     peer::Peer,
+    pool::Turns,
 };
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 /// What a choice depends on.
 pub(crate) struct Choice<'a> {
     pub(crate) peers: &'a [Arc<Peer>],
     /// Servers already asked for this request.
-    pub(crate) tried: &'a [usize],
+    pub(crate) tried: &'a [u64],
     pub(crate) balance: Balance,
     /// `Context::hash`.
     pub(crate) hash: u64,
@@ -57,7 +58,7 @@ struct Candidate<'a> {
 
 impl<'a> Choice<'a> {
     /// The server to ask; `turns` are the calling worker's own. `None`: nobody is left.
-    pub(crate) fn make(&self, turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
+    pub(crate) fn make(&self, turns: &mut Turns) -> Option<&'a Arc<Peer>> {
         if let [only] = self.peers {
             return self.allows(only).then_some(only);
         }
@@ -76,7 +77,7 @@ impl<'a> Choice<'a> {
         self.weigh(peer).is_some()
     }
 
-    fn best(&self, turns: &mut [i64]) -> Option<Candidate<'a>> {
+    fn best(&self, turns: &mut Turns) -> Option<Candidate<'a>> {
         // Each is looked at once: other workers change what is compared.
         let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
         let mut all: Vec<Candidate<'_>> = weighed.collect();
@@ -91,7 +92,7 @@ impl<'a> Choice<'a> {
             }
             Balance::ConsistentHash => all
                 .into_iter()
-                .map(|one| (score(self.hash, one.peer, one.standard.weight), one))
+                .map(|one| (self.score(&one), one))
                 .max_by(|(one, _), (other, _)| one.total_cmp(other))
                 .map(|(_, one)| one),
         }
@@ -107,12 +108,33 @@ impl<'a> Choice<'a> {
         })
     }
 
+    /// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights): when a
+    /// server goes, only its own share moves. One of several addresses is told from the others by itself; the only one of a name may
+    /// become another, and all stays where it was.
+    fn score(&self, one: &Candidate<'_>) -> f64 {
+        let Candidate { peer, standard, .. } = one;
+        let server = peer.server.index;
+        let is_one_of =
+            |other: &Arc<Peer>| other.server.index == server && other.number != peer.number;
+        let named = fold(mix(self.hash), peer.server.label.as_bytes());
+        let mixed = match peer.pair().map(|pair| pair.own.ip()) {
+            Some(ip) if self.peers.iter().any(is_one_of) => match ip {
+                IpAddr::V4(ip) => fold(named, &ip.octets()),
+                IpAddr::V6(ip) => fold(named, &ip.octets()),
+            },
+            _ => named,
+        };
+        // 53 bits make an even number between 0 and 1, exclusive.
+        let even = ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        standard.weight / -even.ln()
+    }
+
     /// How a server is to be asked as of now.
     fn weigh(&self, peer: &Peer) -> Option<Standard> {
-        if self.tried.contains(&peer.index) {
+        if self.tried.contains(&peer.number) {
             return None;
         }
-        let rank = if peer.backup {
+        let rank = if peer.server.backup {
             Rank::Backup
         } else {
             Rank::Primary
@@ -125,7 +147,7 @@ impl<'a> Choice<'a> {
         };
         Some(Standard {
             rank,
-            weight: f64::from(peer.weight) * share,
+            weight: f64::from(peer.server.weight) * share,
             trial,
         })
     }
@@ -133,13 +155,11 @@ impl<'a> Choice<'a> {
 
 /// Smooth weighted round robin, as nginx does it: each candidate gains its weight, the highest is chosen and pays the
 /// sum, so that a heavy server's turns are spread out.
-fn in_turn<'a>(candidates: Vec<Candidate<'a>>, turns: &mut [i64]) -> Option<Candidate<'a>> {
+fn in_turn<'a>(candidates: Vec<Candidate<'a>>, turns: &mut Turns) -> Option<Candidate<'a>> {
     let mut sum = 0;
     let mut best: Option<(Candidate<'a>, i64)> = None;
     for one in candidates {
-        let Some(turn) = turns.get_mut(one.peer.index) else {
-            continue;
-        };
+        let turn = turns.entry(one.peer.number).or_default();
         // Hundredths, for a share in slow start.
         let weight = ((one.standard.weight * 100.0) as i64).max(1);
         *turn += weight;
@@ -149,22 +169,14 @@ fn in_turn<'a>(candidates: Vec<Candidate<'a>>, turns: &mut [i64]) -> Option<Cand
         }
     }
     let (chosen, _) = best?;
-    if let Some(turn) = turns.get_mut(chosen.peer.index) {
-        *turn -= sum;
-    }
+    *turns.entry(chosen.peer.number).or_default() -= sum;
     Some(chosen)
 }
 
-/// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights): when a
-/// server goes, only its own share moves.
-fn score(hash: u64, peer: &Peer, weight: f64) -> f64 {
-    let mixed = peer
-        .label
-        .bytes()
-        .fold(mix(hash), |sum, byte| mix(sum ^ u64::from(byte)));
-    // 53 bits make an even number between 0 and 1, exclusive.
-    let even = ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    weight / -even.ln()
+fn fold(sum: u64, bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(sum, |sum, byte| mix(sum ^ u64::from(*byte)))
 }
 
 /// A bijective scramble: multiply by an odd number, fold the high half down.

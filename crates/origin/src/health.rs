@@ -11,12 +11,11 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     in_row: AtomicU32,
-    failures: AtomicU64,
     /// When it last failed.
     failed_at: AtomicU64,
     /// Until when it rests, or is left to whoever tries it; 0: it has not failed too often in a row.
     rests_until: AtomicU64,
-    /// When it came back; 0: it was never away.
+    /// When it came, or came back; 0: it has been there from the beginning.
     back_since: AtomicU64,
     down: AtomicBool,
     /// Whether the last that the log was told is that it fails.
@@ -46,6 +45,14 @@ pub(crate) enum Standing {
 pub(crate) struct Trial(u64);
 
 impl Health {
+    /// That of one which comes `now` beside others: it works up to its share as one that comes back.
+    pub(crate) fn joined(now: u64) -> Self {
+        Self {
+            back_since: AtomicU64::new(now.max(1)),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn standing(&self, now: u64, slow_start: Duration) -> Standing {
         if self.down.load(Relaxed) {
             return Standing::Down;
@@ -88,10 +95,9 @@ impl Health {
         self.told.swap(false, Relaxed)
     }
 
-    /// Counts a failure and sends the server to rest after too many in a row. The row ends with a success only, so a
-    /// server that fails when it is tried rests again at once. Returns whether the log is to be told.
+    /// It has failed, and rests after too many failures in a row. The row ends with a success only, so that it rests again at once
+    /// when it fails on trial. Returns whether the log is to be told.
     pub(crate) fn failed(&self, now: u64, rule: PassiveHealth) -> bool {
-        self.failures.fetch_add(1, Relaxed);
         self.failed_at.store(now, Relaxed);
         let in_row = self.in_row.fetch_add(1, Relaxed).saturating_add(1);
         if rule.failures > 0 && in_row >= rule.failures {
@@ -121,10 +127,6 @@ impl Health {
         }
         news
     }
-
-    pub(crate) fn failures(&self) -> u64 {
-        self.failures.load(Relaxed)
-    }
 }
 
 /// When a rest ends that begins `now`. Never 0.
@@ -132,7 +134,7 @@ fn after(now: u64, rest: Duration) -> u64 {
     now.saturating_add(rest.as_millis() as u64).max(1)
 }
 
-/// The share of its weight that a server takes `now` if it came back at `back` (0: it was never away).
+/// The share of its weight that a server takes `now` if it came back at `back` (0: it has been there from the beginning).
 #[allow(
     clippy::cast_precision_loss,
     reason = "a share need not be exact to the millisecond"

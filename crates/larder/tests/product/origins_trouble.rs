@@ -1,11 +1,11 @@
-//! Origins in trouble: retries and their budget, a server that comes back, names that change their address.
+//! Origins in trouble: retries and their budget, a server that hangs, one that comes back.
 
 use crate::{
     common::{sample, start, start_with},
     origins::two_servers,
 };
-use std::{fs, io::Write as _, time::Instant};
-use testkit::{Command, Origin, Reply, scratch_dir, wait_until};
+use std::time::Instant;
+use testkit::{Command, Origin, Reply, wait_until};
 
 /// How often the servers were asked for targets that begin so.
 fn asked(servers: &[Origin], prefix: &str) -> usize {
@@ -180,47 +180,6 @@ fn clients_read_what_failed_and_not_where() {
         page(&get("/")),
         "502 Bad Gateway\nthe server cannot be connected to\n"
     );
-}
-
-/// Names are asked of a file that takes the place of `/etc/hosts` for this one process.
-#[test]
-fn a_name_is_followed_to_its_new_address() {
-    let origin = Origin::start();
-    origin.otherwise(|_| Reply::ok().cache("no-store").body("here"));
-    let hosts = scratch_dir().join("hosts");
-    // Of the same length, and so replaced in one piece.
-    let point = |address: &str| {
-        let file = fs::OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(&hosts);
-        let line = format!("{address} app.test\n");
-        file.and_then(|mut file| file.write_all(line.as_bytes()))
-            .expect("a file of names");
-    };
-    point("127.0.0.1");
-    let port = origin.url().rsplit(':').next().expect("a port").to_owned();
-    let config = format!(
-        "workers = 1\n[[origin]]\nservers = \"http://app.test:{port}\"\nresolve_every = \"100ms\"\npassive = {{ failures = 0 }}\n"
-    );
-    let binary = env!("CARGO_BIN_EXE_larder");
-    let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
-    let hosts_file = hosts.display().to_string();
-    let larder = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script, &hosts_file, binary])
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
-        .config(&config)
-        .start();
-    assert_eq!(larder.get("/").send().text(), "here");
-    // Nobody listens there; the idle connection to the old address is not used any more.
-    point("127.0.0.2");
-    wait_until("it follows", || larder.get("/").send().status == 502);
-    let before = origin.all().len();
-    assert_eq!(larder.get("/").send().status, 502);
-    assert_eq!(origin.all().len(), before, "the old address is left alone");
-    point("127.0.0.1");
-    wait_until("it is back", || larder.get("/").send().text() == "here");
 }
 
 #[test]
