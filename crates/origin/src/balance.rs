@@ -1,26 +1,34 @@
-//! Chooses one of an origin's servers.
+//! Chooses one of an origin's servers, of which each address of a name is one.
 //!
-//! Healthy servers first, then healthy backups. If there are none, those at rest are asked all the same, each once a
-//! request: like nginx, we would rather try than refuse. Servers that the active checks hold for down are never asked.
+//! Healthy servers first, then healthy backups. Among either are those that have rested, each for one request, which tries it. If there
+//! are none, those at rest are asked all the same, each once a request: like nginx, we would rather try than refuse. Servers that the
+//! active checks hold for down are never asked.
 
 #![allow(
     clippy::cast_precision_loss,
     reason = "weights and counts of fetches are far below 2^52, and a share need not be exact"
 )]
 
-use crate::{config::Balance, health::Standing, peer::Peer};
-use std::{sync::Arc, time::Duration};
+use crate::{
+    config::Balance,
+    health::{Standing, Trial},
+    peer::Peer,
+    pool::Turns,
+};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 /// What a choice depends on.
 pub(crate) struct Choice<'a> {
     pub(crate) peers: &'a [Arc<Peer>],
     /// Servers already asked for this request.
-    pub(crate) tried: &'a [usize],
+    pub(crate) tried: &'a [u64],
     pub(crate) balance: Balance,
     /// `Context::hash`.
     pub(crate) hash: u64,
     pub(crate) now: u64,
     pub(crate) slow_start: Duration,
+    /// How long others leave a server alone that one request tries.
+    pub(crate) rest: Duration,
 }
 
 /// In which order groups of servers are asked.
@@ -31,38 +39,36 @@ enum Rank {
     Resting,
 }
 
+/// How a server is to be asked.
+#[derive(Clone, Copy)]
+struct Standard {
+    rank: Rank,
+    weight: f64,
+    /// To be taken first.
+    trial: Option<Trial>,
+}
+
 /// A server that may be asked, as it was when it was looked at.
 struct Candidate<'a> {
     peer: &'a Arc<Peer>,
-    rank: Rank,
-    weight: f64,
+    standard: Standard,
     /// Fetches under way for its weight, were it given one more.
     load: f64,
 }
 
 impl<'a> Choice<'a> {
     /// The server to ask; `turns` are the calling worker's own. `None`: nobody is left.
-    pub(crate) fn make(&self, turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
+    pub(crate) fn make(&self, turns: &mut Turns) -> Option<&'a Arc<Peer>> {
         if let [only] = self.peers {
             return self.allows(only).then_some(only);
         }
-        // Each is looked at once: other workers change what is compared.
-        let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
-        let mut all: Vec<Candidate<'_>> = weighed.collect();
-        let best = all.iter().map(|one| one.rank).min()?;
-        all.retain(|one| one.rank == best);
-        match self.balance {
-            Balance::RoundRobin => in_turn(&all, turns),
-            Balance::LeastConnections => {
-                let least = all.iter().map(|one| one.load).min_by(f64::total_cmp)?;
-                all.retain(|one| one.load <= least);
-                in_turn(&all, turns)
+        loop {
+            let Candidate { peer, standard, .. } = self.best(turns)?;
+            // Where another request is the first to try it, it rests for this one.
+            match standard.trial {
+                Some(trial) if !peer.health.take(trial, self.now, self.rest) => {}
+                _ => return Some(peer),
             }
-            Balance::ConsistentHash => all
-                .iter()
-                .map(|one| (one.peer, score(self.hash, one.peer, one.weight)))
-                .max_by(|(_, one), (_, other)| one.total_cmp(other))
-                .map(|(peer, _)| peer),
         }
     }
 
@@ -71,67 +77,106 @@ impl<'a> Choice<'a> {
         self.weigh(peer).is_some()
     }
 
+    fn best(&self, turns: &mut Turns) -> Option<Candidate<'a>> {
+        // Each is looked at once: other workers change what is compared.
+        let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
+        let mut all: Vec<Candidate<'_>> = weighed.collect();
+        let best = all.iter().map(|one| one.standard.rank).min()?;
+        all.retain(|one| one.standard.rank == best);
+        match self.balance {
+            Balance::RoundRobin => in_turn(all, turns),
+            Balance::LeastConnections => {
+                let least = all.iter().map(|one| one.load).min_by(f64::total_cmp)?;
+                all.retain(|one| one.load <= least);
+                in_turn(all, turns)
+            }
+            Balance::ConsistentHash => all
+                .into_iter()
+                .map(|one| (self.score(&one), one))
+                .max_by(|(one, _), (other, _)| one.total_cmp(other))
+                .map(|(_, one)| one),
+        }
+    }
+
     fn candidate(&self, peer: &'a Arc<Peer>) -> Option<Candidate<'a>> {
-        let (rank, weight) = self.weigh(peer)?;
-        let load = (peer.active() + 1) as f64 / weight;
+        let standard = self.weigh(peer)?;
+        let load = (peer.active() + 1) as f64 / standard.weight;
         Some(Candidate {
             peer,
-            rank,
-            weight,
+            standard,
             load,
         })
     }
 
-    /// A server's rank and its weight as of now.
-    fn weigh(&self, peer: &Peer) -> Option<(Rank, f64)> {
-        if self.tried.contains(&peer.index) {
+    /// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights): when a
+    /// server goes, only its own share moves. One of several addresses is told from the others by itself; the only one of a name may
+    /// become another, and all stays where it was.
+    fn score(&self, one: &Candidate<'_>) -> f64 {
+        let Candidate { peer, standard, .. } = one;
+        let server = peer.server.index;
+        let is_one_of =
+            |other: &Arc<Peer>| other.server.index == server && other.number != peer.number;
+        let named = fold(mix(self.hash), peer.server.label.as_bytes());
+        let mixed = match peer.pair().map(|pair| pair.own.ip()) {
+            Some(ip) if self.peers.iter().any(is_one_of) => match ip {
+                IpAddr::V4(ip) => fold(named, &ip.octets()),
+                IpAddr::V6(ip) => fold(named, &ip.octets()),
+            },
+            _ => named,
+        };
+        // 53 bits make an even number between 0 and 1, exclusive.
+        let even = ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        standard.weight / -even.ln()
+    }
+
+    /// How a server is to be asked as of now.
+    fn weigh(&self, peer: &Peer) -> Option<Standard> {
+        if self.tried.contains(&peer.number) {
             return None;
         }
-        let weight = f64::from(peer.weight);
-        match peer.health.standing(self.now, self.slow_start) {
-            Standing::Down => None,
-            Standing::Resting => Some((Rank::Resting, weight)),
-            Standing::Healthy(share) if peer.backup => Some((Rank::Backup, weight * share)),
-            Standing::Healthy(share) => Some((Rank::Primary, weight * share)),
-        }
+        let rank = if peer.server.backup {
+            Rank::Backup
+        } else {
+            Rank::Primary
+        };
+        let (rank, share, trial) = match peer.health.standing(self.now, self.slow_start) {
+            Standing::Down => return None,
+            Standing::Resting => (Rank::Resting, 1.0, None),
+            Standing::Rested(trial) => (rank, 1.0, Some(trial)),
+            Standing::Healthy(share) => (rank, share, None),
+        };
+        Some(Standard {
+            rank,
+            weight: f64::from(peer.server.weight) * share,
+            trial,
+        })
     }
 }
 
 /// Smooth weighted round robin, as nginx does it: each candidate gains its weight, the highest is chosen and pays the
 /// sum, so that a heavy server's turns are spread out.
-fn in_turn<'a>(candidates: &[Candidate<'a>], turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
+fn in_turn<'a>(candidates: Vec<Candidate<'a>>, turns: &mut Turns) -> Option<Candidate<'a>> {
     let mut sum = 0;
-    let mut best: Option<(&Arc<Peer>, i64)> = None;
+    let mut best: Option<(Candidate<'a>, i64)> = None;
     for one in candidates {
-        let peer = one.peer;
-        let Some(turn) = turns.get_mut(peer.index) else {
-            continue;
-        };
+        let turn = turns.entry(one.peer.number).or_default();
         // Hundredths, for a share in slow start.
-        let weight = ((one.weight * 100.0) as i64).max(1);
+        let weight = ((one.standard.weight * 100.0) as i64).max(1);
         *turn += weight;
         sum += weight;
-        if best.is_none_or(|(_, highest)| *turn > highest) {
-            best = Some((peer, *turn));
+        if best.as_ref().is_none_or(|(_, highest)| *turn > *highest) {
+            best = Some((one, *turn));
         }
     }
-    let (peer, _) = best?;
-    if let Some(turn) = turns.get_mut(peer.index) {
-        *turn -= sum;
-    }
-    Some(peer)
+    let (chosen, _) = best?;
+    *turns.entry(chosen.peer.number).or_default() -= sum;
+    Some(chosen)
 }
 
-/// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights): when a
-/// server goes, only its own share moves.
-fn score(hash: u64, peer: &Peer, weight: f64) -> f64 {
-    let mixed = peer
-        .label
-        .bytes()
-        .fold(mix(hash), |sum, byte| mix(sum ^ u64::from(byte)));
-    // 53 bits make an even number between 0 and 1, exclusive.
-    let even = ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    weight / -even.ln()
+fn fold(sum: u64, bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(sum, |sum, byte| mix(sum ^ u64::from(*byte)))
 }
 
 /// A bijective scramble: multiply by an odd number, fold the high half down.

@@ -1,15 +1,14 @@
-//! Makes one connection to a server: resolve, connect, TLS, within the limit.
+//! Makes one connection to a server: connect, TLS, within the limit.
 
 use crate::{
     Error, Kind, Servers,
     config::Protocol,
     pacing,
-    peer::{Peer, Place},
+    peer::{Peer, Place, Ways},
     pem,
-    resolve::Addresses,
     stream::{Secured, Stream, Wire},
 };
-use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tokio::{
     net::{TcpSocket, TcpStream, UnixStream},
     time::{Instant, sleep, timeout, timeout_at},
@@ -18,12 +17,13 @@ use tokio::{
 /// Between two tries of a Unix socket whose queue is full.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// What one of several addresses is given at least: a packet that is lost comes again within it.
+const LEAST: Duration = Duration::from_secs(2);
+
 /// A connection that nothing has been said on yet.
 pub(crate) struct Dialled {
     pub(crate) stream: Stream,
     pub(crate) speaks: Speaks,
-    /// `Place::epoch` when it was made.
-    pub(crate) epoch: u64,
 }
 
 /// What is spoken on a connection.
@@ -54,28 +54,23 @@ async fn connect(
     only_http1: bool,
     until: Instant,
 ) -> Result<Dialled, Error> {
-    let (wire, epoch) = match &peer.place {
-        Place::Unix(path) => {
-            let stream = knock(path).await.map_err(refused)?;
-            (Wire::Unix(stream), 0)
+    let wire = match &peer.place {
+        Place::Unix(path) => Wire::Unix(knock(path).await.map_err(refused)?),
+        Place::Tcp(ways) => {
+            let left = until.saturating_duration_since(Instant::now());
+            let part = part(left, origin.roster.count(peer));
+            Wire::Tcp(reach(ways, part).await?)
         }
-        Place::Tcp(addresses) => {
-            let (stream, epoch) = reach(addresses, until).await?;
-            (Wire::Tcp(stream), epoch)
-        }
+        Place::Unknown => return Err(Error::new(Kind::Unresolvable)),
     };
-    let (Some(tls), Some(name)) = (&origin.tls, &peer.tls_name) else {
+    let (Some(tls), Some(name)) = (&origin.tls, &peer.server.tls_name) else {
         let speaks = match &origin.config.protocol {
             Protocol::Http2 => Speaks::Http2,
             Protocol::Http1 | Protocol::Auto => Speaks::Http1,
             Protocol::FastCgi(_) => Speaks::FastCgi,
         };
         let stream = Stream::new(Secured::Plain(wire));
-        return Ok(Dialled {
-            stream,
-            speaks,
-            epoch,
-        });
+        return Ok(Dialled { stream, speaks });
     };
     // A server that is HTTP/2 by configuration has no HTTP/1.1 to fall back on.
     let only_http1 = only_http1 && !origin.config.protocol.is_http2();
@@ -86,11 +81,14 @@ async fn connect(
         .map_err(|cause| Error::new(Kind::Tls).because(pem::refused(cause)))?;
     let speaks = agreed(stream.get_ref().1.alpn_protocol(), &origin.config.protocol)?;
     let stream = Stream::new(Secured::Tls(Box::new(stream)));
-    Ok(Dialled {
-        stream,
-        speaks,
-        epoch,
-    })
+    Ok(Dialled { stream, speaks })
+}
+
+/// An even part of `limit` for one of so many addresses of a name: who finds all of them dead is not to wait for each as for a server that
+/// has no other.
+fn part(limit: Duration, addresses: usize) -> Duration {
+    let even = limit / u32::try_from(addresses.max(1)).unwrap_or(u32::MAX);
+    even.max(LEAST).min(limit)
 }
 
 /// Connects to a Unix socket. Where a TCP server whose queue is full lets a connection wait, a Unix socket refuses it for
@@ -115,30 +113,27 @@ fn agreed(chosen: Option<&[u8]>, wanted: &Protocol) -> Result<Speaks, Error> {
     }
 }
 
-/// Tries all addresses in turn, beginning with the one that worked last. Each has an even part of the time left, so a
-/// dead address cannot use up all of it.
-async fn reach(addresses: &Arc<Addresses>, until: Instant) -> Result<(TcpStream, u64), Error> {
-    let answer = addresses.get().await?;
-    let known = &answer.addresses;
-    let first = addresses.favourite();
-    let mut last = Error::new(Kind::Unresolvable);
-    for turn in 0..known.len() {
-        let index = (first + turn) % known.len();
-        let Some(address) = known.get(index) else {
-            continue;
-        };
-        let left = until.saturating_duration_since(Instant::now());
-        let part = left / u32::try_from(known.len() - turn).unwrap_or(1);
-        match timeout(part, to(*address)).await {
-            Ok(Ok(stream)) => {
-                addresses.prefer(index);
-                return Ok((stream, answer.epoch));
-            }
-            Ok(Err(cause)) => last = refused(cause),
-            Err(_) => last = Error::new(Kind::ConnectTimeout),
-        }
+/// Connects to a machine by either way to it, beginning with the one that worked last. That has half of `limit`, so that a dead one
+/// cannot use up all of it.
+async fn reach(ways: &Ways, limit: Duration) -> Result<TcpStream, Error> {
+    let (first, second) = ways.in_turn();
+    let Some(second) = second else {
+        return within(limit, first).await;
+    };
+    let began = Instant::now();
+    if let Ok(stream) = within(limit / 2, first).await {
+        return Ok(stream);
     }
-    Err(last)
+    let stream = within(limit.saturating_sub(began.elapsed()), second).await?;
+    ways.prefer(second);
+    Ok(stream)
+}
+
+async fn within(limit: Duration, address: SocketAddr) -> Result<TcpStream, Error> {
+    match timeout(limit, to(address)).await {
+        Ok(done) => done.map_err(refused),
+        Err(_) => Err(Error::new(Kind::ConnectTimeout)),
+    }
 }
 
 async fn to(address: SocketAddr) -> io::Result<TcpStream> {
@@ -164,22 +159,36 @@ fn refused(cause: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::Pair;
 
     #[tokio::test]
-    async fn all_addresses_are_tried_and_the_good_one_remembered() {
+    async fn the_other_way_is_tried_and_remembered() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let good = listener.local_addr().unwrap();
+        let limit = Duration::from_secs(5);
         // Nobody listens on the loopback's other addresses.
         let dead = |last| SocketAddr::from(([127, 0, 0, last], good.port()));
-        let until = Instant::now() + Duration::from_secs(5);
-        let addresses = Arc::new(Addresses::resolved(vec![dead(2), dead(3), good]));
-        for _ in 0..2 {
-            let (stream, epoch) = reach(&addresses, until).await.unwrap();
+        let ways = |own, spare| {
+            Ways::new(Pair {
+                own,
+                spare: Some(spare),
+            })
+        };
+        let both = ways(dead(2), good);
+        for first in [dead(2), good] {
+            assert_eq!(both.in_turn().0, first);
+            let stream = reach(&both, limit).await.unwrap();
             assert_eq!(stream.peer_addr().unwrap(), good);
-            assert_eq!((addresses.favourite(), epoch), (2, 1));
         }
-        let addresses = Arc::new(Addresses::resolved(vec![dead(2), dead(3)]));
-        let error = reach(&addresses, until).await.unwrap_err();
+        let error = reach(&ways(dead(2), dead(3)), limit).await.unwrap_err();
         assert_eq!(error.kind(), Kind::Refused);
+    }
+
+    #[test]
+    fn several_addresses_share_the_limit() {
+        let second = Duration::from_secs(1);
+        for (limit, addresses, has) in [(5, 1, 5), (12, 2, 6), (12, 3, 4), (12, 64, 2), (1, 9, 1)] {
+            assert_eq!(part(limit * second, addresses), has * second);
+        }
     }
 }

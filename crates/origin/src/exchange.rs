@@ -24,7 +24,7 @@ use http::{
 use line::{Engine, Line};
 use rules::fields::is_event_stream;
 use send::is_untouched;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// A head that arrived, and what its body comes on.
@@ -68,6 +68,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
     pub(crate) which: Which,
     pub(crate) began: Instant,
+    /// Time for connecting.
+    pub(crate) patience: Duration,
     /// The request may be sent twice.
     pub(crate) repeatable: bool,
     /// What it brings then.

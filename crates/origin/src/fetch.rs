@@ -17,8 +17,11 @@ use crate::{
 use bytes::Bytes;
 use http::{Request, Response, header::EXPECT};
 use http_body::Body as _;
-use std::{future::poll_fn, sync::Arc, task::Poll};
-use tokio::{task::yield_now, time::Instant};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
+use tokio::{
+    task::yield_now,
+    time::{Instant, timeout},
+};
 
 /// How often it is looked whether content has come: the listener reads a piece of it between two looks, when it is asked for one.
 const LOOKS: usize = 4;
@@ -41,7 +44,10 @@ struct Fetch<'a> {
     began: Instant,
     /// When the attempt under way began: the clock is read once for all that happens before its request is out.
     now: Instant,
-    tried: Vec<usize>,
+    /// How long it took to resolve a name for that attempt.
+    resolving: Duration,
+    /// By `Peer::number`.
+    tried: Vec<u64>,
     /// Further attempts made that the retry limit counts.
     retried: u32,
 }
@@ -86,6 +92,7 @@ pub(crate) fn fetch(
         interim: context.interim,
         began: bounds.began,
         now: bounds.began,
+        resolving: Duration::ZERO,
         tried: Vec::new(),
         retried: 0,
     };
@@ -171,6 +178,10 @@ impl Fetch<'_> {
             fresh: false,
         };
         loop {
+            if next.peer.is_unknown() {
+                next = Box::pin(self.resolve(next)).await?;
+                continue;
+            }
             let serving = next.peer.serve();
             let attempt = Attempt {
                 origin: self.origin,
@@ -179,6 +190,7 @@ impl Fetch<'_> {
                 call: self.call.as_ref(),
                 which: if next.fresh { Which::Fresh } else { Which::Any },
                 began: self.now,
+                patience: self.patience(),
                 repeatable: self.repeatable,
                 content: self.content.as_ref(),
                 interim: self.interim.as_ref(),
@@ -186,7 +198,7 @@ impl Fetch<'_> {
             };
             match attempt.make(next.request).await {
                 Ok(answer) => {
-                    self.origin.praise(serving.peer());
+                    self.origin.praise(serving.peer(), self.now);
                     return Ok((answer, serving));
                 }
                 Err(failure) => {
@@ -198,14 +210,46 @@ impl Fetch<'_> {
         }
     }
 
+    /// Finds the addresses of a name that stands for them: one of all servers is chosen then. Where there are none, another server is asked.
+    async fn resolve(&mut self, next: Next) -> Result<Next, Error> {
+        let began = Instant::now();
+        let resolving = self.origin.roster.resolve(&next.peer.server);
+        let resolved = timeout(self.patience(), resolving).await;
+        let resolved = resolved.unwrap_or_else(|_| Err(Error::new(Kind::ConnectTimeout)));
+        if let Err(error) = resolved {
+            let failure = Failure::Unsent {
+                request: next.request,
+                error: error.at(&next.peer.label),
+                stale: false,
+            };
+            return self.after(failure, next.peer, next.fresh);
+        }
+        self.resolving += began.elapsed();
+        let chosen = self.choose();
+        let peer = chosen.ok_or_else(|| Error::new(Kind::NoHealthyServer))?;
+        Ok(Next { peer, ..next })
+    }
+
+    /// Time for connecting, as the attempt begins.
+    fn patience(&self) -> Duration {
+        let connect = self.origin.config.timeouts.connect;
+        let limit = match self.until {
+            Some(until) => connect.min(until.saturating_duration_since(self.now)),
+            None => connect,
+        };
+        limit.saturating_sub(self.resolving)
+    }
+
     fn choose(&self) -> Option<Arc<Peer>> {
+        let peers = self.origin.roster.peers();
         let choice = Choice {
-            peers: &self.origin.peers,
+            peers: &peers,
             tried: &self.tried,
             balance: self.origin.config.balance,
             hash: self.hash,
             now: self.origin.at(self.now),
             slow_start: self.origin.config.slow_start,
+            rest: self.origin.config.passive.rest,
         };
         if let [only] = choice.peers {
             return choice.allows(only).then(|| Arc::clone(only));
@@ -220,6 +264,7 @@ impl Fetch<'_> {
     /// nobody's fault and costs nothing: the same server gets a new connection, once.
     fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
         self.now = Instant::now();
+        self.resolving = Duration::ZERO;
         self.was_sent |= matches!(failure, Failure::Sent { .. });
         match failure {
             Failure::Unsent { request, stale, .. } if stale && !fresh => Ok(Next {
@@ -298,7 +343,7 @@ impl Fetch<'_> {
 
     fn blame(&mut self, peer: &Peer, error: &Error) {
         self.origin.blame(peer, error);
-        self.tried.push(peer.index);
+        self.tried.push(peer.number);
     }
 
     fn other(&self) -> Option<Arc<Peer>> {

@@ -11,9 +11,11 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     in_row: AtomicU32,
-    failures: AtomicU64,
+    /// When it last failed.
+    failed_at: AtomicU64,
+    /// Until when it rests, or is left to whoever tries it; 0: it has not failed too often in a row.
     rests_until: AtomicU64,
-    /// When the checks brought it back; 0: they never took it out.
+    /// When it came, or came back; 0: it has been there from the beginning.
     back_since: AtomicU64,
     down: AtomicBool,
     /// Whether the last that the log was told is that it fails.
@@ -30,42 +32,76 @@ const QUIET: u64 = 10_000;
 pub(crate) enum Standing {
     /// With this share of its weight, above 0 and at most 1.
     Healthy(f64),
+    /// It has rested, and nobody knows whether it is well: one request may try it.
+    Rested(Trial),
     /// Failed too often in a row; asked only if nobody else can be.
     Resting,
     /// The active checks hold it for down.
     Down,
 }
 
+/// The right to try a server that has rested: whoever [takes](Health::take) it first has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Trial(u64);
+
 impl Health {
+    /// That of one which comes `now` beside others: it works up to its share as one that comes back.
+    pub(crate) fn joined(now: u64) -> Self {
+        Self {
+            back_since: AtomicU64::new(now.max(1)),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn standing(&self, now: u64, slow_start: Duration) -> Standing {
         if self.down.load(Relaxed) {
             return Standing::Down;
         }
-        let rests_until = self.rests_until.load(Relaxed);
-        if now < rests_until {
-            return Standing::Resting;
+        match self.rests_until.load(Relaxed) {
+            0 => Standing::Healthy(share(now, self.back_since.load(Relaxed), slow_start)),
+            until if now < until => Standing::Resting,
+            until => Standing::Rested(Trial(until)),
         }
-        let back = rests_until.max(self.back_since.load(Relaxed));
-        Standing::Healthy(share(now, back, slow_start))
     }
 
-    /// It answered; returns whether that is news, after the log was told that it fails.
-    pub(crate) fn succeeded(&self) -> bool {
-        // Read first: the common case leaves the cache line shared between the workers.
-        if self.in_row.load(Relaxed) > 0 {
-            self.in_row.store(0, Relaxed);
-        }
-        self.told.load(Relaxed) && self.told.swap(false, Relaxed)
+    /// Takes the trial, which others then have to leave alone for another `rest`: one that never tells how it went (its client
+    /// left, say) keeps the server out no longer than that. `false`: somebody else was first.
+    pub(crate) fn take(&self, trial: Trial, now: u64, rest: Duration) -> bool {
+        let until = after(now, rest);
+        let taken = self
+            .rests_until
+            .compare_exchange(trial.0, until, Relaxed, Relaxed);
+        taken.is_ok()
     }
 
-    /// Counts a failure and sends the server to rest after too many in a row. The row ends with a success only, so a
-    /// server back from its rest that fails again rests again at once. Returns whether the log is to be told.
+    /// Whether it answers, and all know.
+    pub(crate) fn is_good(&self) -> bool {
+        // Read only: the common case leaves the cache line shared between the workers.
+        let has_failed = self.in_row.load(Relaxed) > 0 || self.rests_until.load(Relaxed) > 0;
+        !has_failed && !self.told.load(Relaxed)
+    }
+
+    /// It has answered `now` what it was asked at `began`; returns whether that is news, after the log was told that it fails. The rest
+    /// of a server ends with that, unless it has failed since it was asked: what it began before says nothing of how it is.
+    pub(crate) fn succeeded(&self, began: u64, now: u64) -> bool {
+        if self.rests_until.load(Relaxed) > 0 {
+            if began < self.failed_at.load(Relaxed) {
+                return false;
+            }
+            self.back_since.store(now.max(1), Relaxed);
+            self.rests_until.store(0, Relaxed);
+        }
+        self.in_row.store(0, Relaxed);
+        self.told.swap(false, Relaxed)
+    }
+
+    /// It has failed, and rests after too many failures in a row. The row ends with a success only, so that it rests again at once
+    /// when it fails on trial. Returns whether the log is to be told.
     pub(crate) fn failed(&self, now: u64, rule: PassiveHealth) -> bool {
-        self.failures.fetch_add(1, Relaxed);
+        self.failed_at.store(now, Relaxed);
         let in_row = self.in_row.fetch_add(1, Relaxed).saturating_add(1);
         if rule.failures > 0 && in_row >= rule.failures {
-            let until = now.saturating_add(rule.rest.as_millis() as u64);
-            self.rests_until.store(until, Relaxed);
+            self.rests_until.store(after(now, rule.rest), Relaxed);
         }
         if now < self.quiet_until.load(Relaxed) || self.told.swap(true, Relaxed) {
             return false;
@@ -85,18 +121,20 @@ impl Health {
         if news {
             self.back_since.store(now.max(1), Relaxed);
             self.in_row.store(0, Relaxed);
+            self.rests_until.store(0, Relaxed);
             // That it is back is said once.
             self.told.store(false, Relaxed);
         }
         news
     }
-
-    pub(crate) fn failures(&self) -> u64 {
-        self.failures.load(Relaxed)
-    }
 }
 
-/// The share of its weight that a server takes `now` if it came back at `back` (0: it was never away).
+/// When a rest ends that begins `now`. Never 0.
+fn after(now: u64, rest: Duration) -> u64 {
+    now.saturating_add(rest.as_millis() as u64).max(1)
+}
+
+/// The share of its weight that a server takes `now` if it came back at `back` (0: it has been there from the beginning).
 #[allow(
     clippy::cast_precision_loss,
     reason = "a share need not be exact to the millisecond"
@@ -112,80 +150,4 @@ fn share(now: u64, back: u64, slow_start: Duration) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RULE: PassiveHealth = PassiveHealth {
-        failures: 3,
-        rest: Duration::from_secs(10),
-    };
-
-    #[test]
-    fn rests_after_failures_in_a_row_only() {
-        let health = Health::default();
-        for _ in 0..2 {
-            health.failed(100, RULE);
-        }
-        health.succeeded();
-        for _ in 0..2 {
-            health.failed(100, RULE);
-        }
-        assert_eq!(health.standing(100, Duration::ZERO), Standing::Healthy(1.0));
-        health.failed(100, RULE);
-        assert_eq!(health.standing(10_099, Duration::ZERO), Standing::Resting);
-        assert_eq!(
-            health.standing(10_100, Duration::ZERO),
-            Standing::Healthy(1.0)
-        );
-        health.failed(10_100, RULE);
-        assert_eq!(health.standing(10_101, Duration::ZERO), Standing::Resting);
-        assert_eq!(health.failures(), 6);
-    }
-
-    #[test]
-    fn never_rests_where_the_rule_is_off() {
-        let health = Health::default();
-        let off = PassiveHealth {
-            failures: 0,
-            ..RULE
-        };
-        for _ in 0..100 {
-            health.failed(0, off);
-        }
-        assert_eq!(health.standing(0, Duration::ZERO), Standing::Healthy(1.0));
-    }
-
-    #[test]
-    fn the_log_is_told_of_a_change_and_seldom_of_many() {
-        let health = Health::default();
-        assert!(!health.succeeded(), "it never failed");
-        assert!(health.failed(100, RULE));
-        assert!(!health.failed(50_000, RULE), "it was said");
-        assert!(health.succeeded());
-        assert!(!health.succeeded());
-        assert!(health.failed(60_000, RULE));
-        assert!(health.succeeded());
-        for now in 60_001..60_010 {
-            assert!(!health.failed(now, RULE), "up and down");
-            assert!(!health.succeeded());
-        }
-        assert!(!health.failed(69_999, RULE));
-        assert!(health.failed(70_000, RULE));
-        health.mark_down();
-        assert!(health.mark_up(80_000), "the checks say that it is back");
-        assert!(!health.succeeded());
-    }
-
-    #[test]
-    fn share_grows_after_return() {
-        let health = Health::default();
-        let ramp = Duration::from_secs(10);
-        assert_eq!(health.standing(0, ramp), Standing::Healthy(1.0));
-        health.mark_down();
-        assert_eq!(health.standing(1_000, ramp), Standing::Down);
-        health.mark_up(1_000);
-        assert_eq!(health.standing(1_000, ramp), Standing::Healthy(0.1));
-        assert_eq!(health.standing(6_000, ramp), Standing::Healthy(0.5));
-        assert_eq!(health.standing(11_000, ramp), Standing::Healthy(1.0));
-    }
-}
+mod tests;

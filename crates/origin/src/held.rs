@@ -26,8 +26,7 @@ impl Held {
         let peer = self.serving.peer();
         let key = Key {
             origin: &self.origin.identity,
-            server: peer.index,
-            epoch: peer.place.epoch(),
+            peer: peer.number,
         };
         pool::put(key, link, Instant::now());
     }

@@ -1,6 +1,6 @@
 //! Gets one answer from an origin: pools, TLS, balance, health, retry. Does not know that a cache exists.
 //!
-//! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server) → `exchange` (one attempt) →
+//! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server of the `roster`) → `exchange` (one attempt) →
 //! `pool` or `connect` (a connection) → `direct`, or `link` where it is hyper's (content, upgrades) or h2's (HTTP/2) → `message` (is the
 //! head believable) → `body`. With `fastcgi`, the path is looked for below the root first, and the attempt goes another way from
 //! the connection on. `files` is a folder in place of servers, `pages` a store of pages, and
@@ -39,6 +39,7 @@ pub mod pem;
 mod pool;
 mod report;
 mod resolve;
+mod roster;
 mod seldom;
 mod servers;
 mod stream;

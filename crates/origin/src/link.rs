@@ -66,8 +66,6 @@ impl Drop for Driver {
 pub(crate) struct Http1 {
     pub(crate) sender: http1::SendRequest<Outgoing>,
     pub(crate) alarm: Alarm,
-    /// `Place::epoch` when it was made.
-    pub(crate) epoch: u64,
     /// It has carried a response before.
     pub(crate) reused: bool,
     heard: Arc<AtomicU64>,
@@ -91,7 +89,6 @@ impl Http1 {
         Ok(Self {
             sender,
             alarm: link.alarm,
-            epoch: link.epoch,
             reused: link.reused,
             heard,
             driver: Driver::of(&task),

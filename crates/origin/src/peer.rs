@@ -1,34 +1,49 @@
-//! One server of an origin as all workers share it: address, health, fetches under way.
+//! Servers as all workers share them: what each is by configuration, and one address of it with its health and the fetches under way.
 
 use crate::{
-    Error, ServerReport,
+    Error,
     config::{Address, Server},
     fastcgi::Hunger,
     health::Health,
-    resolve::Addresses,
+    resolve::{Name, Pair},
     tls,
 };
 use rustls::pki_types::ServerName;
 use std::{
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
 
-/// One server, shared by all workers.
+/// A server as configured: what its addresses have in common.
 #[derive(Debug)]
-pub(crate) struct Peer {
-    /// Its place in the configuration; names its lane in each worker's pool.
+pub(crate) struct Configured {
+    /// Its place in the configuration.
     pub(crate) index: usize,
     /// Its address as configured.
     pub(crate) label: Arc<str>,
     pub(crate) weight: u32,
     pub(crate) backup: bool,
-    pub(crate) place: Place,
     /// For SNI and verification; `None`: plain.
     pub(crate) tls_name: Option<ServerName<'static>>,
+    /// `None`: its place is fixed.
+    pub(crate) name: Option<Arc<Name>>,
+    /// Of all of its addresses, those that are gone too.
+    pub(crate) failures: AtomicU64,
+}
+
+/// One address of a server: what is chosen, connected to, checked, and sent to rest.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Its own as long as the origin lives; names its lane in each worker's pool.
+    pub(crate) number: u64,
+    pub(crate) server: Arc<Configured>,
+    /// The server's label, with the address where that is a name's.
+    pub(crate) label: Arc<str>,
+    pub(crate) place: Place,
     pub(crate) health: Health,
     /// Felt by FastCGI's requests only.
     pub(crate) hunger: Hunger,
@@ -38,17 +53,38 @@ pub(crate) struct Peer {
 /// Where connections go.
 #[derive(Debug)]
 pub(crate) enum Place {
-    Tcp(Arc<Addresses>),
+    Tcp(Ways),
     Unix(PathBuf),
+    /// A name that has not been resolved yet stands for its addresses.
+    Unknown,
 }
 
-impl Place {
-    /// Changes when the addresses change.
-    pub(crate) fn epoch(&self) -> u64 {
-        match self {
-            Self::Tcp(addresses) => addresses.epoch(),
-            Self::Unix(_) => 0,
+/// The ways to one machine.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    pub(crate) pair: Pair,
+    /// The spare one took the last connection, and is tried first: a dead one costs its limit only once.
+    by_spare: AtomicBool,
+}
+
+impl Ways {
+    pub(crate) fn new(pair: Pair) -> Self {
+        let by_spare = AtomicBool::new(false);
+        Self { pair, by_spare }
+    }
+
+    /// What to try, and what then.
+    pub(crate) fn in_turn(&self) -> (SocketAddr, Option<SocketAddr>) {
+        let Pair { own, spare } = self.pair;
+        match spare {
+            Some(spare) if self.by_spare.load(Relaxed) => (spare, Some(own)),
+            spare => (own, spare),
         }
+    }
+
+    /// This one took a connection where the other did not.
+    pub(crate) fn prefer(&self, address: SocketAddr) {
+        self.by_spare.store(address != self.pair.own, Relaxed);
     }
 }
 
@@ -68,42 +104,94 @@ impl Drop for Serving {
     }
 }
 
-impl Peer {
+impl Configured {
+    /// The server and its place.
     pub(crate) fn new(
         index: usize,
         server: &Server,
         tls: Option<&tls::Client>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Place), Error> {
         let label: Arc<str> = server.address.to_string().into();
-        let place = match &server.address {
-            Address::Tcp { host, port } => Place::Tcp(Arc::new(Addresses::new(host, *port))),
-            Address::Unix(path) => Place::Unix(path.clone()),
+        let (name, place) = match &server.address {
+            Address::Unix(path) => (None, Place::Unix(path.clone())),
+            Address::Tcp { host, port } => match host.parse::<IpAddr>() {
+                Ok(ip) => {
+                    let pair = Pair::alone(SocketAddr::new(ip, *port));
+                    (None, Place::Tcp(Ways::new(pair)))
+                }
+                Err(_) => (Some(Arc::new(Name::new(host, *port))), Place::Unknown),
+            },
         };
         let tls_name = tls
             .map(|tls| tls.name_of(&server.address))
             .transpose()
             .map_err(|error| error.at(&label))?;
-        Ok(Self {
+        let made = Self {
             index,
             label,
             weight: server.weight.max(1),
             backup: server.backup,
-            place,
             tls_name,
+            name,
+            failures: AtomicU64::new(0),
+        };
+        Ok((made, place))
+    }
+}
+
+impl Peer {
+    /// The server itself, as long as it has one place.
+    pub(crate) fn new(number: u64, server: Arc<Configured>, place: Place) -> Self {
+        let label = Arc::clone(&server.label);
+        Self {
+            number,
+            server,
+            label,
+            place,
             health: Health::default(),
             hunger: Hunger::default(),
             active: AtomicUsize::new(0),
-        })
+        }
+    }
+
+    /// One that the server's name was resolved to. `joined`: when it came beside others, or in their place.
+    pub(crate) fn found(
+        number: u64,
+        server: &Arc<Configured>,
+        pair: Pair,
+        joined: Option<u64>,
+    ) -> Self {
+        let (name, own) = (&server.label, pair.own.ip());
+        let label = match pair.spare {
+            Some(spare) => format!("{name} at {own} or {}", spare.ip()),
+            None => format!("{name} at {own}"),
+        };
+        Self {
+            label: label.into(),
+            health: joined.map_or_else(Health::default, Health::joined),
+            ..Self::new(number, Arc::clone(server), Place::Tcp(Ways::new(pair)))
+        }
+    }
+
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self.place, Place::Unknown)
+    }
+
+    pub(crate) fn pair(&self) -> Option<Pair> {
+        match &self.place {
+            Place::Tcp(ways) => Some(ways.pair),
+            Place::Unix(_) | Place::Unknown => None,
+        }
     }
 
     pub(crate) fn active(&self) -> usize {
         self.active.load(Relaxed)
     }
 
-    /// Its own address as a `Host`.
+    /// The server's own address as a `Host`.
     pub(crate) fn host(&self) -> &str {
         match self.place {
-            Place::Tcp(_) => &self.label,
+            Place::Tcp(_) | Place::Unknown => &self.server.label,
             Place::Unix(_) => "localhost",
         }
     }
@@ -111,14 +199,5 @@ impl Peer {
     pub(crate) fn serve(self: Arc<Self>) -> Serving {
         self.active.fetch_add(1, Relaxed);
         Serving(self)
-    }
-
-    pub(crate) fn report(&self, healthy: bool) -> ServerReport {
-        ServerReport {
-            address: self.label.to_string(),
-            healthy,
-            active: self.active(),
-            failures: self.health.failures(),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Each worker's own connections: idle ones kept for the next fetch, and the turn of each server.
+//! Each worker's own connections: idle ones kept for the next fetch, and the turn of each server. A server is one address here (`Peer`).
 //!
 //! A pool lives in its worker's thread and is found by the origin's number. It outlives neither its connections' idle
 //! time nor the origin: one small task per worker (`tend`) looks once a second, as long as there are any. What lies in a server's
@@ -10,7 +10,7 @@ mod tend;
 pub(crate) use lane::Single;
 pub(crate) use tend::{release, tend};
 
-use crate::link::Http2;
+use crate::{link::Http2, roster::Roster};
 use lane::{Idle, Lane, Shared};
 use std::{
     cell::RefCell,
@@ -29,7 +29,7 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) number: u64,
-    pub(crate) servers: usize,
+    pub(crate) roster: Arc<Roster>,
     pub(crate) idle_connections: usize,
     pub(crate) idle_time: Duration,
 }
@@ -38,17 +38,19 @@ pub(crate) struct Identity {
 #[derive(Clone, Copy)]
 pub(crate) struct Key<'a> {
     pub(crate) origin: &'a Arc<Identity>,
-    pub(crate) server: usize,
-    /// `Place::epoch` as of now: connections of an older one are not used again.
-    pub(crate) epoch: u64,
+    /// `Peer::number`.
+    pub(crate) peer: u64,
 }
+
+/// Smooth weighted round robin's current weights, by `Peer::number`.
+pub(crate) type Turns = BTreeMap<u64, i64>;
 
 /// One worker's connections to one origin.
 struct Pool {
     origin: Weak<Identity>,
-    lanes: Vec<Lane>,
-    /// Smooth weighted round robin's current weights, by server.
-    turns: Vec<i64>,
+    /// By `Peer::number`.
+    lanes: BTreeMap<u64, Lane>,
+    turns: Turns,
 }
 
 /// What the pool says to one that wants a shared HTTP/2 connection.
@@ -63,37 +65,36 @@ pub(crate) enum Sharing {
 /// The turn to make a server's HTTP/2 connection.
 pub(crate) struct Making {
     origin: Arc<Identity>,
-    server: usize,
+    peer: u64,
     done: Arc<Notify>,
 }
 
 impl Drop for Making {
     fn drop(&mut self) {
-        with_lane(&self.origin, self.server, |lane| lane.dialling = None);
+        with_lane(&self.origin, self.peer, |lane| lane.dialling = None);
         self.done.notify_waiters();
     }
 }
 
 /// Takes an idle connection that may be used now.
 pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Single> {
-    with_lane(key.origin, key.server, |lane| {
+    with_lane(key.origin, key.peer, |lane| {
         while let Some(mut idle) = lane.idle.pop_back() {
-            let fits = idle.link.epoch() == key.epoch && idle.link.is_ready();
-            if fits && now.duration_since(idle.since) < key.origin.idle_time {
+            if idle.link.is_ready() && now.duration_since(idle.since) < key.origin.idle_time {
                 return Some(idle.link);
             }
         }
         None
-    })?
+    })
 }
 
 /// Keeps a connection for the next fetch, in place of the oldest where there are enough.
 pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
     let most = key.origin.idle_connections;
-    if most == 0 || link.epoch() != key.epoch || !link.may_rest() {
+    if most == 0 || !link.may_rest() {
         return;
     }
-    with_lane(key.origin, key.server, |lane| {
+    with_lane(key.origin, key.peer, |lane| {
         if lane.idle.len() >= most {
             lane.idle.pop_front();
         }
@@ -104,10 +105,9 @@ pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
 
 /// Asks for a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
 pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
-    with_lane(key.origin, key.server, |lane| {
+    with_lane(key.origin, key.peer, |lane| {
         // What is under way on one that is given up goes on; the last fetch closes it.
-        lane.http2
-            .retain(|shared| shared.link.epoch == key.epoch && !shared.link.is_closed());
+        lane.http2.retain(|shared| !shared.link.is_closed());
         if let Some(link) = lane.open(now) {
             return Some(Sharing::Open(link));
         }
@@ -121,15 +121,15 @@ pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
         lane.dialling = Some(Arc::clone(&done));
         Some(Sharing::Make(Making {
             origin: Arc::clone(key.origin),
-            server: key.server,
+            peer: key.peer,
             done,
         }))
-    })?
+    })
 }
 
 /// Shares a new HTTP/2 connection with this worker's other fetches.
 pub(crate) fn share(key: Key<'_>, link: Http2, now: Instant) {
-    with_lane(key.origin, key.server, |lane| {
+    with_lane(key.origin, key.peer, |lane| {
         lane.chose_http1 = false;
         lane.add(Shared { link, used: now });
     });
@@ -138,20 +138,16 @@ pub(crate) fn share(key: Key<'_>, link: Http2, now: Instant) {
 
 /// Remembers that ALPN settled on HTTP/1.1.
 pub(crate) fn note_http1(key: Key<'_>) {
-    with_lane(key.origin, key.server, |lane| lane.chose_http1 = true);
+    with_lane(key.origin, key.peer, |lane| lane.chose_http1 = true);
 }
 
-/// Lets `choose` work on this worker's turns, one a server.
-pub(crate) fn with_turns<T>(origin: &Arc<Identity>, choose: impl FnOnce(&mut [i64]) -> T) -> T {
+/// Lets `choose` work on this worker's turns.
+pub(crate) fn with_turns<T>(origin: &Arc<Identity>, choose: impl FnOnce(&mut Turns) -> T) -> T {
     with(origin, |pool| choose(&mut pool.turns))
 }
 
-fn with_lane<T>(
-    origin: &Arc<Identity>,
-    server: usize,
-    act: impl FnOnce(&mut Lane) -> T,
-) -> Option<T> {
-    with(origin, |pool| pool.lanes.get_mut(server).map(act))
+fn with_lane<T>(origin: &Arc<Identity>, peer: u64, act: impl FnOnce(&mut Lane) -> T) -> T {
+    with(origin, |pool| act(pool.lanes.entry(peer).or_default()))
 }
 
 /// Runs `act` on this worker's pool for the origin, made if need be. `act` must not come back here.
@@ -159,10 +155,8 @@ fn with<T>(origin: &Arc<Identity>, act: impl FnOnce(&mut Pool) -> T) -> T {
     POOLS.with_borrow_mut(|pools| {
         act(pools.entry(origin.number).or_insert_with(|| Pool {
             origin: Arc::downgrade(origin),
-            lanes: std::iter::repeat_with(Lane::default)
-                .take(origin.servers)
-                .collect(),
-            turns: vec![0; origin.servers],
+            lanes: BTreeMap::new(),
+            turns: Turns::new(),
         }))
     })
 }

@@ -24,9 +24,9 @@ pub struct Report {
 pub struct ServerReport {
     /// As configured.
     pub address: String,
-    /// Neither at rest after failures nor held for down by active checks.
+    /// It, or one of its addresses where it is a name, is neither at rest after failures nor held for down by active checks.
     pub healthy: bool,
-    /// Fetches under way.
+    /// Fetches under way, at all of its addresses.
     pub active: usize,
     /// Failures since the configuration was loaded.
     pub failures: u64,

@@ -7,7 +7,8 @@ use crate::{
     fetch::{self, Bounds},
     files,
     files::Files,
-    gate, health, peer, pool,
+    gate, peer, pool,
+    roster::Roster,
     seldom::Seldom,
     tls, watch,
 };
@@ -22,7 +23,7 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Servers {
     pub(crate) config: OriginConfig,
-    pub(crate) peers: Vec<Arc<peer::Peer>>,
+    pub(crate) roster: Arc<Roster>,
     pub(crate) gate: Arc<gate::Gate>,
     /// Where content is still on its way it has a turn here, too: there are fewer.
     pub(crate) uploads: Arc<gate::Gate>,
@@ -36,8 +37,6 @@ pub(crate) struct Servers {
     pub(crate) complaints: Arc<fastcgi::Complaints>,
     /// Of requests that fail before a server is asked.
     refused: Seldom,
-    /// Health and budget count milliseconds from here.
-    born: Instant,
 }
 
 impl Servers {
@@ -52,13 +51,10 @@ impl Servers {
             .as_ref()
             .map(|tls| tls::Client::new(tls, &config.protocol))
             .transpose()?;
-        let servers = config.servers.iter().enumerate();
-        let peers = servers
-            .map(|(index, server)| peer::Peer::new(index, server, tls.as_ref()).map(Arc::new))
-            .collect::<Result<Vec<_>, _>>()?;
+        let roster = Arc::new(Roster::new(&config.servers, tls.as_ref())?);
         let identity = pool::Identity {
             number: NUMBER.fetch_add(1, Relaxed),
-            servers: peers.len(),
+            roster: Arc::clone(&roster),
             idle_connections: config.idle_connections,
             idle_time: config.idle_time,
         };
@@ -73,7 +69,7 @@ impl Servers {
             _ => None,
         };
         Ok(Arc::new(Self {
-            peers,
+            roster,
             gate: Arc::new(gate),
             uploads: Arc::new(uploads),
             budget: budget::Budget::default(),
@@ -82,7 +78,6 @@ impl Servers {
             files,
             complaints: Arc::default(),
             refused: Seldom::default(),
-            born: Instant::now(),
             config,
         }))
     }
@@ -120,9 +115,9 @@ impl Servers {
         }
     }
 
-    /// `peer` has answered: it is in good health, and the log hears of it where it was told otherwise.
-    pub(crate) fn praise(&self, peer: &peer::Peer) {
-        if peer.health.succeeded() {
+    /// `peer` has answered what it was asked at `began`: it is in good health, and the log hears of it where it was told otherwise.
+    pub(crate) fn praise(&self, peer: &peer::Peer, began: Instant) {
+        if !peer.health.is_good() && peer.health.succeeded(self.at(began), self.now()) {
             let (origin, server) = (self.name(), &peer.label);
             tracing::info!(origin, %server, "server answers again");
         }
@@ -130,6 +125,7 @@ impl Servers {
 
     /// `peer` is at fault for `error`: that is held against it, and the log hears of it where it is news.
     pub(crate) fn blame(&self, peer: &peer::Peer, error: &Error) {
+        peer.server.failures.fetch_add(1, Relaxed);
         if peer.health.failed(self.now(), self.config.passive) {
             tracing::warn!(origin = self.name(), %error, "server fails");
         }
@@ -149,20 +145,11 @@ impl Servers {
 
     /// A snapshot for metrics and the admin API.
     pub(crate) fn report(&self) -> Report {
-        let now = self.now();
-        let healthy = |peer: &peer::Peer| {
-            let standing = peer.health.standing(now, self.config.slow_start);
-            matches!(standing, health::Standing::Healthy(_))
-        };
         Report {
             name: self.config.name.clone(),
             active: self.gate.active(),
             queued: self.gate.waiting() + self.uploads.waiting(),
-            servers: self
-                .peers
-                .iter()
-                .map(|peer| peer.report(healthy(peer)))
-                .collect(),
+            servers: self.roster.report(self.now(), self.config.slow_start),
             ..Report::default()
         }
     }
@@ -181,7 +168,7 @@ impl Servers {
 
     /// As [`now`](Self::now), at a moment that is known.
     pub(crate) fn at(&self, moment: Instant) -> u64 {
-        moment.saturating_duration_since(self.born).as_millis() as u64
+        self.roster.at(moment)
     }
 
     /// See `Origin::heeds`.

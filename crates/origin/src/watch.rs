@@ -6,16 +6,18 @@ use crate::{
     exchange::{Answer, Attempt, Which},
     fastcgi::{self, Complaints},
     message,
-    peer::{Peer, Place},
-    resolve::Addresses,
+    peer::{Configured, Peer},
     upload::Outgoing,
 };
 use http::{HeaderValue, Request, Uri, header::HOST};
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
     time::{Instant, Interval, MissedTickBehavior, interval, timeout},
 };
+
+/// What the log says of a check that took too long.
+const LATE: &str = "no answer in time";
 
 /// Watches over all servers until dropped.
 pub(crate) async fn keep(origin: Arc<Servers>) {
@@ -24,11 +26,13 @@ pub(crate) async fn keep(origin: Arc<Servers>) {
         let origin = Arc::clone(&origin);
         tasks.spawn_local(async move { Complaints::write(&origin).await });
     }
-    for peer in &origin.peers {
-        tasks.spawn_local(resolve(Arc::clone(&origin), Arc::clone(peer)));
-        if let Some(rule) = &origin.config.active {
-            tasks.spawn_local(check(Arc::clone(&origin), Arc::clone(peer), rule.clone()));
+    for server in origin.roster.servers() {
+        if server.name.is_some() {
+            tasks.spawn_local(resolve(Arc::clone(&origin), Arc::clone(server)));
         }
+    }
+    if let Some(rule) = &origin.config.active {
+        tasks.spawn_local(check_all(Arc::clone(&origin), rule.clone()));
     }
     // The tasks end with this set, which goes when we are dropped.
     while tasks.join_next().await.is_some() {}
@@ -42,34 +46,46 @@ fn every(period: Duration) -> Interval {
     ticks
 }
 
-/// Resolves a server's name now and then; an address that is fixed is left alone.
-async fn resolve(origin: Arc<Servers>, peer: Arc<Peer>) {
-    let Some(addresses) = named(&peer) else {
-        return;
-    };
+/// Resolves a server's name now and then.
+async fn resolve(origin: Arc<Servers>, server: Arc<Configured>) {
     let mut ticks = every(origin.config.resolve_every);
     loop {
         ticks.tick().await;
-        if let Err(error) = addresses.refresh().await {
-            let (origin, server) = (origin.name(), &peer.label);
+        if let Err(error) = origin.roster.refresh(&server).await {
+            let (origin, server) = (origin.name(), &server.label);
             tracing::warn!(origin, %server, %error, "name not resolved; last addresses kept");
         }
     }
 }
 
-fn named(peer: &Peer) -> Option<&Arc<Addresses>> {
-    match &peer.place {
-        Place::Tcp(addresses) if addresses.is_named() => Some(addresses),
-        Place::Tcp(_) | Place::Unix(_) => None,
+/// Checks all servers, each address of a name for itself.
+async fn check_all(origin: Arc<Servers>, rule: ActiveHealth) {
+    let mut checks = JoinSet::new();
+    let mut checked = BTreeSet::new();
+    loop {
+        let peers = origin.roster.peers().to_vec();
+        let known: BTreeSet<u64> = peers.iter().map(|peer| peer.number).collect();
+        for peer in peers {
+            if !checked.contains(&peer.number) {
+                checks.spawn_local(check(Arc::clone(&origin), peer, rule.clone()));
+            }
+        }
+        checked = known;
+        origin.roster.changed().await;
+        // Those of servers that are gone have ended, or soon will.
+        while checks.try_join_next().is_some() {}
     }
 }
 
-/// Checks one server now and then: taken out after so many failures in a row, brought back after so many answers.
+/// Checks one server now and then, as long as it is one: taken out after so many failures in a row, brought back after so many answers.
 async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
     let mut ticks = every(rule.every);
     let (mut good, mut bad) = (0_u32, 0_u32);
     loop {
         ticks.tick().await;
+        if !origin.roster.has(&peer) {
+            return;
+        }
         let failed = probe(&origin, &peer, &rule).await.err();
         let (origin_name, server) = (origin.name(), &peer.label);
         (good, bad) = match &failed {
@@ -90,6 +106,12 @@ async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
 
 /// Sends one check on a connection of its own, so that connecting is checked too.
 async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), String> {
+    if peer.is_unknown() {
+        let resolved = timeout(rule.timeout, origin.roster.resolve(&peer.server)).await;
+        return resolved
+            .map_err(|_| LATE.to_owned())?
+            .map_err(|error| error.to_string());
+    }
     let mut request = Request::new(Outgoing::empty());
     *request.uri_mut() = rule
         .path
@@ -110,6 +132,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         call: call.as_ref(),
         which: Which::Alone,
         began: Instant::now(),
+        patience: origin.config.timeouts.connect,
         repeatable: false,
         content: None,
         interim: None,
@@ -117,7 +140,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
     };
     let answer = timeout(rule.timeout, attempt.make(Box::new(request)))
         .await
-        .map_err(|_| "no answer in time".to_owned())?
+        .map_err(|_| LATE.to_owned())?
         .map_err(|failure| failure.into_error().to_string())?;
     let status = match &answer {
         Answer::Direct(response) => response.status().as_u16(),

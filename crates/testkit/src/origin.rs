@@ -49,7 +49,12 @@ struct Shared {
 impl Origin {
     /// Starts on a free port of 127.0.0.1.
     pub fn start() -> Self {
-        let socket = bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    /// Starts on an address of this machine; port 0 is a free one.
+    pub fn start_at(address: SocketAddr) -> Self {
+        let socket = bind(address).expect("a free port");
         let address = socket
             .local_addr()
             .ok()

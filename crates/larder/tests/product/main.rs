@@ -89,6 +89,7 @@ mod nodes_failover;
 mod nodes_memcached;
 mod nodes_purge;
 mod origins;
+mod origins_names;
 mod origins_trouble;
 mod overtaken;
 mod page_store;

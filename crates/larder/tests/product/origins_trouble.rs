@@ -1,11 +1,11 @@
-//! Origins in trouble: retries and their budget, a server that comes back, names that change their address.
+//! Origins in trouble: retries and their budget, a server that hangs, one that comes back.
 
 use crate::{
     common::{sample, start, start_with},
     origins::two_servers,
 };
-use std::{fs, io::Write as _};
-use testkit::{Command, Origin, Reply, scratch_dir, wait_until};
+use std::time::Instant;
+use testkit::{Command, Origin, Reply, wait_until};
 
 /// How often the servers were asked for targets that begin so.
 fn asked(servers: &[Origin], prefix: &str) -> usize {
@@ -57,6 +57,34 @@ fn retries_end_with_their_budget() {
     assert!(retries >= 10, "ten in any case: {retries}");
     // A fifth and ten, once in ten seconds: nobody is so slow that half of them would be allowed.
     assert!(retries < REQUESTS / 2, "a fifth and ten: {retries}");
+}
+
+#[test]
+fn a_server_that_hangs_is_tried_by_one_request_after_each_rest() {
+    let (servers, larder) = two_servers("passive = { failures = 1, rest = \"1s\" }");
+    servers[0].on("/", |request| match request.nth {
+        1 => Reply::close(),
+        _ => Reply::ok().hang(),
+    });
+    let mut waiting = Vec::new();
+    let mut ask = || {
+        let target = format!("/?{}", waiting.len());
+        let mut asked = larder.client();
+        asked.send(format!("GET {target} HTTP/1.1\r\nHost: example.test\r\n\r\n").as_bytes());
+        waiting.push(asked);
+        waiting.len()
+    };
+    wait_until("it is tried", || {
+        ask();
+        servers[0].requests("/") == 2
+    });
+    let began = Instant::now();
+    let all = (0..40).map(|_| ask()).last().unwrap_or_default();
+    // The first one was asked for twice.
+    wait_until("all are asked", || asked(&servers, "/") == all + 1);
+    let rests = began.elapsed().as_secs();
+    let tried = servers[0].requests("/") - 2;
+    assert!(tried as u64 <= rests + 1, "{tried} of 40 in {rests} rests");
 }
 
 #[test]
@@ -152,47 +180,6 @@ fn clients_read_what_failed_and_not_where() {
         page(&get("/")),
         "502 Bad Gateway\nthe server cannot be connected to\n"
     );
-}
-
-/// Names are asked of a file that takes the place of `/etc/hosts` for this one process.
-#[test]
-fn a_name_is_followed_to_its_new_address() {
-    let origin = Origin::start();
-    origin.otherwise(|_| Reply::ok().cache("no-store").body("here"));
-    let hosts = scratch_dir().join("hosts");
-    // Of the same length, and so replaced in one piece.
-    let point = |address: &str| {
-        let file = fs::OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(&hosts);
-        let line = format!("{address} app.test\n");
-        file.and_then(|mut file| file.write_all(line.as_bytes()))
-            .expect("a file of names");
-    };
-    point("127.0.0.1");
-    let port = origin.url().rsplit(':').next().expect("a port").to_owned();
-    let config = format!(
-        "workers = 1\n[[origin]]\nservers = \"http://app.test:{port}\"\nresolve_every = \"100ms\"\npassive = {{ failures = 0 }}\n"
-    );
-    let binary = env!("CARGO_BIN_EXE_larder");
-    let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
-    let hosts_file = hosts.display().to_string();
-    let larder = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script, &hosts_file, binary])
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
-        .config(&config)
-        .start();
-    assert_eq!(larder.get("/").send().text(), "here");
-    // Nobody listens there; the idle connection to the old address is not used any more.
-    point("127.0.0.2");
-    wait_until("it follows", || larder.get("/").send().status == 502);
-    let before = origin.all().len();
-    assert_eq!(larder.get("/").send().status, 502);
-    assert_eq!(origin.all().len(), before, "the old address is left alone");
-    point("127.0.0.1");
-    wait_until("it is back", || larder.get("/").send().text() == "here");
 }
 
 #[test]

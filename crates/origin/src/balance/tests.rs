@@ -1,27 +1,35 @@
 use super::*;
-use crate::config::{Address, PassiveHealth, Server};
+use crate::{
+    config::{Address, PassiveHealth, Server},
+    roster::Roster,
+};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+/// One server for each weight; their numbers count from 0.
 fn peers(weights: &[u32]) -> Vec<Arc<Peer>> {
-    let server = |weight, index| {
-        let host = format!("10.0.0.{index}");
-        let mut server = Server::new(Address::Tcp { host, port: 80 });
-        server.weight = weight;
-        server
-    };
-    weights
+    let servers: Vec<Server> = weights
         .iter()
         .enumerate()
-        .map(|(index, weight)| Arc::new(Peer::new(index, &server(*weight, index), None).unwrap()))
-        .collect()
+        .map(|(index, weight)| server(index, *weight, false))
+        .collect();
+    known(&servers)
 }
 
-fn choice<'a>(
-    peers: &'a [Arc<Peer>],
-    tried: &'a [usize],
-    balance: Balance,
-    hash: u64,
-) -> Choice<'a> {
+fn server(index: usize, weight: u32, backup: bool) -> Server {
+    let host = format!("10.0.0.{index}");
+    Server {
+        weight,
+        backup,
+        ..Server::new(Address::Tcp { host, port: 80 })
+    }
+}
+
+fn known(servers: &[Server]) -> Vec<Arc<Peer>> {
+    let roster = Roster::new(servers, None).unwrap();
+    roster.peers().to_vec()
+}
+
+fn choice<'a>(peers: &'a [Arc<Peer>], tried: &'a [u64], balance: Balance, hash: u64) -> Choice<'a> {
     Choice {
         peers,
         tried,
@@ -29,27 +37,29 @@ fn choice<'a>(
         hash,
         now: 1_000,
         slow_start: Duration::ZERO,
+        rest: RULE.rest,
     }
 }
 
+const RULE: PassiveHealth = PassiveHealth {
+    failures: 1,
+    rest: Duration::from_secs(10),
+};
+
 fn rest(peer: &Peer) {
-    let rule = PassiveHealth {
-        failures: 1,
-        rest: Duration::from_secs(10),
-    };
-    peer.health.failed(1_000, rule);
+    peer.health.failed(1_000, RULE);
 }
 
 #[test]
 fn round_robin_is_smooth() {
     let peers = peers(&[5, 1, 1]);
-    let mut turns = vec![0; 3];
-    let order: Vec<usize> = (0..7)
+    let mut turns = Turns::new();
+    let order: Vec<u64> = (0..7)
         .map(|_| {
             choice(&peers, &[], Balance::RoundRobin, 0)
                 .make(&mut turns)
                 .unwrap()
-                .index
+                .number
         })
         .collect();
     assert_eq!(order, [0, 0, 1, 0, 2, 0, 0]);
@@ -58,14 +68,14 @@ fn round_robin_is_smooth() {
 #[test]
 fn least_connections_counts_by_weight() {
     let peers = peers(&[2, 1]);
-    let mut turns = vec![0; 2];
+    let mut turns = Turns::new();
     let mut held = Vec::new();
     let mut counts = [0; 2];
     for _ in 0..9 {
         let peer = choice(&peers, &[], Balance::LeastConnections, 0)
             .make(&mut turns)
             .unwrap();
-        counts[peer.index] += 1;
+        counts[peer.server.index] += 1;
         held.push(Arc::clone(peer).serve());
     }
     assert_eq!(counts, [6, 3]);
@@ -74,13 +84,13 @@ fn least_connections_counts_by_weight() {
 #[test]
 fn a_hash_stays_with_its_server_and_moves_only_when_it_goes() {
     let peers = peers(&[1, 1, 2]);
-    let mut turns = vec![0; 3];
+    let mut turns = Turns::new();
     let mut counts = [0_usize; 3];
-    let mut pick = |tried: &[usize], hash| {
+    let mut pick = |tried: &[u64], hash| {
         choice(&peers, tried, Balance::ConsistentHash, hash)
             .make(&mut turns)
             .unwrap()
-            .index
+            .number
     };
     for hash in 0..4_000 {
         let chosen = pick(&[], hash);
@@ -92,27 +102,81 @@ fn a_hash_stays_with_its_server_and_moves_only_when_it_goes() {
             "another's absence changes nothing"
         );
         assert_ne!(chosen, pick(&[chosen], hash));
-        counts[chosen] += 1;
+        counts[chosen as usize] += 1;
     }
     for (count, want) in counts.into_iter().zip([1_000, 1_000, 2_000]) {
         assert!(count.abs_diff(want) < want / 5, "{counts:?}");
     }
 }
 
+/// Names with these addresses.
+fn named(names: &[(&str, &[u8])]) -> Vec<Arc<Peer>> {
+    let servers = names.iter().map(|(name, _)| {
+        let host = (*name).to_owned();
+        Server::new(Address::Tcp { host, port: 80 })
+    });
+    let roster = Roster::new(&servers.collect::<Vec<_>>(), None).unwrap();
+    for (server, (_, found)) in roster.servers().iter().zip(names) {
+        let found = found.iter().map(|last| ([10, 0, 0, *last], 80).into());
+        roster.learn(server, found.collect());
+    }
+    roster.peers().to_vec()
+}
+
+#[test]
+fn a_hash_stays_with_an_address_and_where_there_is_one_with_the_name() {
+    let chosen = |peers: &[Arc<Peer>], hash| {
+        let choice = choice(peers, &[], Balance::ConsistentHash, hash);
+        Arc::clone(choice.make(&mut Turns::new()).unwrap())
+    };
+    let before = named(&[("a", &[1, 2, 3]), ("b", &[4])]);
+    let rotated = named(&[("a", &[3, 1, 2]), ("b", &[4])]);
+    let fewer = named(&[("a", &[1, 3]), ("b", &[4])]);
+    let moved = named(&[("a", &[1, 2, 3]), ("b", &[9])]);
+    let mut seen = std::collections::BTreeSet::new();
+    for hash in 0..1_000 {
+        let label = &chosen(&before, hash).label;
+        seen.insert(label.to_string());
+        assert_eq!(chosen(&rotated, hash).label, *label);
+        assert_eq!(
+            chosen(&moved, hash).server.label,
+            chosen(&before, hash).server.label
+        );
+        if !label.contains("10.0.0.2") {
+            assert_eq!(
+                chosen(&fewer, hash).label,
+                *label,
+                "only its own share moves"
+            );
+        }
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
+#[test]
+fn addresses_of_a_name_take_turns_as_servers_do() {
+    let peers = named(&[("a", &[1, 2]), ("b", &[3])]);
+    let mut turns = Turns::new();
+    let mut counts = [0; 4];
+    for _ in 0..9 {
+        let chosen = choice(&peers, &[], Balance::RoundRobin, 0);
+        let chosen = chosen.make(&mut turns).unwrap();
+        let own = chosen.pair().unwrap().own.ip();
+        let IpAddr::V4(own) = own else {
+            panic!("{own}")
+        };
+        counts[usize::from(own.octets()[3])] += 1;
+    }
+    assert_eq!(counts, [0, 3, 3, 3]);
+}
+
 #[test]
 fn backups_wait_and_the_resting_come_last() {
-    let mut servers = peers(&[1, 1]);
-    let address = Address::Tcp {
-        host: "10.0.0.9".to_owned(),
-        port: 80,
-    };
-    let mut backup = Server::new(address);
-    backup.backup = true;
-    servers.push(Arc::new(Peer::new(2, &backup, None).unwrap()));
-    let mut turns = vec![0; 3];
-    let mut chosen = |tried: &[usize]| {
+    let servers = known(&[server(0, 1, false), server(1, 1, false), server(2, 1, true)]);
+    let mut turns = Turns::new();
+    let mut chosen = |tried: &[u64]| {
         let made = choice(&servers, tried, Balance::RoundRobin, 0).make(&mut turns);
-        made.map(|peer| peer.index)
+        made.map(|peer| peer.number)
     };
     assert_eq!(chosen(&[0]), Some(1));
     assert_eq!(chosen(&[0, 1]), Some(2));
@@ -128,6 +192,55 @@ fn backups_wait_and_the_resting_come_last() {
 }
 
 #[test]
+fn who_has_rested_is_tried_by_one_request() {
+    for balance in [
+        Balance::RoundRobin,
+        Balance::LeastConnections,
+        Balance::ConsistentHash,
+    ] {
+        let peers = peers(&[1, 1, 1]);
+        rest(&peers[0]);
+        let mut turns = Turns::new();
+        let mut asked = |now, hashes: std::ops::Range<u64>| {
+            let tried = hashes.filter(|hash| {
+                let choice = Choice {
+                    now,
+                    ..choice(&peers, &[], balance, *hash)
+                };
+                choice.make(&mut turns).unwrap().number == 0
+            });
+            tried.count()
+        };
+        assert_eq!(asked(10_999, 0..30), 0, "it rests: {balance:?}");
+        assert_eq!(asked(11_000, 0..30), 1, "{balance:?}");
+        assert_eq!(asked(20_999, 0..30), 0, "nothing came of it: {balance:?}");
+        assert_eq!(asked(21_000, 0..30), 1, "another one: {balance:?}");
+        peers[0].health.succeeded(21_000, 21_000);
+        assert!(asked(21_000, 0..30) > 1, "it is well: {balance:?}");
+    }
+}
+
+#[test]
+fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
+    let peers = peers(&[1, 1]);
+    peers.iter().for_each(|peer| rest(peer));
+    let mut turns = Turns::new();
+    let mut chosen = |now, tried: &[u64]| {
+        let choice = Choice {
+            now,
+            ..choice(&peers, tried, Balance::RoundRobin, 0)
+        };
+        choice.make(&mut turns).map(|peer| peer.number)
+    };
+    for now in [2_000, 11_000, 12_000] {
+        for _ in 0..4 {
+            let first = chosen(now, &[]).unwrap();
+            assert_eq!(chosen(now, &[first]), Some(1 - first), "at {now}");
+        }
+    }
+}
+
+#[test]
 fn who_comes_back_works_up_to_its_share() {
     for by_checks in [true, false] {
         let peers = peers(&[1, 1]);
@@ -137,16 +250,17 @@ fn who_comes_back_works_up_to_its_share() {
             1_000
         } else {
             rest(&peers[0]);
+            peers[0].health.succeeded(11_000, 11_000);
             11_000
         };
         for (since, expected) in [(0, 10), (1_000, 10), (5_000, 37), (10_000, 55)] {
-            let mut turns = vec![0; 2];
+            let mut turns = Turns::new();
             let choice = Choice {
                 now: back + since,
                 slow_start: Duration::from_secs(10),
                 ..choice(&peers, &[], Balance::RoundRobin, 0)
             };
-            let chosen = (0..110).filter(|_| choice.make(&mut turns).unwrap().index == 0);
+            let chosen = (0..110).filter(|_| choice.make(&mut turns).unwrap().number == 0);
             let count = chosen.count();
             assert!(
                 count.abs_diff(expected) <= 1,
@@ -165,7 +279,7 @@ fn always_finds(peers: &[Arc<Peer>], balance: Balance, meanwhile: impl Fn() + Sy
                 meanwhile();
             }
         });
-        let mut turns = vec![0; peers.len()];
+        let mut turns = Turns::new();
         let found = (0..200_000).all(|_| choice(peers, &[], balance, 0).make(&mut turns).is_some());
         done.store(true, Relaxed);
         found
@@ -177,8 +291,7 @@ fn somebody_is_left_whatever_others_do_meanwhile() {
     let many = peers(&[1, 1]);
     let fetched = || many.iter().for_each(|peer| drop(Arc::clone(peer).serve()));
     assert!(always_finds(&many, Balance::LeastConnections, fetched));
-    let mut pair = peers(&[1, 1]);
-    Arc::get_mut(&mut pair[1]).unwrap().backup = true;
+    let pair = known(&[server(0, 1, false), server(1, 1, true)]);
     let checked = || {
         pair[0].health.mark_down();
         pair[0].health.mark_up(1);

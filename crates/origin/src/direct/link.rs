@@ -13,8 +13,6 @@ use tokio::time::Instant;
 pub(crate) struct Link {
     pub(crate) stream: Stream,
     pub(crate) alarm: Alarm,
-    /// `Place::epoch` when it was made.
-    pub(crate) epoch: u64,
     /// It has carried a response before.
     pub(crate) reused: bool,
     /// The last answer was without content by its nature. Some servers send it all the same, behind the head.
@@ -27,7 +25,6 @@ impl Link {
         Self {
             stream: dialled.stream,
             alarm: alarm(Instant::now() + first_byte),
-            epoch: dialled.epoch,
             reused: false,
             bare: false,
         }

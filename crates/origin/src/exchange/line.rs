@@ -8,7 +8,6 @@ use crate::{
     link::{Http1, Http2},
     pool::{self, Key, Sharing, Single},
 };
-use std::time::Duration;
 use tokio::{
     task::yield_now,
     time::{Instant, timeout, timeout_at},
@@ -57,7 +56,7 @@ impl Attempt<'_> {
                 Some(Sharing::Make(_making)) => return Box::pin(self.dial(engine, now)).await,
                 None => return Box::pin(self.dial(engine, now)).await,
                 Some(Sharing::Wait(done)) => {
-                    let wait = timeout(self.limit(now), done.notified());
+                    let wait = timeout(self.patience, done.notified());
                     wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
                 }
             }
@@ -66,7 +65,7 @@ impl Attempt<'_> {
 
     /// A new connection. Whoever awaits it boxes it: most fetches need none, and it is the largest part of an attempt.
     async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
-        let limit = self.limit(now);
+        let limit = self.patience;
         let only_http1 = self.needs_http1();
         let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
         pool::tend();
@@ -105,20 +104,10 @@ impl Attempt<'_> {
         self.asked.upgrade && !self.origin.config.protocol.is_http2()
     }
 
-    /// Time for connecting.
-    fn limit(&self, now: Instant) -> Duration {
-        let connect = self.origin.config.timeouts.connect;
-        match self.until {
-            Some(until) => connect.min(until.saturating_duration_since(now)),
-            None => connect,
-        }
-    }
-
     fn key(&self) -> Key<'_> {
         Key {
             origin: &self.origin.identity,
-            server: self.peer.index,
-            epoch: self.peer.place.epoch(),
+            peer: self.peer.number,
         }
     }
 }

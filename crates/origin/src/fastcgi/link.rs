@@ -21,8 +21,6 @@ use tokio::time::Instant;
 pub(crate) struct Link {
     pub(crate) stream: Stream,
     pub(crate) alarm: Alarm,
-    /// `Place::epoch` when it was made.
-    pub(crate) epoch: u64,
     /// It has carried a response before.
     pub(crate) reused: bool,
     pub(crate) peer: Arc<Peer>,
@@ -33,7 +31,6 @@ impl Link {
         Self {
             stream: dialled.stream,
             alarm: alarm(Instant::now() + Duration::from_secs(1)),
-            epoch: dialled.epoch,
             reused: false,
             peer: Arc::clone(peer),
         }

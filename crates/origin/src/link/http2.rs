@@ -34,8 +34,6 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
 #[derive(Clone, Debug)]
 pub(crate) struct Http2 {
     sender: SendRequest<Bytes>,
-    /// `Place::epoch` when it was made.
-    pub(crate) epoch: u64,
     shared: Arc<Shared>,
 }
 
@@ -84,11 +82,7 @@ impl Http2 {
                 closed: AtomicBool::new(false),
             }
         });
-        Ok(Self {
-            sender,
-            epoch: dialled.epoch,
-            shared,
-        })
+        Ok(Self { sender, shared })
     }
 
     /// How many fetches are under way on it: all holds but the pool's own.

@@ -72,14 +72,6 @@ pub(crate) enum Single {
 }
 
 impl Single {
-    pub(super) fn epoch(&self) -> u64 {
-        match self {
-            Self::Http1(link) => link.epoch,
-            Self::Direct(link) => link.epoch,
-            Self::FastCgi(link) => link.epoch,
-        }
-    }
-
     /// Nothing is under way on it and the server has not closed it.
     pub(super) fn is_ready(&mut self) -> bool {
         match self {

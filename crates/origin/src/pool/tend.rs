@@ -65,19 +65,23 @@ enum Left {
     Nothing,
 }
 
-/// Drops what is closed, idle too long, or belongs to an origin that is gone.
+/// Drops what is closed, idle too long, or belongs to an origin or a server that is gone.
 fn sweep(now: Instant) -> Left {
     POOLS.with_borrow_mut(|pools| {
         pools.retain(|_, pool| match pool.origin.upgrade() {
             Some(origin) => {
-                for lane in &mut pool.lanes {
+                let peers = origin.roster.peers();
+                let is_there = |number| peers.iter().any(|peer| peer.number == number);
+                pool.turns.retain(|number, _| is_there(*number));
+                pool.lanes.retain(|number, _| is_there(*number));
+                for lane in pool.lanes.values_mut() {
                     lane.sweep(now, origin.idle_time);
                 }
                 true
             }
             None => false,
         });
-        let mut lanes = pools.values().flat_map(|pool| &pool.lanes);
+        let mut lanes = pools.values().flat_map(|pool| pool.lanes.values());
         if lanes.any(|lane| !lane.idle.is_empty() || !lane.http2.is_empty()) {
             Left::Connections
         } else if pools.is_empty() {

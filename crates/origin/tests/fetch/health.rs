@@ -41,6 +41,52 @@ fn a_server_that_fails_in_a_row_rests() {
 }
 
 #[test]
+fn a_server_that_has_rested_is_tried_by_one_request() {
+    const REST: Duration = Duration::from_secs(20);
+    let (bad, good) = (testkit::Origin::start(), testkit::Origin::start());
+    bad.on("/", |request| match request.nth {
+        1 => Reply::raw("no\r\n\r\n"),
+        2 => Reply::ok().hang(),
+        _ => Reply::ok().body("back"),
+    });
+    good.reply("/", Reply::ok());
+    let mut config = config([tcp(bad.address()), tcp(good.address())]);
+    config.passive = PassiveHealth {
+        failures: 1,
+        rest: REST,
+    };
+    config.timeouts.first_byte = 4 * REST;
+    let origin = Origin::new(config).unwrap();
+    work(at_once(async {
+        let all_well = async || {
+            for _ in 0..9 {
+                assert_eq!(get(&origin, "/").await.unwrap().text(), "");
+            }
+        };
+        all_well().await;
+        assert_eq!(bad.requests("/"), 1, "it rests");
+        tokio::time::advance(REST).await;
+        let trial = {
+            let origin = Arc::clone(&origin);
+            tokio::task::spawn_local(async move {
+                while get(&origin, "/").await.unwrap().text().is_empty() {}
+            })
+        };
+        until(|| bad.requests("/") == 2).await;
+        all_well().await;
+        assert_eq!(bad.requests("/"), 2, "one tries, the others wait for none");
+        assert!(!origin.report().servers[0].healthy);
+        trial.abort();
+        tokio::time::advance(REST).await;
+        // The client of the first trial has left, and nobody knows what came of it.
+        while get(&origin, "/").await.unwrap().text() != "back" {}
+        assert!(origin.report().servers[0].healthy);
+        let texts = async || get(&origin, "/").await.unwrap().text().to_owned();
+        assert_eq!(texts().await + &texts().await, "back", "its whole share");
+    }));
+}
+
+#[test]
 fn when_all_rest_they_are_asked_all_the_same() {
     let server = testkit::Origin::start();
     server.on("/", |request| match request.nth {

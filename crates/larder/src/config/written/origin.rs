@@ -91,13 +91,13 @@ pub struct Origin {
     pub passive: Option<Passive>,
     /// Requests that ask each server whether it is well. Off where nothing is said.
     pub health: Option<At<Health>>,
-    /// Time in which a server that comes back works up to its full share.
+    /// Time in which a server that comes back, or an address that joins others of its name, works up to its full share.
     #[schemars(extend("default" = "0s"))]
     pub slow_start: Option<Text<Duration>>,
     /// Size of a response's header fields in all; there may be 256 of them.
     #[schemars(extend("default" = "64KiB"))]
     pub header_size: Option<Text<Size>>,
-    /// How often the names of servers are resolved again, every 100 ms at most.
+    /// How often the names of servers are resolved again, every 100 ms at most. Each address of a name is a server, 64 of them at most; what it has in IPv6 and in IPv4 counts once.
     #[schemars(extend("default" = "30s"))]
     pub resolve_every: Option<Text<Duration>>,
 }
@@ -188,7 +188,7 @@ pub struct ServerTls {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// Until the connection stands.
+    /// Until the connection stands. One of several addresses of a name has an even part of it, two seconds at least.
     #[schemars(extend("default" = "5s"))]
     pub connect: Option<Text<Duration>>,
     /// Until the header of the response is there.
@@ -233,7 +233,7 @@ pub struct Passive {
     /// Failures in a row; 0 switches it off.
     #[schemars(extend("default" = 3))]
     pub failures: Option<At<Count>>,
-    /// How long it is left alone.
+    /// How long it is left alone. Then one request tries it, and with an answer it is back.
     #[schemars(extend("default" = "10s"))]
     pub rest: Option<Text<Duration>>,
 }

@@ -204,9 +204,9 @@ metrics! {
     PAGES = Counter "larder_page_store_answers" ["origin", "outcome"]
         "What page stores were asked for, by what came of it: found, absent, bad (it is no page) or failed (no answer)";
     SERVER_HEALTHY = Gauge "larder_server_healthy" ["origin", "server"]
-        "1 while a server is asked, 0 while it rests after failures or its health check fails";
+        "1 while a server is asked, 0 from when it rests after failures until it has answered, or while its health check fails; of a name, 0 when that holds for all of its addresses";
     SERVER_ACTIVE = Gauge "larder_server_active" ["origin", "server"]
-        "Fetches under way with a server";
+        "Fetches under way with a server, at all of its addresses";
     SERVER_FAILURES = Counter "larder_server_failures" ["origin", "server"]
         "Failures of a server since the configuration was loaded";
     LOG_LOST = Counter "larder_log_lost"

@@ -79,8 +79,7 @@ async fn exchanged(reader: Reader, script: &Script<'_>) -> Read {
     let link = idle(reader, &origin, stream).await;
     let key = || Key {
         origin: &origin.identity,
-        server: 0,
-        epoch: 0,
+        peer: 0,
     };
     pool::put(key(), link, Instant::now());
     let done = Cell::new(false);
@@ -127,7 +126,6 @@ async fn idle(reader: Reader, origin: &Servers, stream: Stream) -> Single {
     let link = Link {
         stream,
         alarm: alarm(Instant::now() + Duration::from_mins(1)),
-        epoch: 0,
         reused: false,
         bare: false,
     };

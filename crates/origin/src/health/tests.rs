@@ -1,0 +1,140 @@
+use super::*;
+
+const RULE: PassiveHealth = PassiveHealth {
+    failures: 3,
+    rest: Duration::from_secs(10),
+};
+
+fn standing(health: &Health, now: u64) -> Standing {
+    health.standing(now, Duration::ZERO)
+}
+
+/// One that was sent to rest at 100.
+fn resting() -> Health {
+    let health = Health::default();
+    for _ in 0..3 {
+        health.failed(100, RULE);
+    }
+    health
+}
+
+fn trial(health: &Health, now: u64) -> Trial {
+    match standing(health, now) {
+        Standing::Rested(trial) => trial,
+        other => panic!("{other:?} at {now}"),
+    }
+}
+
+#[test]
+fn rests_after_failures_in_a_row_only() {
+    let health = Health::default();
+    for _ in 0..2 {
+        health.failed(100, RULE);
+    }
+    health.succeeded(100, 100);
+    for _ in 0..2 {
+        health.failed(100, RULE);
+    }
+    assert_eq!(standing(&health, 100), Standing::Healthy(1.0));
+    health.failed(100, RULE);
+    assert_eq!(standing(&health, 100), Standing::Resting);
+    assert_eq!(standing(&health, 10_099), Standing::Resting);
+    assert!(!health.is_good());
+}
+
+#[test]
+fn one_request_tries_a_server_that_has_rested() {
+    let health = resting();
+    let (one, other) = (trial(&health, 10_100), trial(&health, 10_100));
+    assert!(health.take(one, 10_100, RULE.rest));
+    assert!(!health.take(other, 10_100, RULE.rest), "it is taken");
+    assert_eq!(standing(&health, 10_101), Standing::Resting);
+    health.failed(13_100, RULE);
+    assert_eq!(
+        standing(&health, 23_099),
+        Standing::Resting,
+        "once is enough"
+    );
+    let again = trial(&health, 23_100);
+    assert!(health.take(again, 23_100, RULE.rest));
+    health.succeeded(23_100, 23_200);
+    assert_eq!(standing(&health, 23_200), Standing::Healthy(1.0));
+    assert!(health.is_good());
+    let ramp = Duration::from_secs(10);
+    assert_eq!(health.standing(28_200, ramp), Standing::Healthy(0.5));
+}
+
+#[test]
+fn a_trial_that_says_nothing_is_followed_by_another() {
+    let health = resting();
+    assert!(health.take(trial(&health, 10_100), 10_100, RULE.rest));
+    assert_eq!(standing(&health, 20_099), Standing::Resting);
+    assert!(health.take(trial(&health, 20_100), 20_100, RULE.rest));
+    health.succeeded(10_100, 20_200);
+    assert_eq!(
+        standing(&health, 20_200),
+        Standing::Healthy(1.0),
+        "late, and yet after it failed"
+    );
+}
+
+#[test]
+fn an_answer_to_what_was_asked_before_the_failures_ends_no_rest() {
+    let health = resting();
+    assert!(!health.succeeded(99, 200));
+    assert_eq!(standing(&health, 200), Standing::Resting);
+    health.failed(300, RULE);
+    assert_eq!(standing(&health, 10_299), Standing::Resting);
+    assert!(health.succeeded(300, 400), "who is asked all the same");
+    assert_eq!(standing(&health, 400), Standing::Healthy(1.0));
+}
+
+#[test]
+fn never_rests_where_the_rule_is_off() {
+    let health = Health::default();
+    let off = PassiveHealth {
+        failures: 0,
+        ..RULE
+    };
+    for _ in 0..100 {
+        health.failed(0, off);
+    }
+    assert_eq!(standing(&health, 0), Standing::Healthy(1.0));
+}
+
+#[test]
+fn the_log_is_told_of_a_change_and_seldom_of_many() {
+    let health = Health::default();
+    let succeeded = || health.succeeded(200_000, 200_000);
+    assert!(!succeeded(), "it never failed");
+    assert!(health.failed(100, RULE));
+    assert!(!health.failed(50_000, RULE), "it was said");
+    assert!(succeeded());
+    assert!(!succeeded());
+    assert!(health.failed(60_000, RULE));
+    assert!(succeeded());
+    for now in 60_001..60_010 {
+        assert!(!health.failed(now, RULE), "up and down");
+        assert!(!succeeded());
+    }
+    assert!(!health.failed(69_999, RULE));
+    assert!(health.failed(70_000, RULE));
+    health.mark_down();
+    assert!(health.mark_up(80_000), "the checks say that it is back");
+    assert!(!succeeded());
+}
+
+#[test]
+fn share_grows_after_return() {
+    let health = resting();
+    let ramp = Duration::from_secs(10);
+    assert_eq!(Health::default().standing(0, ramp), Standing::Healthy(1.0));
+    health.mark_down();
+    assert_eq!(health.standing(1_000, ramp), Standing::Down);
+    health.mark_up(1_000);
+    assert_eq!(health.standing(1_000, ramp), Standing::Healthy(0.1));
+    assert_eq!(health.standing(6_000, ramp), Standing::Healthy(0.5));
+    assert_eq!(health.standing(11_000, ramp), Standing::Healthy(1.0));
+    let joined = Health::joined(1_000);
+    assert_eq!(joined.standing(6_000, ramp), Standing::Healthy(0.5));
+}
