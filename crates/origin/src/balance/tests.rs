@@ -223,7 +223,9 @@ fn who_has_rested_is_tried_by_one_request() {
 #[test]
 fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
     let peers = peers(&[1, 1]);
-    peers.iter().for_each(|peer| rest(peer));
+    for peer in &peers {
+        rest(peer);
+    }
     let mut turns = Turns::new();
     let mut chosen = |now, tried: &[u64]| {
         let choice = Choice {
