@@ -114,6 +114,13 @@ impl Leaving {
         drop(gone);
     }
 
+    /// Looks at all of them once.
+    pub fn look_through(&self) {
+        for _ in 0..self.count.load(Relaxed).div_ceil(STEP) {
+            self.look();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, List> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }

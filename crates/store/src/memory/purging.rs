@@ -117,7 +117,13 @@ impl Memory {
 
     /// Does to every stored response what purges say of it: what is gone is dropped. `pause` is called after each step, which
     /// drops 8 at most.
-    pub fn sweep(&self, pause: impl FnMut()) -> Swept {
+    pub fn sweep(&self, mut pause: impl FnMut()) -> Swept {
+        let leaving = &self.evictions.leaving;
+        let pause = || {
+            // Who goes through everything holds what it has just dropped.
+            leaving.look();
+            pause();
+        };
         let mut gone = 0;
         let settle = |key: &[u8], stored: &Arc<Stored>, standing| {
             self.settle(key, stored, standing);
@@ -125,6 +131,7 @@ impl Memory {
             standing != Standing::Unsure
         };
         let seen = self.each_covered(settle, pause);
+        leaving.look_through();
         self.log.count_swept(gone);
         Swept { seen, gone }
     }
