@@ -34,6 +34,8 @@ pub enum Source {
     Heuristic,
     /// Nothing gives a lifetime: stale from the first moment.
     None,
+    /// A soft purge ended it.
+    SoftPurge,
 }
 
 impl Source {

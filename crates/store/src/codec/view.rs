@@ -22,7 +22,7 @@ const UNSENT: u8 = 64;
 const ALL: u8 = 127;
 
 /// What lifetimes are taken from; on disk each is its place here. Only ever grows.
-const SOURCES: [Source; 10] = [
+const SOURCES: [Source; 11] = [
     Source::Override,
     Source::Targeted,
     Source::SMaxAge,
@@ -33,6 +33,7 @@ const SOURCES: [Source; 10] = [
     Source::None,
     Source::ReverseProxyTtl,
     Source::AccelExpires,
+    Source::SoftPurge,
 ];
 
 /// A head that was read, with the large pieces where they lie.

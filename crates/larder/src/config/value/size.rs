@@ -14,6 +14,7 @@ pub struct Size(pub u64);
 impl Word for Size {
     const WHAT: &'static str = "a size";
     const EXAMPLES: &'static [&'static str] = &["512MiB", "8KiB", "1GB"];
+    const PATTERN: &'static str = r"^\s*[0-9.]+\s*[kKmMgGtTpPeE]?[iI]?[bB]?\s*$";
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let text = text.trim();
