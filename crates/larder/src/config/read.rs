@@ -49,7 +49,7 @@ fn read_as(text: &str, schema: &Value, faults: &mut Vec<Fault>) -> written::Conf
                     faults.push(Fault::anywhere(error.message()));
                     return written::Config::default();
                 };
-                faults.push(place.fault(&span, error.message()));
+                faults.push(place.fault(&span, error.message(), text));
             }
         }
     }
@@ -70,8 +70,8 @@ struct Place {
 }
 
 impl Place {
-    /// The fault at `span`, with what to write there.
-    fn fault(&self, span: &Range<usize>, message: &str) -> Fault {
+    /// The fault at `span` of `text`, with what to write there.
+    fn fault(&self, span: &Range<usize>, message: &str, text: &str) -> Fault {
         let Wrong { what, instead } = Wrong::from_message(message);
         let what = describe(&what);
         let wants_table = what.starts_with(A_TABLE_EXPECTED);
@@ -81,9 +81,12 @@ impl Place {
             return Fault::at(span, what)
                 .instead(format!("there may be several: write `[[{key}]]`"));
         }
-        if self.inner_tables && one_of_several {
-            return Fault::at(span, what)
-                .instead(format!("there may be several: write `{key} = [{{ … }}]`"));
+        // A list of what is there, where that is a table with something in it.
+        let table = text.get(span.clone()).filter(|table| {
+            self.inner_tables && one_of_several && table.contains('=') && !table.contains('\n')
+        });
+        if let Some(table) = table {
+            return Fault::at(span, what).instead(format!("write `{key} = [{table}]`"));
         }
         let fault = Fault::at(span, what);
         let example = || {
@@ -165,7 +168,7 @@ fn take(table: &mut DeTable<'_>, schema: View<'_>, span: &Range<usize>) -> Optio
         }
         if covers(&key.span(), span) || covers(&value.span(), span) {
             let in_key = covers(&key.span(), span);
-            found = Some(place(key.get_ref(), in_key, inner));
+            found = Some(place(key.get_ref(), in_key, inner, inner));
             break;
         }
     }
@@ -199,7 +202,7 @@ fn take_inside<'i>(
                         .filter(|(other, _)| *other != index)
                         .map(|(_, member)| member)
                         .collect();
-                    return Some(place(key, true, members));
+                    return Some(place(key, true, members, schema));
                 }
             }
             None
@@ -208,20 +211,21 @@ fn take_inside<'i>(
     }
 }
 
-fn place(key: &str, bare: bool, schema: View<'_>) -> Place {
-    let examples = schema.get("examples").and_then(|list| list.get(0));
+/// The place of a value with this schema under `key`; `whole` is the schema of all that stands there.
+fn place(key: &str, bare: bool, schema: View<'_>, whole: View<'_>) -> Place {
+    // What the key says of its values goes before what their type says.
+    let examples = |schema: View<'_>| schema.get("examples")?.get(0).cloned();
+    let first_word = || {
+        let mut words = schema.resolved().choices();
+        words.find_map(|word| word.get("const")).cloned()
+    };
     Place {
         key: key.to_owned(),
         bare,
-        example: examples
-            .or_else(|| schema.get("default"))
-            .or_else(|| {
-                schema
-                    .resolved()
-                    .choices()
-                    .find_map(|word| word.get("const"))
-            })
-            .cloned(),
+        example: examples(whole)
+            .or_else(|| examples(schema))
+            .or_else(|| schema.get("default").cloned())
+            .or_else(first_word),
         keys: schema.table().map(|(known, _)| keys::join(known.keys())),
         tables: schema.is_list_at_top(key),
         inner_tables: schema.members().and_then(View::table).is_some(),

@@ -17,7 +17,7 @@ again; one with a fault changes nothing.
 
 Durations are written `500ms`, `90s`, `10m`, `1h30m`, `1d`; sizes `8KiB`, `512MiB`, `1GB`. Wherever a list of words stands, a
 single word needs no brackets, but in `try`, which is for several. Tables of which there may be several always stand in a
-list: `[[origin]]`, or `tls = [{ … }]`.
+list: `[[origin]]`, or `[{ … }]`.
 ";
 
 /// The reference page in Markdown.

@@ -106,7 +106,7 @@ pub(super) fn shared(
         } else {
             "redis://127.0.0.1:6379"
         };
-        let fault = Fault::at(place, format!("no tier is at this address: {error}"));
+        let fault = Fault::at(place, error.to_string());
         sink.push(fault.instead(format!("for example `url = \"{usual}\"`")));
     }
     Some(config)
