@@ -49,7 +49,7 @@ pub enum Command {
         /// The URL, as a client would ask for it
         url: String,
         /// Its admin address
-        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180")]
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180", value_parser = crate::command::admin_address)]
         admin: std::net::SocketAddr,
         /// A header field of the request, e.g. 'Accept-Encoding: gzip'; may be repeated
         #[arg(long = "header", short = 'H', value_name = "FIELD")]

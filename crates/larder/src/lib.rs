@@ -11,6 +11,7 @@ pub mod crawl;
 pub mod demo;
 pub mod publish;
 pub mod simulate;
+pub mod systemd;
 pub mod telemetry;
 pub mod warm;
 pub mod wire;

@@ -194,6 +194,7 @@ pub fn start_with(
         counters: workers.counters(),
         connections: vec![shared.clone()],
         origins: ArcSwap::from_pointee(config.origins.clone()),
+        plain: ArcSwap::from_pointee(listeners.plain()),
         ready: AtomicBool::new(false),
     });
     let control = Control::start(admin, state.clone()).map_err(StartError::Thread)?;
@@ -260,6 +261,7 @@ impl Running {
         self.control.watch(config.origins);
         self.listeners
             .apply(change, &self.workers, config.limits.drain_time);
+        self.state.plain.store(Arc::new(self.listeners.plain()));
         Ok(waiting)
     }
 

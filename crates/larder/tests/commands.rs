@@ -94,7 +94,7 @@ fn explain_names_what_passes_the_store_by() {
     for line in [
         "passed by with the cookie session_* or cart",
         "passed by with the header x-preview",
-        "passed by for the path /admin/* or ~ ",
+        "passed by for the path /admin/* or ~ ^/a[0-9]+$",
         "passed by with the parameter preview",
     ] {
         assert!(said.contains(line), "{line} is missing in {said}");
@@ -113,7 +113,155 @@ fn a_certificate_and_the_key_of_another_are_refused() {
     fs::write(folder.join("larder.toml"), config).unwrap();
     let output = larder(&folder, &["check"]);
     assert_eq!(code(&output), 1);
-    assert!(text(&output.stderr).contains("cannot use site.pem with site.key"));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("the key in site.key does not belong to the certificate in site.pem"),
+        "{said}"
+    );
+}
+
+/// Each kind of file that is no PEM key is told with what makes one of it.
+#[test]
+fn certificates_and_keys_in_other_forms_are_told_from_each_other() {
+    let folder = folder("forms");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    fs::write(folder.join("site.pem"), made.cert.pem()).unwrap();
+    fs::write(folder.join("site.key"), made.signing_key.serialize_pem()).unwrap();
+    fs::write(folder.join("site.der"), made.cert.der()).unwrap();
+    fs::write(folder.join("key.der"), made.signing_key.serialized_der()).unwrap();
+    let pem = |label: &str, base64: &str| {
+        format!("-----BEGIN {label}-----\n{base64}\n-----END {label}-----\n")
+    };
+    fs::write(
+        folder.join("locked.key"),
+        pem("ENCRYPTED PRIVATE KEY", "MAA="),
+    )
+    .unwrap();
+    fs::write(folder.join("odd.key"), pem("PRIVATE KEY", "MAA=")).unwrap();
+    for (certificate, key, said, instead) in [
+        (
+            "site.der",
+            "site.key",
+            "site.der is no PEM file: it is DER",
+            "openssl x509 -inform der -in site.der",
+        ),
+        (
+            "site.pem",
+            "key.der",
+            "key.der is no PEM file: it is DER",
+            "openssl pkey -inform der -in key.der",
+        ),
+        (
+            "site.pem",
+            "locked.key",
+            "the key in locked.key is encrypted",
+            "openssl pkey -in locked.key",
+        ),
+        (
+            "site.pem",
+            "odd.key",
+            "the key in odd.key is damaged, or none of RSA",
+            "one of these kinds",
+        ),
+        (
+            "site.key",
+            "site.pem",
+            "site.key holds no certificate",
+            "name a PEM file",
+        ),
+    ] {
+        let config = format!(
+            "admin = \"off\"\n\
+             listen = [{{ address = \"127.0.0.1:0\", tls = [{{ certificate = \"{certificate}\", key = \"{key}\" }}] }}]\n\
+             origin = [{{ servers = \":5001\" }}]\n"
+        );
+        fs::write(folder.join("larder.toml"), config).unwrap();
+        let output = larder(&folder, &["check"]);
+        assert_eq!(code(&output), 1, "{certificate} {key}");
+        let told = text(&output.stderr)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(told.contains(said) && told.contains(instead), "{told}");
+    }
+}
+
+/// Whatever a route says that is not as usual stands in its explanation, as it was written.
+#[test]
+fn explain_tells_all_that_holds_on_a_route() {
+    let folder = folder("holds");
+    let config = r#"
+admin = "off"
+listen = "127.0.0.1:0"
+
+[[origin]]
+servers = ":5001"
+
+[[route]]
+name = "shop"
+path = "~ /shop/[a-z]+"
+header = ["Accept: *json*", "X-Preview"]
+cookie = ["lang=de", "~ (dev|test)_.*"]
+query = ["page[]", "preview=1"]
+redirect_https = true
+origin_host = "app.example"
+set_cookie = "strip"
+browser_ttl = "0s"
+largest_body = "1MiB"
+client_may_force = false
+heuristic = false
+esi = true
+pass_fields = "X-Forwarded-Host"
+key = { scheme = false, host = false, query = ["a", "b_*"], drop = "c", drop_tracking = true, sort = true, headers = "X-Country", cookies = "lang" }
+response_headers = { set = "X-Served-By: larder", remove = "Server" }
+request_headers.set = "X-Key: secret"
+
+[[route]]
+path = "/off"
+cache = false
+response_headers.add = "X-Off: 1"
+"#;
+    fs::write(folder.join("larder.toml"), config).unwrap();
+    let output = larder(&folder, &["check", "--explain"]);
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 0, "{said}{}", text(&output.stderr));
+    for line in [
+        "1. shop: path ~ /shop/[a-z]+, header accept: *json* or x-preview, cookie lang=de or ~ (dev|test)_.*, parameter page[] or preview=1",
+        "plain requests are sent to https",
+        "asked for as app.example",
+        "what sets a cookie is stored without it",
+        "browsers are told 0s",
+        "bodies up to 1.0 MiB are stored",
+        "clients may not force a fetch",
+        "no lifetime is guessed from Last-Modified",
+        "ESI is carried out in all HTML and XML",
+        "the origin gets x-forwarded-host as clients say it",
+        "http and https share what is stored",
+        "all hosts share what is stored",
+        "of parameters count only a, b_*",
+        "of parameters are dropped c, what only tracks",
+        "the order of parameters does not count",
+        "the values count of x-country",
+        "the cookies count lang",
+        "answers say x-served-by: larder",
+        "answers do not say server",
+        "requests are sent with a x-key of its own",
+        "nothing is stored\n   answers say x-off: 1 too",
+    ] {
+        assert!(said.contains(line), "{line} is missing in {said}");
+    }
+    assert!(!said.contains("secret") && !said.contains(r"\A"), "{said}");
+}
+
+#[test]
+fn without_an_application_both_ways_to_name_one_are_told() {
+    let folder = folder("nobody");
+    let output = larder(&folder, &["serve"]);
+    assert_eq!(code(&output), 1);
+    let told = text(&output.stderr);
+    for way in ["larder serve http://127.0.0.1:5001", "--config larder.toml"] {
+        assert!(told.contains(way), "{way}: {told}");
+    }
 }
 
 #[test]

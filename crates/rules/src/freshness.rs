@@ -34,6 +34,8 @@ pub enum Source {
     Heuristic,
     /// Nothing gives a lifetime: stale from the first moment.
     None,
+    /// A soft purge ended it.
+    SoftPurge,
 }
 
 /// By how much the clock may run behind the one by which a response was received: the clocks of several nodes differ a little.

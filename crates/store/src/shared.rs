@@ -96,19 +96,36 @@ pub enum Found {
     Nothing,
 }
 
+/// Whether the address in `config` is one. Nothing is connected to.
+///
+/// # Errors
+/// It is none.
+pub fn check(config: &Config) -> Result<(), BadUrl> {
+    remote(config).map(drop)
+}
+
+fn remote(config: &Config) -> Result<Box<dyn Remote>, BadUrl> {
+    Ok(if is_memcached(config) {
+        Box::new(kv::Memcached::new(&config.url, config.timeout)?)
+    } else {
+        Box::new(kv::Redis::new(&config.url, config.timeout)?)
+    })
+}
+
+fn is_memcached(config: &Config) -> bool {
+    config.url.starts_with("memcached:")
+}
+
 impl Shared {
     /// Reads the address; connects when it is first used, on each worker's own runtime.
     ///
     /// # Errors
     /// The address is none.
     pub fn new(config: Config, log: Arc<Log>) -> Result<Arc<Self>, BadUrl> {
-        let remote: Box<dyn Remote> = if config.url.starts_with("memcached:") {
-            let remote = kv::Memcached::new(&config.url, config.timeout)?;
+        let remote = remote(&config)?;
+        if is_memcached(&config) {
             log.place_by_clock(keeping::now());
-            Box::new(remote)
-        } else {
-            Box::new(kv::Redis::new(&config.url, config.timeout)?)
-        };
+        }
         Ok(Self::over(config, log, remote))
     }
 

@@ -134,6 +134,9 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
     if explanation.redirected {
         return (From::Larder, "redirect", None);
     }
+    if explanation.bypass.is_some() && explanation.only_stored {
+        return (From::Larder, "only-if-cached", Some("bypass"));
+    }
     if explanation.bypass.is_some() {
         return (From::Origin, Forward::Bypass.token(), explanation.bypass);
     }
@@ -226,5 +229,6 @@ const fn source(source: Source) -> &'static str {
         Source::Default => "default",
         Source::Heuristic => "heuristic",
         Source::None => "none",
+        Source::SoftPurge => "soft-purge",
     }
 }

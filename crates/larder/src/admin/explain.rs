@@ -3,6 +3,7 @@
 use super::{
     Refusal, State,
     answer::{Answer, answer},
+    redirects::sends_on,
 };
 use axum::{
     Json,
@@ -19,11 +20,12 @@ pub(super) async fn explain(
     let Query(pairs) = query.map_err(|error| bad(error.body_text()))?;
     let (url, fields) = read(pairs)?;
     let explanation = proxy::explain::explain(&state.cache, &url, &fields).await;
-    let explanation = explanation.ok_or_else(|| {
+    let mut explanation = explanation.ok_or_else(|| {
         bad(format!(
             "{url} is not a URL a client could ask for; write it whole, as http://host/path"
         ))
     })?;
+    explanation.redirected |= sends_on(&state.plain.load(), &url);
     Ok(Json(answer(url, explanation)))
 }
 

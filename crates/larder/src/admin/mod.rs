@@ -8,12 +8,14 @@ mod openapi;
 pub mod peers;
 pub mod purge;
 pub mod purges;
+mod redirects;
 
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, From, Judged};
 pub use error::{Refusal, Written};
+pub use redirects::Plain;
 
 use crate::telemetry::metrics::{self, Sources};
 use arc_swap::ArcSwap;
@@ -46,6 +48,8 @@ pub struct State {
     pub connections: Vec<Arc<proxy::listen::Shared>>,
     /// Origins of the configuration in force.
     pub origins: ArcSwap<Vec<Arc<origin::Origin>>>,
+    /// The listeners without TLS.
+    pub plain: ArcSwap<Vec<Plain>>,
     /// Whether requests are welcome: false while starting and draining.
     pub ready: AtomicBool,
 }

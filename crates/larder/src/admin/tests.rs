@@ -53,6 +53,7 @@ async fn start() -> Admin {
         counters: vec![Arc::<Counters>::default()],
         connections: Vec::new(),
         origins: ArcSwap::from_pointee(config.origins),
+        plain: ArcSwap::default(),
         ready: AtomicBool::new(false),
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

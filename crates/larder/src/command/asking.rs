@@ -3,11 +3,23 @@
 use crate::{
     admin::Written,
     client::{Client, Error},
+    config::{
+        meant::PORT,
+        value::{Wrong, with_port},
+    },
 };
 use bytes::Bytes;
 use http::Response;
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
+
+/// Reads the address of an admin API, as `larder serve --admin` does.
+///
+/// # Errors
+/// What is wrong with it, and what to write instead.
+pub fn admin_address(text: &str) -> Result<SocketAddr, String> {
+    with_port(text, PORT).map_err(Wrong::in_one_line)
+}
 
 /// Connects to the admin API at `admin`.
 pub(super) async fn connect(admin: SocketAddr) -> Result<Client, String> {

@@ -14,3 +14,5 @@ pub mod schema;
 pub mod serve;
 pub mod simulate;
 pub mod warm;
+
+pub use asking::admin_address;

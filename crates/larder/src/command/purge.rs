@@ -30,7 +30,7 @@ pub struct Purge {
     #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "10s", value_parser = duration)]
     wait: Option<Duration>,
     /// The admin address of the running Larder
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180", value_parser = asking::admin_address)]
     admin: SocketAddr,
     /// Print the answer as JSON
     #[arg(long)]

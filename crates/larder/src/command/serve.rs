@@ -4,9 +4,9 @@ use crate::config::written::Level;
 use crate::{
     cli::Ending,
     config::{self, Flags, meant},
+    systemd::{State, notify},
     wire::{self, Running, StartError},
 };
-use sd_notify::NotifyState;
 use std::{
     io::{self, Write},
     pin::pin,
@@ -82,7 +82,7 @@ fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "ready")?;
     out.flush()?;
-    notify(&[NotifyState::Ready]);
+    notify(State::Ready);
     Ok(())
 }
 
@@ -110,11 +110,6 @@ fn filter(level: Level) -> LevelFilter {
     }
 }
 
-/// Tells systemd, where it started us; nobody listens otherwise.
-fn notify(states: &[NotifyState<'_>]) {
-    let _ = sd_notify::notify(states);
-}
-
 async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_time: Duration) {
     let Signals {
         mut terminate,
@@ -130,7 +125,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
             () = received(&mut user) => running.reopen_log(),
         }
     }
-    notify(&[NotifyState::Stopping]);
+    notify(State::Stopping);
     tracing::info!(within = ?drain_time, "stopping");
     running.drain(drain_time);
     let cut = running.cut();
@@ -158,9 +153,7 @@ async fn received(signal: &mut Signal) {
 /// All or nothing: a faulty configuration changes nothing and is reported.
 fn reload(running: &mut Running, flags: &Flags, drain_time: &mut Duration) {
     running.reopen_log();
-    if let Ok(now) = NotifyState::monotonic_usec_now() {
-        notify(&[NotifyState::Reloading, now]);
-    }
+    notify(State::Reloading);
     let origins = running.state().origins.load_full();
     match config::load_again(flags, &origins) {
         Ok(config) => {
@@ -173,7 +166,7 @@ fn reload(running: &mut Running, flags: &Flags, drain_time: &mut Duration) {
         }
         Err(faults) => tracing::error!("configuration not taken:\n{faults}"),
     }
-    notify(&[NotifyState::Ready]);
+    notify(State::Ready);
 }
 
 fn report(reloaded: Result<Vec<&'static str>, StartError>) {

@@ -34,8 +34,5 @@ pub struct Flags {
 }
 
 fn word<T: Word>(text: &str) -> Result<T, String> {
-    T::read(text).map_err(|Wrong { what, instead }| match instead {
-        Some(instead) => format!("{what}; write {}", instead.trim_matches('"')),
-        None => what,
-    })
+    T::read(text).map_err(Wrong::in_one_line)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeMap, ops::Range};
 use toml::{
     Spanned,
-    de::{DeTable, DeValue},
+    de::{DeArray, DeTable, DeValue},
 };
 
 /// What people know from other programs, and how it is called here.
@@ -70,8 +70,8 @@ impl Walk<'_> {
                     let key = key.get_ref().to_string();
                     let wrong =
                         list_for_table(&key, value, inner).or_else(|| date(&key, value, inner));
+                    self.value(&key, value, inner);
                     wrong_kinds.extend(wrong.map(|fault| (key, fault)));
-                    self.value(value, inner);
                 }
                 None => unknown.push((key.get_ref().to_string(), key.span())),
             }
@@ -86,16 +86,23 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self, value: &mut Spanned<DeValue<'_>>, schema: View<'_>) {
+    fn value(&mut self, key: &str, value: &mut Spanned<DeValue<'_>>, schema: View<'_>) {
         match value.get_mut() {
             DeValue::Table(table) => self.table(table, schema),
             DeValue::Array(list) => {
                 let Some(members) = schema.members() else {
                     return;
                 };
-                for member in list.iter_mut() {
-                    self.value(member, members);
+                let mut kept = DeArray::new();
+                for mut member in std::mem::replace(list, DeArray::new()) {
+                    if let Some(fault) = list_for_table(key, &member, members) {
+                        self.faults.push(fault);
+                    } else {
+                        self.value(key, &mut member, members);
+                        kept.push(member);
+                    }
                 }
+                *list = kept;
             }
             _ => {}
         }
@@ -118,7 +125,7 @@ fn list_for_table(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> 
     let is_list = matches!(value.get_ref(), DeValue::Array(_));
     let (keys, _) = schema
         .table()
-        .filter(|_| is_list && schema.members().is_none())?;
+        .filter(|_| is_list && schema.members().is_none() && !schema.is_text())?;
     let fault = Fault::at(&value.span(), "expected a table, found a list");
     Some(fault.instead(format!("keys of `{key}`: {}", join(keys.keys()))))
 }
@@ -141,7 +148,8 @@ fn date(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fau
     })
 }
 
-fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {
+/// The key that was probably meant by this one, which is none.
+pub(super) fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {
     let word = key.to_ascii_lowercase().replace('-', "_");
     let other = OTHER_WORDS.iter().find(|(theirs, _)| *theirs == word);
     let translated = other.and_then(|(_, ours)| known.get_key_value(*ours));

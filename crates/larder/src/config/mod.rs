@@ -10,6 +10,7 @@ mod read;
 mod reference;
 mod schema;
 mod syntax;
+mod torn;
 pub mod value;
 pub mod written;
 
@@ -86,8 +87,8 @@ fn parse_with(
     beside: (Option<Probe>, &[Arc<Origin>]),
 ) -> Result<meant::Config, Faults> {
     let mut faults = Vec::new();
-    let written = read::read(text, &mut faults);
-    let meant = meant::build(&written, flags, beside, &mut faults);
+    let (written, torn) = read::read(text, &mut faults);
+    let meant = meant::build(&written, flags, beside, meant::Sink::new(&mut faults, torn));
     match meant {
         Some(config) if faults.is_empty() => Ok(config),
         _ => Err(Faults::new(file.to_owned(), text.to_owned(), faults)),

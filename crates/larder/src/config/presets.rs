@@ -42,6 +42,7 @@ impl Preset {
         // A test reads them all; none has a fault.
         let mut document = DeTable::parse_recoverable(text).0.into_inner();
         expand(&mut document, &mut Vec::new());
+        forget_names(&mut document);
         document
     }
 }
@@ -53,10 +54,26 @@ pub fn plain(text: &str) -> Option<String> {
     if !expand(&mut document, &mut Vec::new()) {
         return None;
     }
+    forget_names(&mut document);
     let mut table =
         toml::Table::deserialize(Deserializer::from(Spanned::new(0..0, document))).ok()?;
     table.retain(|key, _| key == "defaults" || key == "route");
     toml::to_string_pretty(&table).ok()
+}
+
+/// Takes the names of presets out of a document that says all that they do.
+fn forget_names(document: &mut DeTable<'_>) {
+    if let Some(DeValue::Table(defaults)) = document.get_mut("defaults").map(Spanned::get_mut) {
+        defaults.remove("preset");
+    }
+    let Some(DeValue::Array(routes)) = document.get_mut("route").map(Spanned::get_mut) else {
+        return;
+    };
+    for route in routes.iter_mut() {
+        if let DeValue::Table(route) = route.get_mut() {
+            route.remove("preset");
+        }
+    }
 }
 
 /// A key that stands at `span`.

@@ -7,6 +7,7 @@ use super::{
     Fault, keys, presets,
     schema::{View, schema},
     syntax,
+    torn::Torn,
     value::Wrong,
     written,
 };
@@ -18,29 +19,37 @@ use toml::{
     de::{DeArray, DeTable, DeValue, Deserializer},
 };
 
-/// Reads `text`. Where `faults` grew, what is returned lacks what was faulty.
-pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> written::Config {
+/// Reads `text`. Where `faults` grew, what is returned lacks what was faulty, and [`Torn`] knows in which tables.
+pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> (written::Config, Torn) {
+    let schema = schema();
+    let config = read_as(text, &schema, faults);
+    let known = View::root(&schema).table();
+    let torn = known.map(|(known, _)| Torn::of(text, faults, known));
+    (config, torn.unwrap_or_default())
+}
+
+fn read_as(text: &str, schema: &Value, faults: &mut Vec<Fault>) -> written::Config {
     let (mut document, errors) = DeTable::parse_recoverable(text);
-    faults.extend(errors.iter().map(|error| syntax::fault(text, error)));
+    let top = View::root(schema);
+    faults.extend(errors.iter().map(|error| syntax::fault(text, error, top)));
     if !errors.iter().all(syntax::is_duplicate) {
         // What was recovered is a guess; faults found in it would mislead.
         return written::Config::default();
     }
-    let schema = schema();
-    keys::take_unknown(document.get_mut(), &schema, faults);
+    keys::take_unknown(document.get_mut(), schema, faults);
     presets::expand(document.get_mut(), faults);
     loop {
         match written::Config::deserialize(Deserializer::from(document.clone())) {
             Ok(config) => return config,
             Err(error) => {
                 let place = error.span().and_then(|span| {
-                    take(document.get_mut(), View::root(&schema), &span).map(|key| (span, key))
+                    take(document.get_mut(), View::root(schema), &span).map(|key| (span, key))
                 });
                 let Some((span, place)) = place else {
                     faults.push(Fault::anywhere(error.message()));
                     return written::Config::default();
                 };
-                faults.push(place.fault(&span, error.message()));
+                faults.push(place.fault(&span, error.message(), text));
             }
         }
     }
@@ -56,18 +65,28 @@ struct Place {
     keys: Option<String>,
     /// It is a list of tables, each of which may begin with `[[key]]`.
     tables: bool,
+    /// It is a list of tables somewhere else.
+    inner_tables: bool,
 }
 
 impl Place {
-    /// The fault at `span`, with what to write there.
-    fn fault(&self, span: &Range<usize>, message: &str) -> Fault {
+    /// The fault at `span` of `text`, with what to write there.
+    fn fault(&self, span: &Range<usize>, message: &str, text: &str) -> Fault {
         let Wrong { what, instead } = Wrong::from_message(message);
         let what = describe(&what);
         let wants_table = what.starts_with(A_TABLE_EXPECTED);
-        if self.tables && what == ONE_OF_SEVERAL {
-            let key = &self.key;
+        let key = &self.key;
+        let one_of_several = what.starts_with(A_LIST_EXPECTED) && what.ends_with(A_TABLE_FOUND);
+        if self.tables && one_of_several {
             return Fault::at(span, what)
                 .instead(format!("there may be several: write `[[{key}]]`"));
+        }
+        // A list of what is there, where that is a table with something in it.
+        let table = text.get(span.clone()).filter(|table| {
+            self.inner_tables && one_of_several && table.contains('=') && !table.contains('\n')
+        });
+        if let Some(table) = table {
+            return Fault::at(span, what).instead(format!("write `{key} = [{table}]`"));
         }
         let fault = Fault::at(span, what);
         let example = || {
@@ -95,8 +114,9 @@ impl Place {
 /// How a fault begins where nothing but a table will do.
 const A_TABLE_EXPECTED: &str = "expected a table,";
 
-/// The fault of one table in place of a list of them.
-const ONE_OF_SEVERAL: &str = "expected a list, found a table";
+/// How the fault of one table in place of a list of them begins, and how it ends.
+const A_LIST_EXPECTED: &str = "expected a list";
+const A_TABLE_FOUND: &str = ", found a table";
 
 /// serde's words for a wrong type, in the order in which the other messages speak and with the words of TOML.
 fn describe(message: &str) -> String {
@@ -148,7 +168,7 @@ fn take(table: &mut DeTable<'_>, schema: View<'_>, span: &Range<usize>) -> Optio
         }
         if covers(&key.span(), span) || covers(&value.span(), span) {
             let in_key = covers(&key.span(), span);
-            found = Some(place(key.get_ref(), in_key, inner));
+            found = Some(place(key.get_ref(), in_key, inner, inner));
             break;
         }
     }
@@ -182,7 +202,7 @@ fn take_inside<'i>(
                         .filter(|(other, _)| *other != index)
                         .map(|(_, member)| member)
                         .collect();
-                    return Some(place(key, true, members));
+                    return Some(place(key, true, members, schema));
                 }
             }
             None
@@ -191,17 +211,28 @@ fn take_inside<'i>(
     }
 }
 
-fn place(key: &str, bare: bool, schema: View<'_>) -> Place {
-    let examples = schema.get("examples").and_then(|list| list.get(0));
+/// The place of a value with this schema under `key`; `whole` is the schema of all that stands there.
+fn place(key: &str, bare: bool, schema: View<'_>, whole: View<'_>) -> Place {
+    // What the key says of its values goes before what their type says.
+    let examples = |schema: View<'_>| schema.get("examples")?.get(0).cloned();
+    let first_word = || {
+        let mut words = schema.resolved().choices();
+        words.find_map(|word| word.get("const")).cloned()
+    };
     Place {
         key: key.to_owned(),
         bare,
-        example: examples.or_else(|| schema.get("default")).cloned(),
+        example: examples(whole)
+            .or_else(|| examples(schema))
+            .or_else(|| schema.get("default").cloned())
+            .or_else(first_word),
         keys: schema.table().map(|(known, _)| keys::join(known.keys())),
         tables: schema.is_list_at_top(key),
+        inner_tables: schema.members().and_then(View::table).is_some(),
     }
 }
 
-const fn covers(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+/// Whether `inner` lies in `outer`.
+pub(super) const fn covers(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }

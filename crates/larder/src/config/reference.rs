@@ -15,8 +15,9 @@ One TOML file, given with `larder serve --config FILE`. Every key may be left ou
 tells everything that is wrong with a file; `larder schema` prints the JSON schema for editors. On `SIGHUP` the file is read
 again; one with a fault changes nothing.
 
-Durations are written `500ms`, `90s`, `10m`, `1h30m`, `1d`; sizes `8KiB`, `512MiB`, `1GB`. Wherever a list stands, a
-single member needs no brackets.
+Durations are written `500ms`, `90s`, `10m`, `1h30m`, `1d`; sizes `8KiB`, `512MiB`, `1GB`. Wherever a list of words stands, a
+single word needs no brackets, but in `try`, which is for several. Tables of which there may be several always stand in a
+list: `[[origin]]`, or `[{ … }]`.
 ";
 
 /// The reference page in Markdown.

@@ -36,11 +36,14 @@ fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(mut choices)) = object.remove("anyOf") {
         choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
         match (choices.len(), choices.pop()) {
-            (1, Some(Value::Object(only))) => object.extend(
-                only.into_iter()
-                    .filter(|(key, _)| key != "description")
-                    .collect::<Map<_, _>>(),
-            ),
+            // What is said of the key goes before what is said of its type.
+            (1, Some(Value::Object(only))) => {
+                for (key, value) in only {
+                    if key != "description" {
+                        object.entry(key).or_insert(value);
+                    }
+                }
+            }
             (_, last) => {
                 choices.extend(last);
                 object.insert("anyOf".to_owned(), Value::Array(choices));
@@ -85,6 +88,27 @@ impl<'a> View<'a> {
             return Some(here.to(items));
         }
         here.choices().find_map(Self::members)
+    }
+
+    /// Whether a text may stand here.
+    pub(super) fn is_text(self) -> bool {
+        let here = self.resolved();
+        here.here.get("type").is_some_and(|kind| kind == "string")
+            || here.choices().any(Self::is_text)
+    }
+
+    /// Whether `key` is somewhere one that is `true` or `false`.
+    pub(super) fn is_switch(self, key: &str) -> bool {
+        let tables = self.root.get("$defs").and_then(Value::as_object);
+        let tables = tables.into_iter().flat_map(Map::values);
+        let keys = tables.filter_map(|table| table.get("properties")?.get(key));
+        keys.map(|key| self.to(key)).any(Self::is_boolean)
+    }
+
+    fn is_boolean(self) -> bool {
+        let here = self.resolved();
+        here.here.get("type").is_some_and(|kind| kind == "boolean")
+            || here.choices().any(Self::is_boolean)
     }
 
     /// Whether a list of tables stands under `key` in the outermost table.

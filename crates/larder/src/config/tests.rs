@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::{fmt::Write, fs, io, path::Path, time::Duration};
 
 mod proposals;
+mod schemas;
 
 const ORIGIN: &str = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
 
@@ -145,7 +146,7 @@ fn flags_go_before_the_file() {
     assert_eq!(config.log.access, AccessTarget::Stdout);
     assert_eq!(config.origins[0].report().servers[0].address, "127.0.0.1:7");
     // A body that could never be stored is not promised to be.
-    assert_eq!(config.site.routes[0].policy.largest_body, 2 << 20);
+    assert_eq!(config.site.routes[0].policy.largest_body, 512 << 10);
 }
 
 #[test]
@@ -178,6 +179,43 @@ fn a_route_replaces_keys_of_the_defaults_whole() {
         (a.name.as_str(), rest.name.as_str()),
         ("route-1", "default")
     );
+}
+
+/// A table for all that is not meant to be stored, and routes that are.
+#[test]
+fn what_some_routes_store_may_stand_in_the_defaults() {
+    for preset in ["", "preset = \"wordpress\"\n"] {
+        let config = good(&format!(
+            "[defaults]\n{preset}cache = false\nttl = \"10s\"\n[[route]]\npath = \"/static/*\"\ncache = true\n{ORIGIN}"
+        ));
+        let [stored, .., rest] = config.site.routes.as_slice() else {
+            panic!("two routes");
+        };
+        assert!(stored.policy.cache && !rest.policy.cache);
+        assert_eq!(stored.policy.lifetime.by_status.len(), 3);
+    }
+    // A preset says much about what is stored, which its user did not write.
+    let config = good(&format!(
+        "[defaults]\npreset = \"wordpress\"\ncache = false\n{ORIGIN}"
+    ));
+    assert!(config.site.routes.iter().all(|route| !route.policy.cache));
+    good(&format!(
+        "[[route]]\npath = \"/blog/*\"\npreset = \"wordpress\"\ncache = false\n{ORIGIN}"
+    ));
+}
+
+/// What is proposed for a body that is too large is what is stored.
+#[test]
+fn a_body_that_is_never_stored_is_not_promised_to_be() {
+    let text = |largest: &str| {
+        format!("memory.size = \"8MiB\"\n[defaults]\nlargest_body = \"{largest}\"\n{ORIGIN}")
+    };
+    let faults = read(&text("8MiB")).unwrap_err().render(false);
+    assert!(faults.contains("write at most `2MiB`"), "{faults}");
+    let most = store::model::largest_body(8 << 20);
+    assert_eq!(good(&text("2MiB")).site.routes[0].policy.largest_body, most);
+    // The disk keeps what memory does not.
+    good(&format!("disk.path = \"d\"\n{}", text("8MiB")));
 }
 
 #[test]
@@ -336,7 +374,7 @@ fn every_example_in_the_schema_can_be_read() {
                 needed
             };
             good(&format!(
-                "memory.size = \"4GiB\"\n{ORIGIN}{origin}\n{prefix}{needed}\n{key} = {example}\n"
+                "disk.path = \"d\"\n{ORIGIN}{origin}\n{prefix}{needed}\n{key} = {example}\n"
             ));
         }
     }

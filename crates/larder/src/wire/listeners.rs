@@ -4,7 +4,10 @@ use super::{
     StartError,
     worker::{Order, Workers},
 };
-use crate::config::meant::{Config, Listener};
+use crate::{
+    admin,
+    config::meant::{Config, Listener},
+};
 use listenfd::ListenFd;
 use proxy::listen::{Address, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
@@ -18,6 +21,8 @@ pub struct Place {
     pub address: Option<SocketAddr>,
     /// The address as configured.
     pub configured: String,
+    /// Whether it sends clients to HTTPS, whatever they ask for.
+    pub redirects: bool,
 }
 
 impl fmt::Display for Place {
@@ -38,6 +43,8 @@ struct Open {
     switch: DrainSwitch,
     /// The handle that accept loops wait on; kept for workers yet to come.
     drain: Drain,
+    /// Its place among the sockets that were handed over, if it is one: the listener in this place has it, whatever its address.
+    handed: Option<usize>,
 }
 
 /// All of them.
@@ -69,9 +76,10 @@ impl Listeners {
         let mut open = Vec::new();
         let mut sockets = Vec::new();
         for (index, listener) in config.listeners.iter().enumerate() {
-            let inherited = inherited_at(inherited, index)?;
-            let (one, bound) = open_one(listener, inherited, config.workers)?;
-            open.push(one);
+            let socket = inherited_at(inherited, index)?;
+            let handed = socket.is_some().then_some(index);
+            let (one, bound) = open_one(listener, socket, config.workers)?;
+            open.push(Open { handed, ..one });
             sockets.push(bound);
         }
         let leaving = Vec::new();
@@ -90,6 +98,18 @@ impl Listeners {
         self.open.iter().map(|open| open.place.clone()).collect()
     }
 
+    /// Those without TLS, for `explain`.
+    pub fn plain(&self) -> Vec<admin::Plain> {
+        let places = self.open.iter().map(|open| &open.place);
+        let plain = places.filter(|place| !place.tls);
+        plain
+            .map(|place| admin::Plain {
+                port: place.address.map(|address| address.port()),
+                redirects: place.redirects,
+            })
+            .collect()
+    }
+
     /// Does of a change what may fail: opens new listeners, reads certificates.
     pub fn prepare(&self, config: &Config, workers: usize) -> Result<Change, StartError> {
         let mut change = Change {
@@ -97,13 +117,26 @@ impl Listeners {
             new: Vec::new(),
             sockets: Vec::new(),
         };
-        for listener in &config.listeners {
+        let handed = self
+            .open
+            .iter()
+            .filter(|open| open.handed.is_some())
+            .count();
+        let listeners = config.listeners.len();
+        if handed > listeners {
+            return Err(StartError::TooManyHanded { handed, listeners });
+        }
+        for (place, listener) in config.listeners.iter().enumerate() {
             let mut open = self.open.iter().enumerate();
             // Several may have port 0.
             let is_taken = |index| change.stay.iter().any(|(stays, _)| *stays == index);
-            if let Some((index, open)) = open.find(|(index, open)| {
-                open.listener.address == listener.address && !is_taken(*index)
-            }) {
+            let is_same = |index: usize, open: &Open| match open.handed {
+                Some(own) => own == place,
+                None => {
+                    place >= handed && open.listener.address == listener.address && !is_taken(index)
+                }
+            };
+            if let Some((index, open)) = open.find(|(index, open)| is_same(*index, open)) {
                 check_same_kind(&open.listener, listener)?;
                 read_certificates(listener)?;
                 change.stay.push((index, listener.clone()));
@@ -181,6 +214,8 @@ impl Open {
             // They were read a moment ago; somebody changed them since.
             tracing::error!(%error, "certificates stay as they were");
         }
+        self.place.configured = listener.address.to_string();
+        self.place.redirects = listener.redirect_https.is_some();
         self.listener = listener.clone();
         self
     }
@@ -212,6 +247,7 @@ fn open_one(
         tls: tls.is_some(),
         address: bound.first().and_then(Bound::local),
         configured: listener.address.to_string(),
+        redirects: listener.redirect_https.is_some(),
     };
     let (switch, drain) = drain();
     Ok((
@@ -221,6 +257,7 @@ fn open_one(
             tls,
             switch,
             drain,
+            handed: None,
         },
         bound,
     ))

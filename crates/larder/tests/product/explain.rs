@@ -170,3 +170,98 @@ fn what_no_client_can_ask_for_is_not_explained() {
         explain(&larder, url);
     }
 }
+
+/// The documented way to HTTPS: a listener of its own that sends everybody on.
+#[test]
+fn a_listener_that_sends_clients_on_is_told_of() {
+    let listener = |redirects: &str| format!("[[listen]]\naddress = \"127.0.0.1:0\"\n{redirects}");
+    let redirects = listener("redirect_https = 443\n");
+    let serve = |listeners: &str| {
+        command()
+            .args(["serve"])
+            .config(&format!(
+                "admin = \"127.0.0.1:0\"\n{listeners}[[origin]]\nservers = \"http://127.0.0.1:9\"\n"
+            ))
+            .start()
+    };
+    let sent = "answered by Larder itself: it is sent to https";
+    let larder = serve(&redirects);
+    let told = explained(&larder, "http://example.test/a", &[]);
+    assert!(told.contains(sent), "{told}");
+    let told = explained(&larder, "https://example.test/a", &[]);
+    assert!(told.contains("answered from the origin"), "{told}");
+    // Where another listener answers, the port of the URL says which one is meant.
+    let larder = serve(&format!("{redirects}{}", listener("")));
+    let [first, second] = larder.listeners() else {
+        panic!("two listeners");
+    };
+    let told = explained(&larder, &format!("{first}/a"), &[]);
+    assert!(told.contains(sent), "{told}");
+    for url in [format!("{second}/a"), "http://example.test/a".to_owned()] {
+        let told = explained(&larder, &url, &[]);
+        assert!(told.contains("answered from the origin"), "{url}: {told}");
+    }
+}
+
+#[test]
+fn what_passes_by_without_a_rule_of_the_site_is_not_laid_to_it() {
+    let (_origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/off\"\ncache = false\n",
+    );
+    let url = "http://example.test/a";
+    for (lines, said) in [
+        (
+            &[("Connection", "Cookie"), ("Cookie", "a=1")][..],
+            "its Connection names fields",
+        ),
+        (
+            &[("Connection", "upgrade"), ("Upgrade", "websocket")],
+            "wants to switch protocols",
+        ),
+    ] {
+        let told = explained(&larder, url, lines);
+        assert!(
+            told.contains(said) && !told.contains("the configuration lets"),
+            "{told}"
+        );
+    }
+    let only = [("Cache-Control", "only-if-cached")];
+    let told = explained(&larder, "http://example.test/off", &only);
+    assert!(
+        told.contains("answered by Larder itself") && told.contains("504"),
+        "{told}"
+    );
+    let (name, value) = only[0];
+    assert_eq!(larder.get("/off").header(name, value).send().status, 504);
+}
+
+/// Before and after somebody asked for it.
+#[test]
+fn a_soft_purge_is_told_of() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=3600, stale-while-revalidate=3600, stale-if-error=3600")
+            .body("x"),
+        _ => Reply::status(503).body("down"),
+    });
+    let Address::Tcp(admin) = larder.admin() else {
+        panic!("a TCP address")
+    };
+    larder.get("/a").send();
+    let url = "http://example.test/a";
+    let purge = [
+        "purge",
+        url,
+        "--soft",
+        "--admin",
+        &format!("localhost:{}", admin.port()),
+    ];
+    let purged = command().args(purge.map(str::to_owned)).run();
+    assert_eq!(purged.code, Some(0), "{}", purged.stderr);
+    for _ in 0..2 {
+        let told = explained(&larder, url, &[]);
+        assert!(told.contains(": a soft purge ended it"), "{told}");
+        assert_eq!(larder.get("/a").send().text(), "x");
+    }
+}

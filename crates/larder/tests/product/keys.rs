@@ -23,6 +23,11 @@ fn the_key_is_made_of_what_the_site_chooses() {
             &[("/?a=2", ""), ("/?a=1&b2=1", "")],
         ),
         (
+            "query = [\"page[]\", \"a b\"]",
+            &[("/?page[]=1&x", ""), ("/?page[]=1", "")],
+            &[("/?page%5B%5D=2", ""), ("/?page[]=1&a+b=1", "")],
+        ),
+        (
             "query_except = \"session\"",
             &[("/?a=1", ""), ("/?a=1&session=x", "")],
             &[("/?a=2", "")],
@@ -253,6 +258,35 @@ fn a_bypass_sees_the_query_as_it_came() {
             "{key}: {}",
             preview.said()
         );
+    }
+}
+
+/// `[` and its like may be encoded or not, and a space is `+` or `%20`.
+#[test]
+fn a_parameter_is_matched_however_it_is_encoded() {
+    let (origin, larder) = site(
+        &[],
+        "[defaults]\nkey.query = [\"page[]\", \"a b\"]\n[[route]]\nquery = [\"tags[]\", \"my name=x y\"]\nresponse_headers.set = \"X-Route: q\"\n",
+    );
+    origin.otherwise(|request| Reply::ok().cache("no-store").body(request.target.clone()));
+    for (target, sent) in [
+        ("/?page[]=1&x=2", "/?page[]=1"),
+        ("/?page%5B%5D=1&x=2", "/?page%5B%5D=1"),
+        ("/?page%5b%5d=1", "/?page%5B%5D=1"),
+        ("/?a+b=1&a%20b=2&a%2Bb=3&ab=4", "/?a+b=1&a%20b=2"),
+    ] {
+        assert_eq!(larder.get(target).send().text(), sent, "{target}");
+    }
+    for (target, is_routed) in [
+        ("/?tags[]=1", true),
+        ("/?tags%5B%5D=1", true),
+        ("/?my+name=x%20y", true),
+        ("/?my%20name=x+y", true),
+        ("/?my%2Bname=x+y", false),
+        ("/?tags=1", false),
+    ] {
+        let answer = larder.get(target).send();
+        assert_eq!(answer.header("x-route").is_some(), is_routed, "{target}");
     }
 }
 

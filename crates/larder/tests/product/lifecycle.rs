@@ -3,9 +3,12 @@
 use crate::common::{Said, command, counted, serve, start, start_with};
 use std::{
     net::TcpListener,
-    os::unix::{
-        fs::{MetadataExt, PermissionsExt},
-        net::{UnixDatagram, UnixStream},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            fs::{MetadataExt, PermissionsExt},
+            net::{SocketAddr, UnixDatagram, UnixStream},
+        },
     },
     path::Path,
 };
@@ -351,6 +354,40 @@ fn systemd_hands_over_its_sockets() {
     assert_eq!(Client::connect(address).get("/").send().text(), "through");
 }
 
+/// The listener in its place has it, under whatever address.
+#[test]
+fn a_socket_that_was_handed_over_outlives_a_reload() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok().body("through"));
+    let config = |listen: &str, generation: u32| {
+        format!(
+            "listen = [{listen}]\nadmin = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{}\"\n\
+             [defaults.response_headers]\nset = \"X-Generation: {generation}\"\n",
+            origin.url()
+        )
+    };
+    let larder = command()
+        .args(["serve"])
+        .config(&config("\"127.0.0.1:0\"", 1))
+        .inherit(listener)
+        .start();
+    assert_eq!(larder.listeners(), [format!("http://{address}")]);
+    for (listen, generation) in [
+        ("\"127.0.0.2:0\", \"127.0.0.1:0\"", 2),
+        ("\"127.0.0.3:0\"", 3),
+    ] {
+        larder.rewrite_config(&config(listen, generation));
+        larder.reload();
+        wait_until("the new configuration holds on the socket", || {
+            let answer = Client::connect(address).get("/").send();
+            assert_eq!(answer.text(), "through");
+            answer.header("x-generation") == Some(generation.to_string().as_str())
+        });
+    }
+}
+
 #[test]
 fn what_systemd_hands_over_is_served_or_refused() {
     let origin = Origin::start();
@@ -374,11 +411,20 @@ fn what_systemd_hands_over_is_served_or_refused() {
 fn systemd_is_told_when_it_is_ready_and_when_it_stops() {
     let path = scratch_dir().join("notify");
     let socket = UnixDatagram::bind(&path).expect("a socket");
+    is_told(&socket, &path.display().to_string());
+    // Where the service may not reach the file, systemd's socket has a name that is none.
+    let name = format!("larder-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).expect("a name");
+    let socket = UnixDatagram::bind_addr(&address).expect("a socket");
+    is_told(&socket, &format!("@{name}"));
+}
+
+fn is_told(socket: &UnixDatagram, name: &str) {
     socket
         .set_read_timeout(Some(testkit::BOUND))
         .expect("a bound");
     let origin = Origin::start();
-    let larder = serve(&origin).env("NOTIFY_SOCKET", path).start();
+    let larder = serve(&origin).env("NOTIFY_SOCKET", name).start();
     let told = |what: &str| {
         let mut buffer = [0; 1000];
         loop {
@@ -393,6 +439,9 @@ fn systemd_is_told_when_it_is_ready_and_when_it_stops() {
             }
         }
     };
+    told("READY=1");
+    larder.reload();
+    told("RELOADING=1");
     told("READY=1");
     larder.terminate();
     told("STOPPING=1");

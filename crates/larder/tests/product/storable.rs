@@ -1,6 +1,6 @@
 //! Which responses are stored (RFC 9111 section 3).
 
-use crate::common::{Said, counted, judge_reuse, start};
+use crate::common::{Said, counted, judge_reuse, start, start_with};
 use testkit::Reply;
 
 const CC: &str = "Cache-Control";
@@ -10,8 +10,7 @@ fn any_final_status_with_explicit_lifetime_is_stored() {
     let (origin, larder) = start();
     for status in [
         200, 201, 202, 203, 204, 226, 299, 300, 301, 302, 303, 307, 308, 399, 400, 401, 402, 403,
-        404, 405, 406, 409, 410, 414, 418, 421, 422, 429, 451, 499, 500, 501, 502, 503, 504, 511,
-        599,
+        404, 405, 406, 409, 410, 414, 418, 421, 422, 451, 499, 500, 501, 502, 503, 504, 599,
     ] {
         let path = format!("/{status}");
         let reply = Reply::status(status).cache("max-age=60");
@@ -30,6 +29,49 @@ fn any_final_status_with_explicit_lifetime_is_stored() {
             "9111 section 3: {status} is final: {}",
             second.said()
         );
+    }
+}
+
+/// RFC 6585 sections 3 to 6, whatever the application or the site says.
+#[test]
+fn what_is_about_one_client_is_never_stored() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = { any = \"1m\", \"429\" = \"1m\" }\nttl_mode = \"override\"\n",
+    );
+    for status in [428, 429, 431, 511] {
+        let path = format!("/{status}");
+        origin.reply(&path, Reply::status(status).cache("max-age=60").body("x"));
+        larder.get(&path).send();
+        let second = larder.get(&path).send();
+        assert_eq!(second.status, status);
+        assert!(!second.hit(), "{status}: {}", second.said());
+    }
+}
+
+/// A lifetime for whole classes is not for what a client's own fields or content brought about.
+#[test]
+fn the_fault_of_one_request_is_not_answered_to_others() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = { \"4xx\" = \"1m\", any = \"1m\" }\n",
+    );
+    origin.otherwise(|request| match request.header("x-fault") {
+        Some(status) => Reply::status(status.parse().expect("a status")).body("yours"),
+        None => Reply::ok().body("page"),
+    });
+    for status in [
+        400, 406, 408, 411, 412, 413, 415, 416, 417, 421, 425, 426, 505,
+    ] {
+        let path = format!("/{status}");
+        let fault = larder.get(&path).header("X-Fault", &status.to_string());
+        assert_eq!(fault.send().status, status);
+        assert_eq!(larder.get(&path).send().status, 200, "{status}");
+    }
+    // What is said of the target and the method holds for all who ask for the same.
+    for status in [403, 404, 405, 410, 414, 501] {
+        let path = format!("/{status}");
+        let first = larder.get(&path).header("X-Fault", &status.to_string());
+        assert_eq!(first.send().status, status);
+        assert_eq!(larder.get(&path).send().status, status);
     }
 }
 

@@ -128,7 +128,7 @@ const REFUSED: [(&str, u16, bool); 6] = [
         true,
     ),
     (
-        "GET /fields HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n",
+        "GET /fields HTTP/1.1\r\nHost: a\r\nA: 0\r\nB: 1\r\nC: 2\r\nD: 3\r\nE: 4\r\nF: 5\r\nG: 6\r\nH: 7\r\nI: 8\r\nJ: 9\r\nK: 10\r\nL: 11\r\nM: 12\r\nN: 13\r\nO: 14\r\nP: 15\r\n\r\n",
         431,
         false,
     ),
@@ -147,7 +147,7 @@ fn what_listeners_refuse_is_counted_and_logged_under_the_sites_name() {
         ("report.cache_status = false", None),
     ] {
         let (origin, larder, log) = logged(&format!(
-            "{config}\n[limits]\ntarget_length = \"64B\"\nheader_count = 3\nheader_time = \"10ms\""
+            "{config}\n[limits]\ntarget_length = \"64B\"\nheader_count = 16\nheader_time = \"10ms\""
         ));
         for (request, status, _) in REFUSED {
             let mut client = larder.client();

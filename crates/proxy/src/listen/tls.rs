@@ -1,9 +1,10 @@
 //! Certificates and the TLS side of a listener.
 
 use arc_swap::ArcSwap;
+use memchr::memmem;
 use origin::pem::in_words;
 use rustls::{
-    ServerConfig,
+    InconsistentKeys, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
     server::{ClientHello, ResolvesServerCert},
@@ -11,6 +12,7 @@ use rustls::{
 };
 use std::{
     collections::HashMap,
+    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -41,7 +43,19 @@ pub enum TlsError {
     /// A file holds no certificate.
     #[error("{} holds no certificate", .0.display())]
     NoCertificate(PathBuf),
-    /// Certificate or key cannot be used, or they do not belong together.
+    /// A file is there in the form that is not text.
+    #[error("{} is no PEM file: it is DER", .0.display())]
+    Der(PathBuf),
+    /// A key that only a passphrase opens.
+    #[error("the key in {} is encrypted", .0.display())]
+    Encrypted(PathBuf),
+    /// A key that is damaged, or of a kind that is not known here.
+    #[error("the key in {} is damaged, or none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519", .0.display())]
+    UnknownKey(PathBuf),
+    /// Certificate and key are of two pairs.
+    #[error("the key in {} does not belong to the certificate in {}", .0.key.display(), .0.chain.display())]
+    Mismatch(CertificateFiles),
+    /// Certificate or key cannot be used.
     #[error("cannot use {} with {}: {reason}", files.chain.display(), files.key.display())]
     Unusable {
         /// Which.
@@ -185,14 +199,39 @@ fn read_one(
     let key =
         PrivateKeyDer::from_pem_file(&files.key).map_err(|error| unreadable(&files.key, error))?;
     let names = names_of(&chain).map_err(unusable)?;
-    let key = CertifiedKey::from_der(chain, key, provider)
-        .map_err(|error| unusable(error.to_string()))?;
+    let key = provider
+        .key_provider
+        .load_private_key(key)
+        .map_err(|_| TlsError::UnknownKey(files.key.clone()))?;
+    let key = CertifiedKey::new(chain, key);
+    match key.keys_match() {
+        // Some keys cannot tell; a handshake would.
+        Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
+        Err(rustls::Error::InconsistentKeys(_)) => return Err(TlsError::Mismatch(files.clone())),
+        Err(error) => return Err(unusable(error.to_string())),
+    }
     Ok((Arc::new(key), names))
 }
 
 fn unreadable(path: &Path, reason: pem::Error) -> TlsError {
     let path = path.to_owned();
-    TlsError::File { path, reason }
+    let bytes = fs::read(&path).unwrap_or_default();
+    if is_der(&bytes) {
+        TlsError::Der(path)
+    } else if memmem::find(&bytes, b"ENCRYPTED").is_some() {
+        TlsError::Encrypted(path)
+    } else {
+        TlsError::File { path, reason }
+    }
+}
+
+/// Whether these bytes are a certificate or key outside PEM: one sequence, behind its length (X.690 section 8.1).
+const fn is_der(bytes: &[u8]) -> bool {
+    match bytes {
+        [0x30, short @ ..=0x7f, rest @ ..] => rest.len() == *short as usize,
+        [0x30, 0x81..=0x84, ..] => true,
+        _ => false,
+    }
 }
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -202,7 +241,11 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         .collect::<Result<Vec<_>, _>>()
         .map_err(fail)?;
     if chain.is_empty() {
-        return Err(TlsError::NoCertificate(path.to_owned()));
+        let path = path.to_owned();
+        return Err(match fs::read(&path) {
+            Ok(bytes) if is_der(&bytes) => TlsError::Der(path),
+            _ => TlsError::NoCertificate(path),
+        });
     }
     Ok(chain)
 }

@@ -1,6 +1,6 @@
 //! Which query parameters belong to the key, and in which order.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, iter};
 
 /// Which query parameters belong to the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,40 +18,91 @@ pub enum QueryChoice {
 
 impl QueryChoice {
     fn keeps(&self, param: &str) -> bool {
+        let name = name(param).as_bytes();
         match self {
             Self::All => true,
             Self::None => false,
-            Self::Only(patterns) => patterns.iter().any(|one| one.matches(name(param))),
-            Self::Except(patterns) => !patterns.iter().any(|one| one.matches(name(param))),
+            Self::Only(patterns) => any_matches(patterns, name),
+            Self::Except(patterns) => !any_matches(patterns, name),
         }
     }
 }
 
-/// A parameter name, or a prefix written `utm_*`. Compared byte for byte.
+fn any_matches(patterns: &[ParamPattern], name: &[u8]) -> bool {
+    let is_plain = !name.iter().any(|byte| matches!(byte, b'%' | b'+'));
+    patterns.iter().any(|one| one.matches(name, is_plain))
+}
+
+/// A parameter name, or a prefix written `utm_*`. Compared byte for byte as applications read names: decoded, with `+` for a space
+/// (URL Standard section 5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParamPattern {
     /// This name.
-    Name(String),
+    Name(Vec<u8>),
     /// Every name that begins so.
-    Prefix(String),
+    Prefix(Vec<u8>),
 }
 
 impl ParamPattern {
-    /// Reads a pattern as people write it: a name, or a prefix and `*`.
+    /// Reads a pattern as people write it: a name, or a prefix and `*`. What is percent-encoded in it is decoded.
     pub fn parse(written: &str) -> Self {
+        let read = |name: &str| decoded(name.as_bytes()).collect();
         match written.strip_suffix('*') {
-            Some(prefix) => Self::Prefix(prefix.to_owned()),
-            None => Self::Name(written.to_owned()),
+            Some(prefix) => Self::Prefix(read(prefix)),
+            None => Self::Name(read(written)),
         }
     }
 
-    /// Whether a parameter of this name is meant.
-    pub fn matches(&self, name: &str) -> bool {
-        match self {
-            Self::Name(own) => own == name,
-            Self::Prefix(prefix) => name.starts_with(prefix.as_str()),
+    /// Whether this means all that `other` does.
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Name(own), Self::Name(other)) => own == other,
+            (Self::Name(_), Self::Prefix(_)) => false,
+            (Self::Prefix(own), Self::Name(other) | Self::Prefix(other)) => other.starts_with(own),
         }
     }
+
+    /// Whether a parameter of this name is meant; `is_plain` says that nothing in it is encoded.
+    fn matches(&self, name: &[u8], is_plain: bool) -> bool {
+        match self {
+            Self::Name(own) if is_plain => own == name,
+            Self::Name(own) => decoded(name).eq(own.iter().copied()),
+            Self::Prefix(prefix) if is_plain => name.starts_with(prefix),
+            Self::Prefix(prefix) => {
+                let begun = decoded(name).take(prefix.len());
+                begun.eq(prefix.iter().copied())
+            }
+        }
+    }
+}
+
+/// For people: decoded.
+impl fmt::Display for ParamPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(&String::from_utf8_lossy(name)),
+            Self::Prefix(prefix) => write!(f, "{}*", String::from_utf8_lossy(prefix)),
+        }
+    }
+}
+
+/// The bytes that `coded` stands for in a form.
+fn decoded(coded: &[u8]) -> impl Iterator<Item = u8> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
+    let mut rest = coded;
+    iter::from_fn(move || {
+        let (byte, behind) = match rest {
+            [b'%', high, low, behind @ ..] => match (digit(high), digit(low)) {
+                (Some(high), Some(low)) => (high << 4 | low, behind),
+                _ => (b'%', rest.get(1..)?),
+            },
+            [b'+', behind @ ..] => (b' ', behind),
+            [byte, behind @ ..] => (*byte, behind),
+            [] => return None,
+        };
+        rest = behind;
+        Some(byte)
+    })
 }
 
 fn name(param: &str) -> &str {

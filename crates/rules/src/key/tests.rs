@@ -121,6 +121,24 @@ fn queries_as_chosen() {
         (Some("A=1"), except(&["a"]), false, Some("A=1")),
         (Some("a&=x&&b=1"), except(&["b"]), false, Some("a&=x&")),
         (Some("x=utm_a"), except(&["utm_*"]), false, Some("x=utm_a")),
+        // Names are what applications read.
+        (Some("p[]=1&x"), only(&["p[]"]), false, Some("p[]=1")),
+        (
+            Some("p%5B%5D=1&x"),
+            only(&["p[]"]),
+            false,
+            Some("p%5B%5D=1"),
+        ),
+        (Some("p[]=1&x"), only(&["p%5b%5d"]), false, Some("p[]=1")),
+        (
+            Some("a+b&a%20b=1&ab&a%2Bb"),
+            only(&["a b"]),
+            false,
+            Some("a+b&a%20b=1"),
+        ),
+        (Some("a+b&a%2Bb"), only(&["a%2Bb"]), false, Some("a%2Bb")),
+        (Some("f%5Ba%5D&f[b]&f"), except(&["f[*"]), false, Some("f")),
+        (Some("a%&a%2&a"), only(&["a%"]), false, Some("a%")),
     ] {
         let chosen = choose_query(query, &choice, sort);
         assert_eq!(chosen.as_deref(), expected, "{query:?} {choice:?}");

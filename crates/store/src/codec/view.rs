@@ -23,7 +23,7 @@ const UNSENT: u8 = 64;
 const ALL: u8 = 127;
 
 /// What lifetimes are taken from; on disk each is its place here. Only ever grows.
-const SOURCES: [Source; 10] = [
+const SOURCES: [Source; 11] = [
     Source::Override,
     Source::Targeted,
     Source::SMaxAge,
@@ -34,6 +34,7 @@ const SOURCES: [Source; 10] = [
     Source::None,
     Source::ReverseProxyTtl,
     Source::AccelExpires,
+    Source::SoftPurge,
 ];
 
 /// A head that was read, with the large pieces where they lie.

@@ -2,7 +2,10 @@
 
 use super::{Derived, Mark, Stored, place::placed};
 use crate::Body;
-use rules::{freshness::Facts, time::Time};
+use rules::{
+    freshness::{Facts, Source},
+    time::Time,
+};
 use std::sync::Arc;
 
 impl Stored {
@@ -41,9 +44,14 @@ impl Stored {
     #[must_use]
     pub fn stale_since(&self, at: Time, checked: u64) -> Self {
         let lived = self.facts.age(at).as_millis() as u64;
-        let facts = Facts {
-            lifetime_ms: self.facts.lifetime_ms.min(lived),
-            ..self.facts
+        let facts = if lived < self.facts.lifetime_ms {
+            Facts {
+                lifetime_ms: lived,
+                source: Source::SoftPurge,
+                ..self.facts
+            }
+        } else {
+            self.facts
         };
         Self {
             checked: Mark::at(checked),

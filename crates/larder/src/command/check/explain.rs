@@ -1,11 +1,15 @@
 //! What a configuration means, in plain words.
 
+mod keyed;
+mod matching;
+
 use crate::config::{meant::Config, value::SharedUrl};
+use keyed::{edited, keyed, passed};
+use matching::{expression, field, matches, named, path};
 use proxy::policy::{
-    Bypass, Compress, HostPattern, Lifetime, LifetimeMode, Matcher, NamePattern, PathPattern,
-    Policy, StatusPattern, TextPattern,
+    Bypass, Compress, Esi, Lifetime, LifetimeMode, NamePattern, Policy, StatusPattern,
 };
-use rules::coding::Coding;
+use rules::{coding::Coding, storable::SetCookie};
 use std::{
     io::{self, Write},
     time::Duration,
@@ -132,123 +136,92 @@ fn purging(config: &Config, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn matches(matcher: &Matcher) -> String {
-    let mut parts = Vec::new();
-    let mut say = |what: &str, list: Vec<String>| {
-        if !list.is_empty() {
-            parts.push(format!("{what} {}", list.join(" or ")));
-        }
-    };
-    say("host", matcher.hosts.iter().map(host).collect());
-    say("path", matcher.paths.iter().map(path).collect());
-    say(
-        "method",
-        matcher.methods.iter().map(ToString::to_string).collect(),
-    );
-    say(
-        "header",
-        matcher
-            .headers
-            .iter()
-            .map(|field| field.name.to_string())
-            .collect(),
-    );
-    say(
-        "cookie",
-        matcher
-            .cookies
-            .iter()
-            .map(|cookie| name(&cookie.name))
-            .collect(),
-    );
-    say(
-        "parameter",
-        matcher
-            .query
-            .iter()
-            .map(|param| name(&param.name))
-            .collect(),
-    );
-    say(
-        "client",
-        matcher.clients.iter().map(ToString::to_string).collect(),
-    );
-    if parts.is_empty() {
-        "everything".to_owned()
-    } else {
-        parts.join(", ")
-    }
-}
-
-fn host(host: &HostPattern) -> String {
-    match host {
-        HostPattern::Exact(host) => host.clone(),
-        HostPattern::Suffix(host) => format!("*.{host}"),
-        HostPattern::Any => "*".to_owned(),
-    }
-}
-
-fn path(path: &PathPattern) -> String {
-    match path {
-        PathPattern::Exact(path) => path.clone(),
-        PathPattern::Prefix(path) => format!("{path}*"),
-        PathPattern::Wildcard(regex) | PathPattern::Regex(regex) => format!("~ {regex}"),
-    }
-}
-
-fn name(name: &TextPattern) -> String {
-    match name {
-        TextPattern::Exact(name) => name.clone(),
-        TextPattern::Prefix(name) => format!("{name}*"),
-        TextPattern::Regex(regex) => format!("~ {regex}"),
-    }
-}
-
 fn holds(policy: &Policy) -> Vec<String> {
     let mut lines = vec![format!("answered by {}", policy.origin.name())];
-    lines.extend(compressed(policy.compress.as_ref()));
-    if !policy.cache {
-        lines.push("nothing is stored".to_owned());
-        return lines;
+    let mut say = |text: String| lines.push(text);
+    if policy.redirect_https {
+        say("plain requests are sent to https".to_owned());
     }
-    lines.push(lifetime(&policy.lifetime));
-    if let Some(window) = policy.stale.while_revalidate {
-        lines.push(format!("stale for {} while it is refreshed", shown(window)));
-    }
-    if let Some(window) = policy.stale.if_error {
-        lines.push(format!(
-            "stale for {} when the origin answers with an error",
-            shown(window)
+    if let Some(host) = &policy.host {
+        say(format!(
+            "asked for as {}",
+            String::from_utf8_lossy(host.as_bytes())
         ));
     }
-    let unreachable = shown(policy.stale.unreachable);
-    lines.push(format!(
-        "stale for {unreachable} when the origin cannot be reached"
-    ));
+    lines.extend(passed(policy));
+    lines.extend(compressed(policy.compress.as_ref()));
+    lines.extend(match policy.esi {
+        Esi::On => Some("ESI is carried out in all HTML and XML".to_owned()),
+        Esi::Off => Some("ESI is carried out nowhere".to_owned()),
+        Esi::Told => None,
+    });
+    if policy.cache {
+        lines.extend(stored(policy));
+    } else {
+        lines.push("nothing is stored".to_owned());
+    }
+    lines.extend(edited(policy));
+    lines
+}
+
+/// What is stored, how, and for how long.
+fn stored(policy: &Policy) -> Vec<String> {
+    let mut lines = vec![lifetime(&policy.lifetime)];
+    if !policy.lifetime.heuristic {
+        lines.push("no lifetime is guessed from Last-Modified".to_owned());
+    }
+    lines.extend(stale(policy));
+    if let Some(time) = policy.browser_ttl {
+        lines.push(format!("browsers are told {}", shown(time)));
+    }
+    let largest = bytesize::ByteSize(policy.largest_body).display().iec();
+    lines.push(format!("bodies up to {largest} are stored"));
+    lines.extend(keyed(&policy.key));
+    let cookie = match policy.set_cookie {
+        SetCookie::Refuse => None,
+        SetCookie::Never => Some("what sets a cookie is never stored"),
+        SetCookie::Strip => Some("what sets a cookie is stored without it"),
+        SetCookie::Store => Some("what sets a cookie is stored with it, for everybody"),
+    };
+    lines.extend(cookie.map(str::to_owned));
+    if !policy.client_may_force {
+        lines.push("clients may not force a fetch".to_owned());
+    }
     lines.extend(passed_by(&policy.bypass));
     lines.extend(of_requests(policy));
     lines
 }
 
+/// How long past its lifetime it is sent.
+fn stale(policy: &Policy) -> Vec<String> {
+    let stale = &policy.stale;
+    let windows = [
+        (stale.while_revalidate, "while it is refreshed"),
+        (stale.if_error, "when the origin answers with an error"),
+        (Some(stale.unreachable), "when the origin cannot be reached"),
+    ];
+    let told = windows.into_iter().filter_map(|(window, when)| {
+        let window = shown(window?);
+        Some(format!("stale for {window} {when}"))
+    });
+    told.collect()
+}
+
 /// Which requests pass the store by, a line for each kind.
 fn passed_by(bypass: &Bypass) -> Vec<String> {
-    let names = |list: &[NamePattern]| list.iter().map(|pattern| name(&pattern.name)).collect();
+    let names = |list: &[NamePattern]| list.iter().map(named).collect();
     let plain = bypass.paths.plain().iter().map(path);
     let expressions = bypass.paths.expressions().iter();
     let kinds: [(&str, Vec<String>); 7] = [
         ("passed by with the cookie", names(&bypass.cookies)),
         (
             "passed by with the header",
-            bypass
-                .headers
-                .iter()
-                .map(|field| field.name.to_string())
-                .collect(),
+            bypass.headers.iter().map(field).collect(),
         ),
         (
             "passed by for the path",
             plain
-                .chain(expressions.map(|regex| format!("~ {regex}")))
+                .chain(expressions.map(|regex| expression(regex)))
                 .collect(),
         ),
         (
@@ -271,6 +244,11 @@ fn of_requests(policy: &Policy) -> Vec<String> {
         lines.push(
             "what may be stored is fetched without cookies, but for those that count".to_owned(),
         );
+    }
+    if let Some(path) = &policy.user_context {
+        lines.push(format!(
+            "groups of users are told apart by what {path} says"
+        ));
     }
     if let Some(graphql) = &policy.graphql {
         let own = graphql.operations.len();

@@ -11,7 +11,11 @@ use std::{
 pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", answer.url)?;
     writeln!(out, "  route  {}", answer.route)?;
-    writeln!(out, "  key    {}", answer.key)?;
+    writeln!(
+        out,
+        "  key    {}",
+        answer.key.trim_end().replace('\n', "\n         ")
+    )?;
     writeln!(out)?;
     let from = match answer.from {
         From::Larder => "by Larder itself",
@@ -175,10 +179,16 @@ fn standing(stored: &Judged) -> String {
 fn why(answer: &Answer) -> String {
     let reason = token(&answer.why);
     match &answer.detail {
+        // No word of the site, but what HTTP says of such a request.
+        Some(detail) if is_rule_of_http(answer, detail) => bypass(detail).to_owned(),
         Some(detail) if answer.why == "bypass" => format!("{reason} ({})", bypass(detail)),
         Some(detail) => format!("{reason} ({})", token(detail)),
         None => reason.to_owned(),
     }
+}
+
+fn is_rule_of_http(answer: &Answer, detail: &str) -> bool {
+    answer.why == "bypass" && matches!(detail, "upgrade" | "connection")
 }
 
 fn bypass(detail: &str) -> &str {
@@ -189,7 +199,10 @@ fn bypass(detail: &str) -> &str {
         "path" => "the path is on the route's list",
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
-        "upgrade" => "the client wants to switch protocols",
+        "upgrade" => "the client wants to switch protocols, which nothing stored can answer",
+        "connection" => {
+            "its Connection names fields that are meant for everybody: without them the answer is not for those who have them"
+        }
         "group-unknown" => {
             "the application alone knows the sender's group: name it with --header 'X-User-Context-Hash: GROUP'"
         }
@@ -222,7 +235,7 @@ fn token(token: &str) -> &str {
         }
         "redirect" => "it is sent to https",
         "only-if-cached" => {
-            "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it"
+            "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it: 504"
         }
         "failed" => "it was an error of the application",
         "no-store" => "it says no-store",
@@ -253,6 +266,7 @@ fn source(source: &str) -> &str {
         "expires" => "from Expires",
         "default" => "the configuration's, as the origin gives none",
         "heuristic" => "a tenth of the time since Last-Modified, as the origin gives none",
+        "soft-purge" => "a soft purge ended it",
         "none" => "neither the origin nor the configuration gives one",
         other => other,
     }

@@ -26,12 +26,43 @@ pub(super) fn read(
     match TlsStore::load(vec![files.clone()]) {
         Ok(_) => Some(files),
         Err(error) => {
-            let in_key = matches!(&error, TlsError::File { path, .. } if *path == key.value)
-                || matches!(&error, TlsError::Unusable { .. });
+            let in_key = match &error {
+                TlsError::File { path, .. } | TlsError::Der(path) => *path == key.value,
+                TlsError::None | TlsError::NoCertificate(_) | TlsError::Setup(_) => false,
+                TlsError::Encrypted(_)
+                | TlsError::UnknownKey(_)
+                | TlsError::Mismatch(_)
+                | TlsError::Unusable { .. } => true,
+            };
             let place = if in_key { key } else { chain };
-            sink.push(Fault::at(&place.span, error.to_string()).instead(READABLE));
+            sink.push(Fault::at(&place.span, error.to_string()).instead(mended(&error, in_key)));
             None
         }
+    }
+}
+
+/// What to do about a certificate or key that cannot be used.
+fn mended(error: &TlsError, in_key: bool) -> String {
+    match error {
+        TlsError::Der(path) => {
+            let command = if in_key { "pkey" } else { "x509" };
+            let path = path.display();
+            format!("write it as PEM: `openssl {command} -inform der -in {path} -out {path}.pem`")
+        }
+        TlsError::Encrypted(path) => {
+            let path = path.display();
+            format!("write it without its passphrase: `openssl pkey -in {path} -out {path}.plain`")
+        }
+        TlsError::UnknownKey(_) => "have a certificate made for a key of one of these kinds".to_owned(),
+        TlsError::Mismatch(_) => {
+            "name the key that the certificate was made for; the first certificate in the file is the site's own"
+                .to_owned()
+        }
+        TlsError::None
+        | TlsError::File { .. }
+        | TlsError::NoCertificate(_)
+        | TlsError::Unusable { .. }
+        | TlsError::Setup(_) => READABLE.to_owned(),
     }
 }
 

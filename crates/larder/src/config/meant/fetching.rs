@@ -17,6 +17,9 @@ use std::{ops::RangeInclusive, time::Duration};
 /// What is proposed where a limit of the whole is too short to be meant.
 const USUAL_WHOLE: Duration = Duration::from_mins(5);
 
+/// `header_size` at least: with cookies, an ordinary application needs this much.
+const LEAST_HEAD: u64 = 1 << 10;
+
 /// How often something may be asked of others that nobody waits for.
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -73,6 +76,15 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
         config.resolve_every,
     );
     if let Some(size) = &written.header_size {
+        if size.value.0 < LEAST_HEAD {
+            sink.push(
+                Fault::at(
+                    &size.span,
+                    "answers of ordinary applications need at least 1 KiB",
+                )
+                .instead("write `header_size = \"64KiB\"`"),
+            );
+        }
         config.largest_head = size.value.0 as usize;
     }
 }
@@ -109,6 +121,7 @@ fn timeouts(written: &written::Timeouts, usual: Timeouts, sink: &mut Sink<'_>) -
 
 fn failures(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sink<'_>) {
     config.slow_start = time(written.slow_start.as_ref(), config.slow_start);
+    comes_back(written, sink);
     if let Some(retry) = &written.retry {
         let Retry { attempts, percent } = config.retry;
         config.retry = Retry {
@@ -146,6 +159,27 @@ fn failures(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sin
         .health
         .as_ref()
         .map(|health| active(&health.value, sink));
+}
+
+/// Reports `slow_start` where no server is ever left alone, so that none comes back.
+fn comes_back(written: &written::Origin, sink: &mut Sink<'_>) {
+    let failures = written
+        .passive
+        .as_ref()
+        .and_then(|passive| passive.failures.as_ref());
+    let (Some(slow), Some(failures), None) = (&written.slow_start, failures, &written.health)
+    else {
+        return;
+    };
+    if failures.value.0 == 0 && !slow.value.is_zero() {
+        let what =
+            "`slow_start` has no effect: no server is found to be down, so that none comes back";
+        sink.missing(
+            Fault::at(&slow.span, what)
+                .beside(Some(&failures.span))
+                .instead("add `health = {}`, or leave `passive.failures` as it is"),
+        );
+    }
 }
 
 fn active(written: &written::Health, sink: &mut Sink<'_>) -> ActiveHealth {

@@ -7,6 +7,12 @@ use std::time::Duration;
 /// `header_size` at least: an ordinary browser needs this much.
 const LEAST_HEADER: u64 = 8 << 10;
 
+/// `target_length` at least: an ordinary search form needs this much.
+const LEAST_TARGET: u64 = 64;
+
+/// `header_count` at least: an ordinary browser sends this many.
+const LEAST_FIELDS: u32 = 16;
+
 const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
 /// What clients may cost.
@@ -37,9 +43,19 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
             .instead("write `header_size = \"8KiB\"`"),
         );
     }
+    if let Some(size) = &written.target_length
+        && size.value.0 < LEAST_TARGET
+    {
+        sink.push(
+            Fault::at(&size.span, "hardly any path is that short: at least 64 B")
+                .instead("write `target_length = \"16KiB\"`"),
+        );
+    }
     let size = |text: &Option<Text<crate::config::value::Size>>, usual: usize| {
         text.as_ref().map_or(usual, |size| size.value.0 as usize)
     };
+    let headers = written.header_count.as_ref();
+    let headers = sink.at_least(LEAST_FIELDS, "header_count", headers, usual.headers as u32);
     let mut least = |key, count, usual| sink.at_least(1, key, count, usual);
     let per_address = written.connections_per_address.as_ref();
     let listen = proxy::listen::Limits {
@@ -52,11 +68,7 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
             .map(|_| least("connections_per_address", per_address, 1) as usize)
             .or(usual.connections_per_address),
         header_size: size(&written.header_size, usual.header_size),
-        headers: least(
-            "header_count",
-            written.header_count.as_ref(),
-            usual.headers as u32,
-        ) as usize,
+        headers: headers as usize,
         target: size(&written.target_length, usual.target),
         http2_streams: least(
             "http2_streams",

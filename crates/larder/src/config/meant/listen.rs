@@ -98,6 +98,10 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
         .flatten()
         .filter_map(|files| certificate::read(files, span, sink))
         .collect();
+    if let Some([]) = value.tls.as_deref() {
+        let fault = Fault::at(span, "TLS without a certificate: `tls` is empty");
+        sink.missing(fault.instead("leave `tls` out, or name a certificate in it"));
+    }
     let redirect = value.redirect_https.as_ref();
     if let (Some(redirect), Some(_)) = (redirect, &value.tls) {
         sink.push(

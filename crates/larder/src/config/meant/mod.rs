@@ -23,12 +23,12 @@ mod tiers;
 pub use limits::Limits;
 pub use listen::Listener;
 pub use purge::Purge;
-pub use settings::{AccessTarget, Admin, Log};
+pub use settings::{AccessTarget, Admin, Log, PORT};
+pub(super) use sink::Sink;
 
-use super::{Fault, Flags, Probe, written};
+use super::{Flags, Probe, written};
 use origin::Origin;
 use proxy::policy::Site;
-use sink::Sink;
 use std::sync::Arc;
 
 /// Everything the program is built from.
@@ -63,14 +63,13 @@ pub(super) fn matches_everything(route: &written::Route) -> bool {
     matchers::everything(&matchers::build(route))
 }
 
-/// Makes sense of what is written, beside origins that run already. Returns nothing only where `faults` grew.
+/// Makes sense of what is written, beside origins that run already. Returns nothing only where `sink` has a fault.
 pub(super) fn build(
     written: &written::Config,
     flags: &Flags,
     (probe, running): (Option<Probe>, &[Arc<Origin>]),
-    faults: &mut Vec<Fault>,
+    mut sink: Sink<'_>,
 ) -> Option<Config> {
-    let mut sink = Sink::new(faults);
     let limits = limits::build(written.limits.as_ref(), &mut sink);
     let memory = settings::memory(written.memory.as_ref(), flags, &mut sink);
     let disk = tiers::disk(written.disk.as_ref(), &mut sink);
@@ -85,7 +84,10 @@ pub(super) fn build(
     }
     let origins = origins::build(written, flags, running, &mut sink);
     // A body that is too large for memory may still be kept on disk.
-    let room = disk.as_ref().map_or(memory, |disk| memory.max(disk.size));
+    let in_memory = store::model::largest_body(memory);
+    let room = disk
+        .as_ref()
+        .map_or(in_memory, |disk| in_memory.max(disk.size));
     let routes = routes::build(written, &origins, room, &mut sink);
     let report = settings::report(written.report.as_ref(), &mut sink);
     if sink.any() {

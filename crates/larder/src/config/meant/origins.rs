@@ -44,10 +44,13 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
     let mut origins = Origins::default();
     if tables.is_empty() {
         let Some(url) = &flags.origin else {
-            sink.missing(
-                Fault::anywhere("no origin: where is the application?").instead(
-                    "larder serve http://127.0.0.1:5001, or in the file:\n[[origin]]\nservers = [\"http://127.0.0.1:5001\"]",
-                ),
+            sink.missing_under(
+                &["origin"],
+                Fault::anywhere("no origin: where is the application?").instead(if flags.config.is_some() {
+                    "larder serve http://127.0.0.1:5001, or in the file:\n[[origin]]\nservers = [\"http://127.0.0.1:5001\"]"
+                } else {
+                    "larder serve http://127.0.0.1:5001, or with a file: larder serve --config larder.toml"
+                }),
             );
             return origins;
         };
@@ -95,9 +98,15 @@ fn make(
                 .map(|file| &file.span)
                 .or(table.map(|table| &table.span));
             let what = error.to_string();
-            sink.push(match span {
+            let fault = match span {
                 Some(span) => Fault::at(span, what),
                 None => Fault::anywhere(what),
+            };
+            sink.push(match authorities {
+                Some(_) => fault.instead(
+                    "name a PEM file of certificates that Larder may read, or leave `authorities` out for the system's",
+                ),
+                None => fault,
             });
             None
         }

@@ -12,15 +12,16 @@ use crate::config::{
     },
     written::{self, Defaults},
 };
+use http::HeaderName;
 use origin::Origin;
 use proxy::policy::{
     AnyPath, Bypass, Edit, Esi, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
 };
 use rules::{
-    key::{ParamPattern, QueryChoice, TRACKING},
+    key::{QueryChoice, tracking},
     storable::SetCookie,
 };
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 const DEFAULT_LARGEST_BODY: u64 = 64 << 20;
 const DEFAULT_LARGEST_CONTENT: u64 = 64 << 10;
@@ -29,7 +30,7 @@ const DEFAULT_FRAGMENT_WAIT: Duration = Duration::from_secs(10);
 const DEFAULT_UNREACHABLE: Duration = Duration::from_hours(24);
 
 /// The policy of a route from its own keys over the defaults'.
-pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Policy {
+pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Policy {
     let largest = written.largest_body.as_ref().map(|size| size.value.0);
     Policy {
         origin,
@@ -39,10 +40,10 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
             .map(|host| host.value.0.clone()),
         cache: written.cache.unwrap_or(true),
         lifetime: lifetime(written),
-        stale: stale(written.stale.as_ref()),
+        stale: stale(value(written.stale.as_ref())),
         key: key(written.key.as_ref()),
-        bypass: bypass(written.bypass.as_ref()),
-        set_cookie: match written.set_cookie {
+        bypass: bypass(value(written.bypass.as_ref())),
+        set_cookie: match value(written.set_cookie.as_ref()) {
             Some(written::SetCookie::Refuse) | None => SetCookie::Refuse,
             Some(written::SetCookie::Never) => SetCookie::Never,
             Some(written::SetCookie::Strip) => SetCookie::Strip,
@@ -50,7 +51,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
         },
         client_may_force: written.client_may_force.unwrap_or(true),
         compress: compress::build(written),
-        largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(memory),
+        largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(room),
         browser_ttl: written.browser_ttl.as_ref().map(|time| time.value),
         collapse_wait: written
             .collapse_wait
@@ -58,7 +59,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
             .map_or(DEFAULT_COLLAPSE_WAIT, |time| time.value),
         request_edits: edits(written.request_headers.as_ref()),
         response_edits: edits(written.response_headers.as_ref()),
-        pass_fields: values(written.pass_fields.as_ref()),
+        pass_fields: names(written.pass_fields.as_ref()),
         redirect_https: written.redirect_https.unwrap_or(false),
         esi: match written.esi {
             Some(true) => Esi::On,
@@ -73,13 +74,17 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
             .largest_content
             .as_ref()
             .map_or(DEFAULT_LARGEST_CONTENT, |size| size.value.0)
-            .min(memory),
-        graphql: written.graphql.as_ref().map(graphql),
+            .min(room),
+        graphql: value(written.graphql.as_ref()).map(graphql),
         user_context: written.user_context.as_ref().map(|path| {
             let PathStart(path) = &path.value;
             path.clone()
         }),
     }
+}
+
+fn value<T>(written: Option<&At<T>>) -> Option<&T> {
+    written.map(|written| &written.value)
 }
 
 fn graphql(written: &written::GraphQl) -> GraphQl {
@@ -169,7 +174,7 @@ fn key(written: Option<&written::Key>) -> KeySpec {
     };
     let mut drop = values(written.drop.as_ref());
     if written.drop_tracking.unwrap_or(false) {
-        drop.extend(TRACKING.iter().map(|name| ParamPattern::parse(name)));
+        drop.extend(tracking());
     }
     let cookies = values(written.cookies.as_ref());
     KeySpec {
@@ -200,33 +205,32 @@ fn bypass(written: Option<&written::Bypass>) -> Bypass {
     })
 }
 
+fn names(written: Option<&Many<Text<EditableName>>>) -> Vec<HeaderName> {
+    let names = values(written).into_iter();
+    names.map(|EditableName(name)| name).collect()
+}
+
 fn edits(written: Option<&written::Edits>) -> Vec<Edit> {
     let Some(written) = written else {
         return Vec::new();
     };
     let lines = |list: Option<&Many<Text<FieldLine>>>| values(list).into_iter();
-    let removed = values(written.remove.as_ref()).into_iter();
+    let removed = names(written.remove.as_ref()).into_iter();
     removed
-        .map(|EditableName(name)| Edit::Remove(name))
+        .map(Edit::Remove)
         .chain(lines(written.set.as_ref()).map(|line| Edit::Set(line.name, line.value)))
         .chain(lines(written.add.as_ref()).map(|line| Edit::Add(line.name, line.value)))
         .collect()
 }
 
 /// Keys of one table that cannot both be meant.
-pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_>) {
-    if let (Some(false), Some(ttl)) = (written.cache, &written.ttl) {
-        sink.push(
-            Fault::at(
-                &ttl.span,
-                "nothing is stored here (`cache = false`): `ttl` has no effect",
-            )
-            .instead("leave out one of them"),
-        );
-    }
+pub(super) fn contradictions(written: &Defaults, room: u64, sink: &mut Sink<'_>) {
     compress::contradictions(written, sink);
-    if let Some(graphql) = &written.graphql {
+    if let Some(graphql) = value(written.graphql.as_ref()) {
         unclear_operations(graphql, sink);
+    }
+    if let Some(key) = &written.key {
+        counted_and_dropped(key, sink);
     }
     if let Some(key) = &written.key
         && let (Some(_), Some(except)) = (&key.query, &key.query_except)
@@ -243,14 +247,93 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
         value: Size(bytes),
         span,
     }) = &written.largest_body
-        && *bytes > memory
+        && *bytes > room
     {
         sink.push(
             Fault::at(span, "a body of this size does not fit into the store").instead(format!(
                 "write at most `{}`, or give the store more memory",
-                Size(memory)
+                Size(room)
             )),
         );
+    }
+}
+
+/// Parameters that are said to count, and to be dropped.
+fn counted_and_dropped(written: &written::Key, sink: &mut Sink<'_>) {
+    let Some(At {
+        value: Query(QueryChoice::Only(counted)),
+        span,
+    }) = &written.query
+    else {
+        return;
+    };
+    let own = values(written.drop.as_ref());
+    let tracking = if written.drop_tracking.unwrap_or(false) {
+        tracking()
+    } else {
+        Vec::new()
+    };
+    for (dropped, key) in [(own, "drop"), (tracking, "drop_tracking")] {
+        let both = counted
+            .iter()
+            .find(|one| dropped.iter().any(|drop| drop.covers(one)));
+        if let Some(both) = both {
+            let what = format!("`{both}` never counts: `{key}` drops it");
+            sink.push(Fault::at(span, what).instead("leave it out of one of them"));
+        }
+    }
+}
+
+/// Keys of `written` that are about what is stored, where nothing is. `beside` is the table's own place, where what a preset says
+/// stands too: that is left as it is.
+pub(super) fn stores_nothing(
+    written: &Defaults,
+    beside: Option<&Range<usize>>,
+    sink: &mut Sink<'_>,
+) {
+    let text = |time: &Text<Duration>| time.span.clone();
+    let keys = [
+        ("ttl", written.ttl.as_ref().map(|ttl| ttl.span.clone())),
+        (
+            "ttl_mode",
+            written.ttl_mode.as_ref().map(|mode| mode.span.clone()),
+        ),
+        (
+            "stale",
+            written.stale.as_ref().map(|stale| stale.span.clone()),
+        ),
+        (
+            "bypass",
+            written.bypass.as_ref().map(|bypass| bypass.span.clone()),
+        ),
+        (
+            "set_cookie",
+            written
+                .set_cookie
+                .as_ref()
+                .map(|cookie| cookie.span.clone()),
+        ),
+        (
+            "largest_body",
+            written.largest_body.as_ref().map(|size| size.span.clone()),
+        ),
+        ("browser_ttl", written.browser_ttl.as_ref().map(text)),
+        ("collapse_wait", written.collapse_wait.as_ref().map(text)),
+        (
+            "graphql",
+            written.graphql.as_ref().map(|graphql| graphql.span.clone()),
+        ),
+    ];
+    let preset = written.preset.as_ref().map(|preset| &preset.span);
+    for (key, span) in keys {
+        let Some(span) = span.filter(|span| Some(span) != preset && Some(span) != beside) else {
+            continue;
+        };
+        let what = format!("nothing is stored here (`cache = false`): `{key}` has no effect");
+        // A route that turns `cache` on may be among those that could not be read.
+        let fault =
+            Fault::at(&span, what).instead(format!("leave out `{key}`, or write `cache = true`"));
+        sink.missing_under(beside.map_or(&["route"], |_| &[]), fault);
     }
 }
 

@@ -75,7 +75,8 @@ fn lasting(table: &written::Purge, has_disk: bool, sink: &mut Sink<'_>) {
         );
     }
     if let (Some(durable), None, false) = (&table.durable, &table.log, has_disk) {
-        sink.missing(
+        sink.missing_under(
+            &["disk"],
             Fault::at(
                 &durable.span,
                 "`durable` has no effect: purges are kept nowhere",

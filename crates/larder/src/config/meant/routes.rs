@@ -22,11 +22,17 @@ pub(super) fn build(
 ) -> Vec<Route> {
     let none = Defaults::default();
     let defaults = written.defaults.as_ref().unwrap_or(&none);
+    let tables = || written.route.iter().flatten();
     let mut routes: Vec<Route> = Vec::new();
     policy::contradictions(defaults, room, sink);
     policy::without_effect(defaults, sink);
+    let stores = |cache: Option<bool>| cache.or(defaults.cache).unwrap_or(true);
+    if !stores(None) && !tables().any(|table| stores(table.value.cache)) {
+        policy::stores_nothing(defaults, None, sink);
+    }
     let mut everything: Option<String> = None;
-    let tables = || written.route.iter().flatten();
+    // What earlier routes match for certain.
+    let mut whole: Vec<(String, Matcher)> = Vec::new();
     let has_last = !tables().any(|table| matchers::everything(&matchers::build(&table.value)));
     let names = names::of_all(written, has_last, sink);
     for (table, name) in tables().zip(names) {
@@ -41,16 +47,26 @@ pub(super) fn build(
                 .instead(format!("move `{earlier}` to the end")),
             );
         } else {
-            covered(table, &matcher, &routes, sink);
+            covered(table, &matcher, &whole, sink);
         }
-        if matchers::everything(&matcher) {
+        // A matcher that could not be read would match less.
+        let is_whole = !sink.is_torn_at(&table.span);
+        if is_whole && matchers::everything(&matcher) {
             everything.get_or_insert_with(|| name.clone());
             matcher = Matcher::default();
+        } else if is_whole {
+            whole.push((name.clone(), matcher.clone()));
         }
         let own = table.value.policy(&none);
         policy::contradictions(&own, room, sink);
+        if !stores(own.cache) {
+            policy::stores_nothing(&own, Some(&table.span), sink);
+        }
         let merged = table.value.policy(defaults);
-        policy::without_effect(&merged, sink);
+        if is_whole && !sink.is_torn(&["defaults"]) {
+            policy::without_effect(&merged, sink);
+            policy::hosts_together(&merged, sink);
+        }
         let called = table.value.name.as_ref().map(|name| name.value.as_str());
         let names = (name, called);
         routes.extend(route(
@@ -65,6 +81,7 @@ pub(super) fn build(
     }
     if everything.is_none() {
         let matcher = Matcher::default();
+        policy::hosts_together(defaults, sink);
         routes.extend(route(
             (names::LAST.to_owned(), None),
             matcher,
@@ -79,7 +96,12 @@ pub(super) fn build(
 }
 
 /// Reports a route that is never reached, since an earlier one matches all that it does.
-fn covered(table: &At<written::Route>, matcher: &Matcher, earlier: &[Route], sink: &mut Sink<'_>) {
+fn covered(
+    table: &At<written::Route>,
+    matcher: &Matcher,
+    earlier: &[(String, Matcher)],
+    sink: &mut Sink<'_>,
+) {
     // A preset's stands where the preset does, and may have its likes before it: that is how one goes over it.
     let is_written = |span: &Range<usize>| *span != table.span;
     let path = table.value.path.as_ref();
@@ -87,10 +109,7 @@ fn covered(table: &At<written::Route>, matcher: &Matcher, earlier: &[Route], sin
         return;
     }
     let mut earlier = earlier.iter();
-    if let Some(Route {
-        name, matcher: own, ..
-    }) = earlier.find(|one| matchers::covers(&one.matcher, matcher))
-    {
+    if let Some((name, own)) = earlier.find(|(_, one)| matchers::covers(one, matcher)) {
         let what = format!("never reached: `{name}` before it matches all of this");
         let instead = if matchers::covers(matcher, own) {
             "leave out one of them".to_owned()
@@ -113,7 +132,6 @@ fn route(
     room: u64,
     sink: &mut Sink<'_>,
 ) -> Option<Route> {
-    policy::hosts_together(policy, sink);
     let origin = match &policy.r#try {
         Some(list) => in_turn(list, policy.origin.as_ref(), origins, sink)?,
         None => origin(policy.origin.as_ref(), span, origins, sink)?,
@@ -210,7 +228,9 @@ fn origin(
                     ))
                 }
             };
-            sink.missing(fault);
+            // The defaults, or a last route, would say it.
+            let keys: &[&str] = route.map_or(&["defaults", "route"], |_| &["defaults"]);
+            sink.missing_under(keys, fault);
             None
         }
         (Some(At { value, span }), list) => {

@@ -3,13 +3,14 @@
 use super::Sink;
 use crate::config::{
     Fault,
-    value::{At, ServerUrl},
+    value::{self, At, ServerUrl},
     written,
 };
 use origin::{
     OriginConfig,
     config::{Server, Tls},
 };
+use rustls::pki_types::ServerName;
 
 /// The one server of the command line, in place of those of the file.
 pub(super) fn from_flag(url: &ServerUrl, config: &mut OriginConfig) {
@@ -78,6 +79,21 @@ pub(super) fn from_file(
     Some(())
 }
 
+/// A name that a certificate can have.
+fn server_name(At { value, span }: &At<String>, sink: &mut Sink<'_>) -> Option<String> {
+    if ServerName::try_from(value.as_str()).is_ok() {
+        return Some(value.clone());
+    }
+    let fault = match value::not_ascii(value) {
+        Some(wrong) => Fault::at(span, wrong.what),
+        None => Fault::at(span, format!("no certificate has the name `{value}`")),
+    };
+    sink.push(
+        fault.instead("write a host without scheme and port: `server_name = \"app.example\"`"),
+    );
+    None
+}
+
 fn tls(
     written: Option<&At<written::ServerTls>>,
     https: Option<bool>,
@@ -93,7 +109,10 @@ fn tls(
         );
     }
     Some(Tls {
-        server_name: value.server_name.clone(),
+        server_name: value
+            .server_name
+            .as_ref()
+            .and_then(|name| server_name(name, sink)),
         authorities: value.authorities.as_ref().map(|file| file.value.clone()),
         insecure: value.insecure.unwrap_or(false),
     })

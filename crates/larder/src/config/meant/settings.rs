@@ -22,7 +22,7 @@ const MOST_MEMORY: u64 = 1 << 47;
 const DEFAULT_MEMORY: u64 = 512 << 20;
 
 /// Of the admin API, where nothing is said.
-const PORT: u16 = 9180;
+pub const PORT: u16 = 9180;
 
 /// Where metrics, health and `explain` are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,10 @@ impl Word for AccessTarget {
             "off" => Ok(Self::Off),
             "stdout" | "-" => Ok(Self::Stdout),
             "" => Err(Wrong::new("the path of the access log is empty").instead("stdout")),
+            "stderr" => Err(Wrong::new(
+                "standard error is for what Larder tells of itself: the access log goes to standard output or a file",
+            )
+            .instead("stdout")),
             path => Ok(Self::File(PathBuf::from(path))),
         }
     }
@@ -134,6 +138,10 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
                 .instead("add `node = \"edge-1\"`"),
         );
     }
+    if let (Some(At { value: true, span }), Some(false)) = (&written.key, written.cache_status) {
+        let what = "`key` has no effect: answers have no `Cache-Status` (`cache_status = false`)";
+        sink.push(Fault::at(span, what).instead("leave out one of them"));
+    }
     let value = |text: &Text<OwnField>| text.value.0.clone();
     if let (Some(field), Some(x_cache)) = (field, &written.x_cache)
         && field.value == x_cache.value
@@ -151,7 +159,7 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
     let named = |name: &Text<HeaderValue>| (field, name.value.clone());
     Report {
         cache_status: written.cache_status.unwrap_or(true),
-        key: written.key.unwrap_or(false),
+        key: written.key.as_ref().is_some_and(|key| key.value),
         x_cache: written.x_cache.as_ref().map(value),
         node: written.node.as_ref().map(named),
     }

@@ -2,25 +2,25 @@
 
 use crate::config::{
     Fault,
+    torn::Torn,
     value::{At, Count, Text},
 };
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 /// Nothing can be done in less: a time limit below this would end everything.
 pub(super) const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// Collects faults.
-pub(super) struct Sink<'a> {
+pub(in crate::config) struct Sink<'a> {
     faults: &'a mut Vec<Fault>,
-    /// Whether everything that was written could be read. If not, what seems missing may be there.
-    complete: bool,
+    /// The tables that could not be read whole: what seems missing there may be written.
+    torn: Torn,
 }
 
 impl<'a> Sink<'a> {
     /// Collects into `faults`, which holds those of the reading.
-    pub(super) const fn new(faults: &'a mut Vec<Fault>) -> Self {
-        let complete = faults.is_empty();
-        Self { faults, complete }
+    pub(in crate::config) const fn new(faults: &'a mut Vec<Fault>, torn: Torn) -> Self {
+        Self { faults, torn }
     }
 
     /// Something is wrong.
@@ -28,11 +28,33 @@ impl<'a> Sink<'a> {
         self.faults.push(fault);
     }
 
-    /// Something is not there. Said only where it cannot be that it is there and was not read.
+    /// Something is not there. Said only where it cannot be that it stands in the same table and was not read.
     pub(super) fn missing(&mut self, fault: Fault) {
-        if self.complete {
+        let may_be_there = match &fault.span {
+            Some(span) => self.torn.at(span),
+            None => self.torn.any(),
+        };
+        if !may_be_there {
             self.once(fault);
         }
+    }
+
+    /// As [`missing`](Self::missing), of what could stand in the tables under these `keys` too.
+    pub(super) fn missing_under(&mut self, keys: &[&str], fault: Fault) {
+        let may_be_there = |place| self.torn.at(place);
+        if !self.is_torn(keys) && !fault.span.as_ref().is_some_and(may_be_there) {
+            self.once(fault);
+        }
+    }
+
+    /// Whether something in one of the tables under these `keys` could not be read.
+    pub(super) fn is_torn(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.torn.under(key))
+    }
+
+    /// Whether something in the table that `place` is in could not be read.
+    pub(super) fn is_torn_at(&self, place: &Range<usize>) -> bool {
+        self.torn.at(place)
     }
 
     /// Something is wrong that several parts of the configuration run into.

@@ -86,10 +86,18 @@ fn page_store(
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
     let written = &table.value;
-    let usual = if written.memcached.is_some() {
-        "write `memcached = \"127.0.0.1:11211\"`"
-    } else {
-        "write `redis = \"redis://127.0.0.1:6379\"`"
+    let usual = match (url.strip_prefix("memcached://unix:"), &written.memcached) {
+        (Some(path), _) => {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let path = match name {
+                "" => "/run/memcached.sock".to_owned(),
+                _ if path.starts_with('/') => path.to_owned(),
+                name => format!("/run/{name}"),
+            };
+            format!("a socket is its path: write `memcached = {path:?}`")
+        }
+        (None, Some(_)) => "write `memcached = \"127.0.0.1:11211\"`".to_owned(),
+        (None, None) => "write `redis = \"redis://127.0.0.1:6379\"`".to_owned(),
     };
     meaningless(table, "a page store", sink);
     let wrong_kind = written.memcached.is_none() && url.starts_with("memcached:");

@@ -68,7 +68,7 @@ pub(super) fn shared(
     let At { value, span } = written?;
     let Some(Text {
         value: SharedUrl(url),
-        ..
+        span: place,
     }) = &value.url
     else {
         sink.missing(
@@ -85,7 +85,7 @@ pub(super) fn shared(
     let trust = time("trust", &value.trust, DEFAULT_TRUST);
     let largest = value.largest_body.as_ref();
     let name = |text: &Option<Text<Token>>| text.as_ref().map(|text| text.value.0.clone());
-    Some(shared::Config {
+    let config = shared::Config {
         url: url.clone(),
         timeout,
         max_ttl,
@@ -99,7 +99,17 @@ pub(super) fn shared(
         prefix: name(&value.prefix).unwrap_or_else(|| "larder".to_owned()),
         trust,
         node: name(&value.node).unwrap_or_else(host_name),
-    })
+    };
+    if let Err(error) = shared::check(&config) {
+        let usual = if url.starts_with("memcached:") {
+            "memcached://127.0.0.1:11211"
+        } else {
+            "redis://127.0.0.1:6379"
+        };
+        let fault = Fault::at(place, error.to_string());
+        sink.push(fault.instead(format!("for example `url = \"{usual}\"`")));
+    }
+    Some(config)
 }
 
 /// What the kernel calls this host.

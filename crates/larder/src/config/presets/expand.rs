@@ -12,7 +12,7 @@ use crate::config::{
     Fault, meant,
     written::{self, Preset},
 };
-use document::{put_routes, said, take_preset, take_routes};
+use document::{preset_of, put_routes, said, take_routes};
 use route::on_routes;
 use serde::Deserialize;
 use std::ops::Range;
@@ -22,15 +22,16 @@ use toml::{
 };
 use under::{TABLES, under, under_all};
 
-/// Replaces the presets in `document`; whether there was one. A name that is none is left for others to complain of.
+/// Puts what presets say into `document`; whether there was one. Their names stay where they are: what they say has their places.
+/// A name that is none is left for others to complain of.
 pub(in crate::config) fn expand(document: &mut DeTable<'_>, faults: &mut Vec<Fault>) -> bool {
     let default = document
-        .get_mut("defaults")
-        .and_then(|defaults| take_preset(defaults.get_mut()));
+        .get("defaults")
+        .and_then(|defaults| preset_of(defaults.get_ref()));
     let mut routes = take_routes(document);
     let own: Vec<_> = routes
-        .iter_mut()
-        .map(|route| take_preset(route.get_mut()))
+        .iter()
+        .map(|route| preset_of(route.get_ref()))
         .collect();
     if default.is_none() && own.iter().all(Option::is_none) {
         put_routes(document, routes);

@@ -19,7 +19,7 @@ const PLACES: [(&str, &str, &str); 13] = [
     ("[report]\nnode = \"a\"", "node_field", ORIGIN),
     ("[log]", "access format level", ORIGIN),
     (
-        "memory.size = \"1TiB\"\n[[route]]",
+        "disk = { path = \"d\", size = \"1TiB\" }\n[[route]]",
         "name host path method header cookie query client ttl browser_ttl compress \
          largest_body origin_host pass_fields user_context key.query key.headers key.cookies \
          bypass.cookies bypass.query bypass.paths bypass.headers request_headers.set response_headers.remove stale.if_error",

@@ -27,7 +27,7 @@ impl Word for ListenAddress {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         if let Some(path) = text.strip_prefix("unix:") {
-            return Ok(Self::Unix(absolute(path)?));
+            return Ok(Self::Unix(socket(path, "larder.sock")?));
         }
         SocketAddr::parse(text).map(Self::Tcp)
     }
@@ -88,14 +88,14 @@ pub(super) fn split_port(text: &str) -> Option<(&str, u16)> {
     Some((host, port.parse().ok()?))
 }
 
-/// The path of a socket.
-pub(super) fn absolute(path: &str) -> Result<PathBuf, Wrong> {
+/// The path of a socket, whose file is usually called `usual`.
+pub(super) fn socket(path: &str, usual: &str) -> Result<PathBuf, Wrong> {
     if path.is_empty() || path.ends_with('/') {
         let folder = match path.trim_end_matches('/') {
             folder if folder.starts_with('/') => folder,
             _ => "/run",
         };
-        let named = format!("unix:{folder}/larder.sock");
+        let named = format!("unix:{folder}/{usual}");
         Err(Wrong::new("the path of a socket ends with its name").instead(named))
     } else if path.starts_with('/') {
         Ok(PathBuf::from(path))

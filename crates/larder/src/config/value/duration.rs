@@ -9,6 +9,7 @@ const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
 impl Word for Duration {
     const WHAT: &'static str = "a duration";
     const EXAMPLES: &'static [&'static str] = &["60s", "500ms", "1h30m", "1d"];
+    const PATTERN: &'static str = r"^\s*(0|([0-9][0-9\s]*(\.[0-9\s]+)?[a-zA-Zµ]+\s*)+)\s*$";
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let text = text.trim();

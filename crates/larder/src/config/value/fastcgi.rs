@@ -1,6 +1,6 @@
 //! Where FastCGI servers are, and what scripts are.
 
-use super::{Word, Wrong, address::absolute, server::host_and_port};
+use super::{Word, Wrong, address::socket, server::host_and_port};
 use origin::config::Address;
 
 /// Where php-fpm listens if it is not a socket.
@@ -16,7 +16,7 @@ impl Word for FastCgiUrl {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         if let Some(path) = text.strip_prefix("unix:") {
-            return Ok(Self(Address::Unix(absolute(path)?)));
+            return Ok(Self(Address::Unix(socket(path, "php-fpm.sock")?)));
         }
         if text.starts_with('/') {
             return Err(

@@ -1,8 +1,9 @@
 //! Hosts as `Host` names them.
 
-use super::{Word, Wrong};
+use super::{Word, Wrong, pattern::not_ascii};
 use http::HeaderValue;
 use rules::key::normalize_host;
+use std::net::Ipv6Addr;
 
 /// A host, and a port where that is not the usual one (RFC 9110 section 7.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,14 @@ impl Word for HostValue {
         let value = HeaderValue::from_str(text).ok();
         if let Some(value) = value.filter(|_| is_host(text)) {
             return Ok(Self(value));
+        }
+        if text.parse::<Ipv6Addr>().is_ok() {
+            return Err(
+                Wrong::new("an IPv6 address stands in brackets").instead(format!("[{text}]"))
+            );
+        }
+        if let Some(wrong) = not_ascii(text) {
+            return Err(wrong);
         }
         let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
         let bare = bare.split(['/', '?', '#']).next().unwrap_or_default();
@@ -46,10 +55,12 @@ mod tests {
             ("u@a", "\"app.example\""),
             ("a:99999", "\"app.example\""),
             ("a\n", "\"app.example\""),
-            ("é", "\"app.example\""),
+            ("::1", "\"[::1]\""),
         ] {
             let wrong = HostValue::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
         }
+        let wrong = HostValue::parse("bücher.example").unwrap_err();
+        assert!(wrong.what.contains("ASCII"), "{wrong}");
     }
 }

@@ -1,14 +1,9 @@
-//! Patterns over headers, cookies and parameters.
+//! Patterns over headers and cookies.
 
-use super::{
-    Word, Wrong,
-    path::{in_normal_form, normal},
-    pattern::anchored,
-};
+use super::{Word, Wrong, pattern::anchored};
 use http::HeaderName;
 use proxy::policy::{FieldPattern, NamePattern, TextPattern};
 use regex::Regex;
-use rules::key::ParamPattern;
 
 impl Word for FieldPattern {
     const WHAT: &'static str = "a header";
@@ -55,30 +50,8 @@ impl Word for CookiePattern {
     }
 }
 
-/// Which parameters of the query are meant, as requests have them in normal form.
-#[derive(Clone, Debug)]
-pub struct QueryPattern(pub NamePattern);
-
-impl Word for QueryPattern {
-    const WHAT: &'static str = "the name of a parameter, and a value where it matters";
-    const EXAMPLES: &'static [&'static str] = &["page", "utm_*", "preview=1", "~ (dev|test)_.*"];
-
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        let pattern = text.strip_prefix('~').map(str::trim_start);
-        let value = text.split_once("=~").map(|(_, value)| value.trim_start());
-        match (pattern, value) {
-            (Some(pattern), _) => in_normal_form("~ ", pattern)?,
-            (None, Some(value)) => {
-                let start = text.len() - value.len();
-                in_normal_form(text.get(..start).unwrap_or_default(), value)?;
-            }
-            (None, None) => return name_and_value(&parameter::<Self>(text)?).map(Self),
-        }
-        name_and_value(text).map(Self)
-    }
-}
-
-fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
+/// A name, and a value where one is written.
+pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
     if let Some(pattern) = text.strip_prefix('~') {
         let name = TextPattern::Regex(anchored(pattern.trim_start())?);
         return Ok(NamePattern { name, value: None });
@@ -97,44 +70,6 @@ fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
         name,
         value: value.map(value_pattern).transpose()?,
     })
-}
-
-/// What is written of a parameter, as requests have it.
-fn parameter<T: Word>(text: &str) -> Result<String, Wrong> {
-    let bare = text.trim_start_matches('?');
-    if bare.len() < text.len() || text.contains(['&', '#']) {
-        let first = bare.split(['&', '#']).next().unwrap_or_default();
-        let wrong =
-            Wrong::new("one parameter has no `?`, `&` and `#`: several are members of a list");
-        return Err(wrong.instead_if_good::<T>(first));
-    }
-    if text.contains(' ') {
-        return Err(Wrong::new(
-            "a space is sent as `+` or as `%20`: an expression covers both, as in `~ a(\\+|%20)b`",
-        ));
-    }
-    Ok(normal(text))
-}
-
-impl Word for ParamPattern {
-    const WHAT: &'static str = "the name of a parameter";
-    const EXAMPLES: &'static [&'static str] = &["page", "utm_*"];
-
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        if let Some((name, _)) = text.split_once('=') {
-            let wrong = Wrong::new("parameters are chosen by name, whatever their value");
-            return Err(wrong.instead_if_good::<Self>(name));
-        }
-        let text = parameter::<Self>(text)?;
-        match text.split_once('*') {
-            _ if text.is_empty() => Err(Wrong::new("the name is empty")),
-            None => Ok(Self::Name(text)),
-            Some((prefix, "")) => Ok(Self::Prefix(prefix.to_owned())),
-            Some((prefix, _)) => {
-                Err(Wrong::new("`*` may only stand at the end here").instead(format!("{prefix}*")))
-            }
-        }
-    }
 }
 
 /// A value: as it is, with `*` for anything, or `~` and a regular expression. Always the whole value.
@@ -184,46 +119,5 @@ mod tests {
         shown("=1").unwrap_err();
         let wrong = shown("a;b").unwrap_err();
         assert_eq!(wrong.instead.as_deref(), Some("\"a\""), "{wrong}");
-    }
-
-    #[test]
-    fn parameters_are_compared_as_clients_send_them() {
-        let shown = |text| QueryPattern::parse(text).map(|one| format!("{:?}", one.0));
-        for (text, same) in [("a%41", "aA"), ("größe=ü*", "gr%C3%B6%C3%9Fe=%C3%BC*")] {
-            assert_eq!(shown(text).unwrap(), shown(same).unwrap());
-        }
-        for (text, instead) in [
-            ("a&b", Some("\"a\"")),
-            ("?a", Some("\"a\"")),
-            ("a#b", Some("\"a\"")),
-            ("&", None),
-            ("a b", None),
-            ("~ ü.*", Some("\"~ %C3%BC.*\"")),
-            ("a=~ ü.*", Some("\"a=~ %C3%BC.*\"")),
-        ] {
-            let wrong = QueryPattern::parse(text).unwrap_err();
-            assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");
-        }
-    }
-
-    #[test]
-    fn parameters() {
-        assert_eq!(
-            <ParamPattern as Word>::parse("utm_*"),
-            Ok(ParamPattern::Prefix("utm_".into()))
-        );
-        assert_eq!(
-            <ParamPattern as Word>::parse("u*m")
-                .unwrap_err()
-                .instead
-                .as_deref(),
-            Some("\"u*\"")
-        );
-        let name = |text| <ParamPattern as Word>::parse(text);
-        assert_eq!(name("ü"), Ok(ParamPattern::Name("%C3%BC".into())));
-        for text in ["a&b", "a=1", "?a"] {
-            let wrong = name(text).unwrap_err();
-            assert_eq!(wrong.instead.as_deref(), Some("\"a\""), "{text}: {wrong}");
-        }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Word, Wrong};
 use proxy::policy::HostPattern;
 use regex::{Regex, RegexBuilder};
+use std::net::Ipv6Addr;
 
 /// Compiled size of one regular expression at most, in bytes.
 const LARGEST_REGEX: usize = 1 << 20;
@@ -40,6 +41,15 @@ impl Word for HostPattern {
             let what = format!("nginx's `.{name}` is `{name}` and `*.{name}` here, each by itself");
             return Err(Wrong::new(what).instead(format!("*.{name}")));
         }
+        if name.parse::<Ipv6Addr>().is_ok() {
+            return Err(
+                Wrong::new("an IPv6 address stands in brackets, as in `Host`")
+                    .instead(format!("[{name}]")),
+            );
+        }
+        if let Some(wrong) = not_ascii(text) {
+            return Err(wrong);
+        }
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
         if name.is_empty() || !name.bytes().all(valid) {
             return Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES));
@@ -50,6 +60,12 @@ impl Word for HostPattern {
             Self::Exact(name.to_owned())
         })
     }
+}
+
+/// What is wrong with a host in letters that `Host` and DNS do not have (RFC 5890).
+pub fn not_ascii(host: &str) -> Option<Wrong> {
+    let what = "a host is written as clients send it, in ASCII: a name such as `bücher.example` is `xn--bcher-kva.example`";
+    (!host.is_ascii() && !host.contains(char::is_whitespace)).then(|| Wrong::new(what))
 }
 
 /// Compiles an expression that must cover the whole text.

@@ -73,7 +73,11 @@ impl JsonSchema for Query {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+            "anyOf": [
+                { "enum": ["all", "none"] },
+                { "type": "string" },
+                { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+            ],
             "examples": ["all", "none", ["page", "q"]],
         })
     }

@@ -2,7 +2,8 @@
 
 use super::{
     Word, Wrong,
-    address::{absolute, split_port},
+    address::{socket, split_port},
+    pattern::not_ascii,
 };
 use origin::config::Address;
 use std::net::Ipv6Addr;
@@ -26,7 +27,7 @@ impl Word for ServerUrl {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         if let Some(path) = text.strip_prefix("unix:") {
-            let address = Address::Unix(absolute(path)?);
+            let address = Address::Unix(socket(path, "app.sock")?);
             return Ok(Self { address, tls: None });
         }
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
@@ -97,7 +98,9 @@ pub(super) fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(Stri
         && host
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    if ok {
+    if let Some(wrong) = not_ascii(host) {
+        Err(wrong)
+    } else if ok {
         Ok((host.to_ascii_lowercase(), port))
     } else {
         Err(bad())
@@ -133,6 +136,8 @@ mod tests {
             ("http://user@app", "\"http://127.0.0.1:5001\""),
             ("", "\"http://127.0.0.1:5001\""),
             ("http://", "\"http://127.0.0.1:5001\""),
+            ("unix:", "\"unix:/run/app.sock\""),
+            ("unix:app.sock", "\"unix:/run/app.sock\""),
             ("http://:", "\"http://127.0.0.1:5001\""),
             ("http://app:99999", "\"http://127.0.0.1:5001\""),
         ] {

@@ -52,6 +52,15 @@ impl Word for SharedUrl {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let Some((scheme, rest)) = text.split_once("://") else {
+            if let Some(path) = text.strip_prefix("unix:") {
+                let path = match path.trim_start_matches('/') {
+                    "" => "/run/redis.sock".to_owned(),
+                    _ if path.starts_with('/') => path.to_owned(),
+                    name => format!("/run/{name}"),
+                };
+                let wrong = Wrong::new("the socket of Redis is written `redis+unix://`");
+                return Err(wrong.instead(format!("redis+unix://{path}")));
+            }
             if let Some(meant) = with_slashes(text) {
                 return Err(Wrong::new("two slashes stand after the scheme").instead(meant));
             }
@@ -183,6 +192,8 @@ mod tests {
                 "redis+unix:/run/redis.sock",
                 "\"redis+unix:///run/redis.sock\"",
             ),
+            ("unix:/r.sock", "\"redis+unix:///r.sock\""),
+            ("unix:r.sock", "\"redis+unix:///run/r.sock\""),
             ("valkey://h:1", "\"redis://h:1\""),
             ("unix:///run/r.sock", "\"redis+unix:///run/r.sock\""),
             ("http://h", "\"redis://127.0.0.1:6379\""),

@@ -14,10 +14,15 @@ pub struct Size(pub u64);
 impl Word for Size {
     const WHAT: &'static str = "a size";
     const EXAMPLES: &'static [&'static str] = &["512MiB", "8KiB", "1GB"];
+    const PATTERN: &'static str = r"^\s*[0-9.]+\s*([kKmMgGtTpPeE][iI]?[bB]?|[bB])\s*$";
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let text = text.trim();
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        if !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        {
             return Err(without_unit(text));
         }
         match text.parse::<ByteSize>() {
@@ -88,6 +93,8 @@ mod tests {
         for (text, instead) in [
             ("512", "\"512MiB\""),
             ("16384", "\"16384B\""),
+            ("1.5", "\"1.5MiB\""),
+            (".", "\"512MiB\""),
             ("", "\"512MiB\""),
             ("-1MiB", "\"512MiB\""),
             ("12 parrots", "\"512MiB\""),

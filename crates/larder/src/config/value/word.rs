@@ -12,6 +12,9 @@ pub trait Word: Sized {
     /// How it is written; the first one is shown where another type was found.
     const EXAMPLES: &'static [&'static str];
 
+    /// An expression that every such text matches; empty where that says nothing.
+    const PATTERN: &'static str = "";
+
     /// Reads it.
     fn parse(text: &str) -> Result<Self, Wrong>;
 
@@ -57,7 +60,11 @@ impl<T: Word> JsonSchema for Text<T> {
         T::WHAT.into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "examples": T::EXAMPLES })
+        let mut schema = json_schema!({ "type": "string", "examples": T::EXAMPLES });
+        if !T::PATTERN.is_empty() {
+            schema.insert("pattern".to_owned(), T::PATTERN.into());
+        }
+        schema
     }
 }
 

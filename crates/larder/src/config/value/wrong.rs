@@ -59,6 +59,14 @@ impl Wrong {
         }
     }
 
+    /// Both in one line, as the command line has them: without quotes.
+    pub fn in_one_line(self) -> String {
+        match self.instead {
+            Some(instead) => format!("{}; write {}", self.what, instead.trim_matches('"')),
+            None => self.what,
+        }
+    }
+
     /// Reads back what [`fmt::Display`] wrote.
     pub fn from_message(message: &str) -> Self {
         match message.split_once('\n') {

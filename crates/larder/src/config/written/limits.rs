@@ -27,10 +27,10 @@ pub struct Limits {
     /// Size of a request's header fields in all, at least 8 KiB; 431 beyond.
     #[schemars(extend("default" = "32KiB"))]
     pub header_size: Option<Text<Size>>,
-    /// Number of a request's header fields; 431 beyond.
-    #[schemars(range(min = 1), extend("default" = 100))]
+    /// Number of a request's header fields, at least 16; 431 beyond.
+    #[schemars(range(min = 16), extend("default" = 100))]
     pub header_count: Option<At<Count>>,
-    /// Length of a request's path and query; 414 beyond.
+    /// Length of a request's path and query, at least 64 B; 414 beyond.
     #[schemars(extend("default" = "16KiB"))]
     pub target_length: Option<Text<Size>>,
     /// Time to send a request's header; 408 beyond.

@@ -9,11 +9,13 @@ use std::{ops::Range, path::PathBuf};
 /// One place where clients connect.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["address"]))]
 pub struct Listen {
     /// An address with a port, or `unix:` and a path.
     pub address: Option<Text<ListenAddress>>,
     /// Certificates; with at least one, this listener speaks TLS. The first serves clients that name no host or one that
     /// no certificate covers.
+    #[schemars(extend("minItems" = 1))]
     pub tls: Option<Vec<Certificate>>,
     /// Networks of load balancers whose connections begin with a PROXY protocol header (version 1 or 2). On a Unix
     /// socket a list that is not empty believes everybody.
@@ -43,6 +45,7 @@ impl Short for Listen {
 /// A certificate and its key.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["certificate", "key"]))]
 pub struct Certificate {
     /// PEM file with the certificate and those that lead to its authority. Read again on reload.
     #[schemars(with = "Option<String>", extend("examples" = ["/etc/larder/site.pem"]))]
@@ -59,6 +62,7 @@ pub struct Mode(pub u32);
 impl Word for Mode {
     const WHAT: &'static str = "permission bits as octal digits";
     const EXAMPLES: &'static [&'static str] = &["660"];
+    const PATTERN: &'static str = "^0*[0-7]{1,3}$";
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         match u32::from_str_radix(text, 8) {

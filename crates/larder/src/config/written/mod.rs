@@ -56,7 +56,7 @@ pub struct Config {
     #[schemars(extend("default" = []))]
     pub trusted: Option<Many<Text<IpNet>>>,
     /// Fields that speak to this cache alone, the first one found wins over `Cache-Control` (RFC 9213).
-    #[schemars(extend("default" = ["Surrogate-Control", "CDN-Cache-Control"]))]
+    #[schemars(extend("default" = ["Surrogate-Control", "CDN-Cache-Control"], "examples" = [["CDN-Cache-Control"]]))]
     pub targeted_fields: Option<Many<Text<HeaderName>>>,
     /// The store in memory.
     pub memory: Option<Memory>,

@@ -94,7 +94,7 @@ pub struct Origin {
     /// Time in which a server that comes back, or an address that joins others of its name, works up to its full share.
     #[schemars(extend("default" = "0s"))]
     pub slow_start: Option<Text<Duration>>,
-    /// Size of a response's header fields in all; there may be 256 of them.
+    /// Size of a response's header fields in all, at least 1 KiB; there may be 256 of them.
     #[schemars(extend("default" = "64KiB"))]
     pub header_size: Option<Text<Size>>,
     /// How often the names of servers are resolved again, every 100 ms at most. Each address of a name is a server, 64 of them at most; what it has in IPv6 and in IPv4 counts once.
@@ -118,6 +118,7 @@ pub enum Format {
 /// One server of an origin.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["url"]))]
 pub struct Server {
     /// `http://`, `https://` or `unix:`.
     pub url: Option<Text<ServerUrl>>,
@@ -173,8 +174,8 @@ pub enum Protocol {
 #[serde(deny_unknown_fields, default)]
 pub struct ServerTls {
     /// The name that the certificate must have. The host of the URL where nothing is said.
-    #[schemars(extend("examples" = ["app.example"]))]
-    pub server_name: Option<String>,
+    #[schemars(with = "Option<String>", extend("examples" = ["app.example"]))]
+    pub server_name: Option<At<String>>,
     /// PEM file of the authorities to believe. The system's where nothing is said. A server's own certificate that signs itself can stand here
     /// if it is none of an authority (`CA:FALSE`), which `openssl req -x509` makes it unless it is told otherwise.
     #[schemars(with = "Option<String>", extend("examples" = ["/etc/larder/authorities.pem"]))]

@@ -2,9 +2,10 @@
 
 use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
 use crate::config::value::{
-    At, Compress, CookiePattern, HostValue, Many, PathStart, QueryPattern, Size, Text, Ttl,
+    At, Compress, CookiePattern, EditableName, HostValue, Many, PathStart, QueryPattern, Size,
+    Text, Ttl,
 };
-use http::{HeaderName, Method};
+use http::Method;
 use ipnet::IpNet;
 use proxy::policy::{FieldPattern, HostPattern, PathPattern};
 use rules::coding::TypePattern;
@@ -31,7 +32,9 @@ macro_rules! with_policy {
             #[schemars(extend("default" = true))]
             cache: bool,
             /// Lifetimes by status: `{ "200" = "10m", "404" = "10s", "5xx" = "0s", any = "1m" }`. The more exact status wins.
-            /// A single duration covers 200, 301 and 302: `ttl = "1s"` is microcaching in one line.
+            /// A single duration covers 200, 301 and 302: `ttl = "1s"` is microcaching in one line. Classes and `any` are not for
+            /// what one client's fields or content brought about (400, 406, 408, 411, 412, 413, 415, 416, 417, 421, 425, 426, 505), and
+            /// 428, 429, 431 and 511 are never stored.
             ttl: At<Ttl>,
             /// How `ttl` stands to what the origin says.
             #[schemars(extend("default" = "default"))]
@@ -40,14 +43,14 @@ macro_rules! with_policy {
             #[schemars(extend("default" = true))]
             heuristic: bool,
             /// How long past its lifetime a response may still be sent.
-            stale: Stale,
+            stale: At<Stale>,
             /// What makes up the cache key.
             key: Key,
             /// When the store is neither asked nor filled.
-            bypass: Bypass,
+            bypass: At<Bypass>,
             /// What happens to a response with `Set-Cookie`.
             #[schemars(extend("default" = "refuse"))]
-            set_cookie: SetCookie,
+            set_cookie: At<SetCookie>,
             /// Whether clients may force a fetch with `Cache-Control: no-cache`, `max-age` and their kin. Who may purge, as this machine may by
             /// default, always may.
             #[schemars(extend("default" = true))]
@@ -83,8 +86,8 @@ macro_rules! with_policy {
             /// Request headers that are passed on although an answer could depend on them unseen, such as
             /// `X-Forwarded-Host`, and all with an underscore in the name, which applications take for a hyphen. Safer: put them
             /// into `key.headers`. [Which are kept back](storing.md#what-a-client-may-not-say).
-            #[schemars(extend("default" = []))]
-            pass_fields: Many<Text<HeaderName>>,
+            #[schemars(extend("default" = [], "examples" = ["X-Forwarded-Host"]))]
+            pass_fields: Many<Text<EditableName>>,
             /// `Host` towards the origin: a host, and a port where it needs one. The client's where nothing is said. With
             /// `key.host = false` all that the origin is told of a host.
             #[schemars(extend("examples" = ["app.example"]))]
@@ -94,7 +97,7 @@ macro_rules! with_policy {
             #[schemars(extend("default" = "64KiB"))]
             largest_content: Text<Size>,
             /// A GraphQL service answers here: its queries are stored, by `GET` and `POST`. An empty table is enough.
-            graphql: GraphQl,
+            graphql: At<GraphQl>,
             /// Redirect plain requests to `https`.
             #[schemars(extend("default" = false))]
             redirect_https: bool,

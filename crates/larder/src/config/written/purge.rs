@@ -33,7 +33,7 @@ pub struct Purge {
     #[schemars(extend("examples" = ["/souin-api/souin"]))]
     pub souin: Option<Text<PathStart>>,
     /// Status for a client that purges one URL of which nothing was stored: 200, 404 or 412.
-    #[schemars(extend("default" = 200))]
+    #[schemars(extend("default" = 200, "enum" = [200, 404, 412]))]
     pub miss_status: Option<At<Count>>,
     /// Fetch the busiest URLs again that a soft purge touched. Off where nothing is said.
     pub refresh: Option<Refresh>,
@@ -44,11 +44,13 @@ pub struct Purge {
 /// A header field that only those know who may purge.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["header", "value"]))]
 pub struct Secret {
     /// Its name.
     #[schemars(extend("examples" = ["X-Purge-Key"]))]
     pub header: Option<Text<HeaderName>>,
-    /// Its value.
+    /// Its value: at least 8 characters, chosen at random.
+    #[schemars(extend("examples" = [], "minLength" = 8))]
     pub value: Option<Text<HeaderValue>>,
 }
 

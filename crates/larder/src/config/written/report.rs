@@ -1,6 +1,6 @@
 //! Fields of answers about themselves, as written.
 
-use crate::config::value::{OwnField, Text};
+use crate::config::value::{At, OwnField, Text};
 use http::HeaderValue;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub struct Report {
     pub cache_status: Option<bool>,
     /// Whether `Cache-Status` names the cache key too.
     #[schemars(extend("default" = false))]
-    pub key: Option<bool>,
+    pub key: Option<At<bool>>,
     /// Name of a field in nginx's style (`HIT`, `MISS`, `STALE`, …). Off where nothing is said.
     #[schemars(extend("examples" = ["X-Cache-Status"]))]
     pub x_cache: Option<Text<OwnField>>,

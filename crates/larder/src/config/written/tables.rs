@@ -146,6 +146,7 @@ pub struct GraphQl {
 /// What holds for one GraphQL operation.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["name"]))]
 pub struct Operation {
     /// Its name in the document.
     #[schemars(extend("examples" = ["Products"]))]

@@ -8,6 +8,7 @@ use std::{path::PathBuf, time::Duration};
 /// The store on disk: bigger than memory, and there again after a restart. Off without this table.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["path"]))]
 pub struct Disk {
     /// Its directory, for one Larder alone; made where it is missing, as long as its parent is there.
     #[schemars(with = "Option<String>", extend("examples" = ["/var/cache/larder"]))]
@@ -24,6 +25,7 @@ pub struct Disk {
 /// The store that several nodes share: Redis, Valkey or memcached. Off without this table.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["url"]))]
 pub struct Shared {
     /// Where it is: `redis://`, `rediss://` (TLS), `redis+unix://`, `redis-sentinel://`, `redis-cluster://` or
     /// `memcached://a,b,c`.

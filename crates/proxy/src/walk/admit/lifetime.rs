@@ -47,16 +47,81 @@ pub(super) fn freshness_site(
 }
 
 impl Lifetime {
-    /// The lifetime the site gives to answers of `status`; first match wins.
+    /// The lifetime the site gives to answers of `status`; first match wins. What finds fault with its own request alone gets one by
+    /// its very status, or none: others, who ask for the same, did nothing of the kind.
     pub fn of(&self, status: StatusCode) -> Option<Duration> {
         let code = status.as_u16();
         self.by_status
             .iter()
-            .find(|(pattern, _)| match pattern {
+            .find(|(pattern, lifetime)| match pattern {
                 StatusPattern::Exact(exact) => *exact == code,
+                _ if is_one_requests(code) && !lifetime.is_zero() => false,
                 StatusPattern::Class(class) => u16::from(*class) == code / 100,
                 StatusPattern::Any => true,
             })
             .map(|(_, lifetime)| *lifetime)
+    }
+}
+
+/// Whether an answer of this status is to how one client wrote its request: to fields, content, framing or version, which are no part
+/// of the key (RFC 9110 section 15.5, RFC 8470 section 5.2). 405, 414 and 501 are to method and target, and 404 and 410 to the
+/// target: these are heuristically cacheable (RFC 9110 section 15.1).
+const fn is_one_requests(code: u16) -> bool {
+    matches!(
+        code,
+        400 | 406 | 408 | 411 | 412 | 413 | 415 | 416 | 417 | 421 | 425 | 426 | 505
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_do_not_cover_what_one_request_brought_about() {
+        let lifetime = |list: &[(StatusPattern, u64)]| Lifetime {
+            by_status: list
+                .iter()
+                .map(|(pattern, seconds)| (*pattern, Duration::from_secs(*seconds)))
+                .collect(),
+            ..Lifetime::default()
+        };
+        let of = |lifetime: &Lifetime, code| {
+            let status = StatusCode::from_u16(code).unwrap();
+            lifetime.of(status).map(|time| time.as_secs())
+        };
+        let some = lifetime(&[
+            (StatusPattern::Exact(400), 1),
+            (StatusPattern::Class(4), 2),
+            (StatusPattern::Any, 3),
+        ]);
+        for (code, seconds) in [
+            (200, Some(3)),
+            (400, Some(1)),
+            (404, Some(2)),
+            (405, Some(2)),
+            (410, Some(2)),
+            (414, Some(2)),
+            (500, Some(3)),
+            (501, Some(3)),
+            (406, None),
+            (408, None),
+            (411, None),
+            (412, None),
+            (413, None),
+            (415, None),
+            (416, None),
+            (417, None),
+            (421, None),
+            (425, None),
+            (426, None),
+            (505, None),
+        ] {
+            assert_eq!(of(&some, code), seconds, "{code}");
+        }
+        // Nothing is kept for no time at all.
+        let none = lifetime(&[(StatusPattern::Class(4), 0), (StatusPattern::Any, 3)]);
+        assert_eq!(of(&none, 408), Some(0));
+        assert_eq!(of(&none, 505), None);
     }
 }

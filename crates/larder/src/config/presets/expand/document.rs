@@ -44,16 +44,11 @@ fn moved_value<'i>(value: DeValue<'i>, span: &Range<usize>) -> DeValue<'i> {
     }
 }
 
-/// Takes the preset out of a table, where it is one.
-pub(super) fn take_preset(table: &mut DeValue<'_>) -> Option<(Preset, Range<usize>)> {
-    let DeValue::Table(table) = table else {
-        return None;
-    };
-    let value = table.get("preset")?;
+/// The preset that a table names, where it is one.
+pub(super) fn preset_of(table: &DeValue<'_>) -> Option<(Preset, Range<usize>)> {
+    let value = table.as_table()?.get("preset")?;
     let preset = Preset::named(value.get_ref().as_str()?)?;
-    let span = value.span();
-    table.remove("preset");
-    Some((preset, span))
+    Some((preset, value.span()))
 }
 
 pub(super) fn take_routes<'i>(document: &mut DeTable<'i>) -> Vec<Spanned<DeValue<'i>>> {

@@ -1,0 +1,77 @@
+//! What of a request is part of the key, and what is changed on its way.
+
+use proxy::policy::{Edit, KeySpec, Policy};
+use rules::key::{ParamPattern, QueryChoice, tracking};
+use std::fmt::Display;
+
+/// What makes up the key, where that is not as usual.
+pub(super) fn keyed(key: &KeySpec) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !key.scheme {
+        lines.push("http and https share what is stored".to_owned());
+    }
+    if !key.host {
+        lines.push("all hosts share what is stored".to_owned());
+    }
+    match &key.query {
+        QueryChoice::All => {}
+        QueryChoice::None => lines.push("no parameter counts".to_owned()),
+        QueryChoice::Only(list) => lines.push(format!("of parameters count only {}", joined(list))),
+        QueryChoice::Except(list) => {
+            lines.push(format!("all parameters count but {}", joined(list)));
+        }
+    }
+    lines.extend(dropped(&key.drop));
+    if key.sort {
+        lines.push("the order of parameters does not count".to_owned());
+    }
+    if !key.headers.is_empty() {
+        lines.push(format!("the values count of {}", joined(&key.headers)));
+    }
+    if !key.cookies.is_empty() {
+        lines.push(format!("the cookies count {}", joined(&key.cookies)));
+    }
+    lines
+}
+
+/// Parameters that the origin does not see; those that only track under one name.
+fn dropped(drop: &QueryChoice) -> Option<String> {
+    let QueryChoice::Except(list) = drop else {
+        return None;
+    };
+    let tracking = tracking();
+    let all = tracking.iter().all(|one| list.contains(one));
+    let own = |one: &&ParamPattern| !all || !tracking.contains(one);
+    let mut names: Vec<String> = list.iter().filter(own).map(ToString::to_string).collect();
+    if all {
+        names.push("what only tracks".to_owned());
+    }
+    Some(format!("of parameters are dropped {}", names.join(", ")))
+}
+
+/// Fields that are passed on although they could make a page for one client that others get.
+pub(super) fn passed(policy: &Policy) -> Option<String> {
+    let fields = &policy.pass_fields;
+    (!fields.is_empty()).then(|| format!("the origin gets {} as clients say it", joined(fields)))
+}
+
+/// Changes of header fields. What requests are given may be a secret.
+pub(super) fn edited(policy: &Policy) -> Vec<String> {
+    let requests = policy.request_edits.iter().map(|edit| match edit {
+        Edit::Set(name, _) => format!("requests are sent with a {name} of its own"),
+        Edit::Add(name, _) => format!("requests are sent with a further {name}"),
+        Edit::Remove(name) => format!("requests are sent without {name}"),
+    });
+    let value = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let answers = policy.response_edits.iter().map(|edit| match edit {
+        Edit::Set(name, text) => format!("answers say {name}: {}", value(text)),
+        Edit::Add(name, text) => format!("answers say {name}: {} too", value(text)),
+        Edit::Remove(name) => format!("answers do not say {name}"),
+    });
+    requests.chain(answers).collect()
+}
+
+fn joined<T: Display>(list: &[T]) -> String {
+    let names: Vec<String> = list.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}

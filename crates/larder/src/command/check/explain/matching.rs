@@ -1,0 +1,156 @@
+//! What requests are matched against, as it is written in a configuration.
+
+use proxy::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern};
+use regex::Regex;
+
+/// What a route matches.
+pub(super) fn matches(matcher: &Matcher) -> String {
+    let mut parts = Vec::new();
+    let mut say = |what: &str, list: Vec<String>| {
+        if !list.is_empty() {
+            parts.push(format!("{what} {}", list.join(" or ")));
+        }
+    };
+    say("host", matcher.hosts.iter().map(host).collect());
+    say("path", matcher.paths.iter().map(path).collect());
+    say(
+        "method",
+        matcher.methods.iter().map(ToString::to_string).collect(),
+    );
+    say("header", matcher.headers.iter().map(field).collect());
+    say("cookie", matcher.cookies.iter().map(named).collect());
+    say("parameter", matcher.query.iter().map(named).collect());
+    say(
+        "client",
+        matcher.clients.iter().map(ToString::to_string).collect(),
+    );
+    if parts.is_empty() {
+        "everything".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+fn host(host: &HostPattern) -> String {
+    match host {
+        HostPattern::Exact(host) => host.clone(),
+        HostPattern::Suffix(host) => format!("*.{host}"),
+        HostPattern::Any => "*".to_owned(),
+    }
+}
+
+pub(super) fn path(path: &PathPattern) -> String {
+    match path {
+        PathPattern::Exact(path) => path.clone(),
+        PathPattern::Prefix(path) => format!("{path}*"),
+        PathPattern::Wildcard(regex) | PathPattern::Regex(regex) => expression(regex.as_str()),
+    }
+}
+
+/// A header field, with its value where that matters.
+pub(super) fn field(field: &FieldPattern) -> String {
+    match &field.value {
+        Some(wanted) => format!("{}: {}", field.name, value(wanted)),
+        None => field.name.to_string(),
+    }
+}
+
+/// A cookie or parameter, with its value where that matters.
+pub(super) fn named(pattern: &NamePattern) -> String {
+    let name = match &pattern.name {
+        TextPattern::Exact(name) => name.clone(),
+        TextPattern::Prefix(name) => format!("{name}*"),
+        TextPattern::Regex(regex) => value(regex),
+    };
+    match &pattern.value {
+        Some(wanted) => format!("{name}={}", value(wanted)),
+        None => name,
+    }
+}
+
+/// An expression as it was written: what covers a whole text is anchored when it is read.
+pub(super) fn expression(regex: &str) -> String {
+    format!("~ {}", bare(regex))
+}
+
+fn bare(regex: &str) -> &str {
+    let inner = regex.strip_prefix(r"\A(?:");
+    inner
+        .and_then(|inner| inner.strip_suffix(r")\z"))
+        .unwrap_or(regex)
+}
+
+/// Text with stars, where that is what was written, or an expression.
+fn value(regex: &Regex) -> String {
+    stars(bare(regex.as_str())).unwrap_or_else(|| expression(regex.as_str()))
+}
+
+/// The text with stars that became this expression, if it is of one.
+fn stars(expression: &str) -> Option<String> {
+    let mut text = String::with_capacity(expression.len());
+    let mut rest = expression;
+    while let Some(letter) = rest.chars().next() {
+        if let Some(after) = rest.strip_prefix(".*") {
+            text.push('*');
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("(?:") {
+            // One letter of a parameter in its two spellings.
+            let (spellings, after) = after
+                .split_once(')')
+                .filter(|(inner, _)| inner.len() <= 6)?;
+            let (plain, coded) = spellings.split_once('|')?;
+            text.push(if coded == "%20" {
+                ' '
+            } else {
+                plain.chars().next_back()?
+            });
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('\\') {
+            let literal = after.chars().next().filter(|one| !one.is_alphanumeric())?;
+            text.push(literal);
+            rest = after.get(literal.len_utf8()..)?;
+        } else if ".+*?()|[]{}^$".contains(letter) {
+            return None;
+        } else {
+            text.push(letter);
+            rest = rest.get(letter.len_utf8()..)?;
+        }
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::value::{CookiePattern, QueryPattern, Word};
+
+    #[test]
+    fn patterns_are_told_as_they_are_written() {
+        for text in [
+            "session",
+            "wp_*",
+            "a*b",
+            "preview=1",
+            "a=*x.y*",
+            "~ (dev|test)_.*",
+            "a=~ [0-9]+",
+        ] {
+            let CookiePattern(pattern) = CookiePattern::parse(text).unwrap();
+            assert_eq!(named(&pattern), text);
+        }
+        for text in ["page[]", "a b=c/d", "page", "utm_*", "x=~ .+"] {
+            let QueryPattern(pattern) = QueryPattern::parse(text).unwrap();
+            assert_eq!(named(&pattern), text);
+        }
+        for text in ["Accept: *json*", "X-A", "User-Agent: ~ .*[Bb]ot.*"] {
+            let wanted = text
+                .split_once(':')
+                .map_or(text.to_lowercase(), |(name, rest)| {
+                    format!("{}:{rest}", name.to_lowercase())
+                });
+            assert_eq!(field(&FieldPattern::parse(text).unwrap()), wanted);
+        }
+        let wild = PathPattern::parse("/a/*/b.css").unwrap();
+        assert_eq!(path(&wild), r"~ /a/[^/]*/b\.css");
+    }
+}

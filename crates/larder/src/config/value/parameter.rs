@@ -1,0 +1,195 @@
+//! Patterns over the parameters of a query.
+
+use super::{
+    Word, Wrong,
+    name::name_and_value,
+    path::{in_normal_form, normal},
+    pattern::anchored,
+};
+use proxy::policy::{NamePattern, TextPattern};
+use regex::Regex;
+use rules::key::ParamPattern;
+use std::fmt::Write as _;
+
+/// Which parameters of the query are meant, as requests have them in normal form.
+#[derive(Clone, Debug)]
+pub struct QueryPattern(pub NamePattern);
+
+impl Word for QueryPattern {
+    const WHAT: &'static str = "the name of a parameter, and a value where it matters";
+    const EXAMPLES: &'static [&'static str] = &["page", "utm_*", "preview=1", "~ (dev|test)_.*"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        if let Some(pattern) = text.strip_prefix('~').map(str::trim_start) {
+            in_normal_form("~ ", pattern)?;
+            return name_and_value(text).map(Self);
+        }
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let value = match value.map(|value| (value, value.strip_prefix('~'))) {
+            None => None,
+            Some((_, Some(pattern))) => {
+                let pattern = pattern.trim_start();
+                let start = text.len() - pattern.len();
+                in_normal_form(text.get(..start).unwrap_or_default(), pattern)?;
+                Some(anchored(pattern)?)
+            }
+            Some((value, None)) => Some(spellings(parameter::<Self>(value)?)?),
+        };
+        let name = parameter::<Self>(name)?;
+        let sent = normal(name);
+        let name = if sent.is_empty() || has_one_spelling(&sent) {
+            name_and_value(&sent)?.name
+        } else {
+            TextPattern::Regex(spellings(name)?)
+        };
+        Ok(Self(NamePattern { name, value }))
+    }
+}
+
+/// Whether a part of a query in normal form, with stars, can be sent in no other way.
+fn has_one_spelling(sent: &str) -> bool {
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~*".contains(&byte);
+    let mut parts = sent.split('%');
+    let first = parts.next().unwrap_or_default();
+    first.bytes().all(is_unreserved)
+        && parts.all(|part| {
+            part.starts_with(['8', '9', 'A', 'B', 'C', 'D', 'E', 'F'])
+                && part.bytes().all(is_unreserved)
+        })
+}
+
+/// An expression for what applications read as `text`, a part of a query in which `*` stands for anything, in all of its spellings: a
+/// letter that need not be encoded may be (RFC 3986 section 2.2), and a space is `+` or `%20`.
+fn spellings(text: &str) -> Result<Regex, Wrong> {
+    let sent = normal(text);
+    let mut expression = String::with_capacity(sent.len());
+    let mut rest = sent.as_str();
+    while let Some(letter) = rest.chars().next() {
+        let coded = rest.get(1..3).filter(|_| letter == '%');
+        let byte = coded.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let length = if byte.is_some() { 3 } else { letter.len_utf8() };
+        rest = rest.get(length..).unwrap_or_default();
+        // In normal form, what is unreserved or beyond ASCII has one spelling.
+        match byte.or_else(|| u8::try_from(letter).ok()) {
+            _ if byte.is_none() && letter == '*' => expression.push_str(".*"),
+            Some(b' ' | b'+') if byte != Some(b'+') => expression.push_str(r"(?:\+|%20)"),
+            Some(byte @ 0x21..=0x7e)
+                if !byte.is_ascii_alphanumeric() && !b"-._~".contains(&byte) =>
+            {
+                let plain = regex::escape(char::from(byte).encode_utf8(&mut [0; 4]));
+                // A plus that is meant as one is encoded.
+                let plain = if byte == b'+' {
+                    String::new()
+                } else {
+                    format!("{plain}|")
+                };
+                // Writing into a string does not fail.
+                let _ = write!(expression, "(?:{plain}%{byte:02X})");
+            }
+            Some(byte) if byte >= 0x7f || byte < 0x20 => {
+                let _ = write!(expression, "%{byte:02X}");
+            }
+            _ => expression.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    anchored(&expression)
+}
+
+/// What is written of a parameter, where it is of one.
+fn parameter<T: Word>(text: &str) -> Result<&str, Wrong> {
+    let bare = text.trim_start_matches('?');
+    if bare.len() < text.len() || text.contains(['&', '#']) {
+        let first = bare.split(['&', '#']).next().unwrap_or_default();
+        let wrong =
+            Wrong::new("one parameter has no `?`, `&` and `#`: several are members of a list");
+        return Err(wrong.instead_if_good::<T>(first));
+    }
+    Ok(text)
+}
+
+impl Word for ParamPattern {
+    const WHAT: &'static str = "the name of a parameter";
+    const EXAMPLES: &'static [&'static str] = &["page", "utm_*"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        if let Some((name, _)) = text.split_once('=') {
+            let wrong = Wrong::new("parameters are chosen by name, whatever their value");
+            return Err(wrong.instead_if_good::<Self>(name));
+        }
+        let text = parameter::<Self>(text)?;
+        match text.split_once('*') {
+            _ if text.is_empty() => Err(Wrong::new("the name is empty")),
+            None | Some((_, "")) => Ok(Self::parse(text)),
+            Some((prefix, _)) => {
+                Err(Wrong::new("`*` may only stand at the end here").instead(format!("{prefix}*")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_compared_as_clients_send_them() {
+        let shown = |text| QueryPattern::parse(text).map(|one| format!("{:?}", one.0));
+        for (text, same) in [
+            ("a%41", "aA"),
+            ("größe=ü*", "gr%C3%B6%C3%9Fe=%C3%BC*"),
+            ("page[]=a b", "page%5B%5D=a+b"),
+        ] {
+            assert_eq!(shown(text).unwrap(), shown(same).unwrap());
+        }
+        let QueryPattern(pattern) = QueryPattern::parse("page[*]=a b/*").unwrap();
+        for name in ["page[1]", "page%5B1%5D", "page[%C3%BC]"] {
+            assert!(pattern.name.matches(name), "{name}");
+        }
+        let value = pattern.value.unwrap();
+        for (text, wanted) in [
+            ("a+b/", true),
+            ("a%20b%2Fc", true),
+            ("a%2Bb/", false),
+            ("ab/", false),
+        ] {
+            assert_eq!(value.is_match(text), wanted, "{text}");
+        }
+        for (text, instead) in [
+            ("a&b", Some("\"a\"")),
+            ("?a", Some("\"a\"")),
+            ("a#b", Some("\"a\"")),
+            ("&", None),
+            ("~ ü.*", Some("\"~ %C3%BC.*\"")),
+            ("a=~ ü.*", Some("\"a=~ %C3%BC.*\"")),
+        ] {
+            let wrong = QueryPattern::parse(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn parameters() {
+        assert_eq!(
+            <ParamPattern as Word>::parse("utm_*"),
+            Ok(ParamPattern::Prefix("utm_".into()))
+        );
+        assert_eq!(
+            <ParamPattern as Word>::parse("u*m")
+                .unwrap_err()
+                .instead
+                .as_deref(),
+            Some("\"u*\"")
+        );
+        let name = |text| <ParamPattern as Word>::parse(text);
+        assert_eq!(name("ü"), Ok(ParamPattern::Name("ü".into())));
+        assert_eq!(name("a b*"), Ok(ParamPattern::Prefix("a b".into())));
+        assert_eq!(name("p%61ge%5B]"), Ok(ParamPattern::Name("page[]".into())));
+        for text in ["a&b", "a=1", "?a"] {
+            let wrong = name(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), Some("\"a\""), "{text}: {wrong}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Telling systemd how the program is doing, as sd_notify(3) has it: one datagram to the socket that `NOTIFY_SOCKET` names.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    env,
+    ffi::OsStr,
+    io,
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            ffi::OsStrExt,
+            net::{SocketAddr, UnixDatagram},
+        },
+    },
+};
+
+/// What systemd is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It serves, after a start or a reload.
+    Ready,
+    /// It reads its configuration again.
+    Reloading,
+    /// It ends.
+    Stopping,
+}
+
+impl State {
+    fn text(self) -> String {
+        match self {
+            Self::Ready => "READY=1".to_owned(),
+            Self::Reloading => {
+                let now = clock_gettime(ClockId::Monotonic);
+                let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
+                format!("RELOADING=1\nMONOTONIC_USEC={micros}")
+            }
+            Self::Stopping => "STOPPING=1".to_owned(),
+        }
+    }
+}
+
+/// Tells systemd, where it started us; nobody listens otherwise.
+pub fn notify(state: State) {
+    if let Some(socket) = env::var_os("NOTIFY_SOCKET") {
+        // Who does not take it wants nothing of us.
+        let _ = send(&socket, &state.text());
+    }
+}
+
+fn send(socket: &OsStr, text: &str) -> io::Result<usize> {
+    UnixDatagram::unbound()?.send_to_addr(text.as_bytes(), &address(socket)?)
+}
+
+/// A path, or behind `@` a name that is no file (unix(7)).
+fn address(socket: &OsStr) -> io::Result<SocketAddr> {
+    match socket.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(socket),
+    }
+}
