@@ -1,4 +1,4 @@
-//! Telling systemd how the program is doing, as sd_notify(3) has it: one datagram to the socket that `NOTIFY_SOCKET` names.
+//! Telling systemd how the program is doing, as `sd_notify(3)` has it: one datagram to the socket that `NOTIFY_SOCKET` names.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{

@@ -132,11 +132,8 @@ fn certificates_and_keys_in_other_forms_are_told_from_each_other() {
     let pem = |label: &str, base64: &str| {
         format!("-----BEGIN {label}-----\n{base64}\n-----END {label}-----\n")
     };
-    fs::write(
-        folder.join("locked.key"),
-        pem("ENCRYPTED PRIVATE KEY", "MAA="),
-    )
-    .unwrap();
+    let locked = pem("ENCRYPTED PRIVATE KEY", "MAA=");
+    fs::write(folder.join("locked.key"), locked).unwrap();
     fs::write(folder.join("odd.key"), pem("PRIVATE KEY", "MAA=")).unwrap();
     for (certificate, key, said, instead) in [
         (

@@ -106,7 +106,7 @@ fn inside(value: &Spanned<DeValue<'_>>, places: &mut Vec<Range<usize>>) {
     places.push(value.span());
     match value.get_ref() {
         DeValue::Table(table) => {
-            for (key, value) in table.iter() {
+            for (key, value) in table {
                 places.push(key.span());
                 inside(value, places);
             }

@@ -62,14 +62,14 @@ fn the_fault_of_one_request_is_not_answered_to_others() {
         400, 406, 408, 411, 412, 413, 415, 416, 417, 421, 425, 426, 505,
     ] {
         let path = format!("/{status}");
-        let fault = larder.get(&path).header("X-Fault", &status.to_string());
+        let fault = larder.get(&path).header("X-Fault", status.to_string());
         assert_eq!(fault.send().status, status);
         assert_eq!(larder.get(&path).send().status, 200, "{status}");
     }
     // What is said of the target and the method holds for all who ask for the same.
     for status in [403, 404, 405, 410, 414, 501] {
         let path = format!("/{status}");
-        let first = larder.get(&path).header("X-Fault", &status.to_string());
+        let first = larder.get(&path).header("X-Fault", status.to_string());
         assert_eq!(first.send().status, status);
         assert_eq!(larder.get(&path).send().status, status);
     }

@@ -32,25 +32,7 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
     let none = written::Limits::default();
     let written = written.unwrap_or(&none);
     let usual = timed(written, sink);
-    if let Some(size) = &written.header_size
-        && size.value.0 < LEAST_HEADER
-    {
-        sink.push(
-            Fault::at(
-                &size.span,
-                "requests of ordinary browsers need at least 8 KiB",
-            )
-            .instead("write `header_size = \"8KiB\"`"),
-        );
-    }
-    if let Some(size) = &written.target_length
-        && size.value.0 < LEAST_TARGET
-    {
-        sink.push(
-            Fault::at(&size.span, "hardly any path is that short: at least 64 B")
-                .instead("write `target_length = \"16KiB\"`"),
-        );
-    }
+    too_small(written, sink);
     let size = |text: &Option<Text<crate::config::value::Size>>, usual: usize| {
         text.as_ref().map_or(usual, |size| size.value.0 as usize)
     };
@@ -89,6 +71,29 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
             .drain_time
             .as_ref()
             .map_or(DEFAULT_DRAIN, |time| time.value),
+    }
+}
+
+/// Sizes in which no browser's request has room.
+fn too_small(written: &written::Limits, sink: &mut Sink<'_>) {
+    if let Some(size) = &written.header_size
+        && size.value.0 < LEAST_HEADER
+    {
+        sink.push(
+            Fault::at(
+                &size.span,
+                "requests of ordinary browsers need at least 8 KiB",
+            )
+            .instead("write `header_size = \"8KiB\"`"),
+        );
+    }
+    if let Some(size) = &written.target_length
+        && size.value.0 < LEAST_TARGET
+    {
+        sink.push(
+            Fault::at(&size.span, "hardly any path is that short: at least 64 B")
+                .instead("write `target_length = \"16KiB\"`"),
+        );
     }
 }
 

@@ -38,16 +38,9 @@ pub(super) fn build(
     for (table, name) in tables().zip(names) {
         matchers::empty_lists(&table.value, sink);
         let mut matcher = matchers::build(&table.value);
-        if let Some(earlier) = &everything {
-            sink.missing(
-                Fault::at(
-                    &table.span,
-                    format!("never reached: `{earlier}` matches everything before it"),
-                )
-                .instead(format!("move `{earlier}` to the end")),
-            );
-        } else {
-            covered(table, &matcher, &whole, sink);
+        match &everything {
+            Some(earlier) => sink.missing(behind(&table.span, earlier)),
+            None => covered(table, &matcher, &whole, sink),
         }
         // A matcher that could not be read would match less.
         let is_whole = !sink.is_torn_at(&table.span);
@@ -68,31 +61,22 @@ pub(super) fn build(
             policy::hosts_together(&merged, sink);
         }
         let called = table.value.name.as_ref().map(|name| name.value.as_str());
-        let names = (name, called);
-        routes.extend(route(
-            names,
-            matcher,
-            &merged,
-            Some(&table.span),
-            origins,
-            room,
-            sink,
-        ));
+        let (names, span) = ((name, called), Some(&table.span));
+        routes.extend(route(names, matcher, &merged, span, origins, room, sink));
     }
     if everything.is_none() {
-        let matcher = Matcher::default();
         policy::hosts_together(defaults, sink);
-        routes.extend(route(
-            (names::LAST.to_owned(), None),
-            matcher,
-            defaults,
-            None,
-            origins,
-            room,
-            sink,
-        ));
+        let names = (names::LAST.to_owned(), None);
+        let all = Matcher::default();
+        routes.extend(route(names, all, defaults, None, origins, room, sink));
     }
     routes
+}
+
+/// A route that stands behind one which matches everything.
+fn behind(route: &Range<usize>, earlier: &str) -> Fault {
+    let what = format!("never reached: `{earlier}` matches everything before it");
+    Fault::at(route, what).instead(format!("move `{earlier}` to the end"))
 }
 
 /// Reports a route that is never reached, since an earlier one matches all that it does.

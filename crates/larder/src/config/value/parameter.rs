@@ -89,7 +89,7 @@ fn spellings(text: &str) -> Result<Regex, Wrong> {
                 // Writing into a string does not fail.
                 let _ = write!(expression, "(?:{plain}%{byte:02X})");
             }
-            Some(byte) if byte >= 0x7f || byte < 0x20 => {
+            Some(byte) if !(0x20..0x7f).contains(&byte) => {
                 let _ = write!(expression, "%{byte:02X}");
             }
             _ => expression.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),

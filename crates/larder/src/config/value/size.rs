@@ -18,11 +18,10 @@ impl Word for Size {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let text = text.trim();
-        if !text.is_empty()
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'.')
-        {
+        let has_unit = text
+            .bytes()
+            .any(|byte| !byte.is_ascii_digit() && byte != b'.');
+        if !has_unit && text.bytes().any(|byte| byte.is_ascii_digit()) {
             return Err(without_unit(text));
         }
         match text.parse::<ByteSize>() {
