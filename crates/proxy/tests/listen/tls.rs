@@ -218,7 +218,7 @@ fn unusable_certificates_are_said_so() {
     };
     for (files, said) in [
         (vec![], "at least one certificate"),
-        (vec![crossed], "cannot use"),
+        (vec![crossed], "does not belong to the certificate"),
         (vec![missing], "none.pem"),
     ] {
         let error = TlsStore::load(files).unwrap_err().to_string();

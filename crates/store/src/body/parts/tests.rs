@@ -1,0 +1,94 @@
+use super::{super::piece::joined, *};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+proptest! {
+    #[test]
+    fn combined_parts_never_hold_a_wrong_byte(parts in prop::collection::vec((0u64..90, 1u64..40), 1..10), first in 0u64..100, len in 1u64..50) {
+        let all: Vec<u8> = (0..130u8).collect();
+        let mut held: Option<Parts> = None;
+        for (at, len) in parts {
+            let bytes = Bytes::copy_from_slice(&all[at as usize..(at + len) as usize]);
+            let new = Parts::new(130, at, bytes);
+            held = Some(held.map_or(new.clone(), |old| old.combined(&new, u64::MAX)));
+        }
+        let held = held.expect("at least one");
+        prop_assert!(Parts::from_pieces(130, held.pieces().to_vec()).is_some());
+        let span = Span { first, last: (first + len - 1).min(129) };
+        if let Some(slices) = Body::Parts(Arc::new(held.clone())).slice(span) {
+            prop_assert_eq!(joined(&slices), &all[first as usize..=span.last as usize]);
+        } else {
+            prop_assert!(!held.spans().contains(span));
+        }
+    }
+}
+
+#[test]
+fn parts_are_sorted_apart_and_within_the_length() {
+    let piece = |first: u64, length: usize| (first, Piece::from(Bytes::from(vec![0; length])));
+    for (parts, good) in [
+        (vec![piece(0, 4), piece(4, 4), piece(9, 1)], true),
+        (vec![], true),
+        (vec![piece(0, 4), piece(3, 2)], false),
+        (vec![piece(4, 2), piece(0, 2)], false),
+        (vec![piece(8, 3)], false),
+        (vec![piece(u64::MAX, 1)], false),
+    ] {
+        assert_eq!(
+            Parts::from_pieces(10, parts.clone()).is_some(),
+            good,
+            "{parts:?}"
+        );
+    }
+}
+
+#[test]
+fn who_reads_in_order_leaves_few_pieces() {
+    let length = 1_000_000;
+    let all: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+    let mut held = Parts::new(length, 0, Bytes::copy_from_slice(&all[..1000]));
+    for first in (1000..length).step_by(1000) {
+        let piece = Bytes::copy_from_slice(&all[first as usize..first as usize + 1000]);
+        held = held.combined(&Parts::new(length, first, piece), u64::MAX);
+        assert!(held.pieces().len() < 12, "{first}: {}", held.pieces().len());
+    }
+    let whole = held.whole().expect("nothing is missing");
+    assert_eq!(whole.in_one().expect("in memory"), all);
+}
+
+#[test]
+fn what_is_too_much_goes_where_it_is_farthest_from_the_newest() {
+    let part = |first: u64| Parts::new(10_000, first, Bytes::from(vec![0; 100]));
+    let firsts = |parts: &Parts| -> Vec<u64> {
+        let all = parts.pieces().iter();
+        all.map(|(first, _)| *first).collect()
+    };
+    let mut held = part(200);
+    for first in [600, 1000, 1400] {
+        held = held.combined(&part(first), 300);
+    }
+    assert_eq!(firsts(&held), [600, 1000, 1400]);
+    assert_eq!(firsts(&held.combined(&part(0), 300)), [0, 600, 1000]);
+    assert_eq!(firsts(&held.combined(&part(950), 300)), [600, 950, 1050]);
+    let mut held = Parts::new(1_000_000, 0, Bytes::from(vec![0; 100]));
+    for at in 1..=MOST_PIECES as u64 {
+        held = held.combined(
+            &Parts::new(1_000_000, at * 200, Bytes::from(vec![0; 100])),
+            u64::MAX,
+        );
+    }
+    assert_eq!(held.pieces().len(), MOST_PIECES);
+    assert!(!firsts(&held).contains(&0));
+}
+
+#[test]
+fn parts_without_a_gap_are_a_whole() {
+    let one = Parts::new(6, 0, Bytes::from("abc"));
+    assert!(one.whole().is_none() && !one.is_complete());
+    let both = one.combined(&Parts::new(6, 3, Bytes::from("def")), 6);
+    assert!(both.is_complete());
+    let Some(Body::Whole(bytes)) = both.whole() else {
+        panic!("whole")
+    };
+    assert_eq!(bytes, "abcdef");
+}
