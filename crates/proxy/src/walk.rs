@@ -15,11 +15,11 @@
 //! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |
-//! | | follows a leader | looks up again; fails with it, or fetches once more together; fetches its own variant with those who want it too; or fetches alone |
+//! | | follows a leader | looks up again, or reads the part that the leader fetches; fails with it, or fetches once more together; fetches its own variant with those who want it too; or fetches alone |
 //! | | leads, or goes alone | [`fetch`] |
 //! | [`fetch`] | `Stored` | [`deliver`] while [`admit`]'s pump fills the body |
 //! | | `Stale` | [`deliver`]: the origin failed and what is stored may be sent |
-//! | | `Raw` | the origin's answer, unstored |
+//! | | `Raw` | the origin's answer: not stored, or another part than was asked for |
 //! | | `Failed` | our own error (502, 503, 504) |
 //!
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]). What an answer says of how

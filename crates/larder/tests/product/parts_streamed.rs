@@ -4,8 +4,8 @@ use super::{
     collapse::reading,
     ranges::{CONTENT, range, ranged},
 };
-use crate::common::{Said, start, start_with};
-use testkit::{Client, Gate, Larder, Origin, Reply, Request, Response, date};
+use crate::common::{Said, sample, start, start_with};
+use testkit::{Client, Gate, Larder, Origin, Reply, Request, Response, date, wait_until};
 
 /// An origin that knows ranges, and stops at the gate after the first two bytes of all that begins behind the tenth.
 fn held_back() -> (Origin, Larder, Gate) {
@@ -284,4 +284,34 @@ fn parts_take_no_more_than_a_body_may() {
     }
     assert!(range(&larder, "bytes=12-17").hit(), "the newest stays");
     assert!(!range(&larder, "bytes=0-5").hit());
+}
+
+/// What was held of it goes with the parts, and the whole goes when it leaves.
+#[test]
+fn a_large_whole_made_of_parts_is_let_go_when_it_leaves() {
+    let (origin, larder) =
+        start_with("memory.size = \"64MiB\"\n[[origin]]\nservers = \"{origin}\"\n");
+    let content = "0123456789".repeat(300_000);
+    let all = content.clone();
+    origin.otherwise(move |request| match request.method.as_str() {
+        "GET" => ranged(request, &all, "\"a\""),
+        _ => Reply::ok(),
+    });
+    let nothing_is_in_flight = |how| {
+        wait_until(how, || sample(&larder, "larder_in_flight_bytes") == 0);
+    };
+    // Of 500 KB, and so in memory that the kernel sends; and of 1.5 MB, in pieces.
+    for held in [
+        ["0-499999", "1000000-1499999"],
+        ["0-1499999", "1600000-2899999"],
+    ] {
+        for asked in held {
+            assert_eq!(range(&larder, &format!("bytes={asked}")).status, 206);
+        }
+        assert_eq!(larder.get("/").send().text(), content);
+        nothing_is_in_flight("the whole is stored");
+        assert!(larder.get("/").send().hit());
+        assert_eq!(larder.ask("POST", "/").body("x").send().status, 200);
+        nothing_is_in_flight("the whole is let go");
+    }
 }

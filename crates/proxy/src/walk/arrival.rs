@@ -17,6 +17,9 @@ use store::Pieces;
 /// larger buffer that it came in.
 pub const AT_ONCE: u64 = 16 << 10;
 
+/// What is held comes in pieces of at most so many bytes: it is copied, and others want the worker too.
+const HELD_AT_ONCE: usize = 256 << 10;
+
 /// The content of an origin's answer.
 pub struct Arrival {
     body: ResponseBody,
@@ -38,7 +41,7 @@ pub struct Around {
 pub enum Piece {
     /// From the origin, perhaps a slice of a larger buffer.
     Data(Bytes),
-    /// From what is held.
+    /// From what is held. There may be much more of it at hand.
     Held(Bytes),
     End,
     Broken(Failure),
@@ -104,10 +107,18 @@ impl Arrival {
 
     /// The next piece. After the last, or an error, it is not polled again.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
-        match self.ahead.pop_front() {
-            Some(piece) => Poll::Ready(piece),
-            None => self.poll_on(cx),
-        }
+        let next = match self.ahead.pop_front() {
+            Some(piece) => piece,
+            None => ready!(self.poll_on(cx)),
+        };
+        Poll::Ready(match next {
+            Piece::Held(mut all) if all.len() > HELD_AT_ONCE => {
+                let first = all.split_to(HELD_AT_ONCE);
+                self.ahead.push_front(Piece::Held(all));
+                Piece::Held(first)
+            }
+            piece => piece,
+        })
     }
 
     fn poll_on(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {

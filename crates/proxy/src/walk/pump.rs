@@ -21,6 +21,7 @@ use std::{
     task::{Context, Poll},
 };
 use store::{Body, Reservation, fill::Writer};
+use tokio::task::yield_now;
 
 /// Moves a body from the origin into a fill, and the fill into the store.
 pub struct Pump {
@@ -98,13 +99,10 @@ impl Pump {
                 return self.destination.take_back(&self.worker);
             };
             match next {
-                Piece::Data(data) => {
-                    self.receives(data.len());
-                    self.writer.push(&data);
-                }
+                Piece::Data(data) => self.takes(&data),
                 Piece::Held(data) => {
-                    self.receives(data.len());
-                    self.writer.share(data);
+                    self.takes(&data);
+                    yield_now().await;
                 }
                 Piece::End => {
                     self.unread = None;
@@ -128,10 +126,10 @@ impl Pump {
         self.destination.take_back(&self.worker);
     }
 
-    /// So many bytes more have come.
-    fn receives(&mut self, bytes: usize) {
+    /// More has come. It is copied: what is to be stored shares memory with nothing else that was, which would seem to read it.
+    fn takes(&mut self, data: &[u8]) {
         let fill = self.writer.fill();
-        let received = fill.received() + bytes as u64;
+        let received = fill.received() + data.len() as u64;
         if fill.length() == Some(received) {
             // Its client may be done, and gone, before the disk is.
             self.ends();
@@ -144,6 +142,7 @@ impl Pump {
         } else if received > self.room.in_memory {
             self.writer.overflow();
         }
+        self.writer.push(data);
     }
 
     fn ends(&mut self) {

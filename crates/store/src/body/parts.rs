@@ -232,14 +232,14 @@ fn add_uncovered(parts: &mut Vec<(u64, Piece)>, first: u64, piece: &Piece) {
 fn joined(parts: Vec<(u64, Piece)>, most: u64) -> Vec<(u64, Piece)> {
     let mut all: Vec<(u64, Piece)> = Vec::with_capacity(parts.len());
     for (mut first, mut piece) in parts {
-        while let Some((before, Piece::Memory(left))) = all.last()
-            && let Piece::Memory(right) = &piece
-            && before + left.len() as u64 == first
-            && left.len() <= right.len()
-            && (left.len() + right.len()) as u64 <= most
+        while let Some((before, last)) = all.last()
+            && before + last.len() == first
+            && last.len() <= piece.len()
+            && last.len() + piece.len() <= most
+            && let (Some(left), Some(right)) = (last.clone().in_memory(), piece.clone().in_memory())
         {
             first = *before;
-            piece = Bytes::from([&left[..], &right[..]].concat()).into();
+            piece = Bytes::from([left, right].concat()).into();
             all.pop();
         }
         all.push((first, piece));

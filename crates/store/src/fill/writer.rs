@@ -62,15 +62,11 @@ impl Writer {
     /// Appends a copy of `piece`, in an allocation of its own: what arrives from a connection is often a slice of a much larger
     /// buffer. Where the budget is exhausted the fill [overflows](Self::overflow).
     pub fn push(&mut self, piece: &[u8]) -> Pushed {
-        // Those who read need not wait for the copy.
-        self.share(Bytes::copy_from_slice(piece))
-    }
-
-    /// As [`push`](Self::push), of what lies in an allocation of its own already.
-    pub fn share(&mut self, piece: Bytes) -> Pushed {
         if piece.is_empty() {
             return self.pushed();
         }
+        // Those who read need not wait for the copy.
+        let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
         let length = piece.len() as u64;
@@ -79,7 +75,7 @@ impl Writer {
             // It is here all the same, until those who read have it.
             state.reservation.take(length);
         }
-        state.append(piece);
+        state.append(copy);
         state.readers.wake();
         drop(state);
         match (spilled, fits) {

@@ -42,18 +42,31 @@ fn parts_are_sorted_apart_and_within_the_length() {
     }
 }
 
+/// Small pieces, and some that lie in memory of their own kind.
 #[test]
 fn who_reads_in_order_leaves_few_pieces() {
-    let length = 1_000_000;
-    let all: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
-    let mut held = Parts::new(length, 0, Bytes::copy_from_slice(&all[..1000]));
-    for first in (1000..length).step_by(1000) {
-        let piece = Bytes::copy_from_slice(&all[first as usize..first as usize + 1000]);
-        held = held.combined(&Parts::new(length, first, piece), u64::MAX);
-        assert!(held.pieces().len() < 12, "{first}: {}", held.pieces().len());
+    crate::arena::open(64 << 20).expect("a file in memory");
+    for (length, step) in [(1_000_000, 1000), (20_000_000, 50_000)] {
+        let all: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+        let piece = |first: usize| {
+            let bytes = Bytes::copy_from_slice(&all[first..first + step]);
+            let kept = Body::kept(vec![bytes], step).into_piece();
+            Parts::new(length as u64, first as u64, kept.expect("one piece"))
+        };
+        let mut held = piece(0);
+        for first in (step..length).step_by(step) {
+            held = held.combined(&piece(first), u64::MAX);
+            let pieces = held.pieces().len();
+            assert!(pieces < 50, "{first}: {pieces}");
+        }
+        let span = Span {
+            first: 0,
+            last: length as u64 - 1,
+        };
+        let slices = held.slice(span).expect("nothing is missing");
+        assert_eq!(joined(&slices), all);
+        assert!(held.whole().is_some());
     }
-    let whole = held.whole().expect("nothing is missing");
-    assert_eq!(whole.in_one().expect("in memory"), all);
 }
 
 #[test]
