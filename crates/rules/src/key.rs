@@ -7,7 +7,7 @@ mod query;
 
 pub use host::normalize_host;
 pub use lenient::{is_plain, lenient};
-pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, tracking};
+pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, decoded, tracking};
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -3,6 +3,7 @@
 use crate::policy::{NamePattern, TextPattern};
 use http::{HeaderMap, header};
 use regex::Regex;
+use rules::key::decoded;
 use std::borrow::Cow;
 
 /// One cookie as it is written. Bytes: values that are no text differ all the same.
@@ -49,7 +50,7 @@ impl<'a> Cookie<'a> {
             b'.' | b' ' | b'[' => b'_',
             other => other,
         };
-        let decoded = || Decoded(self.spelled).skip_while(u8::is_ascii_whitespace);
+        let decoded = || decoded(self.spelled).skip_while(u8::is_ascii_whitespace);
         is_it(&mut decoded().map(plain))
             || is_it(&mut decoded().take_while(|byte| *byte != b'[').map(plain))
             || is_it(&mut decoded())
@@ -80,7 +81,7 @@ impl<'a> Cookie<'a> {
         value.iter().any(is_special).then(|| {
             let inner = value.strip_prefix(b"\"");
             let inner = inner.and_then(|inner| inner.strip_suffix(b"\""));
-            Decoded(inner.unwrap_or(value)).collect()
+            decoded(inner.unwrap_or(value)).collect()
         })
     }
 }
@@ -95,28 +96,6 @@ fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>) -> bool {
         TextPattern::Exact(exact) => name.eq(exact.bytes()),
         TextPattern::Prefix(prefix) => prefix.bytes().all(|byte| name.next() == Some(byte)),
         TextPattern::Regex(_) => wanted.matches(&text(&name.collect::<Vec<_>>())),
-    }
-}
-
-/// Percent-decoded, and a space for each plus sign; what is no code stays.
-struct Decoded<'a>(&'a [u8]);
-
-impl Iterator for Decoded<'_> {
-    type Item = u8;
-
-    fn next(&mut self) -> Option<u8> {
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        let code = |high, low| u8::try_from(digit(high)? * 16 + digit(low)?).ok();
-        let (byte, after) = self.0.split_first()?;
-        self.0 = after;
-        match (*byte, after) {
-            (b'+', _) => Some(b' '),
-            (b'%', [high, low, after @ ..]) => Some(code(*high, *low).map_or(b'%', |byte| {
-                self.0 = after;
-                byte
-            })),
-            _ => Some(*byte),
-        }
     }
 }
 

@@ -86,8 +86,9 @@ impl fmt::Display for ParamPattern {
     }
 }
 
-/// The bytes that `coded` stands for in a form.
-fn decoded(coded: &[u8]) -> impl Iterator<Item = u8> {
+/// The bytes that `coded` stands for in a form (URL Standard section 5.1): percent-encoded ones decoded, and a space for each plus sign;
+/// what is no code stays.
+pub fn decoded(coded: &[u8]) -> impl Iterator<Item = u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
     let mut rest = coded;
     iter::from_fn(move || {
