@@ -1,5 +1,6 @@
 //! The content of an answer: where it comes from. What is sent of it, and to whom that is told, is `reply`'s.
 
+mod broken;
 mod following;
 mod reply;
 mod transit;

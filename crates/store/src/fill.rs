@@ -47,9 +47,18 @@ pub struct Fill {
     state: Mutex<State>,
 }
 
-/// The fill ended before its body was complete, this reader was too slow for it, or what it needs cannot be read from disk.
+/// Why a reader gets no more although the body has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken;
+pub enum Broken {
+    /// What the fill is written from failed: why, in one token of [whoever writes it](Writer::fail).
+    Source(&'static str),
+    /// The writer left without a word.
+    Left,
+    /// This reader was too slow for what is not kept.
+    Late,
+    /// What it needs cannot be read from disk.
+    Unreadable,
+}
 
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -104,7 +113,7 @@ impl Fill {
         let mut state = self.lock();
         let missing = state.length.is_none_or(|length| state.received < length);
         if state.given_up || (state.interested == 0 && !state.kept && missing) {
-            state.end.get_or_insert(End::Failed);
+            state.end.get_or_insert(End::Failed(Broken::Left));
             return Poll::Ready(());
         }
         state.writer = Some(context.waker().clone());

@@ -1,8 +1,11 @@
 //! The access log between the requests that it tells of and whoever reads it.
 
-use crate::common::{Said, counted, start_with};
+use crate::{
+    collapse::reading,
+    common::{Said, counted, start_with},
+};
 use std::{fs::File, path::Path, process::Command};
-use testkit::{Larder, Origin, scratch_dir, wait_until};
+use testkit::{Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 /// A larder that logs to a pipe, and the pipe's other end.
 fn piped(path: &Path) -> (Origin, Larder, File) {
@@ -123,6 +126,44 @@ fn targets_are_taken_in_their_encoded_form() {
         let mut client = larder.client();
         client.send([b"GET ", target, b" HTTP/1.1\r\nHost: a\r\n\r\n"].concat());
         assert_eq!(client.read().status, 400, "{target:?}");
+    }
+}
+
+/// To all who had begun to read it, whether or not it was to be stored.
+#[test]
+fn an_answer_that_breaks_off_is_told_with_the_reason() {
+    let path = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "workers = 1\n[log]\naccess = {:?}\n[[origin]]\nservers = \"{{origin}}\"\n",
+        path.display().to_string()
+    ));
+    let half = |directives: &str, gate: &Gate| {
+        let reply = Reply::ok().cache(directives).length(9).body("half");
+        reply.hold(gate).cut()
+    };
+    for (target, directives) in [("/kept", "max-age=60"), ("/raw", "no-store")] {
+        let gate = Gate::new();
+        origin.reply(target, half(directives, &gate));
+        let readers = match target {
+            "/kept" => 2,
+            _ => 1,
+        };
+        let readers: Vec<_> = (0..readers)
+            .map(|_| reading(&larder, target, "half"))
+            .collect();
+        gate.open();
+        for (mut client, mut response) in readers {
+            client.read_content(&mut response);
+            assert!(!response.complete);
+        }
+    }
+    wait_until("all are logged", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == 3)
+    });
+    let text = std::fs::read_to_string(&path).expect("a log");
+    for line in text.lines() {
+        assert!(line.contains("\" 200 4 "), "{line}");
+        assert!(line.contains("\"truncated\""), "{line}");
     }
 }
 

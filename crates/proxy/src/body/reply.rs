@@ -1,6 +1,6 @@
 //! The body of an answer, as an HTTP engine sends it.
 
-use super::{Content, Error};
+use super::{Content, Error, broken};
 use crate::{
     compress::{Counts, Recoded},
     listen::AtHand,
@@ -128,6 +128,11 @@ impl Body for ReplyBody {
             return Poll::Ready(Some(Err(error)));
         }
         let polled = ready!(self.content.poll(context));
+        match (&mut self.ending, &polled) {
+            (Some(ending), Some(Ok(data))) => ending.sent(data.len() as u64),
+            (Some(ending), Some(Err(error))) => ending.breaks_off(broken::token(error)),
+            _ => {}
+        }
         let polled = match polled {
             Some(Err(error)) if !self.begun => {
                 // An error before the first byte would make the connection drop the head with it; once round, and it is out.
@@ -138,9 +143,6 @@ impl Body for ReplyBody {
             polled => polled,
         };
         self.begun = true;
-        if let (Some(ending), Some(Ok(data))) = (&mut self.ending, &polled) {
-            ending.sent(data.len() as u64);
-        }
         Poll::Ready(polled.map(|data| data.map(Frame::data)))
     }
 

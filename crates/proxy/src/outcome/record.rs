@@ -29,7 +29,7 @@ pub struct Record {
     pub user_agent: Option<HeaderValue>,
     /// [`Outcome::nginx_word`].
     pub cache: &'static str,
-    /// [`Detail::token`].
+    /// [`Detail::token`](super::Detail::token); where the answer broke off, why.
     pub detail: Option<&'static str>,
     /// As [`Outcome::origin_time`].
     pub origin_time: Option<Duration>,
@@ -71,6 +71,13 @@ impl Ending {
     pub fn sent(&mut self, bytes: u64) {
         if let Some(record) = &mut self.record {
             record.bytes += bytes;
+        }
+    }
+
+    /// The answer breaks off: why, in one token.
+    pub fn breaks_off(&mut self, why: &'static str) {
+        if let Some(record) = &mut self.record {
+            record.detail = Some(why);
         }
     }
 }

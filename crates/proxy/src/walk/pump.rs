@@ -117,13 +117,14 @@ impl Pump {
         }
     }
 
-    fn breaks_off(&self, why: &Failure) {
+    fn breaks_off(self, why: &Failure) {
         let counters = &self.worker.counters;
         bump(&counters.fills_failed);
         if matches!(why, Failure::Origin(_) | Failure::BadPart) {
             bump(&counters.origin_errors);
         }
         self.destination.take_back(&self.worker);
+        self.writer.fail(why.detail());
     }
 
     /// More has come. It is copied: what is to be stored shares memory with nothing else that was, which would seem to read it.

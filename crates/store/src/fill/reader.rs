@@ -24,7 +24,7 @@ enum Next {
     /// Memory begins further on: this is the body up to some byte, and where to go on in it.
     Behind(Piece, u64),
     End,
-    Broken,
+    Broken(Broken),
     Wait,
 }
 
@@ -64,9 +64,10 @@ impl Reader {
                         self.behind = Some(Box::new(vec![rest].into()));
                         continue;
                     }
-                    Poll::Ready(Some(Err(Broken)))
+                    Poll::Ready(Some(Err(Broken::Unreadable)))
                 }
-                Next::Behind(..) | Next::Broken => Poll::Ready(Some(Err(Broken))),
+                Next::Behind(..) => Poll::Ready(Some(Err(Broken::Unreadable))),
+                Next::Broken(why) => Poll::Ready(Some(Err(why))),
                 Next::End => Poll::Ready(None),
                 Next::Wait => Poll::Pending,
             };
@@ -76,13 +77,15 @@ impl Reader {
     fn next(&self, context: &mut Context<'_>) -> Next {
         let mut state = self.interest.fill.lock();
         let Some(at) = state.readers.at(self.number) else {
-            return Next::Broken;
+            return Next::Broken(Broken::Late);
         };
         if let Some(piece) = state.piece(at) {
-            let Ok(writer) = state.pass(self.number, piece.len() as u64) else {
-                return Next::Broken;
-            };
+            let passed = state.pass(self.number, piece.len() as u64);
             drop(state);
+            let writer = match passed {
+                Ok(writer) => writer,
+                Err(why) => return Next::Broken(why),
+            };
             wake(writer);
             return Next::Here(piece);
         }
@@ -91,12 +94,12 @@ impl Reader {
                 Keeping::Backed(written) | Keeping::Left(written) => {
                     Next::Behind(written.clone(), at)
                 }
-                Keeping::Memory | Keeping::Nowhere => Next::Broken,
+                Keeping::Memory | Keeping::Nowhere => Next::Broken(Broken::Late),
             };
         }
         match state.end {
             Some(End::Complete) => Next::End,
-            Some(End::Failed) => Next::Broken,
+            Some(End::Failed(why)) => Next::Broken(why),
             None => {
                 state.readers.wait(self.number, context.waker());
                 Next::Wait

@@ -58,7 +58,7 @@ pub(super) enum Keeping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Complete,
-    Failed,
+    Failed(Broken),
 }
 
 impl State {
@@ -95,7 +95,7 @@ impl State {
     }
 
     pub fn is_open(&self) -> bool {
-        !self.is_spilled() && self.end != Some(End::Failed)
+        !self.is_spilled() && !matches!(self.end, Some(End::Failed(_)))
     }
 
     pub fn is_spilled(&self) -> bool {
@@ -113,7 +113,7 @@ impl State {
     /// The reader is cut off.
     pub fn pass(&mut self, reader: u64, bytes: u64) -> Result<Option<Waker>, Broken> {
         if !self.readers.pass(reader, bytes) {
-            return Err(Broken);
+            return Err(Broken::Late);
         }
         self.trim();
         let may_wait = self.is_spilled();
@@ -225,7 +225,7 @@ impl State {
     /// Fails it, whoever reads.
     pub fn give_up(&mut self) {
         self.given_up = true;
-        self.end.get_or_insert(End::Failed);
+        self.end.get_or_insert(End::Failed(Broken::Left));
         self.readers.cut_off_before(u64::MAX);
         self.readers.wake();
         self.trim();

@@ -45,7 +45,7 @@ fn a_dropped_writer_breaks_every_reader() {
     writer.push(b"half");
     drop(writer);
     assert!(next(&mut reader).is_ready());
-    assert_eq!(next(&mut reader), Poll::Ready(Some(Err(Broken))));
+    assert_eq!(next(&mut reader), Poll::Ready(Some(Err(Broken::Left))));
     assert!(fill.reader().is_none());
 }
 
@@ -67,7 +67,7 @@ fn a_spilled_fill_holds_no_more_than_the_window_and_cuts_the_slow_off() {
     );
     writer.cut_off_slow();
     assert!(writer.poll_room(&mut context).is_ready());
-    assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken))));
+    assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken::Late))));
     assert!(fill.lock().pieces.is_empty());
     assert!(
         writer.finish().is_none(),
@@ -309,7 +309,7 @@ fn who_does_not_read_what_a_failed_device_has_is_cut_off() {
     assert!(!room(&mut writer));
     writer.cut_off_slow();
     assert!(room(&mut writer));
-    assert_eq!(next(&mut far), Poll::Ready(Some(Err(Broken))));
+    assert_eq!(next(&mut far), Poll::Ready(Some(Err(Broken::Late))));
     assert_eq!(read(&mut near), b"gh");
 }
 
@@ -350,7 +350,7 @@ fn who_owes_others_ten_seconds_is_cut_off() {
     wait(&mut writer, 9);
     wait(&mut writer, 1);
     assert!(room(&mut writer));
-    assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken))));
+    assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken::Late))));
     assert_eq!(read(&mut near).len(), WINDOW as usize, "it was near enough");
 }
 
@@ -637,7 +637,7 @@ proptest! {
             match client.end {
                 Some(Ok(())) => prop_assert!(finishes && client.got == wanted),
                 // Whatever the device does.
-                Some(Err(Broken)) => prop_assert!(!finishes || cuts),
+                Some(Err(_)) => prop_assert!(!finishes || cuts),
                 None => prop_assert!(false, "it waits for ever"),
             }
         }

@@ -1,6 +1,6 @@
 //! Writes a fill.
 
-use super::{Backing, End, Fill, Keeping, Overflow, State};
+use super::{Backing, Broken, End, Fill, Keeping, Overflow, State};
 use crate::{Body, Piece};
 use bytes::Bytes;
 use std::{
@@ -240,6 +240,11 @@ impl Writer {
         }
     }
 
+    /// What it is written from has failed: `why` in one token, which those who read are told.
+    pub fn fail(self, why: &'static str) {
+        self.fill.lock().end = Some(End::Failed(Broken::Source(why)));
+    }
+
     /// The body is complete. Returns it for the store, unless the fill was spilled. What is backed has [ended](Self::poll_end) before,
     /// or is spilled now.
     pub fn finish(mut self) -> Option<Body> {
@@ -286,7 +291,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         if !self.ended {
             let state: &mut State = &mut self.fill.lock();
-            state.end = Some(End::Failed);
+            state.end.get_or_insert(End::Failed(Broken::Left));
             state.readers.wake();
         }
     }
