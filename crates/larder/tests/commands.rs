@@ -163,8 +163,14 @@ fn certificates_and_keys_in_other_forms_are_told_from_each_other() {
         (
             "site.key",
             "site.pem",
-            "site.key holds no certificate",
-            "name a PEM file",
+            "site.key holds a key and no certificate",
+            "its private key in `key`",
+        ),
+        (
+            "site.pem",
+            "site.pem",
+            "site.pem holds a certificate and no key",
+            "its private key in `key`",
         ),
     ] {
         let config = format!(

@@ -23,13 +23,15 @@ pub enum Unshared {
     OfRequest,
     /// The origin failed, which says nothing of its next answer.
     Failed,
+    /// No answer came of it, or not all of one, which says as little.
+    Unanswered,
     /// It is stored, and each use has to be validated.
     Validated,
 }
 
 impl Unshared {
     /// All of them. A note in the table is a place in this list, counted from one.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -45,16 +47,18 @@ impl Unshared {
         Self::TooLarge,
         Self::OfRequest,
         Self::Failed,
+        Self::Unanswered,
         Self::Validated,
     ];
 
-    /// Why it was not stored, as `detail` of `Cache-Status` spells it, and `failed`; `None` where it was.
+    /// Why it was not stored, as `detail` of `Cache-Status` spells it, and `failed` and `unanswered`; `None` where it was.
     pub fn token(self) -> Option<&'static str> {
         match self {
             Self::NotStored(why) => Some(why.token()),
             Self::TooLarge => Some(Detail::Unkept(Unkept::TooLarge).token()),
             Self::OfRequest => Some(NotStorable::Status.token()),
             Self::Failed => Some("failed"),
+            Self::Unanswered => Some("unanswered"),
             Self::Validated => None,
         }
     }
@@ -64,7 +68,7 @@ impl Unshared {
         match self {
             Self::NotStored(why) => !why.is_of_this_request(),
             Self::TooLarge => true,
-            Self::OfRequest | Self::Failed | Self::Validated => false,
+            Self::OfRequest | Self::Failed | Self::Unanswered | Self::Validated => false,
         }
     }
 
@@ -74,7 +78,8 @@ impl Unshared {
         match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
             | Self::OfRequest
-            | Self::Failed => None,
+            | Self::Failed
+            | Self::Unanswered => None,
             _ => Some(Duration::from_secs(SECONDS)),
         }
     }

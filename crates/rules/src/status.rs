@@ -3,7 +3,7 @@
 mod text;
 
 use http::HeaderValue;
-use std::fmt;
+use std::{fmt, time::Duration};
 use text::Text;
 
 /// Why a request was forwarded (RFC 9211 section 2.2). `Display` gives [`Forward::token`].
@@ -67,6 +67,13 @@ pub enum Handled {
     },
     /// Neither: answered by the cache itself (an error, `only-if-cached`): only the name and `detail`.
     Own,
+}
+
+/// The `ttl` of what stays fresh for `remaining` (RFC 9211 section 2.5), in whole seconds, rounded up: `Age` is rounded down, and together
+/// they come to the lifetime.
+pub const fn ttl(remaining: Duration) -> i64 {
+    let begun = (remaining.subsec_nanos() > 0) as u64;
+    remaining.as_secs().saturating_add(begun).cast_signed()
 }
 
 /// One member of the field.

@@ -5,7 +5,7 @@ use crate::{
     client::{Client, Error},
     config::{
         meant::PORT,
-        value::{Wrong, with_port},
+        value::{Wrong, of_admin},
     },
 };
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 /// # Errors
 /// What is wrong with it, and what to write instead.
 pub fn admin_address(text: &str) -> Result<SocketAddr, String> {
-    with_port(text, PORT).map_err(Wrong::in_one_line)
+    of_admin(text, PORT).map_err(Wrong::in_one_line)
 }
 
 /// Connects to the admin API at `admin`.

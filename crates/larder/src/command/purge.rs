@@ -47,15 +47,16 @@ pub struct Purge {
 #[group(required = true, multiple = false)]
 struct What {
     /// One URL with all its variants
+    #[arg(value_parser = one_url)]
     url: Option<String>,
     /// Everything whose URL begins so: http://host/path, or /path for every host
-    #[arg(long, value_name = "URL|PATH")]
+    #[arg(long, value_name = "URL|PATH", value_parser = prefix)]
     prefix: Option<String>,
     /// Everything that carries this tag; may be repeated
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
     /// Everything of one host
-    #[arg(long)]
+    #[arg(long, value_parser = host)]
     host: Option<String>,
     /// Everything whose URL has a match of this regular expression
     #[arg(long)]
@@ -63,6 +64,58 @@ struct What {
     /// Everything
     #[arg(long)]
     all: bool,
+}
+
+/// A URL; without a scheme it is taken for `http`, as `larder explain` takes it.
+fn one_url(text: &str) -> Result<String, String> {
+    if let Some(beginning) = beginning(text) {
+        return Err(format!(
+            "one URL does not end in `*`: write --prefix {beginning}"
+        ));
+    }
+    if text.starts_with('/') {
+        return Err(format!(
+            "no host is named: write http://HOST{text}, or --prefix {text}"
+        ));
+    }
+    Ok(whole(text))
+}
+
+/// The beginning of URLs, or of their paths on every host.
+fn prefix(text: &str) -> Result<String, String> {
+    if let Some(beginning) = beginning(text) {
+        return Err(format!("a beginning ends without `*`: write {beginning}"));
+    }
+    if text.starts_with('/') {
+        return Ok(text.to_owned());
+    }
+    if !text.contains('/') {
+        return Err(format!(
+            "write --host {text} for a host, or /{text} for a path on every host"
+        ));
+    }
+    Ok(whole(text))
+}
+
+fn host(text: &str) -> Result<String, String> {
+    if text.contains('*') {
+        return Err("one host has no `*`: write --all for every host".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// What comes before the `*` at the end, as `PURGE` writes the beginning of URLs.
+fn beginning(text: &str) -> Option<&str> {
+    let before = text.strip_suffix('*')?;
+    Some(before.strip_suffix('.').unwrap_or(before))
+}
+
+fn whole(text: &str) -> String {
+    if text.contains("://") {
+        text.to_owned()
+    } else {
+        format!("http://{text}")
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -109,23 +162,9 @@ fn request(purge: Purge) -> Request {
         regex,
         all,
     } = purge.what;
-    // As with `larder explain`, what has no scheme is taken for `http`.
-    let whole = |text: String| {
-        if text.contains("://") {
-            text
-        } else {
-            format!("http://{text}")
-        }
-    };
     Request {
-        url: url.map(whole),
-        prefix: prefix.map(|text| {
-            if text.starts_with('/') {
-                text
-            } else {
-                whole(text)
-            }
-        }),
+        url,
+        prefix,
         tags: (!tag.is_empty()).then_some(tag),
         groups: (!purge.group.is_empty()).then_some(purge.group),
         host,

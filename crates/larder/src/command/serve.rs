@@ -82,6 +82,9 @@ fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "ready")?;
     out.flush()?;
+    if let Some(admin) = running.admin().filter(|admin| !admin.ip().is_loopback()) {
+        tracing::warn!("the admin API on {admin} has no password: whoever can reach it can purge");
+    }
     notify(State::Ready);
     Ok(())
 }

@@ -88,7 +88,14 @@ pub struct Faults {
 impl Faults {
     /// The faults of the file called `file` with the content `text`.
     pub(crate) fn new(file: String, text: String, mut faults: Vec<Fault>) -> Self {
-        faults.sort_by_key(|fault| fault.span.as_ref().map_or(usize::MAX, |span| span.start));
+        // Of one that was found twice, what helps stands first.
+        faults.sort_by_key(|fault| {
+            let start = fault.span.as_ref().map_or(usize::MAX, |span| span.start);
+            (start, fault.instead.is_none())
+        });
+        faults.dedup_by(|one, before| {
+            one.span.is_some() && one.span == before.span && one.what == before.what
+        });
         Self {
             file,
             text,

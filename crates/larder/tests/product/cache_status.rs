@@ -27,7 +27,12 @@ fn a_miss_and_a_hit_say_what_they_are() {
         .expect("a ttl")
         .parse()
         .expect("a number");
-    assert!((30..=60).contains(&ttl), "9211 section 2.4: {ttl}");
+    let age: i64 = hit.header("age").expect("an age").parse().expect("seconds");
+    assert_eq!(
+        ttl + age,
+        60,
+        "9211 section 2.5: what is left of the lifetime"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::{
     admin::explain,
     common::{Said, command, start_with},
 };
-use testkit::{Address, Finished, Larder, Reply, date};
+use testkit::{Address, Finished, Larder, Reply, date, wait_until};
 
 fn ask(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> Finished {
     let Address::Tcp(admin) = larder.admin() else {
@@ -97,6 +97,26 @@ fn a_request_is_answered_from_where_it_is_said_to_be() {
             answer.said()
         );
     }
+}
+
+/// Where `Cache-Status` says `stored` since nobody could know better yet, too.
+#[test]
+fn an_answer_that_did_not_come_is_told_of() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    let half = Reply::ok().cache("max-age=60").length(9).body("half").cut();
+    origin.reply("/half", half);
+    origin.reply("/none", Reply::close());
+    for path in ["/half", "/none"] {
+        larder.get(path).send();
+        let url = format!("http://example.test{path}");
+        wait_until("it is told of", || {
+            explained(&larder, &url, &[]).contains("no answer came, or not all of one")
+        });
+    }
+    origin.reply("/half", Reply::ok().cache("max-age=60").body("whole"));
+    larder.get("/half").send();
+    let told = explained(&larder, "http://example.test/half", &[]);
+    assert!(told.contains("is answered from memory"), "{told}");
 }
 
 #[test]

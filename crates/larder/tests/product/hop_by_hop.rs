@@ -518,7 +518,10 @@ fn date_is_the_origins_or_else_ours() {
         "/undated",
         Reply::ok().cache("max-age=60").undated().body("x"),
     );
-    for path in ["/dated", "/undated"] {
+    let twice = Reply::ok().undated().body("x");
+    let twice = twice.header("Date", &theirs).header("Date", date(-9));
+    origin.reply("/twice", twice.cache("max-age=60"));
+    for path in ["/dated", "/undated", "/twice"] {
         let (first, second) = (larder.get(path).send(), larder.get(path).send());
         assert_eq!(
             first.headers("date").len(),
@@ -531,10 +534,10 @@ fn date_is_the_origins_or_else_ours() {
             "9111 section 4: the stored Date: {path}"
         );
     }
-    assert_eq!(
-        larder.get("/dated").send().header("date"),
-        Some(theirs.as_str())
-    );
+    for path in ["/dated", "/twice"] {
+        let answer = larder.get(path).send();
+        assert_eq!(answer.header("date"), Some(theirs.as_str()), "{path}");
+    }
 }
 
 #[test]

@@ -24,6 +24,12 @@ fn a_command_that_cannot_be_obeyed_says_why() {
         (&["--group", "a", "--tag", "b"], 2, "cannot be used with"),
         (&["--group", "é", "--host", "b"], 1, "is not a cache group"),
         (&["--all", "--wait=3"], 2, "no unit"),
+        (&["http://a.test/c*"], 2, "--prefix http://a.test/c"),
+        (&["http://a.test/c.*"], 2, "--prefix http://a.test/c"),
+        (&["/c"], 2, "--prefix /c"),
+        (&["--prefix", "/c*"], 2, "write /c"),
+        (&["--prefix", "c"], 2, "--host c"),
+        (&["--host", "*"], 2, "--all"),
     ] {
         let finished = run(&larder, arguments);
         assert_eq!(

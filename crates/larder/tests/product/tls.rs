@@ -171,11 +171,17 @@ fn a_certificate_is_replaced_without_a_restart() {
 }
 
 #[test]
-fn plain_bytes_on_a_tls_listener_end_quietly() {
+fn plain_bytes_on_a_tls_listener_are_told_what_it_speaks() {
     let pair = certificate("shop.test");
     let (origin, larder) = secure(&[&pair]);
     let mut client = larder.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let answer = client.read();
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("https://"), "{}", answer.text());
+    client.read_to_end();
+    let mut client = larder.client();
+    client.send(b"\0\x01 neither");
     client.read_to_end();
     assert!(origin.all().is_empty());
     assert!(

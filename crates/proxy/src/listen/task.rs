@@ -21,10 +21,15 @@ use super::{
 use std::{
     cell::Cell, future::poll_fn, io, net::SocketAddr, pin::pin, rc::Rc, sync::Arc, task::Poll,
 };
-use tokio_rustls::TlsAcceptor;
+use tokio::io::AsyncWriteExt;
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 /// RFC 9113 section 3.4.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// To a request that comes without TLS where TLS is spoken, as nginx answers it; to what its first letter says is one.
+const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 38\r\n\
+    Connection: close\r\n\r\nThis port speaks HTTPS: use https://.\n";
 
 /// Whether a connection from `peer` begins with a PROXY protocol header.
 pub(super) fn expects_proxy(config: &ListenConfig, peer: Option<SocketAddr>) -> bool {
@@ -129,7 +134,7 @@ async fn open<S: Serve>(
     }
     let (stream, protocol) = if let Some(store) = &place.config.tls {
         // Boxed: what a handshake needs is gone before the first request, and the task is as large as its largest part.
-        Box::pin(shake_hands(store, wire, watch)).await?
+        Box::pin(shake_hands(store, wire, &place.desk, watch)).await?
     } else {
         watch.enter(Stage::Silent);
         let protocol = protocol(&mut wire, &place.desk, watch).await?;
@@ -148,10 +153,15 @@ async fn open<S: Serve>(
     })
 }
 
-async fn shake_hands(store: &TlsStore, wire: Wire, watch: &Watch) -> Option<(Stream, Protocol)> {
+async fn shake_hands(
+    store: &TlsStore,
+    wire: Wire,
+    desk: &Desk,
+    watch: &Watch,
+) -> Option<(Stream, Protocol)> {
     let counters = &watch.worker.counters;
-    let accepting = TlsAcceptor::from(store.config()).accept(wire);
-    let Some(Ok(tls)) = unless_told(watch, Order::Timeout, accepting).await else {
+    let accepting = accept_tls(store, wire, desk);
+    let Some(Some(tls)) = unless_told(watch, Order::Timeout, accepting).await else {
         add(&counters.handshakes_failed, 1);
         return None;
     };
@@ -161,6 +171,18 @@ async fn shake_hands(store: &TlsStore, wire: Wire, watch: &Watch) -> Option<(Str
         _ => Protocol::Http1,
     };
     Some((Stream::Tls(Box::new(tls)), protocol))
+}
+
+/// `None` where it comes to nothing. Who speaks HTTP without TLS is told so.
+async fn accept_tls(store: &TlsStore, mut wire: Wire, desk: &Desk) -> Option<TlsStream<Wire>> {
+    let speaks_http = |bytes: &[u8]| Ok(bytes.first().map(|first| (first.is_ascii_uppercase(), 0)));
+    let mut seen = Vec::new();
+    if wire.peel(desk, 1, &mut seen, speaks_http).await.ok()? {
+        // Where the client does not take it, there is nobody to tell.
+        let _ = wire.write_all(NOT_TLS).await;
+        return None;
+    }
+    TlsAcceptor::from(store.config()).accept(wire).await.ok()
 }
 
 async fn read_proxy_header(wire: &mut Wire, desk: &Desk) -> io::Result<Header> {

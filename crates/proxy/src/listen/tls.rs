@@ -43,6 +43,12 @@ pub enum TlsError {
     /// A file holds no certificate.
     #[error("{} holds no certificate", .0.display())]
     NoCertificate(PathBuf),
+    /// A key where a certificate is wanted.
+    #[error("{} holds a key and no certificate: are the two the wrong way round?", .0.display())]
+    KeyForCertificate(PathBuf),
+    /// A certificate where a key is wanted.
+    #[error("{} holds a certificate and no key: are the two the wrong way round?", .0.display())]
+    CertificateForKey(PathBuf),
     /// A file is there in the form that is not text.
     #[error("{} is no PEM file: it is DER", .0.display())]
     Der(PathBuf),
@@ -220,6 +226,10 @@ fn unreadable(path: &Path, reason: pem::Error) -> TlsError {
         TlsError::Der(path)
     } else if memmem::find(&bytes, b"ENCRYPTED").is_some() {
         TlsError::Encrypted(path)
+    } else if matches!(reason, pem::Error::NoItemsFound)
+        && memmem::find(&bytes, b"-----BEGIN CERTIFICATE-----").is_some()
+    {
+        TlsError::CertificateForKey(path)
     } else {
         TlsError::File { path, reason }
     }
@@ -244,6 +254,9 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let path = path.to_owned();
         return Err(match fs::read(&path) {
             Ok(bytes) if is_der(&bytes) => TlsError::Der(path),
+            Ok(bytes) if memmem::find(&bytes, b" PRIVATE KEY-----").is_some() => {
+                TlsError::KeyForCertificate(path)
+            }
             _ => TlsError::NoCertificate(path),
         });
     }

@@ -30,7 +30,7 @@ use http::Response;
 use lead::take_pump;
 use rules::{
     reuse,
-    status::{Forward, Handled},
+    status::{self, Forward, Handled},
 };
 use std::{rc::Rc, sync::Arc};
 use store::{
@@ -262,7 +262,7 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
         Landing::Stored { stored, kept, .. } => {
             let left = stored.facts.remaining(receive::now());
             let detail = kept.clone().err().or_else(|| need.detail.clone());
-            let ttl = left.map(|left| left.as_secs().cast_signed());
+            let ttl = left.map(status::ttl);
             (kept.is_ok(), ttl, detail)
         }
         Landing::Stale {
@@ -307,7 +307,7 @@ fn on_failure(stored: &Stored, failure: reuse::Failure, why: &'static str) -> (i
         reuse::Failure::Status => "fresh-if-error",
         reuse::Failure::Unreachable => why,
     };
-    (left.as_secs().cast_signed(), Detail::FreshOnFailure(why))
+    (status::ttl(left), Detail::FreshOnFailure(why))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::{
     content_key::operation,
     endings::Ending,
     error::Failure,
+    hit_for_miss::Unshared,
     outcome::bump,
     patience::{self, STILL},
     walk::arrival::{Arrival, Piece},
@@ -122,6 +123,7 @@ impl Pump {
         bump(&counters.fills_failed);
         if matches!(why, Failure::Origin(_) | Failure::BadPart) {
             bump(&counters.origin_errors);
+            self.destination.note(&self.worker, Unshared::Unanswered);
         }
         self.destination.take_back(&self.worker);
         self.writer.fail(why.detail());
@@ -137,7 +139,8 @@ impl Pump {
         }
         if received > self.room.largest {
             if !self.writer.is_spilled() {
-                self.destination.is_too_large(&self.worker);
+                // Others need not wait for the next one.
+                self.destination.note(&self.worker, Unshared::TooLarge);
             }
             self.writer.spill();
         } else if received > self.room.in_memory {

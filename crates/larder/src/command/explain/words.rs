@@ -238,6 +238,9 @@ fn token(token: &str) -> &str {
             "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it: 504"
         }
         "failed" => "it was an error of the application",
+        "unanswered" => {
+            "no answer came, or not all of one: the access log and `Cache-Status` say which"
+        }
         "no-store" => "it says no-store",
         "private" => "it says private",
         "no-freshness" => "it has no lifetime (or says `no-cache`), and no validator",

@@ -28,8 +28,12 @@ pub(super) fn read(
         Err(error) => {
             let in_key = match &error {
                 TlsError::File { path, .. } | TlsError::Der(path) => *path == key.value,
-                TlsError::None | TlsError::NoCertificate(_) | TlsError::Setup(_) => false,
-                TlsError::Encrypted(_)
+                TlsError::None
+                | TlsError::NoCertificate(_)
+                | TlsError::KeyForCertificate(_)
+                | TlsError::Setup(_) => false,
+                TlsError::CertificateForKey(_)
+                | TlsError::Encrypted(_)
                 | TlsError::UnknownKey(_)
                 | TlsError::Mismatch(_)
                 | TlsError::Unusable { .. } => true,
@@ -57,6 +61,9 @@ fn mended(error: &TlsError, in_key: bool) -> String {
         TlsError::Mismatch(_) => {
             "name the key that the certificate was made for; the first certificate in the file is the site's own"
                 .to_owned()
+        }
+        TlsError::KeyForCertificate(_) | TlsError::CertificateForKey(_) => {
+            "name the certificate in `certificate`, its private key in `key`".to_owned()
         }
         TlsError::None
         | TlsError::File { .. }

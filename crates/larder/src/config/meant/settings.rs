@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{
     Fault, Flags,
-    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, with_port},
+    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, of_admin},
     written::{self, AccessFormat, Level},
 };
 use http::{HeaderName, HeaderValue};
@@ -46,7 +46,7 @@ impl Word for Admin {
     fn parse(text: &str) -> Result<Self, Wrong> {
         match text {
             "off" => Ok(Self::Off),
-            _ => with_port(text, PORT).map(Self::At),
+            _ => of_admin(text, PORT).map(Self::At),
         }
     }
 }

@@ -52,7 +52,7 @@ impl Word for SocketAddr {
 }
 
 /// Reads an address with a port; `usual` is proposed where it has none.
-pub fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
+fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -72,10 +72,24 @@ pub fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
     match host {
         "" | "*" => Ok(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port)),
         "localhost" => Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)),
-        _ => Err(Wrong::new(format!(
-            "`{host}` is a name: an address of this machine is needed"
-        ))
-        .instead(format!("127.0.0.1:{port}"))),
+        _ => Err(
+            Wrong::new(format!("`{host}` is a name: an IP address is needed"))
+                .instead(format!("127.0.0.1:{port}")),
+        ),
+    }
+}
+
+/// Reads the address of an admin API, as it is told or as Larder prints it (`http://127.0.0.1:9180`); one of this machine alone is
+/// proposed, since whoever reaches it may purge.
+pub fn of_admin(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
+    let text = match text.strip_prefix("http://") {
+        Some(rest) => rest.strip_suffix('/').unwrap_or(rest),
+        None => text,
+    };
+    match text.parse::<u16>() {
+        Ok(port) => Err(Wrong::new(format!("`{text}` is a port without an address"))
+            .instead(format!("127.0.0.1:{port}"))),
+        Err(_) => with_port(text, usual),
     }
 }
 
@@ -131,6 +145,26 @@ mod tests {
             ("", "\"127.0.0.1:8080\""),
         ] {
             let wrong = ListenAddress::parse(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn administering() {
+        for (text, shown) in [
+            ("127.0.0.1:9180", "127.0.0.1:9180"),
+            ("http://127.0.0.1:9180", "127.0.0.1:9180"),
+            ("http://[::1]:9180/", "[::1]:9180"),
+            (":9180", "0.0.0.0:9180"),
+        ] {
+            assert_eq!(of_admin(text, 9180).unwrap().to_string(), shown);
+        }
+        for (text, instead) in [
+            ("9180", "\"127.0.0.1:9180\""),
+            ("http://127.0.0.1", "\"127.0.0.1:9180\""),
+            ("cache.internal:1", "\"127.0.0.1:1\""),
+        ] {
+            let wrong = of_admin(text, 9180).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
         }
     }

@@ -24,7 +24,7 @@ mod ttl;
 mod word;
 mod wrong;
 
-pub use address::{ListenAddress, with_port};
+pub use address::{ListenAddress, of_admin};
 pub use at::At;
 pub use brief::{Brief, Short};
 pub use compress::Compress;

@@ -124,22 +124,27 @@ fn all_fields(
     own
 }
 
-/// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); what is said to us alone goes.
+/// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); of several the first, which counts, stays. What is
+/// said to us alone goes.
 pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl FnOnce() -> Time) {
     let passed = &ask.site.purge.pass_tags;
     let ends_here = |name: &HeaderName| {
         is_for_us(name) || (surrogate::carries_tags(name) && !passed.contains(name))
     };
-    let (mut is_dated, mut says_it_to_us) = (false, false);
-    for name in response.keys() {
-        is_dated |= *name == header::DATE;
-        says_it_to_us |= ends_here(name);
-    }
+    let says_it_to_us = response.keys().any(ends_here);
     if says_it_to_us {
         fields::remove_where(response, ends_here);
     }
-    if !is_dated && let Ok(date) = HeaderValue::try_from(at().to_http()) {
-        response.insert(header::DATE, date);
+    let mut dates = response.get_all(header::DATE).iter();
+    match (dates.next().cloned(), dates.next()) {
+        (Some(first), Some(_)) => {
+            response.insert(header::DATE, first);
+        }
+        (Some(_), None) => {}
+        (None, _) => {
+            let date = HeaderValue::try_from(at().to_http());
+            response.extend(date.map(|date| (header::DATE, date)));
+        }
     }
     ask.site.via.append(response, version);
 }

@@ -4,8 +4,10 @@ use crate::{
     ask::Ask,
     cache::Worker,
     error::Failure,
+    hit_for_miss::Unshared,
     walk::{
         fetch::{Fetch, Landing},
+        forward::page_key,
         lookup::{self, Need, answers, reuse_site},
         receive,
     },
@@ -30,6 +32,11 @@ impl Fetch<'_> {
     }
 
     pub fn failed(&self, failure: Failure) -> Landing {
+        if matches!(failure, Failure::Origin(_) | Failure::BadPart) {
+            let table = &self.worker.cache.hit_for_miss;
+            let key = page_key(self.ask, self.need);
+            table.remember(&key, Unshared::Unanswered, self.times.response);
+        }
         // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
         match usable_on_failure(
             self.worker,

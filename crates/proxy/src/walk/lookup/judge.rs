@@ -12,7 +12,7 @@ use crate::{
 };
 use rules::{
     reuse::{self, Verdict},
-    status::Forward,
+    status::{self, Forward},
     time::Time,
 };
 use std::sync::Arc;
@@ -153,7 +153,7 @@ fn judge(
         })
     };
     let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
-        Verdict::Fresh(remaining) => Outcome::hit(remaining.as_secs().cast_signed()),
+        Verdict::Fresh(remaining) => Outcome::hit(status::ttl(remaining)),
         Verdict::Stale(reason) => {
             let ttl = stale_ttl(&stored, now);
             Outcome {

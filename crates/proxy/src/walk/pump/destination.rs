@@ -83,8 +83,8 @@ impl Destination {
         }
     }
 
-    /// More has come than is kept of any body: others need not wait for the next one, and are told so.
-    pub(super) fn is_too_large(&self, worker: &Worker) {
+    /// Notes of the page why the answer was of no use to others.
+    pub(super) fn note(&self, worker: &Worker, why: Unshared) {
         let Self::Whole { ask, stored, .. } = self else {
             return;
         };
@@ -94,7 +94,7 @@ impl Destination {
         let others = held.filter(|held| held.id() != stored.id());
         let key = page_key_of(key, &ask.fields, others);
         let table = &cache.hit_for_miss;
-        table.remember(&key, Unshared::TooLarge, receive::now());
+        table.remember(&key, why, receive::now());
     }
 }
 
