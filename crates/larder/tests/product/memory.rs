@@ -190,15 +190,23 @@ fn who_reads_slowly_holds_no_more_than_the_budget() {
     let grown = resident(&larder).saturating_sub(before);
     assert!(grown < 48 << 20, "{grown} bytes more");
     assert!(used(&larder) <= 16 << 20, "{} bytes", used(&larder));
+    let mut whole = 0;
     for (mut client, mut answer) in begun {
         client.read_content(&mut answer);
-        assert!(
-            answer.complete && answer.body.len() == SIZE,
-            "{} bytes: {}",
-            answer.body.len(),
-            answer.said()
-        );
+        assert!(answer.complete, "{}", answer.said());
+        // How much the kernel takes for each decides whether there is room for all of them.
+        if answer.status == 200 {
+            assert_eq!(answer.body.len(), SIZE);
+            whole += 1;
+        } else {
+            assert!(
+                answer.said().contains("detail=no-room"),
+                "{}",
+                answer.said()
+            );
+        }
     }
+    assert!(whole >= 20, "{whole} were answered");
     wait_until("nothing is left", || {
         sample(&larder, "larder_in_flight_bytes") == 0
     });
