@@ -34,14 +34,13 @@ pub(crate) enum Speaks {
     FastCgi,
 }
 
-/// Connects to `peer` within `limit`; `only_http1` where the request asks for an upgrade.
+/// Connects to `peer` before `until`; `only_http1` where the request asks for an upgrade.
 pub(crate) async fn dial(
     origin: &Servers,
     peer: &Peer,
     only_http1: bool,
-    limit: Duration,
+    until: Instant,
 ) -> Result<Dialled, Error> {
-    let until = Instant::now() + limit;
     timeout_at(until, connect(origin, peer, only_http1, until))
         .await
         .unwrap_or_else(|_| Err(Error::new(Kind::ConnectTimeout)))

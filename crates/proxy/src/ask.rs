@@ -115,6 +115,31 @@ impl Ask {
         }
     }
 
+    /// The request that is made for the store after this one was answered: what its client says of caching was about that answer.
+    pub fn for_store(&self) -> Self {
+        let mut fields = self.fields.clone();
+        fields.remove(header::CACHE_CONTROL);
+        fields.remove(header::PRAGMA);
+        Self {
+            site: self.site.clone(),
+            method: self.method.clone(),
+            fields,
+            cookies: self.cookies.clone(),
+            content: Content::default(),
+            directives: RequestDirectives::default(),
+            key: self.key.clone(),
+            began: None,
+            connection: self.connection.clone(),
+            interim: InterimSink::deaf(),
+            upgrade: None,
+            nominated: self.nominated.clone(),
+            target: self.target.clone(),
+            within: self.within.clone(),
+            composed: Cell::new(false),
+            ..*self
+        }
+    }
+
     /// Takes the client's fields out: all of them, and with the values they came with.
     pub fn fields_as_they_came(&mut self) -> HeaderMap {
         self.take_cookies_back();

@@ -177,6 +177,17 @@ impl Outcome {
         }
     }
 
+    /// Whether the content that is sent has just come from an origin.
+    pub const fn has_new_content(&self) -> bool {
+        matches!(
+            self.handled,
+            Handled::Forwarded {
+                status: Some(status),
+                ..
+            } if status != 304
+        ) && !self.is_on_failure()
+    }
+
     /// Whether the store answered because the origin failed.
     pub const fn is_on_failure(&self) -> bool {
         matches!(

@@ -248,6 +248,9 @@ impl Memory {
         self.make_room();
         let old = self.entries.peek(key);
         let gone = old.map(|old| leaving::blocks_of(&old, variants.as_ref()));
+        if let Some(variants) = &variants {
+            self.evictions.leaving.comes_back(variants);
+        }
         self.enter(key, variants);
         self.evictions.leaving.add(gone.unwrap_or_default());
     }

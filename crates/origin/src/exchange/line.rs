@@ -10,7 +10,7 @@ use crate::{
 };
 use tokio::{
     task::yield_now,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 
 /// A connection to send on.
@@ -56,7 +56,7 @@ impl Attempt<'_> {
                 Some(Sharing::Make(_making)) => return Box::pin(self.dial(engine, now)).await,
                 None => return Box::pin(self.dial(engine, now)).await,
                 Some(Sharing::Wait(done)) => {
-                    let wait = timeout(self.patience, done.notified());
+                    let wait = timeout_at(now + self.patience, done.notified());
                     wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
                 }
             }
@@ -67,7 +67,7 @@ impl Attempt<'_> {
     async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
         let limit = self.patience;
         let only_http1 = self.needs_http1();
-        let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
+        let dialled = connect::dial(self.origin, self.peer, only_http1, now + limit).await?;
         pool::tend();
         if dialled.speaks == Speaks::FastCgi {
             return Ok(Line::FastCgi(fastcgi::Link::new(dialled, self.peer)));

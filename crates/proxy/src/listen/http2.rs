@@ -57,6 +57,7 @@ fn builder(limits: &Limits) -> Builder {
     let mut builder = Builder::new();
     builder
         .max_concurrent_streams(limits.http2_streams)
+        .max_pending_accept_reset_streams(limits.http2_resets as usize + 1)
         .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
         .initial_window_size(limits.http2_stream_window)
         .initial_connection_window_size(limits.http2_connection_window);

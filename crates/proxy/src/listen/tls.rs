@@ -96,7 +96,7 @@ impl TlsStore {
             .map_err(TlsError::Setup)?
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(&names) as Arc<dyn ResolvesServerCert>);
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec(), b"http/1.0".to_vec()];
         config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsError::Setup)?;
         // One ticket a handshake is what a client with one connection uses; each costs an encryption and bytes.
         config.send_tls13_tickets = 1;

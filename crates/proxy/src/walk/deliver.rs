@@ -65,7 +65,7 @@ pub fn in_form(
     own: Option<Box<HeaderMap>>,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
-    match coded(worker, ask, chosen, own) {
+    match coded(worker, ask, chosen, own, outcome.has_new_content()) {
         Ok((stored, fields, shaped)) => {
             shaped_stored(worker, ask, &stored, fields, shaped, outcome)
         }
@@ -118,13 +118,14 @@ fn hit_or_miss(outcome: &Outcome) -> HeaderValue {
     })
 }
 
-/// A stored response in the coding that the client gets.
+/// A stored response in the coding that the client gets. `is_new`: its content has just come.
 #[inline]
 fn coded(
     worker: &Worker,
     ask: &Ask,
     chosen: Chosen,
     own: Option<Box<HeaderMap>>,
+    is_new: bool,
 ) -> Result<(Arc<Stored>, HeaderMap, Shaped), Failure> {
     let Chosen {
         stored,
@@ -135,7 +136,7 @@ fn coded(
         Some(own) => *own,
         None => worker.heads.borrow_mut().head(&stored),
     };
-    let mut shaped = shape::shape(ask, &stored, reader, &then, &mut fields);
+    let mut shaped = shape::shape(ask, &stored, reader, &then, &mut fields, is_new);
     if shaped.status == stored.status {
         shaped.content = coding::apply(worker, ask, &stored, &then, &mut fields, shaped.content)?;
     }

@@ -262,7 +262,9 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
         Landing::Stored { stored, kept, .. } => {
             let left = stored.facts.remaining(receive::now());
             let detail = kept.clone().err().or_else(|| need.detail.clone());
-            let ttl = left.map(status::ttl);
+            // What was said to this request alone has no lifetime for others.
+            let is_for_others = !matches!(kept, Err(Detail::NotStored(_)));
+            let ttl = left.filter(|_| is_for_others).map(status::ttl);
             (kept.is_ok(), ttl, detail)
         }
         Landing::Stale {

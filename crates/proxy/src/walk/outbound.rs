@@ -10,7 +10,7 @@ pub use context::context;
 pub use forwarding::is_written_anew;
 pub use message::{as_it_came, bodyless, with_content};
 pub use sent::{Sent, sent_as};
-pub use trust::{strip_host, strip_target};
+pub use trust::{is_named, strip_host, strip_target};
 
 use crate::{
     ask::Ask,
@@ -23,7 +23,7 @@ use http::{
     header::{self, Entry},
 };
 use rules::fields;
-use trust::{is_ambiguous, is_named, is_passed, misleads, trusts_client};
+use trust::{is_ambiguous, is_passed, misleads, trusts_client};
 
 static SURROGATE_CAPABILITY: HeaderName = HeaderName::from_static("surrogate-capability");
 

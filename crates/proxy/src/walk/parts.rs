@@ -174,10 +174,13 @@ impl Fetch<'_> {
         );
         let (head, old) = (arrived.head(), old.cloned());
         let destination = Destination::Then(Box::new(move |worker, body| {
-            if let Some(piece) = body.into_piece() {
-                let parts = Parts::new(length, wanted.first, piece);
-                arrived.keep(worker, old.as_deref(), parts);
-            }
+            // Those of a large one are copied: who reads has the chunks themselves.
+            let is_copied = matches!(body, Body::Chunks(_));
+            let Some(piece) = body.into_piece() else {
+                return false;
+            };
+            let parts = Parts::new(length, wanted.first, piece);
+            arrived.keep(worker, old.as_deref(), parts) && !is_copied
         }));
         let pump = Some(inflow.pump(self.worker, destination));
         let asked = lookup::wanted(self.ask, &stored, length);

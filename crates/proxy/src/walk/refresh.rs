@@ -38,9 +38,15 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         return;
     }
     bump(&worker.counters.refreshes);
+    // Content that is part of the key is the client's, and stays with its request.
+    let ask = if ask.said.directives && ask.content.keyed.is_none() {
+        Rc::new(ask.for_store())
+    } else {
+        ask.clone()
+    };
     let leader = Leader {
         worker: worker.clone(),
-        ask: ask.clone(),
+        ask,
         need,
         writer,
         flight,

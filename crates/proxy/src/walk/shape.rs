@@ -19,13 +19,14 @@ pub struct Shaped {
     pub content: Content,
 }
 
-/// Shapes a stored response. On the path of a hit: nothing is looked at that the request does not mention.
+/// Shapes a stored response. `is_new`: its content has just come from its origin. On the path of a hit: nothing is looked at that the request does not mention.
 pub fn shape(
     ask: &Ask,
     stored: &Stored,
     reader: Option<Reader>,
     then: &Then,
     fields: &mut HeaderMap,
+    is_new: bool,
 ) -> Shaped {
     // Parts are answered as parts, or their head as that of the whole.
     let status = if matches!(stored.body, Body::Parts(_)) {
@@ -34,7 +35,7 @@ pub fn shape(
         stored.status
     };
     if status.is_success()
-        && let Some(conditional) = conditions(ask, stored, then, reader.as_ref(), fields)
+        && let Some(conditional) = conditions(ask, stored, then, (reader.as_ref(), is_new), fields)
     {
         return conditional;
     }
@@ -69,13 +70,18 @@ fn conditions(
     ask: &Ask,
     stored: &Stored,
     then: &Then,
-    reader: Option<&Reader>,
+    (reader, is_new): (Option<&Reader>, bool),
     fields: &mut HeaderMap,
 ) -> Option<Shaped> {
     if !precondition::any(&ask.fields) {
         return None;
     }
-    match precondition::judge(&ask.method, &ask.fields, &representation(stored), ask.now) {
+    let mut representation = representation(stored);
+    if is_new {
+        // Its `Date` says when it came; only of what is stored does that say since when it has not changed (RFC 9111 section 4.3.2).
+        representation.date = None;
+    }
+    match precondition::judge(&ask.method, &ask.fields, &representation, ask.now) {
         precondition::Outcome::NotModified => {}
         precondition::Outcome::Proceed if matches!(then, Then::Held(_)) => {}
         // That no condition for the origin fails was made sure before (`Bypassed::Condition`); it is not ours to judge.

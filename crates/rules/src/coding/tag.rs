@@ -84,22 +84,25 @@ fn last_place(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).rposition(|window| window == part)
 }
 
-/// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it, in a coding that the client accepts: it holds
-/// that already, whether or not the same bytes would come out today.
+/// The tag of what `If-None-Match` names and the client accepts: that of a form as it is written there, whether or not the same bytes would
+/// come out today, or else `origin`, the origin's own (RFC 9110 section 15.4.5: the tag that a 200 would have).
 pub fn understood(request: &HeaderMap, origin: &[u8], accepted: Accepted) -> Option<HeaderValue> {
     let lines = request.get_all(IF_NONE_MATCH);
     lines.iter().next()?;
+    let own = HeaderValue::from_bytes(origin.trim_ascii());
     let origin = EntityTag::parse(origin)?;
     let inner = origin.opaque().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     let found = std::cell::Cell::new(None);
     let is_ours = |tag: EntityTag<'_>| {
-        let form = Form::read(tag);
-        let fits = form.is_some_and(|form| form.origin == inner && accepted.takes(form.coding))
-            || (tag.weak_eq(origin) && accepted.takes(None));
-        if fits {
+        let is_form =
+            Form::read(tag).is_some_and(|form| form.origin == inner && accepted.takes(form.coding));
+        let is_own = tag.weak_eq(origin) && accepted.takes(None);
+        if is_form {
             found.set(HeaderValue::from_bytes(&written(tag)).ok());
+        } else if is_own {
+            found.set(own.as_ref().ok().cloned());
         }
-        fits
+        is_form || is_own
     };
     let any = matches!(Listed::read(lines), Listed::Any);
     (!any && Listed::read(request.get_all(IF_NONE_MATCH)).contains(is_ours))

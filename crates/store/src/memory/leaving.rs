@@ -68,7 +68,7 @@ impl Leaving {
         }
     }
 
-    /// Nothing that is stored refers to `blocks` any more.
+    /// Nothing that is stored refers to `blocks` any more. Where they are stored again, that is [told](Self::comes_back).
     pub fn add(&self, blocks: Vec<Block>) {
         let mut blocks = blocks;
         blocks.retain(Block::is_shared);
@@ -76,7 +76,7 @@ impl Leaving {
             return;
         }
         let mut list = self.lock();
-        // What was stored again while it was read, and leaves again, is there already.
+        // Two responses that shared it may leave one after the other.
         blocks.retain(|block| list.addresses.insert(block.address()));
         if blocks.is_empty() {
             return;
@@ -85,6 +85,33 @@ impl Leaving {
         room.take(blocks.iter().map(Block::weight).sum());
         list.left.push_back(Left { blocks, room });
         self.count.store(list.left.len(), Relaxed);
+    }
+
+    /// What is stored again is weighed there, and leaves once more when nothing refers to it any more. One load where there are none.
+    pub fn comes_back(&self, variants: &Variants) {
+        if self.count.load(Relaxed) == 0 {
+            return;
+        }
+        let bodies = variants.as_slice().iter().flat_map(|one| one.bodies());
+        let back: HashSet<usize> = bodies
+            .flat_map(Body::blocks)
+            .map(|block| block.address())
+            .collect();
+        let mut gone = Vec::new();
+        let mut list = self.lock();
+        if list.addresses.is_disjoint(&back) {
+            return;
+        }
+        list.addresses.retain(|address| !back.contains(address));
+        for left in &mut list.left {
+            let is_back = |block: &mut Block| back.contains(&block.address());
+            gone.extend(left.blocks.extract_if(.., is_back));
+            left.room.hold(left.blocks.iter().map(Block::weight).sum());
+        }
+        list.left.retain(|left| !left.blocks.is_empty());
+        self.count.store(list.left.len(), Relaxed);
+        drop(list);
+        drop(gone);
     }
 
     /// Looks at some of them, and lets those go that nobody reads any more. One load where there are none.

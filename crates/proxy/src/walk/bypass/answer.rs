@@ -40,16 +40,17 @@ pub(super) fn land(
     if status == StatusCode::SWITCHING_PROTOCOLS {
         return switch(worker, ask, response, upgrade, &outcome);
     }
-    let may_fill = ask.method == Method::POST && rule::may_fill(ask);
+    let may_fill = rule::may_fill(ask);
+    let is_post = ask.method == Method::POST;
     let before = worker.cache.memory.begin();
-    let is_current = may_fill && is_untouched(worker, ask, response.headers(), when.0);
+    let is_current = is_post && may_fill && is_untouched(worker, ask, response.headers(), when.0);
     let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);
     let ticket = worker.cache.memory.begin();
     // What it invalidates itself is all that came between.
     let is_current = is_current && ticket.began == before.began + own;
     let (head, body) = response.into_parts();
     // What the site passes the store by for may be one user's, and says nothing of what is stored.
-    if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
+    if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Site(_)) {
         head::says(worker, ask, &head, when);
     }
     let content = if is_current {

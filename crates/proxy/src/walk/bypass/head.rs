@@ -25,7 +25,9 @@ pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, when: (Ticket, T
     for stored in all {
         // Whoever fills a body must find its response again.
         let is_filling = matches!(stored.body, Body::Filling(_));
-        if !is_filling && stored.matches(&ask.fields, &mut scratch) {
+        // What a later request has brought is newer than what this one says.
+        let is_later = stored.is_later_than(when.0);
+        if !is_filling && !is_later && stored.matches(&ask.fields, &mut scratch) {
             says_of(worker, ask, stored, head, when);
         }
     }
@@ -62,13 +64,15 @@ fn says_of(
         Err(_) => below::forget(worker, key, stored),
         Ok(storable) => {
             let kept = admit::stored_fields(ask, first_line, storable, &fields, times.response);
+            let of = (variant.as_deref(), ticket.began);
+            let marks = admit::marks(worker, ask, &fields, of, Some(stored));
             let fresh = Stored::new(
                 stored.checked().min(ticket.began),
                 stored.status,
                 Fields::pack(&kept.fields),
                 storable.facts,
                 variant,
-                stored.marks.clone(),
+                marks,
                 stored.body.clone(),
             );
             let fresh = fresh.with_unsent(kept.unsent).fetched_as(stored);

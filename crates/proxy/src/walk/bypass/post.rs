@@ -77,10 +77,9 @@ pub(super) fn store_post(
         let (stored, _) =
             admit::new_stored(worker, &ask, ticket, head, admitted, body, times.response);
         let most = ask.site.most_variants;
-        let _ = worker
-            .cache
-            .memory
-            .insert(ask.key.as_bytes(), ticket, Arc::new(stored), most);
+        let memory = &worker.cache.memory;
+        let inserted = memory.insert(ask.key.as_bytes(), ticket, Arc::new(stored), most);
+        inserted.is_ok()
     }));
     let pump = Pump::new(worker, Arrival::new(body), writer, destination, room);
     tokio::task::spawn_local(pump.run());

@@ -30,10 +30,11 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     by_rule(ask).map(Bypassed::Site)
 }
 
-/// Whether the request keeps from the origin what others of its key tell it. What is written anew for each request makes no difference.
+/// Whether the request keeps from the origin what others of its key tell it. What is written anew for each request makes no difference,
+/// unless the key or the route takes what the client wrote.
 fn withholds(ask: &Ask) -> bool {
     let mut nominated = ask.nominated.iter();
-    nominated.any(|name| !outbound::is_written_anew(name))
+    nominated.any(|name| !outbound::is_written_anew(name) || outbound::is_named(ask, name))
 }
 
 /// Which of the site's rules passes the store by for this request, if any.
@@ -51,8 +52,8 @@ fn by_rule(ask: &Ask) -> Option<Bypass> {
     site_bypass(bypass, &ask.method, path, query, &ask.fields)
 }
 
-/// Whether the answer to a request whose method is not looked up, with all of its cookies, may be stored as far as the site's own
-/// rules go.
+/// Whether the answer to a request that went out as it came, with all of its cookies and its query, may be stored or tell of what is, as
+/// far as the site's own rules go.
 pub fn may_fill(ask: &Ask) -> bool {
     let policy = ask.policy();
     let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE);
@@ -63,7 +64,19 @@ pub fn may_fill(ask: &Ask) -> bool {
         && !by_cookie
         && !by_group
         && !stores_nothing(&policy.bypass, &ask.fields)
+        && is_sent_as_keyed(ask)
         && by_rule(ask).is_none()
+}
+
+/// Whether the target that the origin got is the one that is keyed, but for its spelling: what it says of a parameter that is no part of the
+/// key is for nobody else.
+fn is_sent_as_keyed(ask: &Ask) -> bool {
+    let (path, query) = ask.target.normal();
+    let rest = ask.key.path_and_query().strip_prefix(&*path);
+    rest.is_some_and(|rest| match query {
+        Some(query) => rest.strip_prefix('?') == Some(&*query),
+        None => rest.is_empty(),
+    })
 }
 
 /// Which of the site's rules passes the store by, if any. `path` and `query` are normalised.

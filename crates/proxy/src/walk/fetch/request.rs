@@ -27,11 +27,7 @@ impl Fetch<'_> {
         });
         match plan {
             Plan::Whole if conditional && self.passes_condition => {
-                for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
-                    for line in self.ask.fields.get_all(&name) {
-                        fields.append(&name, line.clone());
-                    }
-                }
+                self.pass_condition(&mut fields);
                 coding::for_origin(self.ask, &mut fields);
             }
             Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
@@ -42,6 +38,10 @@ impl Fetch<'_> {
                 let (range, if_range) = part.unwrap_or_default();
                 put(&mut fields, header::RANGE, range);
                 put(&mut fields, header::IF_RANGE, if_range);
+                if conditional && self.passes_condition {
+                    // It counts before the range does (RFC 9110 section 13.2.2).
+                    self.pass_condition(&mut fields);
+                }
                 coding::for_origin(self.ask, &mut fields);
             }
             Plan::Missing(missing) => {
@@ -70,6 +70,15 @@ impl Fetch<'_> {
     pub fn content(&self) -> Option<Bytes> {
         let keyed = self.ask.content.keyed.as_deref();
         keyed.map(|(content, _)| content.clone())
+    }
+
+    /// The client's own `If-None-Match` and `If-Modified-Since`.
+    fn pass_condition(&self, fields: &mut HeaderMap) {
+        for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
+            for line in self.ask.fields.get_all(&name) {
+                fields.append(&name, line.clone());
+            }
+        }
     }
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.

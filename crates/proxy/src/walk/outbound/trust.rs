@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, header};
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed, or in a way that
 /// is meant for a part of the application itself. Passed on only where the route says so or keys on them.
-pub static POISONOUS: [HeaderName; 48] = [
+pub static POISONOUS: [HeaderName; 50] = [
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-server"),
     HeaderName::from_static("x-forwarded-scheme"),
@@ -53,6 +53,8 @@ pub static POISONOUS: [HeaderName; 48] = [
     HeaderName::from_static("host-override"),
     HeaderName::from_static("x-original-method"),
     HeaderName::from_static("x-forwarded-method"),
+    HeaderName::from_static("cf-visitor"),
+    HeaderName::from_static("x-proto"),
     HeaderName::from_static("forwarded"),
 ];
 
@@ -94,7 +96,7 @@ const OF_HOST: [&str; 10] = [
 ];
 
 /// Those that name the scheme it used.
-const OF_SCHEME: [&str; 12] = [
+const OF_SCHEME: [&str; 14] = [
     "x-forwarded-scheme",
     "x-forwarded-port",
     "x-forwarded-ssl",
@@ -107,6 +109,8 @@ const OF_SCHEME: [&str; 12] = [
     "x-arr-ssl",
     "x-base-url",
     "x-forwarded-url",
+    "cf-visitor",
+    "x-proto",
 ];
 
 /// What trusted proxies say of the client's address beside `X-Forwarded-For`, which is written anew.

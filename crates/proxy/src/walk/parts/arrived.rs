@@ -66,8 +66,8 @@ impl Arrived {
     }
 
     /// Stores parts beside, or combined with, what is there of the same representation, unless that was purged meanwhile. They go with
-    /// `old`, whatever has become of that in memory.
-    pub fn keep(&self, worker: &Worker, old: Option<&Stored>, parts: Parts) {
+    /// `old`, whatever has become of that in memory. Whether they are stored as they are: what becomes whole is copied.
+    pub fn keep(&self, worker: &Worker, old: Option<&Stored>, parts: Parts) -> bool {
         let (new, _) = self.alone(worker, Body::Parts(Arc::new(parts)));
         let both = old.and_then(|old| self.combined(worker, old, &new));
         let new = both.unwrap_or(new);
@@ -91,11 +91,11 @@ impl Arrived {
                 (None, _) => Arc::new(new),
             }
         });
-        if let Ok(kept) = kept
-            && is_new
-        {
-            below::keep(worker, key, &kept, None);
-        }
+        let Some(kept) = kept.ok().filter(|_| is_new) else {
+            return false;
+        };
+        below::keep(worker, key, &kept, None);
+        matches!(kept.body, Body::Parts(_))
     }
 
     /// `new` over the bytes and fields of `old`, where both are parts of one representation: a complete one becomes an ordinary 200.

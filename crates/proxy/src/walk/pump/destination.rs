@@ -25,17 +25,18 @@ pub enum Destination {
         before: Option<Before>,
         lease: Option<Lease>,
     },
-    /// It is given to this function, which stores it (parts, answers to POST).
+    /// It is given to this function, which stores it (parts, answers to POST). Whether the very memory is stored that those who read have.
     Then(StoreBody),
     /// It goes to those who read it, and is not kept.
     Nowhere,
 }
 
 /// What stores a complete body.
-type StoreBody = Box<dyn FnOnce(&Worker, Body)>;
+type StoreBody = Box<dyn FnOnce(&Worker, Body) -> bool>;
 
 impl Destination {
-    /// Keeps a complete body; `None` where it turned out not to be kept. Whether it is handed on.
+    /// Stores a complete body; `None` where it turned out not to be kept. Whether the store weighs, from now on, the memory that those who read
+    /// have.
     pub(super) fn keep(self, worker: &Worker, body: Option<Body>) -> bool {
         let memory = &worker.cache.memory;
         match (body, self) {
@@ -51,10 +52,7 @@ impl Destination {
                     ask, stored, lease, ..
                 },
             ) => keep_whole(worker, ask.key.as_bytes(), &stored, body, lease),
-            (Some(body), Self::Then(store)) => {
-                store(worker, body);
-                true
-            }
+            (Some(body), Self::Then(store)) => store(worker, body),
         }
     }
 

@@ -107,6 +107,7 @@ fn who_stops_waits_for_the_disk_to_take_what_has_come() {
         let stored = kept.clone();
         let destination = Destination::Then(Box::new(move |_, body| {
             *stored.borrow_mut() = body.length();
+            true
         }));
         let room = Room {
             in_memory: 0,
