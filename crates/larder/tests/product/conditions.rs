@@ -1,6 +1,6 @@
 //! The client's own conditions, answered from the store (RFC 9110 section 13, RFC 9111 section 4.3.2).
 
-use crate::common::{Said, start};
+use crate::common::{Said, counted, start};
 use testkit::{Larder, Origin, Reply, Response, date};
 
 /// `/` is stored, with a tag and a date of modification 1000 seconds ago.
@@ -555,5 +555,39 @@ fn a_date_is_not_compared_where_there_is_none() {
             (200, "content"),
             "9110 section 13.1.3: MUST ignore without a modification date: {seconds}"
         );
+    }
+}
+
+/// RFC 9111 section 4.3.2: `Date` stands in for `Last-Modified` where something is stored, and not where it has just come.
+#[test]
+fn what_has_just_come_is_not_unmodified_by_its_own_date() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let ask = || larder.get("/").header("If-Modified-Since", date(5));
+    assert_eq!(ask().send().status, 200);
+    assert_eq!(ask().send().status, 304, "of what is stored");
+}
+
+/// RFC 9110 section 15.4.5: the tag that a 200 would have.
+#[test]
+fn a_304_has_the_tag_of_the_page() {
+    let (origin, larder) = start();
+    for (path, tag, other) in [
+        ("/weak", "W/\"v\"", "\"v\""),
+        ("/strong", "\"v\"", "W/\"v\""),
+    ] {
+        let page = Reply::ok().cache("max-age=60").header("ETag", tag);
+        origin.reply(
+            path,
+            page.header("Content-Type", "text/html")
+                .body("x".repeat(2000)),
+        );
+        larder.get(path).send();
+        for accepted in ["gzip", "identity"] {
+            let ask = larder.get(path).header("Accept-Encoding", accepted);
+            let answer = ask.header("If-None-Match", other).send();
+            assert_eq!(answer.status, 304, "{path} {accepted}");
+            assert_eq!(answer.header("etag"), Some(tag), "{path} {accepted}");
+        }
     }
 }

@@ -611,3 +611,67 @@ fn a_closed_path_in_another_spelling_is_not_kept() {
         );
     }
 }
+
+/// A `HEAD` on a condition that what is stored does not meet goes to the origin, with all that its sender brings.
+#[test]
+fn a_head_for_one_says_nothing_to_others() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbypass.misses_with = [\"csrf\"]\nkey.drop = [\"utm_*\"]\n",
+    );
+    origin.otherwise(|request| {
+        let reply = Reply::ok().cache("max-age=60").header("ETag", "\"a\"");
+        let told = format!("{} {}", request.target, whose(request));
+        reply.header("X-For", told).body("page")
+    });
+    assert_eq!(larder.get("/a").send().header("x-for"), Some("/a nobody"));
+    for (target, cookie) in [("/a", "csrf=alice"), ("/a?utm_source=evil", "")] {
+        let ask = larder.ask("HEAD", target).header("If-Match", "\"b\"");
+        let ask = if cookie.is_empty() {
+            ask
+        } else {
+            ask.header("Cookie", cookie)
+        };
+        assert_ne!(ask.send().header("x-for"), Some("/a nobody"));
+        let answer = larder.get("/a").send();
+        assert!(answer.hit(), "{}", answer.said());
+        assert_eq!(answer.header("x-for"), Some("/a nobody"), "{target}");
+    }
+}
+
+/// RFC 9110 section 9.3.3: a POST's answer is the page's where its target is.
+#[test]
+fn a_post_with_what_is_not_keyed_is_not_stored_as_the_page() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\nkey.drop = [\"utm_*\"]\n");
+    origin.otherwise(|request| {
+        let reply = Reply::ok().cache("max-age=60");
+        reply.header("Content-Location", "/a").body(&request.target)
+    });
+    let posted = larder.ask("POST", "/a?utm_source=evil").body("x").send();
+    assert!(!posted.says("stored"), "{}", posted.said());
+    assert_eq!(larder.get("/a").send().text(), "/a");
+    let posted = larder.ask("POST", "/b?c").body("x").send();
+    assert!(!posted.says("stored"), "of another target");
+    let posted = larder.ask("POST", "/%61").body("x").send();
+    assert!(
+        posted.says("stored"),
+        "of another spelling: {}",
+        posted.said()
+    );
+}
+
+#[test]
+fn what_connection_takes_from_the_key_is_stored_for_nobody() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n\
+         [defaults]\nkey = { scheme = false, headers = [\"X-Forwarded-Proto\"] }\n",
+    );
+    origin.otherwise(|request| {
+        let told = request.header("x-forwarded-proto").unwrap_or("none");
+        Reply::ok().cache("max-age=60").body(told)
+    });
+    let ask = || larder.get("/").header("X-Forwarded-Proto", "https");
+    let attack = ask().header("Connection", "X-Forwarded-Proto").send();
+    assert_eq!(attack.text(), "none");
+    assert_eq!(ask().send().text(), "https");
+}

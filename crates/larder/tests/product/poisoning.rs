@@ -51,6 +51,8 @@ fn fields_that_change_pages_without_being_keyed_are_not_passed_on() {
         "X-Forwarded-Https",
         "CloudFront-Forwarded-Proto",
         "X-ARR-SSL",
+        "CF-Visitor",
+        "X-Proto",
         "X-Request-Uri",
         "X-Forwarded-Url",
         "X-Forwarded-Request-Uri",

@@ -482,3 +482,19 @@ fn an_error_that_is_no_use_to_anybody_leaves_the_page_that_stands_in_for_it() {
         stood_in.said()
     );
 }
+
+/// The refresh is ours: what the client says of caching is about the answer that it has had.
+#[test]
+fn a_refresh_goes_without_its_clients_directives() {
+    for directives in ["no-store", "only-if-cached", "max-stale=1000"] {
+        let (origin, larder) = stale_with("max-age=60, stale-while-revalidate=100", new);
+        let answer = larder.get("/").header("Cache-Control", directives).send();
+        assert_eq!(answer.text(), "old", "{directives}: {}", answer.said());
+        wait_until("the new answer is served", || {
+            larder.get("/").send().text() == "new"
+        });
+        assert_eq!(origin.requests("/"), 2, "{directives}: one refresh");
+        let asked = origin.all().pop().expect("a request");
+        assert_eq!(asked.header("cache-control"), None, "{directives}");
+    }
+}
