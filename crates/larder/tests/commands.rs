@@ -120,9 +120,11 @@ fn a_certificate_and_the_key_of_another_are_refused() {
     );
 }
 
-/// Each kind of file that is no PEM key is told with what makes one of it.
-#[test]
-fn certificates_and_keys_in_other_forms_are_told_from_each_other() {
+/// Said where the two may be the wrong way round.
+const TURNED: &str = "its private key in `key`";
+
+/// A folder with a certificate and its key, and both in forms that are not read.
+fn forms() -> PathBuf {
     let folder = folder("forms");
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     fs::write(folder.join("site.pem"), made.cert.pem()).unwrap();
@@ -135,6 +137,13 @@ fn certificates_and_keys_in_other_forms_are_told_from_each_other() {
     let locked = pem("ENCRYPTED PRIVATE KEY", "MAA=");
     fs::write(folder.join("locked.key"), locked).unwrap();
     fs::write(folder.join("odd.key"), pem("PRIVATE KEY", "MAA=")).unwrap();
+    folder
+}
+
+/// Each kind of file that is no PEM key is told with what makes one of it.
+#[test]
+fn certificates_and_keys_in_other_forms_are_told_from_each_other() {
+    let folder = forms();
     for (certificate, key, said, instead) in [
         (
             "site.der",
@@ -164,13 +173,13 @@ fn certificates_and_keys_in_other_forms_are_told_from_each_other() {
             "site.key",
             "site.pem",
             "site.key holds a key and no certificate",
-            "its private key in `key`",
+            TURNED,
         ),
         (
             "site.pem",
             "site.pem",
             "site.pem holds a certificate and no key",
-            "its private key in `key`",
+            TURNED,
         ),
     ] {
         let config = format!(

@@ -571,3 +571,39 @@ fn an_answer_that_breaks_off_before_its_first_byte_is_told_every_time() {
         }
     }
 }
+
+/// Over HTTP/2, where a stream that is reset loses what waits to be sent, and over HTTP/1 by either way.
+#[test]
+fn the_head_of_an_answer_that_breaks_off_at_once_is_sent() {
+    let (origin, larder) = start();
+    let half = |body: &str| Reply::ok().cache("no-store").length(9).body(body).cut();
+    origin.reply("/nothing", half(""));
+    origin.reply("/half", half("half"));
+    let url = &larder.listeners()[0];
+    for (method, path) in [
+        ("GET", "/nothing"),
+        ("GET", "/half"),
+        ("DELETE", "/nothing"),
+        ("DELETE", "/half"),
+    ] {
+        for version in ["--http2-prior-knowledge", "--http1.1"] {
+            let output = std::process::Command::new("curl")
+                .args([
+                    "--silent",
+                    "--max-time",
+                    "10",
+                    "--noproxy",
+                    "*",
+                    "--output",
+                    "/dev/null",
+                ])
+                .args([version, "--request", method, "--write-out", "%{http_code}"])
+                .arg(format!("{url}{path}"))
+                .output()
+                .expect("curl");
+            let told = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(told, "200", "{method} {path} {version}");
+            assert!(!output.status.success(), "it is seen to be cut off");
+        }
+    }
+}

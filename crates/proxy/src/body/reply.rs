@@ -21,8 +21,6 @@ use store::Memory;
 pub struct ReplyBody {
     content: Content,
     ending: Option<Box<Ending>>,
-    /// Whether a piece has been given out.
-    begun: bool,
     /// The error with which it is to end.
     broken: Option<Error>,
 }
@@ -109,7 +107,6 @@ impl AtHand for ReplyBody {
     fn taken(&mut self) {
         let length = self.at_hand().map_or(0, <[u8]>::len);
         self.content = Content::Empty;
-        self.begun = true;
         if let Some(ending) = &mut self.ending {
             ending.sent(length as u64);
         }
@@ -133,16 +130,12 @@ impl Body for ReplyBody {
             (Some(ending), Some(Err(error))) => ending.breaks_off(broken::token(error)),
             _ => {}
         }
-        let polled = match polled {
-            Some(Err(error)) if !self.begun => {
-                // An error before the first byte would make the connection drop the head with it; once round, and it is out.
-                self.broken = Some(error);
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            polled => polled,
-        };
-        self.begun = true;
+        if let Some(Err(error)) = polled {
+            // An error would make the connection drop what it has not sent yet, be it the head; once round, and it is out.
+            self.broken = Some(error);
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         Poll::Ready(polled.map(|data| data.map(Frame::data)))
     }
 

@@ -26,6 +26,8 @@ pub struct Frames {
     is_head: bool,
     /// Whether a request's head has begun in frames that came, and goes on.
     is_open: bool,
+    /// Whether a head has come to its end in what came last.
+    has_ended: bool,
     /// Bytes that a head may take when it was read.
     most: usize,
 }
@@ -40,12 +42,14 @@ impl Frames {
             left: 0,
             is_head: false,
             is_open: false,
+            has_ended: false,
             most,
         }
     }
 
     /// Goes on with what came. Bytes that are kept of a head which has not come as a whole; 0: there is none.
     pub fn go_on(&mut self, bytes: &[u8]) -> usize {
+        self.has_ended = false;
         let (_, mut rest) = split(bytes, &mut self.preface);
         while !rest.is_empty() {
             if self.known < FRAME_HEAD {
@@ -58,10 +62,16 @@ impl Frames {
                 if self.is_head {
                     let [.., flags, _, _, _, _] = self.head;
                     self.is_open = flags & END_HEADERS == 0;
+                    self.has_ended |= !self.is_open;
                 }
             }
         }
         self.kept()
+    }
+
+    /// Whether a head has come to its end in what came last: what is kept is another's.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     /// Reads on in a frame's head, and gives what comes behind it.

@@ -62,6 +62,8 @@ pub(super) struct Sending<B> {
     piece: Bytes,
     /// The wait for the client to have room for some of it.
     awaited: Option<Wait>,
+    /// The content has broken off; the stream is reset when what went before has gone out.
+    is_broken: bool,
     counted: Counted,
 }
 
@@ -81,6 +83,7 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
             out: Outlet::new(out),
             piece: Bytes::new(),
             awaited: None,
+            is_broken: false,
             counted,
         }
     }
@@ -88,13 +91,19 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
     /// The next piece of content.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
         while self.piece.is_empty() {
+            if self.is_broken {
+                self.counted.finish();
+                self.out.reset(Reason::INTERNAL_ERROR);
+                return Poll::Ready(Err(Over));
+            }
             match Pin::new(&mut self.body).poll_frame(cx) {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 Poll::Ready(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
                 Poll::Ready(Some(Err(_))) => {
-                    self.counted.finish();
-                    self.out.reset(Reason::INTERNAL_ERROR);
-                    return Poll::Ready(Err(Over));
+                    // A reset takes what waits for the connection's turn with it, be it the head.
+                    self.is_broken = true;
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
                 }
                 Poll::Ready(None) => {
                     self.counted.finish();

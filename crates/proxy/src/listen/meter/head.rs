@@ -43,9 +43,11 @@ impl Meter {
             return;
         };
         let kept = frames.go_on(bytes);
-        if kept == 0 {
+        if kept == 0 || frames.has_ended() {
             self.room = None;
             self.watch.has_no_head();
+        }
+        if kept == 0 {
             return;
         }
         self.watch.head_goes_on();

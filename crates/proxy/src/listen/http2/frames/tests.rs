@@ -43,6 +43,22 @@ fn a_head_in_several_frames_is_unfinished_until_the_last_of_them() {
     assert_eq!(frames.go_on(rest), 0);
 }
 
+/// Lest the time of the first be taken for that of the second.
+#[test]
+fn one_head_that_ends_where_another_begins_is_told() {
+    let mut frames = begun();
+    let two = [
+        frame(HEADERS, END_HEADERS, 20),
+        frame(HEADERS, END_HEADERS, 20),
+    ]
+    .concat();
+    let (some, rest) = two.split_at(12);
+    assert!(frames.go_on(some) > 0 && !frames.has_ended());
+    let (more, last) = rest.split_at(30);
+    assert!(frames.go_on(more) > 0 && frames.has_ended());
+    assert!(frames.go_on(&last[..3]) > 0 && !frames.has_ended());
+}
+
 #[test]
 fn other_frames_are_no_heads() {
     let mut frames = begun();
