@@ -40,7 +40,9 @@ pub struct Ask {
     pub fields: HeaderMap,
     /// `Cookie` as it came, where it was set aside. The includes of a page get it.
     pub cookies: Vec<HeaderValue>,
-    /// Whether what was set aside goes to the origin if nothing is stored.
+    /// What it says that only a trusted proxy may, and its client is none: the origin does not get it, and no variant depends on it.
+    pub aside: Vec<(HeaderName, HeaderValue)>,
+    /// Whether the cookies that were set aside go to the origin if nothing is stored.
     pub stores_nothing: bool,
     /// What it brings that is part of the key.
     pub content: Content,
@@ -125,6 +127,7 @@ impl Ask {
             method: self.method.clone(),
             fields,
             cookies: self.cookies.clone(),
+            aside: Vec::new(),
             content: Content::default(),
             directives: RequestDirectives::default(),
             key: self.key.clone(),
@@ -143,6 +146,9 @@ impl Ask {
     /// Takes the client's fields out: all of them, and with the values they came with.
     pub fn fields_as_they_came(&mut self) -> HeaderMap {
         self.take_cookies_back();
+        for (name, line) in mem::take(&mut self.aside) {
+            self.fields.append(name, line);
+        }
         mem::take(&mut self.fields)
     }
 

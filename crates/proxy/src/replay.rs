@@ -26,7 +26,7 @@ use rules::{
     storable::{NotStorable, Storable},
     time::Time,
 };
-use std::{rc::Rc, sync::Arc, time::Duration};
+use std::{mem, rc::Rc, sync::Arc, time::Duration};
 use store::Variant;
 
 /// A site to which requests are put. Lives on one thread, as a worker does.
@@ -110,6 +110,23 @@ impl Replay {
         };
         // HEAD goes out as GET.
         admit::judge(&asked.ask, &Method::GET, times, status, fields)
+    }
+
+    /// As [`judge`](Self::judge), where the answer comes to a refresh behind a stale one: what the client says of caching was about that.
+    ///
+    /// # Errors
+    /// Why it would not be stored.
+    pub fn judge_refresh(
+        &self,
+        asked: &mut Asked,
+        status: StatusCode,
+        fields: &HeaderMap,
+        took: Duration,
+    ) -> Result<Storable, NotStorable> {
+        let directives = mem::take(&mut asked.ask.directives);
+        let judged = self.judge(asked, status, fields, took);
+        asked.ask.directives = directives;
+        judged
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a request speaks of.
 
-use crate::purge_clients::X_REFRESH;
+use crate::{purge_clients::X_REFRESH, walk::outbound};
 use http::{HeaderMap, header};
 
 /// What a request speaks of: found in one look at the names of its fields, so that those that do not speak of it are not searched
@@ -23,6 +23,8 @@ pub struct Said {
     pub refresh: bool,
     /// `Forwarded`.
     pub forwarded: bool,
+    /// What only a trusted proxy may say ([`outbound::is_of_proxies`]).
+    pub of_proxies: bool,
 }
 
 impl Said {
@@ -34,14 +36,17 @@ impl Said {
                 header::CONNECTION => said.connection = true,
                 header::CACHE_CONTROL | header::PRAGMA => said.directives = true,
                 header::ACCEPT_ENCODING => said.codings = true,
-                header::FORWARDED => said.forwarded = true,
+                header::FORWARDED => (said.forwarded, said.of_proxies) = (true, true),
                 header::IF_MATCH
                 | header::IF_NONE_MATCH
                 | header::IF_MODIFIED_SINCE
                 | header::IF_UNMODIFIED_SINCE
                 | header::IF_RANGE
                 | header::RANGE => said.conditions = true,
-                _ => said.refresh |= *name == X_REFRESH,
+                _ => {
+                    said.refresh |= *name == X_REFRESH;
+                    said.of_proxies |= outbound::is_of_proxies(name);
+                }
             }
         }
         said

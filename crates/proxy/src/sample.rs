@@ -136,6 +136,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         said: Said::by(&fields),
         fields,
         cookies: Vec::new(),
+        aside: Vec::new(),
         stores_nothing: false,
         content: crate::content_key::Content::default(),
         key: Key::build(&spec, "http", "shop.example", "/p", None),

@@ -77,11 +77,16 @@ impl Answer {
 }
 
 /// What becomes of an answer of `status` that is not stored.
-pub(super) fn not_stored(status: StatusCode, why: NotStorable) -> Judged {
+pub(super) fn not_stored(
+    status: StatusCode,
+    why: NotStorable,
+    behind: Option<Box<Judged>>,
+) -> Judged {
     let why = Unshared::of(status, &Detail::NotStored(why));
     Judged::Not {
         why,
         withdraws: why.withdraws(status),
+        behind,
     }
 }
 

@@ -44,17 +44,11 @@ impl Event {
         reuse::judge(&kept.facts, &self.directives, &self.site, now)
     }
 
-    /// Whether what is kept hides that the origin failed.
-    pub(super) fn hides_behind(&self, kept: &Kept) -> bool {
+    /// Whether what is kept hides that the origin failed, from a request of these directives.
+    pub(super) fn hides_behind(&self, kept: &Kept, directives: &RequestDirectives) -> bool {
         let failure = reuse::Failure::Status;
         reuse::is_failure(self.status)
-            && reuse::on_failure(
-                &kept.facts,
-                &self.directives,
-                &self.site,
-                failure,
-                self.landed,
-            )
+            && reuse::on_failure(&kept.facts, directives, &self.site, failure, self.landed)
     }
 }
 
@@ -67,7 +61,22 @@ pub(super) enum Judged {
         why: Unshared,
         /// What is kept is out of date.
         withdraws: bool,
+        /// What would become of it behind a stale answer, where that is something else: the request's own directives do not count then.
+        behind: Option<Box<Self>>,
     },
+}
+
+impl Judged {
+    /// The same of the answer to a refresh.
+    pub(super) fn of_refresh(&self) -> Self {
+        match self {
+            Self::Not {
+                behind: Some(judged),
+                ..
+            } => Self::clone(judged),
+            judged => judged.clone(),
+        }
+    }
 }
 
 /// An answer that is kept.

@@ -12,7 +12,7 @@ use proxy::{
     hit_for_miss::Unshared,
     way::{self, Company},
 };
-use rules::{reuse::Verdict, time::Time};
+use rules::{directives::RequestDirectives, reuse::Verdict, time::Time};
 use std::sync::Arc;
 use store::model;
 
@@ -134,7 +134,8 @@ impl Simulation {
             Some(Verdict::Stale(reason)) => {
                 self.tally.stale += self.one_in;
                 if reason.refreshes() && seen.coming.is_none() {
-                    self.fetch(event, judged, seen);
+                    let ours = RequestDirectives::default();
+                    self.fetch(event, &judged.of_refresh(), seen, &ours);
                 }
             }
             Some(Verdict::Validate(_)) | None => self.forward(event, judged, seen),
@@ -165,17 +166,23 @@ impl Simulation {
             self.tally.collapsed += self.one_in;
             return self.miss(event, judged);
         }
-        match self.fetch(event, judged, seen) {
+        match self.fetch(event, judged, seen, &event.directives) {
             Landed::Hidden { is_stale } => self.tally.stale += u64::from(is_stale) * self.one_in,
             Landed::Sent => self.miss(event, judged),
         }
     }
 
-    /// Asks the origin, and keeps what it says.
-    fn fetch(&mut self, event: &Event, judged: &Judged, seen: Seen) -> Landed {
+    /// Asks the origin, and keeps what it says; `directives` are those of whoever is to have the answer.
+    fn fetch(
+        &mut self,
+        event: &Event,
+        judged: &Judged,
+        seen: Seen,
+        directives: &RequestDirectives,
+    ) -> Landed {
         self.cost(event, judged);
         let mut here = seen.here.iter();
-        if let Some(kept) = here.find(|kept| event.hides_behind(kept)) {
+        if let Some(kept) = here.find(|kept| event.hides_behind(kept, directives)) {
             let is_stale = kept.facts.remaining(event.landed).is_none();
             return Landed::Hidden { is_stale };
         }
@@ -194,7 +201,7 @@ impl Simulation {
                 let why = Unshared::TooLarge;
                 (why, why.withdraws(event.status))
             }
-            Judged::Not { why, withdraws } => (*why, *withdraws),
+            Judged::Not { why, withdraws, .. } => (*why, *withdraws),
         };
         self.learn(event, Some(unshared));
         if withdraws && seen.here.is_some() {

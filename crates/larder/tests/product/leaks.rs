@@ -1,6 +1,6 @@
 //! Never one user's page to another: tests that try to get it.
 
-use crate::common::{Said, counted, serve, start, start_with};
+use crate::common::{Said, command, counted, serve, start, start_with};
 use testkit::{Client, Gate, Larder, Origin, Reply, Request};
 
 /// An answer that says for whom it was made.
@@ -674,4 +674,35 @@ fn what_connection_takes_from_the_key_is_stored_for_nobody() {
     let attack = ask().header("Connection", "X-Forwarded-Proto").send();
     assert_eq!(attack.text(), "none");
     assert_eq!(ask().send().text(), "https");
+}
+
+/// A trusted proxy says for whom it asks, and the application varies its page by that: nobody else gets it by saying the same, and what
+/// it made for a stranger is not the proxy's.
+#[test]
+fn what_a_trusted_proxy_says_chooses_a_variant_for_it_alone() {
+    let origin = Origin::start();
+    let config = "admin = \"127.0.0.1:0\"\ntrusted = \"127.0.0.2\"\n\
+         [[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = \"127.0.0.1\"\n\
+         [[origin]]\nservers = \"{origin}\"\n";
+    let larder = command()
+        .args(["serve"])
+        .config(&config.replace("{origin}", &origin.url()))
+        .start();
+    origin.otherwise(|request| {
+        let told = request.header("x-forwarded-host").unwrap_or("nobody");
+        let reply = Reply::ok().cache("max-age=60");
+        reply.header("Vary", "X-Forwarded-Host").body(told)
+    });
+    let ask = |from: &str, path: &str, host: &str| {
+        let mut client = larder.client();
+        client.send(format!(
+            "PROXY TCP4 {from} 127.0.0.1 1 2\r\nGET {path} HTTP/1.1\r\nHost: own.test\r\nX-Forwarded-Host: {host}\r\n\r\n"
+        ));
+        client.read().text()
+    };
+    let (proxy, stranger) = ("127.0.0.2", "127.0.0.3");
+    assert_eq!(ask(proxy, "/a", "tenant.test"), "tenant.test");
+    assert_eq!(ask(stranger, "/a", "tenant.test"), "own.test");
+    assert_eq!(ask(stranger, "/b", "tenant.test"), "own.test");
+    assert_eq!(ask(proxy, "/b", "tenant.test"), "tenant.test");
 }

@@ -178,7 +178,7 @@ struct Came {
 
 /// What a real Larder has to say at least once, for the requests to mean something.
 const SAID: [&str; 9] = [
-    "; hit; ttl=8",
+    "; hit; ttl=90000",
     "stale-while-revalidate",
     "stale-if-error",
     "max-stale",

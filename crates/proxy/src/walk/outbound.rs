@@ -10,7 +10,7 @@ pub use context::context;
 pub use forwarding::is_written_anew;
 pub use message::{as_it_came, bodyless, with_content};
 pub use sent::{Sent, sent_as};
-pub use trust::{is_named, strip_host, strip_target};
+pub use trust::{is_named, is_of_proxies, set_aside, strip_host, strip_target};
 
 use crate::{
     ask::Ask,

@@ -11,6 +11,7 @@ use crate::{
     policy::{PurgePolicy, Site},
     routing::{self, Peer, Subject},
     said::Said,
+    walk::outbound,
 };
 use authority::{host, scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header, request::Parts};
@@ -148,6 +149,12 @@ pub fn read(
         scheme,
         key,
     } = routed(&site, head, connection)?;
+    let aside = match site.routes.get(route) {
+        Some(route) if head.said.of_proxies && !client(connection, &site).is_believed() => {
+            outbound::set_aside(&mut head.fields, &route.policy)
+        }
+        _ => Vec::new(),
+    };
     let directives = if head.said.directives {
         directives::request(&head.fields)
     } else {
@@ -161,6 +168,7 @@ pub fn read(
         version: head.version,
         fields: mem::take(&mut head.fields),
         cookies: Vec::new(),
+        aside,
         stores_nothing: false,
         content: Content::default(),
         directives,

@@ -5,10 +5,36 @@ use crate::simulate::{
     answer::{Answer, FIELDS, not_stored},
     event::{Event, Judged, Kept},
 };
-use proxy::{outcome::Bypass, replay::Asked};
+use proxy::{
+    outcome::Bypass,
+    replay::{Asked, Replay},
+};
+use rules::{freshness::Facts, storable::NotStorable};
 use std::{sync::Arc, time::Duration};
 use store::model;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// What becomes of an answer that comes behind a stale one, where its request alone is why it would not be kept otherwise.
+fn behind(
+    replay: &Replay,
+    asked: &mut Asked,
+    answer: &Answer,
+    (wait, why): (Duration, NotStorable),
+) -> Option<Result<Facts, NotStorable>> {
+    if why != NotStorable::NoStoreRequest {
+        return None;
+    }
+    let judged = replay.judge_refresh(asked, answer.status, &answer.fields, wait);
+    Some(judged.map(|storable| storable.facts))
+}
+
+/// Bytes of the fields that the line tells of.
+fn told(answer: &Answer) -> usize {
+    let fields = answer.fields.iter();
+    fields
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum()
+}
 
 impl Reader {
     /// The store is asked: would the answer be stored?
@@ -40,11 +66,7 @@ impl Reader {
         if !self.urls.follows(url, key) {
             return;
         }
-        let told = answer.fields.iter();
-        let told: usize = told
-            .map(|(name, value)| name.as_str().len() + value.len())
-            .sum();
-        let weight = model::weight(asked.key().len(), FIELDS + told, body);
+        let weight = model::weight(asked.key().len(), FIELDS + told(answer), body);
         let largest = asked.largest_body();
         let (number, at) = (self.number, self.clock.now);
         let kept = |facts| Kept {
@@ -55,9 +77,17 @@ impl Reader {
             body,
             largest,
         };
-        let judged = self.judged.drain(..).map(|judged| match judged {
+        let judged = self.judged.drain(..).zip(&self.replays);
+        let judged = judged.map(|(judged, replay)| match judged {
             Ok(storable) => Judged::Stored(Arc::new(kept(storable.facts))),
-            Err(why) => not_stored(answer.status, why),
+            Err(why) => {
+                let behind = behind(replay, asked, answer, (wait, why));
+                let behind = behind.map(|judged| match judged {
+                    Ok(facts) => Judged::Stored(Arc::new(kept(facts))),
+                    Err(why) => not_stored(answer.status, why, None),
+                });
+                not_stored(answer.status, why, behind.map(Box::new))
+            }
         });
         self.batch.judged.extend(judged);
         let known = self.urls.all.get(&url);

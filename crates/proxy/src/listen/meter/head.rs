@@ -44,10 +44,10 @@ impl Meter {
         };
         let kept = frames.go_on(bytes);
         if kept == 0 || frames.has_ended() {
-            self.room = None;
             self.watch.has_no_head();
         }
         if kept == 0 {
+            self.room = None;
             return;
         }
         self.watch.head_goes_on();

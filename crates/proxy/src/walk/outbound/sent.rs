@@ -1,6 +1,6 @@
 //! How each field of the client's request stands in the one the origin gets.
 
-use super::trust::{is_ambiguous, is_named, is_passed, misleads, trusts_client};
+use super::trust::{is_ambiguous, is_named, may_be_passed, misleads};
 use crate::{
     ask::Ask,
     policy::{Edit, Esi},
@@ -36,8 +36,8 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
         "x-forwarded-proto" if policy.key.scheme || !is_named(ask, name) => Sent::Same,
         "x-forwarded-for" | "forwarded" => Sent::ByClient,
         "accept-encoding" if policy.esi == Esi::On => Sent::Same,
-        "surrogate-capability" if !trusts_client(ask) => Sent::Same,
-        _ if misleads(name) && !is_passed(ask, name) => Sent::Same,
+        // Of who is no trusted proxy it was set aside.
+        _ if misleads(name) && !may_be_passed(ask, name) => Sent::Same,
         _ if is_ambiguous(name) && !is_named(ask, name) => Sent::Same,
         _ => Sent::AsAsked,
     }

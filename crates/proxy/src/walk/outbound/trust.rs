@@ -1,7 +1,12 @@
 //! Which of a client's fields an origin may believe, and so may get.
 
-use crate::{ask::Ask, policy::KeySpec, walk::receive};
-use http::{HeaderMap, HeaderName, header};
+use super::SURROGATE_CAPABILITY;
+use crate::{
+    ask::Ask,
+    policy::{KeySpec, Policy},
+    walk::receive,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed, or in a way that
 /// is meant for a part of the application itself. Passed on only where the route says so or keys on them.
@@ -156,6 +161,29 @@ fn may_mislead(name: &HeaderName) -> bool {
     )
 }
 
+/// Whether a field is one that trusted proxies alone may say, as far as the route does not name it: an application believes it.
+pub fn is_of_proxies(name: &HeaderName) -> bool {
+    misleads(name) || *name == SURROGATE_CAPABILITY
+}
+
+/// Takes out what a client says that is no proxy of ours, and that the origin does not get of it: it chooses no variant either.
+pub fn set_aside(fields: &mut HeaderMap, policy: &Policy) -> Vec<(HeaderName, HeaderValue)> {
+    let is_named = |name| policy.pass_fields.contains(name) || policy.key.headers.contains(name);
+    let of_proxies = fields.keys().filter(|name| is_of_proxies(name));
+    let unnamed: Vec<_> = of_proxies
+        .filter(|name| !is_named(*name))
+        .cloned()
+        .collect();
+    let mut aside = Vec::new();
+    for name in unnamed {
+        if let header::Entry::Occupied(lines) = fields.entry(&name) {
+            let (_, lines) = lines.remove_entry_mult();
+            aside.extend(lines.map(|line| (name.clone(), line)));
+        }
+    }
+    aside
+}
+
 /// Whether the client's forwarding fields are believed.
 pub fn trusts_client(ask: &Ask) -> bool {
     receive::client(&ask.connection, &ask.site).is_believed()
@@ -163,7 +191,12 @@ pub fn trusts_client(ask: &Ask) -> bool {
 
 /// Whether a field of this client that [misleads] goes to the origin.
 pub fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
-    is_named(ask, name) || (trusts_client(ask) && !tells_unkeyed(&ask.policy().key, name))
+    is_named(ask, name) || (trusts_client(ask) && may_be_passed(ask, name))
+}
+
+/// Whether a field that [misleads] goes to the origin where a trusted proxy says it.
+pub fn may_be_passed(ask: &Ask, name: &HeaderName) -> bool {
+    is_named(ask, name) || !tells_unkeyed(&ask.policy().key, name)
 }
 
 /// Whether a field tells of a host or scheme that is no part of the key. A trusted proxy says there what anybody asked it for.
