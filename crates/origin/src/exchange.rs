@@ -6,6 +6,7 @@ mod line;
 mod send;
 
 pub(crate) use failure::Failure;
+pub(crate) use send::was_left;
 
 use crate::{
     Error, Interim, Servers,
@@ -142,9 +143,7 @@ impl Attempt<'_> {
     /// How an attempt over HTTP/2 failed, with the request in it once more where it may be sent again.
     fn after_http2(&self, failure: Failure, spare: Option<Box<Request<Outgoing>>>) -> Failure {
         match (failure.at(&self.peer.label), spare) {
-            (Failure::Sent { error, .. }, Some(request))
-                if !self.repeatable && is_untouched(&error) =>
-            {
+            (Failure::Sent { error, .. }, Some(request)) if is_untouched(&error) => {
                 Failure::Unsent {
                     request,
                     error,

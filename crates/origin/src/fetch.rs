@@ -4,7 +4,7 @@ use crate::{
     Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
-    exchange::{Answer, Attempt, Failure, Which},
+    exchange::{Answer, Attempt, Failure, Which, was_left},
     fastcgi,
     held::Held,
     message::{self, Asked},
@@ -25,6 +25,9 @@ use tokio::{
 
 /// How often it is looked whether content has come: the listener reads a piece of it between two looks, when it is asked for one.
 const LOOKS: usize = 4;
+
+/// How many connections in a row may go away without having begun with the request, before the server is said to have failed.
+const MOST_LEFT: u32 = 4;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
@@ -50,6 +53,8 @@ struct Fetch<'a> {
     tried: Vec<u64>,
     /// Further attempts made that the retry limit counts.
     retried: u32,
+    /// Attempts that the server had not begun with, as it said ([`MOST_LEFT`]).
+    left: u32,
 }
 
 /// What the next attempt is.
@@ -95,6 +100,7 @@ pub(crate) fn fetch(
         resolving: Duration::ZERO,
         tried: Vec::new(),
         retried: 0,
+        left: 0,
     };
     fetch.answer(request)
 }
@@ -114,7 +120,7 @@ impl Fetch<'_> {
         let pass = if let Some(pass) = origin.gate.at_once() {
             pass
         } else {
-            let pass = Box::pin(origin.gate.enter(self.until)).await?;
+            let pass = Box::pin(origin.gate.enter(self.began, self.until)).await?;
             self.now = Instant::now();
             pass
         };
@@ -159,7 +165,7 @@ impl Fetch<'_> {
             }
             yield_now().await;
         }
-        outgoing.hold(self.origin.uploads.enter(self.until).await?);
+        outgoing.hold(self.origin.uploads.enter(self.began, self.until).await?);
         self.now = Instant::now();
         Ok(())
     }
@@ -267,7 +273,11 @@ impl Fetch<'_> {
         self.resolving = Duration::ZERO;
         self.was_sent |= matches!(failure, Failure::Sent { .. });
         match failure {
-            Failure::Unsent { request, stale, .. } if stale && !fresh => Ok(Next {
+            Failure::Unsent {
+                request,
+                stale,
+                error,
+            } if stale && self.may_move(fresh, &error) => Ok(Next {
                 request,
                 peer,
                 fresh: true,
@@ -300,6 +310,13 @@ impl Fetch<'_> {
             },
             Failure::Sent { error, again, .. } => self.retry(error, again, peer),
         }
+    }
+
+    /// Whether the same server gets another connection, since the one that closed was nobody's fault. A `fresh` one may have gone away
+    /// without the request too: servers that end each after so many do that.
+    fn may_move(&mut self, fresh: bool, error: &Error) -> bool {
+        self.left += u32::from(was_left(error));
+        !fresh || was_left(error) && self.left < MOST_LEFT
     }
 
     /// After a failure of what may have been sent, and may be sent `again`.

@@ -27,7 +27,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::task::spawn_blocking;
+use tokio::{task::spawn_blocking, time::Instant};
 
 /// How long an answer holds where neither it nor the site says so, and at most where `larder publish` wrote it: a file that changes
 /// is seen as soon, and a busy one is looked at once in so long.
@@ -167,7 +167,7 @@ impl Files {
             turn,
             personal: context.personal && turn == Turn::Earlier,
         };
-        let pass = self.gate.enter(None).await?;
+        let pass = self.gate.enter(Instant::now(), None).await?;
         let (root, published) = (Arc::clone(&self.root), Arc::clone(&self.published));
         let looked = spawn_blocking(move || look(&root, &published, &asked));
         let looked = looked

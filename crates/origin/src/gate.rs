@@ -24,6 +24,8 @@ pub(crate) struct Gate {
     patience: Duration,
     active: AtomicUsize,
     waiting: AtomicUsize,
+    /// How many wait here and at the gates [`beside`](Self::beside) it: the queue's limit is that of all of them.
+    in_all: Arc<AtomicUsize>,
     /// Who waits stands here, in the order in which they came; only the first looks for a turn.
     line: Mutex<()>,
     turn: Notify,
@@ -44,11 +46,12 @@ impl Drop for Pass {
 }
 
 /// One place in the queue; given back on drop, so a caller that goes away leaves no ghost.
-struct Place<'a>(&'a AtomicUsize);
+struct Place<'a>(&'a Gate);
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, SeqCst);
+        self.0.in_all.fetch_sub(1, SeqCst);
+        self.0.waiting.fetch_sub(1, SeqCst);
     }
 }
 
@@ -60,8 +63,17 @@ impl Gate {
             patience: turns.queue_time,
             active: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            in_all: Arc::default(),
             line: Mutex::new(()),
             turn: Notify::new(),
+        }
+    }
+
+    /// One that some fetches pass before this one: who waits has a place in the same queue.
+    pub(crate) fn beside(&self, turns: Turns) -> Self {
+        Self {
+            in_all: Arc::clone(&self.in_all),
+            ..Self::new(turns)
         }
     }
 
@@ -82,18 +94,23 @@ impl Gate {
         }
     }
 
-    /// Waits for leave, at most `until` where that is before the queue's own limit. Fails with `Kind::QueueFull` at
-    /// once or `Kind::QueueTimeout` later.
-    pub(crate) async fn enter(self: &Arc<Self>, until: Option<Instant>) -> Result<Pass, Error> {
+    /// Waits for leave, at most `until` where that is before the queue's own limit, which counts from `began`: when the fetch began to
+    /// wait, here or at a gate before. Fails with `Kind::QueueFull` at once or `Kind::QueueTimeout` later.
+    pub(crate) async fn enter(
+        self: &Arc<Self>,
+        began: Instant,
+        until: Option<Instant>,
+    ) -> Result<Pass, Error> {
         if let Some(pass) = self.at_once() {
             return Ok(pass);
         }
-        if self.waiting.fetch_add(1, SeqCst) >= self.queue {
-            drop(Place(&self.waiting));
+        self.waiting.fetch_add(1, SeqCst);
+        let others = self.in_all.fetch_add(1, SeqCst);
+        let _place = Place(self);
+        if others >= self.queue {
             return Err(Error::new(Kind::QueueFull));
         }
-        let _place = Place(&self.waiting);
-        let patience = Instant::now() + self.patience;
+        let patience = began + self.patience;
         let patience = until.map_or(patience, |until| until.min(patience));
         timeout_at(patience, self.wait())
             .await
@@ -144,7 +161,8 @@ mod tests {
             queue_time: Duration::from_hours(1),
         }));
         let held = gate.at_once().unwrap();
-        let [one, two, three] = [(); 3].map(|()| gate.enter(None));
+        let now = Instant::now();
+        let [one, two, three] = [(); 3].map(|()| gate.enter(now, None));
         let (mut one, mut two, mut three) = (Box::pin(one), Box::pin(two), pin!(three));
         assert!(look(one.as_mut()).await.is_none());
         assert!(look(two.as_mut()).await.is_none());
@@ -161,5 +179,30 @@ mod tests {
         assert_eq!((gate.active(), gate.waiting()), (1, 0));
         drop(last);
         assert!(gate.at_once().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_queue_is_one_for_the_gates_beside_it() {
+        let turns = Turns {
+            most: 1,
+            queue: 1,
+            queue_time: Duration::from_secs(10),
+        };
+        let gate = Gate::new(turns);
+        let (before, gate) = (Arc::new(gate.beside(turns)), Arc::new(gate));
+        let held = [&gate, &before].map(|gate| gate.at_once().unwrap());
+        let began = Instant::now();
+        let mut first = Box::pin(before.enter(began, None));
+        assert!(look(first.as_mut()).await.is_none());
+        let refused = gate.enter(began, None).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::QueueFull);
+        tokio::time::advance(Duration::from_secs(6)).await;
+        let [_held, at_first] = held;
+        drop(at_first);
+        let _first = first.await.unwrap();
+        let late = gate.enter(began, None).await.unwrap_err();
+        assert_eq!(late.kind(), Kind::QueueTimeout);
+        assert_eq!(began.elapsed(), Duration::from_secs(10), "in both together");
+        assert_eq!((gate.waiting(), before.waiting()), (0, 0));
     }
 }

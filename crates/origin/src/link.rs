@@ -77,12 +77,14 @@ impl Http1 {
     pub(crate) async fn over(origin: &Servers, link: direct::Link) -> Result<Self, Error> {
         let largest = origin.config.largest_head;
         let heard = link.stream.heard();
+        let mut stream = link.stream;
+        stream.listen_on();
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(largest.max(LEAST_BUFFER))
             .max_header_size(largest)
             .max_headers(direct::head::MOST)
             .allow_spaces_after_header_name_in_responses(true)
-            .handshake(TokioIo::new(link.stream))
+            .handshake(TokioIo::new(stream))
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
         let task = spawn_local(connection.with_upgrades());

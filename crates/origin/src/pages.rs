@@ -30,6 +30,7 @@ use kv::BadUrl;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::{Left, Store};
 use template::{Asked, Template};
+use tokio::time::Instant;
 
 /// How long a page holds where nobody says so: one that changes is seen as soon, and a busy one is asked for once in so long.
 const LIFETIME: Duration = Duration::from_secs(1);
@@ -171,7 +172,7 @@ impl Pages {
         let Some(key) = self.config.key.key(&asked) else {
             return Ok(Err(Absent::Key));
         };
-        let pass = self.gate.enter(None).await?;
+        let pass = self.gate.enter(Instant::now(), None).await?;
         let (value, left) = match self.store.get(key).await? {
             Ok(found) => found,
             Err(absent) => return Ok(Err(absent)),

@@ -59,7 +59,7 @@ impl Servers {
             idle_time: config.idle_time,
         };
         let gate = gate::Gate::new(config.turns);
-        let uploads = gate::Gate::new(config.turns.for_uploads());
+        let uploads = gate.beside(config.turns.for_uploads());
         let files = match &config.protocol {
             Protocol::FastCgi(cgi) => Some(Files::new(files::Config {
                 name: config.name.clone(),

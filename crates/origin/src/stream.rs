@@ -6,7 +6,7 @@ use rustix::{
 };
 use std::{
     future::poll_fn,
-    io,
+    io, mem,
     os::fd::AsFd,
     pin::{Pin, pin},
     sync::{
@@ -102,6 +102,19 @@ pub(crate) enum Secured {
 pub(crate) struct Stream {
     inner: Secured,
     heard: Arc<AtomicU64>,
+    listens: Listens,
+}
+
+/// What becomes of a server that takes no more.
+#[derive(Debug)]
+enum Listens {
+    /// Writing fails.
+    No,
+    /// Writing waits until the server has been heard to its end: whoever writes reads meanwhile, and comes to the answer that the server
+    /// gave before it closed (RFC 9112 section 9.5).
+    Yes,
+    /// So it does now.
+    Only(Waker),
 }
 
 impl Stream {
@@ -109,6 +122,37 @@ impl Stream {
         Self {
             inner,
             heard: Arc::default(),
+            listens: Listens::No,
+        }
+    }
+
+    /// For an engine that reads while it writes, and gives up once it cannot write: what a server says that has closed already is heard.
+    pub(crate) fn listen_on(&mut self) {
+        self.listens = Listens::Yes;
+    }
+
+    /// What comes of writing, where a server that has closed is listened to.
+    fn written<T>(
+        &mut self,
+        cx: &Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset};
+        match (&written, &self.listens) {
+            (Poll::Ready(Err(cause)), Listens::Yes | Listens::Only(_))
+                if matches!(cause.kind(), BrokenPipe | ConnectionReset) =>
+            {
+                self.listens = Listens::Only(cx.waker().clone());
+                Poll::Pending
+            }
+            _ => written,
+        }
+    }
+
+    /// It has been heard to its end: writing fails from now on.
+    fn ended(&mut self) {
+        if let Listens::Only(writer) = mem::replace(&mut self.listens, Listens::No) {
+            writer.wake();
         }
     }
 
@@ -171,6 +215,14 @@ impl AsyncRead for Stream {
         let done =
             on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_read(cx, buffer));
         let read = buffer.filled().len() - before;
+        let ends = match &done {
+            Poll::Ready(Ok(())) => read == 0 && buffer.remaining() > 0,
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        };
+        if ends {
+            this.ended();
+        }
         if read > 0 {
             // Nobody else writes it.
             let before = this.heard.load(Relaxed);
@@ -186,8 +238,11 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let inner = Pin::new(&mut self.get_mut().inner);
-        on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write(cx, bytes))
+        let this = self.get_mut();
+        let inner = Pin::new(&mut this.inner);
+        let written =
+            on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write(cx, bytes));
+        this.written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -195,8 +250,10 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let inner = Pin::new(&mut self.get_mut().inner);
-        on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write_vectored(cx, slices))
+        let this = self.get_mut();
+        let inner = Pin::new(&mut this.inner);
+        let written = on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write_vectored(cx, slices));
+        this.written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -204,8 +261,10 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let inner = Pin::new(&mut self.get_mut().inner);
-        on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_flush(cx))
+        let this = self.get_mut();
+        let inner = Pin::new(&mut this.inner);
+        let flushed = on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_flush(cx));
+        this.written(cx, flushed)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

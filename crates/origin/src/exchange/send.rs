@@ -15,7 +15,10 @@ use crate::{
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::client::conn::TrySendError;
 use rules::fields::spares;
-use std::error::Error as _;
+use std::{
+    error::Error as _,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 use tokio::time::Instant;
 
 impl Attempt<'_> {
@@ -126,6 +129,8 @@ impl Attempt<'_> {
                 passing.pass(status, fields);
             }
         };
+        let answered = Arc::clone(link.answered());
+        let was_used = answered.load(Relaxed);
         let sending = http2::ask(link, request, leave, told);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
@@ -134,9 +139,14 @@ impl Attempt<'_> {
             slot,
             uploading,
         } = waited.map_err(|lost| {
-            let was_taken = matches!(&lost, Lost::Sent(error) if was_taken(error));
-            failure(lost, !was_taken)
+            let stale = match &lost {
+                // One that ends with the first request that it is asked may end because of that: another is an attempt like any other.
+                Lost::Sent(error) => !was_taken(error) && (was_used || is_untouched(error)),
+                _ => true,
+            };
+            failure(lost, stale)
         })?;
+        answered.store(true, Relaxed);
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 {
             alarm,
@@ -230,10 +240,18 @@ fn was_taken(error: &Error) -> bool {
     lost(error).is_some_and(|lost| lost.is_reset() && !is_refusal(lost))
 }
 
-/// Whether the server has said that it had not begun with a request: it refused the stream, or went away in peace without it.
+/// Whether the server has said that it had not begun with a request: it refused the stream, or went away without it.
 pub(super) fn is_untouched(error: &Error) -> bool {
-    let goes = |lost: &h2::Error| lost.is_go_away() && lost.reason() == Some(h2::Reason::NO_ERROR);
-    lost(error).is_some_and(|lost| lost.is_remote() && (is_refusal(lost) || goes(lost)))
+    let refused = |lost: &h2::Error| lost.is_remote() && is_refusal(lost);
+    was_left(error) || lost(error).is_some_and(refused)
+}
+
+/// Whether the server went away in peace without having begun with a request (RFC 9113 section 6.8).
+pub(crate) fn was_left(error: &Error) -> bool {
+    let goes = |lost: &h2::Error| {
+        lost.is_remote() && lost.is_go_away() && lost.reason() == Some(h2::Reason::NO_ERROR)
+    };
+    lost(error).is_some_and(goes)
 }
 
 fn is_refusal(lost: &h2::Error) -> bool {

@@ -35,6 +35,8 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
 pub(crate) struct Http2 {
     sender: SendRequest<Bytes>,
     shared: Arc<Shared>,
+    /// Whether an answer has come on it.
+    answered: Arc<AtomicBool>,
 }
 
 /// What is known of a connection.
@@ -82,7 +84,16 @@ impl Http2 {
                 closed: AtomicBool::new(false),
             }
         });
-        Ok(Self { sender, shared })
+        Ok(Self {
+            sender,
+            shared,
+            answered: Arc::default(),
+        })
+    }
+
+    /// Whether an answer has come on it: set by whoever gets one.
+    pub(crate) fn answered(&self) -> &Arc<AtomicBool> {
+        &self.answered
     }
 
     /// How many fetches are under way on it: all holds but the pool's own.

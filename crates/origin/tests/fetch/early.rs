@@ -1,10 +1,19 @@
 //! Servers that answer before they have read all of the request.
 
 use crate::support::*;
-use http::Method;
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use origin::{Context, Kind, Origin};
-use std::{pin::pin, time::Duration};
+use origin::{Context, Kind, Origin, RequestBody};
+use std::{
+    io::{Read, Write},
+    net,
+    pin::{Pin, pin},
+    sync::mpsc,
+    task, thread,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -56,6 +65,92 @@ fn a_client_that_stops_behind_the_head_is_at_fault_itself() {
             let broke = body.frame().await.unwrap();
             assert_eq!(kind(broke), Kind::RequestBody);
             assert_eq!(origin.report().servers[0].failures, 0);
+        });
+    }
+}
+
+/// Two pieces. Before the second the worker stands still until the server has done what it is then told to do.
+struct Standing {
+    asked: usize,
+    go: mpsc::Sender<()>,
+    closed: mpsc::Receiver<()>,
+}
+
+impl Body for Standing {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+    ) -> task::Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.asked += 1;
+        match self.asked {
+            // What has come so far goes out.
+            2 => {
+                cx.waker().wake_by_ref();
+                return task::Poll::Pending;
+            }
+            3 => {
+                self.go.send(()).unwrap();
+                self.closed.recv().unwrap();
+            }
+            _ => {}
+        }
+        let piece = Bytes::from(vec![b'x'; 1000]);
+        task::Poll::Ready((self.asked < 4).then(|| Ok(Frame::data(piece))))
+    }
+}
+
+/// Takes the first byte of a request, and when it is told to, answers with `answer` and closes while there is more to be read.
+fn answers_and_closes(answer: &'static str) -> (net::SocketAddr, RequestBody) {
+    let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let ((go, told), (closing, closed)) = (mpsc::channel(), mpsc::channel());
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        told.recv().unwrap();
+        stream.write_all(answer.as_bytes()).unwrap();
+        drop(stream);
+        closing.send(()).unwrap();
+        // Whoever comes again waits.
+        let _second = listener.accept();
+    });
+    let asked = 0;
+    let body = Standing { asked, go, closed };
+    (address, body.boxed_unsync())
+}
+
+/// The answer is heard although what is still to be sent cannot be sent any more, and the server has done nothing wrong.
+#[test]
+fn a_server_that_answers_an_upload_and_closes_is_heard() {
+    const REFUSAL: &str =
+        "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 8\r\n\r\ntoo much";
+    let refused = Ok((StatusCode::PAYLOAD_TOO_LARGE, "too much"));
+    for (answer, want, failures) in [
+        (REFUSAL, refused, 0),
+        ("", Err(Kind::Truncated), 1),
+        (&REFUSAL[..30], Err(Kind::Truncated), 1),
+    ] {
+        work(async {
+            let (address, body) = answers_and_closes(answer);
+            let origin = Origin::new(config([tcp(address)])).unwrap();
+            let asked = request(Method::POST, "/", body);
+            let got = match origin.fetch(asked, Context::default()).await {
+                Ok(response) => {
+                    let status = response.status();
+                    let body = response.into_body().collect().await.unwrap().to_bytes();
+                    Ok((status, body))
+                }
+                Err(error) => Err(error.kind()),
+            };
+            let got = got.as_ref().map(|(status, body)| (*status, &body[..]));
+            let want = want
+                .as_ref()
+                .map(|(status, body)| (*status, body.as_bytes()));
+            assert_eq!(got, want);
+            assert_eq!(origin.report().servers[0].failures, failures, "{answer}");
         });
     }
 }

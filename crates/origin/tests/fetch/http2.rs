@@ -450,15 +450,29 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&head, payload].concat()
 }
 
-/// Answers the first request on each connection, holds the second, and goes away in peace at the third, with which it has not begun. How
-/// many came.
-async fn goes_without_the_third(listener: TcpListener, asked: Rc<Cell<usize>>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        spawn_local(goes(stream, Rc::clone(&asked)));
+/// What a scripted server does with a request.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    Answers,
+    Holds,
+    /// Goes away in peace (RFC 9113 section 6.8), having begun with this many others.
+    GoesAfter(u8),
+    Closes,
+}
+
+/// Serves a connection, and does with each request there what `plan` says of the connection's number and the request's on it.
+async fn scripted(listener: TcpListener, plan: fn(usize, usize) -> Does, asked: Rc<Cell<usize>>) {
+    for number in 1.. {
+        let (stream, _) = listener.accept().await.unwrap();
+        let asked = Rc::clone(&asked);
+        spawn_local(serve(stream, move |here| {
+            asked.set(asked.get() + 1);
+            plan(number, here)
+        }));
     }
 }
 
-async fn goes(mut stream: TcpStream, asked: Rc<Cell<usize>>) {
+async fn serve(mut stream: TcpStream, mut does: impl FnMut(usize) -> Does) {
     const HEADERS: u8 = 1;
     let mut preface = [0; 24];
     stream.read_exact(&mut preface).await.unwrap();
@@ -472,29 +486,43 @@ async fn goes(mut stream: TcpStream, asked: Rc<Cell<usize>>) {
             continue;
         }
         here += 1;
-        asked.set(asked.get() + 1);
-        let answer = match here {
+        let id = u32::from_be_bytes(head[5..].try_into().unwrap());
+        let answer = match does(here) {
             // `:status: 200` (RFC 7541 appendix A), and the end of stream and head.
-            1 => frame(HEADERS, 5, 1, &[0x88]),
-            2 => continue,
-            // The last it knows of is stream 3.
-            _ => frame(7, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]),
+            Does::Answers => frame(HEADERS, 5, id, &[0x88]),
+            Does::Holds => continue,
+            // Streams have odd numbers.
+            Does::GoesAfter(others) => {
+                let last = (2 * others).saturating_sub(1);
+                frame(7, 0, 0, &[0, 0, 0, last, 0, 0, 0, 0])
+            }
+            Does::Closes => return,
         };
         stream.write_all(&answer).await.unwrap();
     }
+}
+
+/// An origin whose server does what `plan` says, with so many further attempts allowed, and how many requests came there.
+async fn origin_that(
+    plan: fn(usize, usize) -> Does,
+    attempts: u32,
+) -> (Rc<Arc<Origin>>, Rc<Cell<usize>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = config([tcp(listener.local_addr().unwrap())]);
+    config.protocol = Protocol::Http2;
+    config.retry.attempts = attempts;
+    let asked = Rc::new(Cell::new(0));
+    spawn_local(scripted(listener, plan, Rc::clone(&asked)));
+    (Rc::new(Origin::new(config).unwrap()), asked)
 }
 
 /// Others that are still under way there do not keep it on that connection.
 #[test]
 fn what_a_server_goes_away_without_is_asked_of_the_next_connection_whatever_it_is() {
     work(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let asked = Rc::new(Cell::new(0));
-        spawn_local(goes_without_the_third(listener, Rc::clone(&asked)));
-        let mut config = config([tcp(address)]);
-        config.protocol = Protocol::Http2;
-        let origin = Rc::new(Origin::new(config).unwrap());
+        // It has not begun with the third.
+        let plan = |_, here| [Does::Answers, Does::Holds, Does::GoesAfter(2)][here - 1];
+        let (origin, asked) = origin_that(plan, 0).await;
         once(&origin, Method::GET, "/").await.unwrap();
         let other = Rc::clone(&origin);
         let held = spawn_local(async move { once(&other, Method::GET, "/held").await.is_ok() });
@@ -504,5 +532,51 @@ fn what_a_server_goes_away_without_is_asked_of_the_next_connection_whatever_it_i
         once(&origin, Method::POST, "/").await.unwrap();
         assert_eq!(asked.get(), 4);
         held.abort();
+    });
+}
+
+/// Each connection ends after so many requests, and others may have been the ones: it is nobody's fault more than once in a row.
+#[test]
+fn connections_that_go_away_without_the_request_are_followed_by_others() {
+    for method in [Method::GET, Method::POST] {
+        work(async {
+            let plan = |number, _| [Does::GoesAfter(0), Does::Answers][number / 4];
+            let (origin, asked) = origin_that(plan, 0).await;
+            once(&origin, method.clone(), "/").await.unwrap();
+            assert_eq!(asked.get(), 4);
+        });
+        work(async {
+            let (origin, asked) = origin_that(|_, _| Does::GoesAfter(0), 0).await;
+            once(&origin, method.clone(), "/").await.unwrap_err();
+            assert_eq!(asked.get(), 4, "{method}");
+        });
+    }
+}
+
+/// A request that ends its connection is sent no oftener than the configuration allows; one on a connection that had answered before was
+/// most likely late for it.
+#[test]
+fn a_request_that_ends_its_connection_is_asked_again_as_the_retries_say() {
+    let get = async |origin: &Arc<Origin>| {
+        let request = request(Method::GET, "/", empty());
+        origin.fetch(request, repeatable()).await.map(drop)
+    };
+    let closes = |_, _| Does::Closes;
+    let late = |number, here| match (number, here) {
+        (1, 2) => Does::Closes,
+        _ => Does::Answers,
+    };
+    for (attempts, want) in [(0, 1), (1, 2)] {
+        work(async {
+            let (origin, asked) = origin_that(closes, attempts).await;
+            assert!(get(&origin).await.is_err());
+            assert_eq!(asked.get(), want, "{attempts}");
+        });
+    }
+    work(async {
+        let (origin, asked) = origin_that(late, 0).await;
+        get(&origin).await.unwrap();
+        get(&origin).await.unwrap();
+        assert_eq!(asked.get(), 3);
     });
 }
