@@ -5,7 +5,7 @@
 //! connection closes, and leaves codings before `chunked` in place. `h2` leaves white space around values. What they let through is judged
 //! here.
 
-use crate::{Error, Kind, connect::Speaks, upload::Outgoing};
+use crate::{Error, Kind, connect::Speaks, direct::head, upload::Outgoing};
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version,
     header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, UPGRADE},
@@ -216,6 +216,9 @@ pub(crate) fn judge<B>(
         return malformed(why);
     }
     let headers = response.headers_mut();
+    if headers.len() > head::MOST {
+        return Err(Error::new(Kind::HeadTooLarge));
+    }
     let length = match length(headers) {
         Ok(length) => length,
         Err(why) => return malformed(why),

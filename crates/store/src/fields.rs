@@ -15,6 +15,9 @@ use names::{KNOWN, SPELLED, code};
 /// More fields than a response can have come with: what holds more was not written by us, and no map can.
 const MOST: usize = 4096;
 
+/// In place of a length of two bytes: it has four, which follow.
+const LONG: u16 = u16::MAX;
+
 /// The header fields of one stored response, packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
@@ -22,8 +25,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Packs a map. Fields whose name or value is beyond 64 KiB, and those past the first 4096, are left out: no listener lets
-    /// them through.
+    /// Packs a map. Fields past the first 4096 are left out: no origin's limit lets them through.
     pub fn pack(map: &HeaderMap) -> Self {
         let mut bytes = Vec::with_capacity(
             map.iter()
@@ -31,21 +33,13 @@ impl Fields {
                 .sum(),
         );
         for (name, value) in map.iter().take(MOST) {
-            let Ok(length) = u16::try_from(value.len()) else {
-                continue;
-            };
             if let Some(code) = code(name) {
                 bytes.push(code);
             } else {
-                let Ok(name_length) = u16::try_from(name.as_str().len()) else {
-                    continue;
-                };
                 bytes.push(SPELLED);
-                bytes.extend_from_slice(&name_length.to_be_bytes());
-                bytes.extend_from_slice(name.as_str().as_bytes());
+                push(&mut bytes, name.as_str().as_bytes());
             }
-            bytes.extend_from_slice(&length.to_be_bytes());
-            bytes.extend_from_slice(value.as_bytes());
+            push(&mut bytes, value.as_bytes());
         }
         Self {
             bytes: Bytes::copy_from_slice(&bytes),
@@ -158,6 +152,20 @@ impl Fields {
     }
 }
 
+/// Adds a length and what has it: two bytes, or [`LONG`] and four.
+fn push(bytes: &mut Vec<u8>, what: &[u8]) {
+    match u16::try_from(what.len()) {
+        Ok(length) if length != LONG => bytes.extend_from_slice(&length.to_be_bytes()),
+        _ => {
+            // No head is as long as four bytes can say.
+            let length = u32::try_from(what.len()).unwrap_or(u32::MAX);
+            bytes.extend_from_slice(&LONG.to_be_bytes());
+            bytes.extend_from_slice(&length.to_be_bytes());
+        }
+    }
+    bytes.extend_from_slice(what);
+}
+
 /// A field's name as stored.
 enum Name<'a> {
     Known(&'static HeaderName),
@@ -190,7 +198,13 @@ impl<'a> Walk<'a> {
         let [high, low] = *self.take(2)? else {
             return None;
         };
-        Some(usize::from(u16::from_be_bytes([high, low])))
+        match u16::from_be_bytes([high, low]) {
+            LONG => {
+                let length = *self.take(4)?.first_chunk()?;
+                usize::try_from(u32::from_be_bytes(length)).ok()
+            }
+            length => Some(usize::from(length)),
+        }
     }
 }
 

@@ -28,3 +28,12 @@ fn files_and_folders_have_a_place() {
     }
     assert!(!folder.join("new").exists(), "nothing is made");
 }
+
+/// What a client says there chose a page that the application made for its address.
+#[test]
+fn a_field_that_is_written_anew_is_not_keyed() {
+    for name in ["X-Forwarded-For", "Forwarded", "Connection"] {
+        let said = faults(&format!("{ORIGIN}[defaults.key]\nheaders = \"{name}\"\n"));
+        assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
+    }
+}

@@ -27,6 +27,19 @@ fn what_is_at_hand_is_sent_with_its_length() {
     );
 }
 
+/// A page that is not stored has been read before its fragments need its turn.
+#[test]
+fn a_page_of_many_fragments_does_not_keep_them_from_their_turns() {
+    let (origin, larder) = start_with(&ON.replace("[[route]]", "most_concurrent = 1\n[[route]]"));
+    // More than is read from the origin at once.
+    let between = ".".repeat(1000);
+    let includes = format!("<esi:include src=\"/f\"/>{between}").repeat(200);
+    origin.reply("/", html("no-store", &includes));
+    origin.reply("/f", Reply::ok().cache("no-store").body("F"));
+    let want = format!("F{between}").repeat(200);
+    assert!(text(&larder, "/") == want, "fragments are missing");
+}
+
 #[test]
 fn fragments_are_asked_for_side_by_side_and_sent_in_order_while_they_arrive() {
     let (origin, larder) = start_with(ON);

@@ -175,3 +175,20 @@ fn a_status_that_nobody_knows_has_no_reason() {
         }
     }
 }
+
+/// A length that two bytes cannot say is no reason to leave a field out.
+#[test]
+fn fields_of_any_length_are_stored() {
+    let config = "[[origin]]\nservers = \"{origin}\"\nheader_size = \"256KiB\"\n";
+    let (origin, larder) = start_with(config);
+    let long = "x".repeat(100_000);
+    let reply = Reply::ok().cache("max-age=600").header("X-Long", &long);
+    origin.reply("/", reply.header("X-Own", "a").body("page"));
+    let mut client = larder.client();
+    for want in ["fwd=uri-miss", "hit"] {
+        let response = client.get("/").send();
+        assert!(response.said().contains(want), "{}", response.said());
+        assert_eq!(response.head.header("X-Long"), Some(&long[..]));
+        assert_eq!(response.head.header("X-Own"), Some("a"));
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::{peers::Http2Server, support::*};
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use origin::{
@@ -579,4 +579,27 @@ fn a_request_that_ends_its_connection_is_asked_again_as_the_retries_say() {
         get(&origin).await.unwrap();
         assert_eq!(asked.get(), 3);
     });
+}
+
+/// The limit on their number is that of HTTP/1.1. The server adds a `Date`.
+#[test]
+fn a_head_of_too_many_fields_is_refused() {
+    for (own, want) in [(255, Ok(256)), (256, Err(Kind::HeadTooLarge))] {
+        work(async {
+            let server = Http2Server::start(move |_| async move {
+                let mut response = text("");
+                for number in 1..own {
+                    let name = HeaderName::try_from(format!("x-{number}")).unwrap();
+                    let value = HeaderValue::from_static("");
+                    response.headers_mut().insert(name, value);
+                }
+                response
+            })
+            .await;
+            let request = request(Method::GET, "/", empty());
+            let answer = origin_of(&server).fetch(request, Context::default()).await;
+            let got = answer.as_ref().map(|answer| answer.headers().len());
+            assert_eq!(got.map_err(|error| error.kind()), want);
+        });
+    }
 }

@@ -23,6 +23,23 @@ fn a_map_comes_back_as_it_was() {
     assert_eq!(packed.get(&header::ETAG), None);
 }
 
+/// Lengths on both sides of what two bytes say.
+#[test]
+fn values_of_any_length_come_back() {
+    for length in [0, 65_533, 65_534, 65_535, 65_536, 300_000] {
+        let mut map = HeaderMap::new();
+        map.insert(header::ETAG, HeaderValue::from_static("\"a\""));
+        let long = HeaderValue::try_from("x".repeat(length)).expect("valid");
+        map.insert(header::LINK, long.clone());
+        map.insert("x-own", long);
+        map.insert(header::AGE, HeaderValue::from_static("1"));
+        let packed = Fields::pack(&map);
+        assert_eq!(packed.unpack(0), map, "{length}");
+        let again = Fields::from_packed(Bytes::copy_from_slice(packed.packed()));
+        assert_eq!(again, Some(packed), "{length}");
+    }
+}
+
 #[test]
 fn every_known_name_has_its_place_as_its_code() {
     for (place, name) in KNOWN.iter().enumerate() {

@@ -8,7 +8,8 @@ use super::{
 use crate::config::{
     Fault,
     value::{
-        At, CookieName, EditableName, FieldLine, Many, PathStart, Query, Size, Text, Token, Ttl,
+        At, CookieName, EditableName, FieldLine, KeyedName, Many, PathStart, Query, Size, Text,
+        Token, Ttl,
     },
     written::{self, Defaults},
 };
@@ -177,6 +178,7 @@ fn key(written: Option<&written::Key>) -> KeySpec {
         drop.extend(tracking());
     }
     let cookies = values(written.cookies.as_ref());
+    let headers = values(written.headers.as_ref()).into_iter();
     KeySpec {
         scheme: written.scheme.unwrap_or(true),
         host: written.host.as_ref().is_none_or(|keyed| keyed.value),
@@ -187,7 +189,7 @@ fn key(written: Option<&written::Key>) -> KeySpec {
             QueryChoice::Except(drop)
         },
         sort: written.sort.unwrap_or(false),
-        headers: values(written.headers.as_ref()),
+        headers: headers.map(|KeyedName(name)| name).collect(),
         cookies: cookies.into_iter().map(|CookieName(name)| name).collect(),
         drop_cookies: written.drop_cookies.unwrap_or(false),
     }

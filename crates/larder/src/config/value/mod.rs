@@ -41,7 +41,7 @@ pub use query::Query;
 pub use server::ServerUrl;
 pub use shared::{PeerUrl, SharedUrl};
 pub use size::Size;
-pub use token::{CookieName, EditableName, FieldLine, OwnField, Token};
+pub use token::{CookieName, EditableName, FieldLine, KeyedName, OwnField, Token};
 pub use ttl::Ttl;
 pub use word::{Text, Word};
 pub use wrong::Wrong;

@@ -142,6 +142,32 @@ impl Word for EditableName {
     }
 }
 
+/// The name of a header that may choose the page: the application gets it as its client wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedName(pub HeaderName);
+
+impl Word for KeyedName {
+    const WHAT: &'static str = HeaderName::WHAT;
+    const EXAMPLES: &'static [&'static str] = &["Accept-Language", "X-Country"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let name = HeaderName::parse(text)?;
+        match name.as_str() {
+            "host" => Err(Wrong::new(
+                "whether hosts are kept apart is said by `key.host`",
+            )),
+            "x-forwarded-for" | "forwarded" => Err(Wrong::new(format!(
+                "`{text}` is written anew for the application: a client could choose another's page with what it says there, and pages that \
+                 depend on its address are kept out of the store with `cache = false`"
+            ))),
+            framing if FRAMING.contains(&framing) => Err(Wrong::new(format!(
+                "`{text}` belongs to the connection, not to the page"
+            ))),
+            _ => Ok(Self(name)),
+        }
+    }
+}
+
 /// Fields in which answers say something else, to clients or to other caches.
 const SPOKEN: &[&str] = &[
     "age",
@@ -241,6 +267,23 @@ mod tests {
             FieldLine::parse(text).unwrap_err();
         }
         FieldLine::parse("X-Price: 5 $ or $US 6").unwrap();
+    }
+
+    #[test]
+    fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
+        for text in [
+            "Host",
+            "X-Forwarded-For",
+            "forwarded",
+            "Connection",
+            "TE",
+            "A B",
+        ] {
+            KeyedName::parse(text).unwrap_err();
+        }
+        for text in ["Accept-Language", "X-Forwarded-Proto", "X-Real-IP"] {
+            KeyedName::parse(text).unwrap();
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The tables of a route, as written.
 
 use crate::config::value::{
-    At, CookieName, CookiePattern, EditableName, FieldLine, Many, Query, QueryPattern, Text, Token,
+    At, CookieName, CookiePattern, EditableName, FieldLine, KeyedName, Many, Query, QueryPattern,
+    Text, Token,
 };
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderValue, Method};
 use proxy::policy::{FieldPattern, PathPattern};
 use rules::key::ParamPattern;
 use schemars::JsonSchema;
@@ -97,7 +98,7 @@ pub struct Key {
     pub drop: Option<Many<Text<ParamPattern>>>,
     /// Request headers whose values count.
     #[schemars(extend("default" = []))]
-    pub headers: Option<Many<Text<HeaderName>>>,
+    pub headers: Option<Many<Text<KeyedName>>>,
     /// Cookies whose values count.
     #[schemars(extend("default" = []))]
     pub cookies: Option<Many<Text<CookieName>>>,

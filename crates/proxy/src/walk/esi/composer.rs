@@ -19,9 +19,10 @@ use store::Piece;
 /// Includes of one page that hold or await a connection at the same time, at most.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Segments read ahead of what is sent.
+/// Segments read ahead of what is sent: more than there are with as many includes as a page may have. One that is not stored keeps its turn
+/// at the origin until it has been read, and its fragments wait for turns there.
 const AHEAD: Held = Held {
-    segments: 64,
+    segments: 1024,
     bytes: 256 << 10,
 };
 
