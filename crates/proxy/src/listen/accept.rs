@@ -22,14 +22,8 @@ use super::{
 use crate::listen::counters::add;
 use listener::{Listener, accept, must_rest};
 use open::Open;
-use std::{
-    io::{self, Write},
-    net::SocketAddr,
-    rc::Rc,
-    sync::Arc,
-};
+use std::{io, net::SocketAddr, rc::Rc, sync::Arc};
 use tokio::{
-    net::TcpStream,
     task::spawn_local,
     time::{Instant, Interval, MissedTickBehavior, interval},
 };
@@ -118,12 +112,12 @@ impl<S: Serve> Place<S> {
         let limits = self.shared.limits();
         let counters = &self.worker.counters;
         let Some(mut slot) = self.shared.claim(limits.connections, counters) else {
-            return self.turn_away(accepted.socket);
+            return self.turn_away(&accepted.socket);
         };
         // Behind a balancer the address is known only later.
         let behind_balancer = task::expects_proxy(&self.config, accepted.peer);
         if !behind_balancer && !claim_address(&mut slot, accepted.peer, &limits) {
-            return self.turn_away(accepted.socket);
+            return self.turn_away(&accepted.socket);
         }
         let watch = Watch::new(Arc::clone(&self.worker));
         let leave = self.open.enter(&watch);
@@ -138,12 +132,9 @@ impl<S: Serve> Place<S> {
 
     /// Says 503 where that is possible without waiting. Unread bytes may make the kernel reset the connection before the client
     /// reads it: over a limit we spend no more on a client than this.
-    fn turn_away(&self, socket: Socket) {
-        if self.config.tls.is_some() {
-            return;
-        }
-        if let Socket::Tcp(stream) = socket {
-            let _ = say(stream, &own::last_word(&*self.service, Fault::Full));
+    pub(super) fn turn_away(&self, socket: &Socket) {
+        if self.config.tls.is_none() {
+            socket.say_at_once(&own::last_word(&*self.service, Fault::Full));
         }
     }
 
@@ -171,12 +162,6 @@ impl<S: Serve> Place<S> {
         let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
         late || self.worker.counters.snapshot().active == 0
     }
-}
-
-fn say(stream: TcpStream, text: &[u8]) -> io::Result<()> {
-    // Not through the runtime: it has not yet learnt that the socket is writable.
-    let mut stream = stream.into_std()?;
-    stream.write_all(text)
 }
 
 /// `false` when the address has as many connections as it may.

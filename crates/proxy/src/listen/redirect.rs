@@ -23,6 +23,8 @@ fn host_of(parts: &Parts) -> Option<&str> {
         Some(authority) => authority.as_str(),
         None => parts.headers.get(header::HOST)?.to_str().ok()?,
     };
+    // Who the client says it is belongs to no field (RFC 9110 section 4.2.4).
+    let named = named.rsplit_once('@').map_or(named, |(_, host)| host);
     let host = match named.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,
         _ => named,

@@ -43,6 +43,16 @@ impl Socket {
         }
     }
 
+    /// Writes what the socket takes of `text` without waiting. Not through the runtime: it may not have learnt yet that the socket can be
+    /// written to. Whether it is heard is nobody's concern.
+    pub(super) fn say_at_once(&self, text: &[u8]) {
+        let socket = match self {
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
+        };
+        let _ = net::send(socket, text, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+    }
+
     /// Has `send` write to the socket once that takes bytes.
     pub(super) fn poll_send(
         &self,

@@ -129,6 +129,7 @@ async fn open<S: Serve>(
         };
         adopt(&mut facts, header);
         if !claim_address(&mut slot, facts.peer, limits) {
+            place.turn_away(wire.socket());
             return None;
         }
     }

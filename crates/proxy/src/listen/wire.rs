@@ -71,6 +71,10 @@ impl Wire {
         self.ends = true;
     }
 
+    pub(super) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
     /// Has a TCP connection be reset where it is closed.
     pub(super) fn reset_at_close(&self) {
         self.socket.reset_at_close();

@@ -128,6 +128,11 @@ fn redirects_to_https() {
             "GET http://b/x HTTP/1.1\r\nHost: a\r\n\r\n",
             "https://b/x",
         ),
+        (
+            443,
+            "GET http://me:secret@b:80/x HTTP/1.1\r\nHost: b\r\n\r\n",
+            "https://b/x",
+        ),
     ] {
         assert_eq!(
             row(port, request),

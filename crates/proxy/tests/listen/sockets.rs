@@ -51,6 +51,15 @@ fn unix_sockets() {
 }
 
 #[test]
+fn over_the_limit_503_is_said_on_a_unix_socket_too() {
+    let path = scratch_dir().join("socket");
+    let _site = Site::start(unix(&path), quick(|limits| limits.connections = 1));
+    let mut kept = Client::connect(path.as_path());
+    assert_eq!(kept.get("/").send().status, 200);
+    assert_eq!(Client::connect(path.as_path()).read().status, 503);
+}
+
+#[test]
 fn a_stale_unix_socket_is_replaced_and_another_file_is_not() {
     let folder = scratch_dir();
     let (stale, file) = (folder.join("stale"), folder.join("file"));
