@@ -27,17 +27,56 @@ fn what_is_at_hand_is_sent_with_its_length() {
     );
 }
 
-/// A page that is not stored has been read before its fragments need its turn.
+/// A page that is not stored, and fragments of it, have been read before what comes earlier in it needs their turns.
 #[test]
-fn a_page_of_many_fragments_does_not_keep_them_from_their_turns() {
+fn what_is_large_does_not_keep_fragments_from_their_turns() {
     let (origin, larder) = start_with(&ON.replace("[[route]]", "most_concurrent = 1\n[[route]]"));
-    // More than is read from the origin at once.
-    let between = ".".repeat(1000);
-    let includes = format!("<esi:include src=\"/f\"/>{between}").repeat(200);
-    origin.reply("/", html("no-store", &includes));
+    let (small, large) = (".".repeat(1000), ",".repeat(1 << 20));
+    let include = |path: &str| format!("<esi:include src=\"{path}\"/>");
+    let unstored = || Reply::ok().cache("no-store");
+    origin.reply("/f", unstored().body("F"));
+    origin.reply("/large", unstored().body(large.clone()));
+    origin.reply("/nested", html("no-store", include("/f") + &large));
+    for (page, want) in [
+        (
+            format!("{}{small}", include("/f")).repeat(200),
+            format!("F{small}").repeat(200),
+        ),
+        (include("/f") + &large, format!("F{large}")),
+        (
+            include("/large") + &include("/nested") + &include("/f"),
+            format!("{large}F{large}F"),
+        ),
+        (
+            format!(
+                "<esi:try><esi:attempt>{}</esi:attempt><esi:except>!</esi:except></esi:try>",
+                include("/large") + &include("/large") + &include("/nested")
+            ),
+            format!("{large}{large}F{large}"),
+        ),
+    ] {
+        origin.reply("/", html("no-store", &page));
+        let got = text(&larder, "/");
+        assert!(got == want, "{} and not {}", got.len(), want.len());
+    }
+}
+
+/// Each has begun with what the others wait for.
+#[test]
+fn pages_do_not_keep_each_other_from_their_turns() {
+    let (origin, larder) = start_with(&ON.replace("[[route]]", "most_concurrent = 2\n[[route]]"));
+    let large = ",".repeat(1 << 20);
+    let both = Gate::new();
+    let page = format!("<esi:include src=\"/f\"/>{large}");
+    let reply = html("no-store", &page).hold_head(&both);
+    origin.reply("/", reply);
     origin.reply("/f", Reply::ok().cache("no-store").body("F"));
-    let want = format!("F{between}").repeat(200);
-    assert!(text(&larder, "/") == want, "fragments are missing");
+    let mut clients = [larder.get("/").begin(), larder.get("/").begin()];
+    both.wait_reached_by(2);
+    both.open();
+    for client in &mut clients {
+        assert!(client.read().text() == format!("F{large}"));
+    }
 }
 
 #[test]

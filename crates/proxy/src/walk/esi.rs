@@ -7,6 +7,7 @@
 //! A composed answer has no validators, parts or length of the stored page's, and its client may not keep it for others nor use
 //! it again unasked: it is no fresher than its fragments, which are not known when its head goes out.
 
+mod ahead;
 mod composer;
 mod context;
 mod fragment;

@@ -1,9 +1,10 @@
 //! The body of a composed page: read ahead, includes side by side, sent in order.
 
 use super::{
+    ahead,
     context::Context,
     fragment::Fate,
-    segment::{Held, Segment, Segments, Side, Try, Turn, forward},
+    segment::{Held, Segment, Segments, Side, Try, Turn, forward, read_ahead},
     source::Source,
 };
 use crate::body::{Content, Error};
@@ -14,13 +15,12 @@ use std::{
     rc::Rc,
     task::{self, Poll, Waker, ready},
 };
-use store::Piece;
+use store::{Piece, Reservation};
 
 /// Includes of one page that hold or await a connection at the same time, at most.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Segments read ahead of what is sent: more than there are with as many includes as a page may have. One that is not stored keeps its turn
-/// at the origin until it has been read, and its fragments wait for turns there.
+/// Segments read ahead of what is sent: more than there are with as many includes as a page may have.
 const AHEAD: Held = Held {
     segments: 1024,
     bytes: 256 << 10,
@@ -44,6 +44,8 @@ pub struct Composer {
     /// Attempts that are being read, one within the other.
     open: Vec<Try>,
     held: Held,
+    /// For what is read beyond [`AHEAD`] while a fragment is awaited.
+    room: Reservation,
     ended: bool,
 }
 
@@ -64,6 +66,7 @@ struct TooLarge;
 impl Composer {
     pub fn new(context: Rc<Context>, source: Source) -> Self {
         Self {
+            room: context.worker().cache.memory.budget().reservation(),
             context,
             source,
             run: Run::new(),
@@ -87,11 +90,15 @@ impl Composer {
                 return Poll::Ready(Some(Err(error)));
             }
             self.forward(task);
+            if let Err(error) = self.read_on(task) {
+                return Poll::Ready(Some(Err(error)));
+            }
             match self.queue.front_mut() {
                 Some(Segment::Text(_)) => {
                     if let Some(Segment::Text(text)) = self.queue.pop_front() {
                         self.held.segments -= 1;
                         self.held.bytes -= text.len();
+                        self.room.shrink_to(self.beyond());
                         return Poll::Ready(Some(Ok(text)));
                     }
                 }
@@ -116,19 +123,10 @@ impl Composer {
         }
     }
 
-    /// Reads on, as far as there is room.
+    /// Reads, as far as there is room.
     fn read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         while !self.ended && self.has_room() {
-            let (run, context) = (&mut self.run, &*self.context);
-            let step = self
-                .source
-                .poll_step(task, |token| run.step(token, context));
-            match ready!(step) {
-                Some(Ok(Some(step))) => self.take(step),
-                Some(Ok(None)) => {}
-                Some(Err(error)) => return Poll::Ready(Err(error)),
-                None => self.ended = true,
-            }
+            ready!(self.step(task))?;
         }
         Poll::Ready(Ok(()))
     }
@@ -141,6 +139,51 @@ impl Composer {
             AHEAD
         };
         self.held.segments < most.segments && self.held.bytes < most.bytes
+    }
+
+    /// Reads on where a fragment is awaited that may need a turn which this page, or a fragment of it, holds.
+    fn read_on(&mut self, task: &mut task::Context<'_>) -> Result<(), Error> {
+        if !self.queue.front().is_some_and(Segment::is_awaited) {
+            return Ok(());
+        }
+        while self.has_room_beyond() {
+            match self.step(task) {
+                Poll::Ready(read) => read?,
+                Poll::Pending => break,
+            }
+        }
+        read_ahead(&mut self.queue, &self.context, task);
+        Ok(())
+    }
+
+    fn has_room_beyond(&mut self) -> bool {
+        let beyond = self.beyond();
+        let memory = &self.context.worker().cache.memory;
+        !self.ended
+            && self.source.holds_turn()
+            && self.held.segments < AHEAD.segments
+            && beyond < self.context.largest
+            && ahead::has_room(&mut self.room, memory, beyond)
+    }
+
+    /// Bytes held beyond what any page may hold.
+    const fn beyond(&self) -> u64 {
+        self.held.bytes.saturating_sub(AHEAD.bytes) as u64
+    }
+
+    /// Reads the next of the page.
+    fn step(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        let (run, context) = (&mut self.run, &*self.context);
+        let step = self
+            .source
+            .poll_step(task, |token| run.step(token, context));
+        match ready!(step) {
+            Some(Ok(Some(step))) => self.take(step),
+            Some(Ok(None)) => {}
+            Some(Err(error)) => return Poll::Ready(Err(error)),
+            None => self.ended = true,
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn take(&mut self, step: Step) {

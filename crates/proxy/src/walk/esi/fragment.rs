@@ -1,6 +1,6 @@
 //! One include: asked for, waited for, read.
 
-use super::context::Context;
+use super::{ahead::Ahead, context::Context};
 use crate::{
     body::{Error, ReplyBody},
     outcome::bump,
@@ -23,6 +23,8 @@ use tokio::task::JoinHandle;
 pub struct Fragment {
     address: Address,
     state: State,
+    /// What of its content was read before it was its turn.
+    ahead: Option<Box<Ahead>>,
 }
 
 enum State {
@@ -61,8 +63,11 @@ impl fmt::Debug for Fragment {
 
 impl From<Address> for Fragment {
     fn from(address: Address) -> Self {
-        let state = State::Idle;
-        Self { address, state }
+        Self {
+            address,
+            state: State::Idle,
+            ahead: None,
+        }
     }
 }
 
@@ -86,6 +91,7 @@ impl Fragment {
     pub fn is_under_way(&self) -> bool {
         match &self.state {
             State::Waiting(_) => true,
+            State::Good(..) if self.ahead.as_ref().is_some_and(|ahead| ahead.has_ended()) => false,
             State::Good(body, _) => !body.is_whole(),
             State::Idle | State::Missing => false,
         }
@@ -148,11 +154,34 @@ impl Fragment {
         }
     }
 
-    /// The next bytes; `None` at the end. What breaks off in the middle breaks the page off, unless it may be missing.
+    /// Reads what comes of its content, though it is not its turn, as far as there is room.
+    pub fn read_ahead(&mut self, context: &Context, task: &mut task::Context<'_>) {
+        if !self.is_under_way() || self.is_waiting() {
+            return;
+        }
+        let ahead = self.ahead.take();
+        let mut ahead = ahead.unwrap_or_else(|| Box::new(Ahead::new(context.worker())));
+        while ahead.wants_more(&context.worker().cache.memory)
+            && let Poll::Ready(read) = self.poll_body(task)
+        {
+            ahead.add(read);
+        }
+        self.ahead = Some(ahead);
+    }
+
+    /// The next bytes; `None` at the end.
     pub fn poll_next(
         &mut self,
         task: &mut task::Context<'_>,
     ) -> Poll<Option<Result<Bytes, Error>>> {
+        match self.ahead.as_mut().and_then(|ahead| ahead.take()) {
+            Some(read) => Poll::Ready(read),
+            None => self.poll_body(task),
+        }
+    }
+
+    /// The next bytes that come; `None` at the end. What breaks off in the middle breaks the page off, unless it may be missing.
+    fn poll_body(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let (body, left) = match &mut self.state {
             State::Good(body, left) => (body, left),
             State::Missing => return Poll::Ready(None),

@@ -85,6 +85,11 @@ impl Source {
         matches!(*content, Content::Following(_))
     }
 
+    /// Whether it may hold a turn at the origin for as long as it has not been read.
+    pub fn holds_turn(&self) -> bool {
+        matches!(self, Self::Streamed(streamed) if !streamed.ended)
+    }
+
     /// Gives the next token to `step`; `None` at the end of the page.
     pub fn poll_step<T>(
         &mut self,

@@ -1,0 +1,79 @@
+//! What is read beyond what is sent while a fragment is awaited. A page or fragment that is not stored keeps its turn at the origin until
+//! it has been read, and what is awaited may need that turn.
+
+use crate::{body::Error, cache::Worker};
+use bytes::Bytes;
+use std::{collections::VecDeque, fmt};
+use store::{Memory, Reservation};
+
+/// Room is taken of the budget in steps of so many bytes.
+const STEP: u64 = 64 << 10;
+
+/// Whether there is room for another piece beside `held` bytes. What is held counts as in flight.
+pub fn has_room(room: &mut Reservation, memory: &Memory, held: u64) -> bool {
+    if held < room.bytes() {
+        return true;
+    }
+    let has_room = room.grow(held - room.bytes() + STEP);
+    memory.make_room();
+    has_room
+}
+
+/// Content of a fragment that has been read and not sent.
+pub struct Ahead {
+    pieces: VecDeque<Bytes>,
+    bytes: u64,
+    /// How it ended.
+    end: Option<Result<(), Error>>,
+    room: Reservation,
+}
+
+impl fmt::Debug for Ahead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ahead").field(&self.bytes).finish()
+    }
+}
+
+impl Ahead {
+    pub fn new(worker: &Worker) -> Self {
+        Self {
+            pieces: VecDeque::new(),
+            bytes: 0,
+            end: None,
+            room: worker.cache.memory.budget().reservation(),
+        }
+    }
+
+    /// Whether there is more to read, and room for it.
+    pub fn wants_more(&mut self, memory: &Memory) -> bool {
+        self.end.is_none() && has_room(&mut self.room, memory, self.bytes)
+    }
+
+    pub const fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Adds what was read; `None` is its end.
+    pub fn add(&mut self, read: Option<Result<Bytes, Error>>) {
+        match read {
+            Some(Ok(piece)) => {
+                self.bytes += piece.len() as u64;
+                self.pieces.push_back(piece);
+            }
+            Some(Err(error)) => self.end = Some(Err(error)),
+            None => self.end = Some(Ok(())),
+        }
+    }
+
+    /// The next piece, or the end (`None`). Nothing: what follows has not been read.
+    #[expect(clippy::option_option, reason = "as a body's frame is given")]
+    pub fn take(&mut self) -> Option<Option<Result<Bytes, Error>>> {
+        if let Some(piece) = self.pieces.pop_front() {
+            self.bytes -= piece.len() as u64;
+            self.room.shrink_to(self.bytes);
+            return Some(Some(Ok(piece)));
+        }
+        let end = self.end.as_mut()?;
+        Some(std::mem::replace(end, Ok(())).err().map(Err))
+    }
+}
