@@ -44,6 +44,15 @@ static END_TO_END: [HeaderName; 20] = [
     HeaderName::from_static("x-forwarded-proto"),
 ];
 
+/// Whether a byte may stand in a token (RFC 9110 section 5.6.2).
+pub(crate) const fn is_tchar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~'
+        )
+}
+
 /// Whether a `Content-Type` is that of an event stream, which ends when one side has enough of it (HTML, section 9.2).
 pub fn is_event_stream(kind: &[u8]) -> bool {
     media_type(kind).eq_ignore_ascii_case(b"text/event-stream")

@@ -5,10 +5,12 @@
 //! cache-directive = token [ "=" ( token / quoted-string ) ]
 //! ```
 //! Where a field departs from this, as much as can be told is still read, so that no fault hides a `private` behind it:
-//! white space around `=` is skipped, a missing comma is read as if it were there, and a quotation mark that is never closed
-//! quotes nothing.
+//! white space around `=` is skipped, a missing comma is read as if it were there, a quotation mark that is never closed
+//! quotes nothing, and what belongs to no token ends one. A directive that touches such bytes counts as one with an argument that cannot be
+//! read.
 
 use super::MOST_SECONDS;
+use crate::fields::is_tchar;
 use http::HeaderName;
 
 /// The longest name of a directive we know: `stale-while-revalidate`.
@@ -81,24 +83,40 @@ impl Directive<'_> {
 
 /// The directives of one field line, unknown ones too.
 pub(super) fn directives(line: &[u8]) -> impl Iterator<Item = Directive<'_>> {
+    of_words(line, is_tchar)
+}
+
+/// As [`directives`], of names and arguments that consist of such bytes.
+pub(super) fn of_words(
+    line: &[u8],
+    is_word: impl Fn(u8) -> bool,
+) -> impl Iterator<Item = Directive<'_>> {
     let mut rest = line;
     std::iter::from_fn(move || {
         loop {
-            rest = skip_while(rest, |byte| is_space(byte) || byte == b',');
+            let before = skip_while(rest, is_end);
+            rest = skip_while(before, |byte| !is_word(byte) && byte != b'=');
             if rest.is_empty() {
                 return None;
             }
-            let (name, after) = split_where(rest, |byte| is_end(byte) || byte == b'=');
+            let touches = rest.len() < before.len() && touched(before, rest);
+            let (name, after) = split_where(rest, |byte| !is_word(byte));
             let behind_space = skip_while(after, is_space);
-            let mut found = Argument::Absent;
+            let mut found = match after.first() {
+                Some(next) if !is_end(*next) && *next != b'=' => Argument::Malformed,
+                _ => Argument::Absent,
+            };
             rest = after;
             if let Some(value) = behind_space.strip_prefix(b"=") {
-                (found, rest) = argument(skip_while(value, is_space));
+                (found, rest) = argument(skip_while(value, is_space), &is_word);
                 let next = skip_while(rest, is_space).first();
                 if next.is_some_and(|byte| *byte != b',') {
                     // `max-age=1 0 0`: what was meant cannot be told, though what follows may still be a directive.
                     found = Argument::Malformed;
                 }
+            }
+            if touches {
+                found = Argument::Malformed;
             }
             if !name.is_empty() {
                 return Some(Directive {
@@ -110,20 +128,24 @@ pub(super) fn directives(line: &[u8]) -> impl Iterator<Item = Directive<'_>> {
     })
 }
 
+/// Whether what was skipped of `before`, up to `rest`, ends in what belongs to no list.
+fn touched(before: &[u8], rest: &[u8]) -> bool {
+    let skipped = before.len() - rest.len();
+    let last = before.get(skipped.saturating_sub(1));
+    last.is_some_and(|byte| !is_end(*byte))
+}
+
 /// Reads an argument from the start of `text`; gives what follows it, too.
-fn argument(text: &[u8]) -> (Argument<'_>, &[u8]) {
-    if let Some((quoted, after)) = text.strip_prefix(b"\"").and_then(closed) {
-        if after.first().is_none_or(|byte| is_end(*byte)) {
-            return (Argument::Text(quoted), after);
-        }
-        let (_, after) = split_where(after, is_end);
+fn argument(text: &[u8], is_word: impl Fn(u8) -> bool) -> (Argument<'_>, &[u8]) {
+    let (found, after) = match text.strip_prefix(b"\"").and_then(closed) {
+        Some((quoted, after)) => (quoted, after),
+        None => split_where(text, |byte| !is_word(byte)),
+    };
+    let is_whole = after.first().is_none_or(|byte| is_end(*byte));
+    if !is_whole || after.len() == text.len() {
         return (Argument::Malformed, after);
     }
-    let (token, after) = split_where(text, is_end);
-    if token.is_empty() || token.contains(&b'"') {
-        return (Argument::Malformed, after);
-    }
-    (Argument::Text(token), after)
+    (Argument::Text(found), after)
 }
 
 /// Splits behind the quotation mark that closes a quoted string; `None` if none does. Escapes are left as they are: no

@@ -5,7 +5,10 @@ use super::{
     ResponseDirectives, least,
     list::{self, Argument, Directive},
 };
-use crate::{fields::has, surrogate::CONTROL};
+use crate::{
+    fields::{has, is_tchar},
+    surrogate::CONTROL,
+};
 use http::HeaderMap;
 
 /// What the field says of caching; `None` where it says nothing of that (`content="ESI/1.0"` alone).
@@ -19,11 +22,16 @@ pub(super) fn read(fields: &HeaderMap) -> Option<ResponseDirectives> {
     }
     let mut directives = ResponseDirectives::default();
     for line in fields.get_all(CONTROL) {
-        for directive in list::directives(line.as_bytes()) {
+        for directive in list::of_words(line.as_bytes(), is_word) {
             add(&mut directives, &directive);
         }
     }
     (directives != ResponseDirectives::default()).then_some(directives)
+}
+
+/// Parameters belong to what they stand behind.
+const fn is_word(byte: u8) -> bool {
+    is_tchar(byte) || byte == b';'
 }
 
 fn add(directives: &mut ResponseDirectives, directive: &Directive<'_>) {

@@ -1,5 +1,6 @@
 //! Reading lists of weighted members (RFC 9110 sections 5.6.1 and 12.4.2) without allocation.
 
+use crate::fields::is_tchar;
 use http::{HeaderValue, header::GetAll};
 
 /// Fields with more members have no normal form.
@@ -148,12 +149,5 @@ const fn is_space(byte: u8) -> bool {
 
 /// Whether it is a token (RFC 9110 section 5.6.2), such as a coding, a language range or a charset.
 pub(crate) fn is_token(name: &[u8]) -> bool {
-    let is_tchar = |byte: &u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~'
-            )
-    };
-    !name.is_empty() && name.iter().all(is_tchar)
+    !name.is_empty() && name.iter().all(|byte| is_tchar(*byte))
 }

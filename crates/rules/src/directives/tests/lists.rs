@@ -88,6 +88,20 @@ fn of_repeated_durations_the_smallest_counts() {
 #[test]
 fn a_fault_hides_no_prohibition_behind_it() {
     for line in [
+        "private;",
+        "private; max-age=60",
+        "private;max-age=60",
+        "max-age=60;private",
+        "max-age=60, private;",
+        "private:",
+        "private/",
+        "(private)",
+        "\"private\"",
+        "\"max-age=60, private\"",
+        "[max-age=60,private]",
+        "private\u{a0}",
+        "max-age=60\u{a0}private",
+        "max-age=\"60\"private",
         "max-age=60 private",
         "private max-age=60",
         "max-age=60; private",
@@ -106,6 +120,31 @@ fn a_fault_hides_no_prohibition_behind_it() {
     }
     let odd = of("no-store=1, must-revalidate=\"x\", proxy-revalidate=, no-transform=0");
     assert!(odd.no_store && odd.must_revalidate && odd.proxy_revalidate && odd.no_transform);
+    for line in [
+        "public;",
+        "(public)",
+        "\"public\"",
+        "public: x",
+        ";public",
+        "public/must-understand",
+    ] {
+        assert!(!of(line).public, "{line}");
+    }
+    for line in ["max-age=60, public", ";, public", "foo;, public, bar"] {
+        assert!(of(line).public, "{line}");
+    }
+    let asked = [
+        asked("no-store;"),
+        asked("no-cache;"),
+        asked("max-age=0;"),
+        asked("(only-if-cached)"),
+    ];
+    assert!(
+        asked[0].no_store
+            && asked[1].no_cache
+            && asked[2].max_age == Some(0)
+            && asked[3].only_if_cached
+    );
     // What allows does not hold with an argument it must not have (RFC 9111 section 5.2).
     let odd = of("public=1, must-understand=x");
     assert_eq!(odd, ResponseDirectives::default());
