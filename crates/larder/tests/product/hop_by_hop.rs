@@ -1,6 +1,6 @@
 //! What belongs to one connection stays there; what every hop adds (RFC 9110 sections 6.6, 7.6 and 15.2; RFC 9111 section 3.1).
 
-use crate::common::{Said, counted, start};
+use crate::common::{Said, counted, start, start_with};
 use std::io::BufRead;
 use testkit::{Gate, Reply, date};
 
@@ -500,6 +500,22 @@ fn a_request_that_comes_round_is_refused_however_via_is_written() {
         let lines = (0..rounds).fold(ask, |ask, _| ask.header("Via", "1.1 larder"));
         assert_eq!(lines.send().status, status, "{rounds} lines");
     }
+}
+
+/// It would wait for itself, at each round, for as long as followers wait (`collapse_wait`).
+#[test]
+fn a_request_that_comes_round_does_not_follow_itself() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\ncollapse_wait = \"10m\"\n");
+    let address = larder.address();
+    origin.on("/", move |asked| {
+        let via = asked.headers("via").join(", ");
+        let mut client = testkit::Client::connect(address);
+        let answer = client.get("/").header("Via", &via).send();
+        Reply::status(answer.status).body(answer.text())
+    });
+    assert_eq!(larder.get("/").send().status, 508);
+    assert_eq!(origin.requests("/"), 8);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use h2::{Reason, SendStream};
-use http::HeaderMap;
 use std::task::{Context, Poll, ready};
 
 /// Where the content of a message goes, as far as the other side has room for it: what is handed on waits for the socket alone. Once the
@@ -52,14 +51,6 @@ impl Outlet {
     pub fn end(&mut self) {
         // That nothing can be sent any more makes no difference then.
         let _ = self.0.send_data(Bytes::new(), true);
-    }
-
-    /// Ends the content with those of its trailers that may go on (RFC 9113 section 8.2.2).
-    pub fn end_with(&mut self, mut trailers: HeaderMap) {
-        rules::fields::remove_hop_by_hop(&mut trailers);
-        if self.0.send_trailers(trailers).is_err() {
-            self.end();
-        }
     }
 
     /// Breaks the stream off.

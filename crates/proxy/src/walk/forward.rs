@@ -19,7 +19,7 @@ use crate::{
         deliver,
         fetch::{self, Fetched, Landing},
         lookup::{self, Found, Hit, Looked, Need},
-        receive,
+        outbound, receive,
         waiting::Waiting,
     },
     way::{self, Company},
@@ -92,14 +92,14 @@ async fn together(
     if way::company(lookup::needs(ask), is_unshared) != Company::Together {
         return Err(Left::Alone(need));
     }
+    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    let key = flight_key(worker, ask, &need);
+    if outbound::comes_round(ask) && flights.flying(&key, log) {
+        return Err(Left::Alone(need));
+    }
     let (fill, writer) = begin_fill(worker);
     let interest = fill.interest();
-    let key = flight_key(worker, ask, &need);
-    match worker
-        .cache
-        .flights
-        .join(&key, worker.cache.memory.log(), fill)
-    {
+    match flights.join(&key, log, fill) {
         Seat::Lead(flight) => {
             match meanwhile(worker, ask, &need) {
                 Meanwhile::Nothing => {}

@@ -41,14 +41,7 @@ const ESI_CAPABILITY: HeaderValue = HeaderValue::from_static("larder-esi=\"ESI/1
 
 /// The client's fields made fit for the origin, conditions and ranges still among them.
 pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
-    let passes = ask
-        .fields
-        .get_all(header::VIA)
-        .iter()
-        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
-        .filter(|member| names_us(member, &ask.site.name))
-        .count();
-    if passes >= MOST_PASSES {
+    if passes(ask) >= MOST_PASSES {
         return Err(Failure::Loop);
     }
     let trusted = trusts_client(ask);
@@ -99,6 +92,25 @@ fn tell_capabilities(fields: &mut HeaderMap, esi: Esi) {
     if esi != Esi::Off {
         lines.append(ESI_CAPABILITY);
     }
+}
+
+/// How often a request has come through a cache of our name.
+fn passes(ask: &Ask) -> usize {
+    ask.fields
+        .get_all(header::VIA)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .filter(|member| names_us(member, &ask.site.name))
+        .count()
+}
+
+/// Whether a request seems to come round, so that whoever it would follow may be waiting for it: it has been with a cache of our name
+/// on this machine, or with two of them. One elsewhere is taken for another tier.
+pub fn comes_round(ask: &Ask) -> bool {
+    let connection = &ask.connection;
+    let addresses = (connection.peer, connection.local);
+    let is_of_here = matches!(addresses, (Some(peer), Some(local)) if peer.ip() == local.ip());
+    passes(ask) >= if is_of_here { 1 } else { 2 }
 }
 
 /// Whether a member of `Via` is a cache of our name: the protocol comes first, then who received it (RFC 9110 section 7.6.3). Members

@@ -33,13 +33,8 @@ impl Uploading {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         while self.piece.is_empty() {
             match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => self.piece = data,
-                    Err(frame) => {
-                        self.out.end_with(frame.into_trailers().unwrap_or_default());
-                        return Poll::Ready(Err(Gone));
-                    }
-                },
+                // Trailers end here: no look is taken at what a client may not say there (RFC 9110 section 6.5.1 allows it).
+                Poll::Ready(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
                 // What is not whole must not look so.
                 Poll::Ready(Some(Err(_))) => {
                     self.out.reset(Reason::CANCEL);
