@@ -209,3 +209,83 @@ fn a_page_that_becomes_private_is_not_written_and_the_public_one_is_gone() {
     let _larder = site.restart(larder);
     assert!(!written(&site, "secret-of-ann"));
 }
+
+fn tells(answer: &testkit::Response) -> bool {
+    format!("{:?}", answer.head).contains("secret-of-ann")
+}
+
+/// What a 304 made of a page for its own client alone is nobody else's: not under another variant, and not after a restart.
+#[test]
+fn what_a_304_made_for_one_client_is_not_written() {
+    type Fields = &'static [(&'static str, &'static str)];
+    let confirmations: [Fields; 3] = [
+        &[
+            ("Cache-Control", "max-age=1000"),
+            ("Set-Cookie", "session=secret-of-ann"),
+        ],
+        &[("Cache-Control", "private"), ("X-User", "secret-of-ann")],
+        &[("Cache-Control", "no-store"), ("X-User", "secret-of-ann")],
+    ];
+    for fields in confirmations {
+        let site = Site::with(move |request| {
+            if request.header("If-None-Match").is_some() && request.header("X-Ann").is_some() {
+                let reply = Reply::status(304).header("ETag", "\"a\"");
+                return fields
+                    .iter()
+                    .fold(reply, |reply, (name, value)| reply.header(name, value));
+            }
+            Reply::ok()
+                .cache("max-age=1000")
+                .header("ETag", "\"a\"")
+                .header("Vary", "Accept-Language")
+                .body("page")
+        });
+        let mut larder = site.start();
+        larder.get("/").send();
+        let ann = larder.get("/").header("X-Ann", "1");
+        let ann = ann.header("Cache-Control", "no-cache").send();
+        assert!(tells(&ann), "{:?}", ann.head);
+        for round in 0..2 {
+            for language in ["", "fr", "de"] {
+                let bob = larder.get("/").header("Accept-Language", language).send();
+                assert!(
+                    !tells(&bob),
+                    "{fields:?}, {language}, {round}: {:?}",
+                    bob.head
+                );
+            }
+            larder = site.restart(larder);
+            assert!(!written(&site, "secret-of-ann"), "{fields:?}");
+        }
+    }
+}
+
+/// An answer that comes late goes to who asked for it, and a newer one to all others, after a restart too.
+#[test]
+fn what_was_overtaken_is_not_written() {
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    let site = Site::with(move |request| match request.nth {
+        // They do not wait for each other then.
+        1 => Reply::ok().cache("private").body("nobody's"),
+        2 => Reply::ok()
+            .cache("max-age=1000")
+            .hold_head(&held)
+            .body("old"),
+        _ => Reply::ok().cache("max-age=1000").body("new"),
+    });
+    let larder = site.start();
+    larder.get("/").send();
+    let mut late = larder.get("/").begin();
+    gate.wait_reached();
+    for _ in 0..3 {
+        assert_eq!(larder.get("/").send().text(), "new");
+    }
+    site.wait_holds("new");
+    gate.open();
+    assert_eq!(late.read().text(), "old");
+    let larder = site.restart(larder);
+    let answer = larder.get("/").send();
+    assert!(answer.hit(), "{}", answer.said());
+    assert_eq!(answer.text(), "new");
+}

@@ -18,10 +18,10 @@ use crate::{
 };
 use fields::kept_fields;
 use http::{Extensions, HeaderMap, Method, StatusCode, response};
-use lifetime::freshness_site;
+use lifetime::{freshness_site, is_no_file};
 use rules::{
     directives::{self, ResponseDirectives},
-    storable::{self, Exchange, NotStorable, Storable},
+    storable::{self, Exchange, NotStorable, SetCookie, Storable},
     surrogate,
     time::Time,
     vary::{self, Nominated},
@@ -119,9 +119,13 @@ fn judged(
     if routing::sets_any_cookie(&policy.bypass.sets, fields) {
         return Err(NotStorable::SetCookie);
     }
+    let set_cookie = match policy.set_cookie {
+        SetCookie::Strip if is_no_file(ask, fields) => SetCookie::Never,
+        choice => choice,
+    };
     let site = storable::Site {
         freshness: freshness_site(ask, status, fields, times.lifetime),
-        set_cookie: policy.set_cookie,
+        set_cookie,
         targets: &ask.site.targets,
     };
     let storable = storable::judge(&exchange, &site)?;

@@ -183,14 +183,27 @@ pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, outcome: &Outcome)
 
 /// The disk gets what is asked for again, unless it has that already. What is still on its way is not taken: it is offered once it is
 /// complete.
+///
+/// What memory does not hold was made for one client, or has been replaced: it is nobody else's.
 pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     if let Some(disk) = &worker.cache.disk
         && !stored.is_below()
         && lasts(stored)
+        && is_held(worker, key, stored)
         && disk.offer(key, stored)
     {
         stored.set_below();
+        if !is_held(worker, key, stored) {
+            // Replaced meanwhile, perhaps before the disk knew of it.
+            disk.forget(key);
+        }
     }
+}
+
+/// Whether this very response is in memory.
+fn is_held(worker: &Worker, key: &[u8], stored: &Stored) -> bool {
+    let held = worker.cache.memory.peek(key);
+    held.is_some_and(|held| held.as_slice().iter().any(|held| held.id() == stored.id()))
 }
 
 /// What is stored is out of date: it goes from memory, and the tiers below will not bring it back.

@@ -21,7 +21,7 @@ pub(super) use record::RecordHead;
 pub(super) use sealed::{Entry, Trailer};
 
 /// The version of everything below, and of `codec`. A directory of a later one is left alone.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// Records begin at multiples of this.
 pub(super) const ALIGN: u64 = 16;
 /// Bytes of a body under one checksum.

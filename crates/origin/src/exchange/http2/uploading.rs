@@ -33,8 +33,14 @@ impl Uploading {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         while self.piece.is_empty() {
             match Pin::new(&mut self.body).poll_frame(cx) {
-                // Trailers end here: no look is taken at what a client may not say there (RFC 9110 section 6.5.1 allows it).
-                Poll::Ready(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.piece = data,
+                    // Trailers do not go on: an application may take them for fields that a client may not say (RFC 9110 section 6.5.1).
+                    Err(_) => {
+                        self.out.end();
+                        return Poll::Ready(Err(Gone));
+                    }
+                },
                 // What is not whole must not look so.
                 Poll::Ready(Some(Err(_))) => {
                     self.out.reset(Reason::CANCEL);

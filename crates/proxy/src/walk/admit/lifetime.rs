@@ -1,6 +1,6 @@
 //! The site's say on how long an answer is fresh, for its route and status.
 
-use super::settled::is_settled;
+use super::settled::{is_settled, may_be_page};
 use crate::{
     ask::Ask,
     policy::{Lifetime, LifetimeMode, StatusPattern},
@@ -19,9 +19,10 @@ pub(super) fn freshness_site(
 ) -> freshness::Site {
     let policy = ask.policy();
     let own = ask.operation().and_then(|operation| operation.ttl);
+    let is_for_others = status.is_success() && is_no_file(ask, fields);
     let lifetime = own
         .filter(|_| status == StatusCode::OK)
-        .or_else(|| policy.lifetime.of(status));
+        .or_else(|| policy.lifetime.of(status).filter(|_| !is_for_others));
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
@@ -44,6 +45,11 @@ pub(super) fn freshness_site(
         stale_if_error: policy.stale.if_error.map(seconds),
         heuristic: policy.lifetime.heuristic,
     }
+}
+
+/// Whether a page was sent where the site speaks of styles, scripts and their like: what it says is not meant for that.
+pub(super) fn is_no_file(ask: &Ask, fields: &HeaderMap) -> bool {
+    ask.policy().lifetime.mode == LifetimeMode::Static && may_be_page(fields)
 }
 
 impl Lifetime {

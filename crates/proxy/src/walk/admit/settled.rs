@@ -71,14 +71,25 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     let Some((_, kinds)) = KINDS.iter().find(is_of) else {
         return false;
     };
-    let mut lines = fields.get_all(header::CONTENT_TYPE).iter();
-    let (Some(line), None) = (lines.next(), lines.next()) else {
+    let Some(kind) = kind_of(fields) else {
         return false;
     };
-    let kind = line.to_str().unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    let kind = kind.to_ascii_lowercase();
     let is_served =
         |known: &&str| kind == **known || (known.ends_with('/') && kind.starts_with(*known));
     kinds.iter().any(is_served) && key::is_plain(path)
+}
+
+/// Whether an answer is a page, or does not say what it is: what an application sends under a path that is none of its files.
+pub(super) fn may_be_page(fields: &HeaderMap) -> bool {
+    kind_of(fields).is_none_or(|kind| matches!(&*kind, "text/html" | "application/xhtml+xml"))
+}
+
+/// The one type that an answer says it has.
+fn kind_of(fields: &HeaderMap) -> Option<String> {
+    let mut lines = fields.get_all(header::CONTENT_TYPE).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return None;
+    };
+    let kind = line.to_str().ok()?.split(';').next()?.trim();
+    (!kind.is_empty()).then(|| kind.to_ascii_lowercase())
 }

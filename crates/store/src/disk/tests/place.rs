@@ -52,7 +52,7 @@ fn a_newer_format_is_left_alone() {
     drop(disk);
     let about = dir.0.join("about");
     let text = fs::read_to_string(&about).expect("text");
-    let newer = text.replace("format 1\n", "format 7\n");
+    let newer = text.replace("format 2\n", "format 7\n");
     assert_ne!(newer, text);
     fs::write(&about, &newer).expect("written");
     let before = dir.bytes();
