@@ -31,7 +31,7 @@ use tokio::{task::spawn_blocking, time::Instant};
 
 /// How long an answer holds where neither it nor the site says so, and at most where `larder publish` wrote it: a file that changes
 /// is seen as soon, and a busy one is looked at once in so long.
-const LIFETIME: Duration = Duration::from_secs(1);
+pub(crate) const LIFETIME: Duration = Duration::from_secs(1);
 
 /// A folder as configured.
 #[derive(Clone, Debug)]

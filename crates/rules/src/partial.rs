@@ -97,7 +97,13 @@ impl<'a> Strong<'a> {
                 _ => None,
             }
         };
-        let (modified, date) = (time(&LAST_MODIFIED)?, time(&DATE)?);
+        // What came without a date has that of its receipt (RFC 9110 section 6.6.1).
+        let date = if has(fields, &DATE) {
+            time(&DATE)?
+        } else {
+            now
+        };
+        let modified = time(&LAST_MODIFIED)?;
         (date >= modified.plus(Duration::from_secs(1))).then_some(Self::Modified(modified))
     }
 }

@@ -106,3 +106,55 @@ fn what_is_confirmed_keeps_its_lifetime() {
     assert_eq!(origin.requests("/a.css"), 2);
     assert!(larder.get("/a.css").send().hit());
 }
+
+/// What an application sends where it has no such file is its page, with the session that it begins: the site spoke of files.
+#[test]
+fn a_page_under_the_path_of_a_file_is_kept_as_the_application_says() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nset_cookie = \"strip\"\nttl = { 200 = \"1h\", 404 = \"1m\" }\nttl_mode = \"static\"\n",
+    );
+    origin.otherwise(|request| {
+        let reply = match request.header("x-status") {
+            Some("404") => Reply::status(404),
+            _ => Reply::ok(),
+        };
+        let kind = request.header("x-kind").unwrap_or_default();
+        let cookie = request.header("x-cookie").unwrap_or_default();
+        let reply = reply.header("Content-Type", kind).body("page");
+        if cookie.is_empty() {
+            reply
+        } else {
+            reply.header("Set-Cookie", cookie)
+        }
+    });
+    let rows = [
+        ("/none.css", "text/html; charset=utf-8", "200", "s=1", false),
+        ("/none.css", "text/html", "200", "", false),
+        ("/none.xml", "text/html", "200", "", false),
+        ("/none.css", "text/html", "404", "", true),
+        ("/none.css", "text/html", "404", "s=1", false),
+        ("/some.css", "text/css", "200", "s=1", true),
+        ("/some.xml", "text/xml", "200", "", true),
+        ("/page", "text/html", "200", "", true),
+    ];
+    for (number, (path, kind, status, cookie, kept)) in rows.into_iter().enumerate() {
+        let host = format!("site-{number}.test");
+        let get = || {
+            let ask = larder
+                .get(path)
+                .header("Host", &host)
+                .header("X-Kind", kind);
+            ask.header("X-Status", status)
+                .header("X-Cookie", cookie)
+                .send()
+        };
+        get();
+        let again = get();
+        assert_eq!(
+            again.hit(),
+            kept,
+            "{path} {kind} {status} {cookie}: {}",
+            again.said()
+        );
+    }
+}

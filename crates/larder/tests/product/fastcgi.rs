@@ -304,6 +304,28 @@ fn files_beside_the_scripts() {
     assert!(!site.state.join("runs").exists());
 }
 
+/// What the site says of lifetimes is meant for pages: nobody purges a file that was changed.
+#[test]
+fn files_beside_the_scripts_hold_for_a_second() {
+    let site = Site::new();
+    let routes = "[defaults]\nttl = \"7d\"\nttl_mode = \"override\"\n";
+    for routes in [routes, "[defaults]\npreset = \"wordpress\"\n"] {
+        let larder = site.serve("", routes);
+        for style in [
+            "/wp-content/themes/style.css",
+            "/wp-content/uploads/cat.jpg",
+        ] {
+            let answer = larder.get(style).send();
+            assert_eq!(
+                answer.parameter("ttl").as_deref(),
+                Some("1"),
+                "{}",
+                answer.said()
+            );
+        }
+    }
+}
+
 #[test]
 fn a_folder_gets_its_slash() {
     let site = Site::new();

@@ -190,6 +190,58 @@ fn a_part_does_not_take_the_place_of_the_whole() {
     }
 }
 
+/// What it brings is the newer word on the page, on each of its parts too.
+#[test]
+fn a_part_that_comes_late_changes_nothing_of_what_a_later_request_was_given() {
+    const TEXT: &str = "0123456789";
+    for later in [None, Some("bytes=4-9")] {
+        let (origin, larder) = start();
+        let part = Gate::new();
+        let held = part.clone();
+        origin.on("/page", move |request| {
+            let reply = |status, lifetime| {
+                let reply = Reply::status(status).header("ETag", "\"a\"");
+                reply.cache(lifetime)
+            };
+            let ranged = |reply: Reply, range: &str, body: &str| {
+                let range = range.replace('=', " ");
+                reply
+                    .header("Content-Range", format!("{range}/10"))
+                    .body(body)
+            };
+            match request.header("range") {
+                Some("bytes=0-3") => ranged(reply(206, "max-age=60"), "bytes=0-3", "")
+                    .length(4)
+                    .body("01")
+                    .hold(&held)
+                    .body("23"),
+                Some(range) => ranged(reply(206, "max-age=600"), range, &TEXT[4..]),
+                None => reply(200, "max-age=600").body(TEXT),
+            }
+        });
+        let ask = |range: Option<&str>| {
+            let ask = larder.get("/page");
+            match range {
+                Some(range) => ask.header("Range", range),
+                None => ask,
+            }
+        };
+        let mut late = ask(Some("bytes=0-3")).begin();
+        part.wait_reached();
+        ask(later).send();
+        part.open();
+        assert_eq!(late.read().text(), "0123");
+        let again = ask(Some("bytes=3-5")).send();
+        assert!(again.hit(), "{later:?}: {}", again.said());
+        assert_eq!(again.text(), "345");
+        assert_eq!(
+            again.header("cache-control"),
+            Some("max-age=600"),
+            "{later:?}"
+        );
+    }
+}
+
 /// Nine clients ask for the page, whose stored answer is stale, while it is fetched; how many requests the origin gets for that.
 fn fetches_for_nine(origin: &Origin, larder: &Larder, gate: &Gate, path: &str) -> usize {
     let before = origin.requests(path);

@@ -9,9 +9,9 @@ use super::{
     place::{self, Found, Script},
 };
 use crate::{
-    Context, Error, Kind, RequestBody, ResponseBody, Room, Servers, Visitor,
+    Context, Error, Kind, Lifetime, RequestBody, ResponseBody, Room, Servers, Visitor,
     fetch::{self as attempts, Bounds},
-    files::Turn,
+    files::{LIFETIME, Turn},
     held::Held,
     upload::Outgoing,
 };
@@ -172,7 +172,7 @@ fn redirect(head: &mut Parts, target: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file beside the scripts.
+/// A file beside the scripts: as up to date as one of an origin that is a folder, since nobody tells when it changes.
 async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<ResponseBody>, Error> {
     let Some(files) = &origin.files else {
         return Ok(own(StatusCode::NOT_FOUND, "Not Found\n"));
@@ -185,7 +185,11 @@ async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<Res
     let found = files
         .answer(&request, &Context::default(), Turn::Last)
         .await?;
-    Ok(found.or_not_found(request.method()))
+    let mut response = found.or_not_found(request.method());
+    // What the site says of lifetimes is said of its scripts' pages.
+    let lifetime = Lifetime::AtMost(LIFETIME);
+    response.extensions_mut().insert(lifetime);
+    Ok(response)
 }
 
 /// The way to a folder that was asked for without its slash.

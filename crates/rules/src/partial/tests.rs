@@ -66,7 +66,7 @@ fn complete_is_every_byte() {
 
 /// RFC 9111 section 3.4: "if they all share the same strong validator".
 #[test]
-fn only_parts_with_the_same_strong_tag_are_combined() {
+fn only_parts_with_the_same_strong_validator_are_combined() {
     let now = Time::from_secs(1_800_000_000);
     let with = |tag: &'static str| {
         let mut fields = HeaderMap::new();
@@ -86,7 +86,8 @@ fn only_parts_with_the_same_strong_tag_are_combined() {
         (r#""a""#, r#"W/"a""#, false),
         ("a", "a", false),
         (r#""a""#, "", false),
-        ("", "", false),
+        // By their dates: see below.
+        ("", "", true),
     ] {
         assert_eq!(
             combinable(&with(stored), &with(new), now),
@@ -127,7 +128,9 @@ fn a_date_combines_parts_where_it_is_strong_and_there_is_no_tag() {
         (with(1000, Some(1001), None), true),
         (with(1000, Some(2000), None), true),
         (with(1000, Some(1000), None), false),
-        (with(1000, None, None), false),
+        // RFC 9110 section 6.6.1: it came now.
+        (with(1000, None, None), true),
+        (with(1_800_000_000, None, None), false),
         (with(999, Some(1001), None), false),
         (with(1000, Some(1001), Some("\"a\"")), false),
         (with(1000, Some(1001), Some("W/\"a\"")), false),

@@ -1,6 +1,6 @@
 //! The site's say on how long an answer is fresh, for its route and status.
 
-use super::settled::{is_settled, may_be_page};
+use super::settled::{self, is_settled};
 use crate::{
     ask::Ask,
     policy::{Lifetime, LifetimeMode, StatusPattern},
@@ -47,9 +47,10 @@ pub(super) fn freshness_site(
     }
 }
 
-/// Whether a page was sent where the site speaks of styles, scripts and their like: what it says is not meant for that.
+/// Whether a page was sent for a file, where the site speaks of styles, scripts and their like: what it says is not meant for that.
 pub(super) fn is_no_file(ask: &Ask, fields: &HeaderMap) -> bool {
-    ask.policy().lifetime.mode == LifetimeMode::Static && may_be_page(fields)
+    let is_static = ask.policy().lifetime.mode == LifetimeMode::Static;
+    is_static && settled::is_no_file(ask.key.path(), fields)
 }
 
 impl Lifetime {

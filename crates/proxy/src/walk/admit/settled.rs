@@ -56,11 +56,7 @@ const KINDS: [(&[&str], &[&str]); 7] = [
 /// The ending is the client's word and the type the application's, and both must say so: an application that takes
 /// `/account/x.css` for `/account` answers with a user's page (web cache deception).
 pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
-    let name = path
-        .rsplit('/')
-        .next()
-        .and_then(|name| name.rsplit_once('.'));
-    let Some((_, ending)) = name else {
+    let Some(ending) = ending_of(path) else {
         return false;
     };
     let is_of = |(endings, _): &&(&[&str], _)| {
@@ -79,9 +75,29 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     kinds.iter().any(is_served) && key::is_plain(path)
 }
 
-/// Whether an answer is a page, or does not say what it is: what an application sends under a path that is none of its files.
-pub(super) fn may_be_page(fields: &HeaderMap) -> bool {
-    kind_of(fields).is_none_or(|kind| matches!(&*kind, "text/html" | "application/xhtml+xml"))
+/// Endings of other files, whose content may depend on who asks.
+const OTHERS: [&str; 4] = ["json", "map", "txt", "xml"];
+
+/// Whether the path names a file, and the answer is a page or does not say what it is: an application answers so for what it has no file
+/// of.
+pub(super) fn is_no_file(path: &str, fields: &HeaderMap) -> bool {
+    let files = KINDS
+        .iter()
+        .flat_map(|(endings, _)| *endings)
+        .chain(&OTHERS);
+    let names_file = ending_of(path).is_some_and(|ending| {
+        files
+            .clone()
+            .any(|known| known.eq_ignore_ascii_case(ending))
+    });
+    let is_page = |kind: String| matches!(&*kind, "text/html" | "application/xhtml+xml");
+    names_file && kind_of(fields).is_none_or(is_page)
+}
+
+/// What follows the last dot of the path's last segment.
+fn ending_of(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next()?;
+    Some(name.rsplit_once('.')?.1)
 }
 
 /// The one type that an answer says it has.

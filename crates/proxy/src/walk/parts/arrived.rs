@@ -81,6 +81,11 @@ impl Arrived {
                 variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch, now));
             // What was purged and not swept yet would be new again.
             let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
+            if let Some(old) = old.filter(|old| old.is_later_than(self.ticket)) {
+                let combined = self.joined(worker, old, &new);
+                is_new = combined.is_some();
+                return combined.map_or_else(|| old.clone(), Arc::new);
+            }
             let combined = old.and_then(|old| self.combined(worker, old, &new));
             match (combined, old) {
                 (Some(combined), _) => Arc::new(combined),
@@ -98,13 +103,30 @@ impl Arrived {
         matches!(kept.body, Body::Parts(_))
     }
 
+    /// The bytes of `new` in `old`, whose request was the later one, so that its fields are the newer ones (RFC 9111 section 4).
+    fn joined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
+        let (Body::Parts(older), Body::Parts(newer)) = (&old.body, &new.body) else {
+            return None;
+        };
+        let parts = older.combined(newer, Room::of(worker, &self.ask).largest);
+        let body = || {
+            parts
+                .whole()
+                .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
+        };
+        self.is_of_one(old, new)
+            .then(|| old.clone().with_body(body()))
+    }
+
+    /// Whether both are of one representation.
+    fn is_of_one(&self, old: &Stored, new: &Stored) -> bool {
+        let (old, new) = (old.all_fields(0), new.fields.unpack(0));
+        partial::combinable(&old, &new, self.times.response)
+    }
+
     /// `new` over the bytes and fields of `old`, where both are parts of one representation: a complete one becomes an ordinary 200.
     fn combined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
-        if !partial::combinable(
-            &old.all_fields(0),
-            &new.fields.unpack(0),
-            self.times.response,
-        ) {
+        if !self.is_of_one(old, new) {
             return None;
         }
         let Body::Parts(newer) = &new.body else {
