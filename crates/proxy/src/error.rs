@@ -28,6 +28,10 @@ pub enum Failure {
     /// The origin switched to a protocol that nobody asked for (RFC 9110 section 7.8): its fault.
     #[error("the origin switched protocols unasked")]
     UnaskedSwitch,
+    /// The origin's 304 confirms nothing that it was asked about, or its 206 is part of what was asked for whole (RFC 9110 sections 15.3.7
+    /// and 15.4.5), twice: its fault.
+    #[error("the origin answered what it was not asked")]
+    Unasked,
     /// The origin's 206 brought other bytes than its `Content-Range` says: its fault.
     #[error("the origin sent another part than it said")]
     BadPart,
@@ -52,7 +56,7 @@ impl Failure {
             Self::BodyTooLate => StatusCode::REQUEST_TIMEOUT,
             Self::OnlyIfCached => StatusCode::GATEWAY_TIMEOUT,
             Self::Loop => StatusCode::LOOP_DETECTED,
-            Self::UnaskedSwitch | Self::BadPart => StatusCode::BAD_GATEWAY,
+            Self::UnaskedSwitch | Self::Unasked | Self::BadPart => StatusCode::BAD_GATEWAY,
             Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Origin(error) => origin_status(error.kind()),
@@ -69,6 +73,7 @@ impl Failure {
             Self::OnlyIfCached => "only-if-cached",
             Self::Loop => "loop",
             Self::UnaskedSwitch => "unasked-switch",
+            Self::Unasked => "unasked",
             Self::BadPart => "bad-part",
             Self::NoRoom => "no-room",
             Self::Internal => "internal",

@@ -49,6 +49,8 @@ struct Content {
     /// Our wait for more of it.
     awaited: Option<Wait>,
     ended: bool,
+    /// Its end was told.
+    is_let_go: bool,
     /// What was read of it already, to be read again first, and what that takes of the budget.
     front: Bytes,
     front_room: Option<Reservation>,
@@ -104,6 +106,7 @@ impl RequestBody {
             watch,
             awaited: None,
             ended: false,
+            is_let_go: false,
             front: Bytes::new(),
             front_room: None,
             most,
@@ -128,6 +131,22 @@ impl Content {
                 self.watch.body_came(wait);
             }
             (None, None) => {}
+        }
+    }
+
+    /// `hyper` takes a bare LF for the end of a line in trailers, where others read on or refuse it (RFC 9112 section 2.2): nobody can
+    /// tell where the next request begins.
+    fn has_trailers(&self) {
+        if matches!(self.source, Source::Http1(_)) {
+            self.watch.leave_unread();
+        }
+    }
+
+    /// Tells that all of it has come, once.
+    fn let_go(&mut self) {
+        if !self.is_let_go && (self.ended || self.source.is_ended()) {
+            self.is_let_go = true;
+            self.watch.let_go();
         }
     }
 
@@ -163,9 +182,13 @@ impl Body for RequestBody {
         content.ended |= match &polled {
             Poll::Ready(None) => true,
             // Nothing comes behind trailers, and who has them need not ask.
-            Poll::Ready(Some(Ok(frame))) => frame.is_trailers(),
-            Poll::Ready(Some(Err(_))) | Poll::Pending => false,
+            Poll::Ready(Some(Ok(frame))) if frame.is_trailers() => {
+                content.has_trailers();
+                true
+            }
+            Poll::Ready(Some(_)) | Poll::Pending => false,
         };
+        content.let_go();
         let room = &content.room;
         polled.map(|frame| {
             Some(frame?.map(|frame| frame.map_data(|piece| room::of(room.as_ref(), piece))))
@@ -198,9 +221,8 @@ impl Body for RequestBody {
 impl Drop for Content {
     fn drop(&mut self) {
         self.await_more(None);
-        if self.ended || self.is_ended() {
-            self.watch.let_go();
-        } else {
+        self.let_go();
+        if !self.is_let_go {
             self.watch.leave_unread();
         }
     }

@@ -112,7 +112,9 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     }
     let named = || coding::range_form(&ask.fields).flatten();
     if ask.range().is_some()
-        && let Some(form) = named().and_then(|coding| stored.forms.get(coding)?.stored.clone())
+        && let Some(form) = named()
+            .filter(|coding| accepted.takes(Some(*coding)))
+            .and_then(|coding| stored.forms.get(coding)?.stored.clone())
     {
         // It resumes a form: `If-Range` says of which bytes.
         return Chosen::as_it_is(form, None);

@@ -151,7 +151,11 @@ impl Fetch<'_> {
             drop(answer);
             plan = Plan::Whole;
             self.times.request = receive::now();
-            answer = self.exchange(&plan, false).await;
+            let again = self.exchange(&plan, false).await;
+            answer = again.and_then(|response| {
+                let is_useless = self.is_useless(&plan, &response);
+                (!is_useless).then_some(response).ok_or(Failure::Unasked)
+            });
         }
         let origin_time = self.began.elapsed();
         self.times.response = began.plus(origin_time);

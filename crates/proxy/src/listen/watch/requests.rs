@@ -122,9 +122,10 @@ impl Watch {
         self.held_back.store(held, Relaxed);
     }
 
-    /// Whether an answer that begins now ends the connection: content of its request is not read, or not even sent.
+    /// Whether an answer that begins now ends the connection: content of its request is not read, has not come as a whole, or is not even
+    /// sent. Whoever answers so early may not read the rest (RFC 9112 section 9.6).
     pub(in crate::listen) fn ends_with_answer(&self) -> bool {
-        self.has_unread() || self.held_back.load(Relaxed)
+        self.has_unread() || self.held_back.load(Relaxed) || self.kept.load(Relaxed) > 0
     }
 
     /// Whether no final answer has begun for what the client last asked (HTTP/1).

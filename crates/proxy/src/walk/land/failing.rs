@@ -32,7 +32,10 @@ impl Fetch<'_> {
     }
 
     pub fn failed(&self, failure: Failure) -> Landing {
-        if matches!(failure, Failure::Origin(_) | Failure::BadPart) {
+        if matches!(
+            failure,
+            Failure::Origin(_) | Failure::Unasked | Failure::BadPart
+        ) {
             let table = &self.worker.cache.hit_for_miss;
             let key = page_key(self.ask, self.need);
             table.remember(&key, Unshared::Unanswered, self.times.response);
@@ -44,11 +47,13 @@ impl Fetch<'_> {
             self.need,
             reuse::Failure::Unreachable,
         ) {
-            Some(stored) if matches!(failure, Failure::Origin(_)) => Landing::Stale {
-                stored,
-                failure: reuse::Failure::Unreachable,
-                why: failure.detail(),
-            },
+            Some(stored) if matches!(failure, Failure::Origin(_) | Failure::Unasked) => {
+                Landing::Stale {
+                    stored,
+                    failure: reuse::Failure::Unreachable,
+                    why: failure.detail(),
+                }
+            }
             _ => Landing::Failed(failure),
         }
     }
