@@ -10,11 +10,12 @@ use crate::{
     listen::{Connection, InterimSink, OwnAnswer, RequestBody, RequestHead, Serve, Served},
     outcome::{Counters, Record},
     policy::Site,
+    purge_clients,
     recent::RecentKeys,
     walk::{self, Answer, esi::Readings, receive},
 };
 use arc_swap::ArcSwap;
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Method, Request};
 use rules::fields::Via;
 use std::{
     cell::{Cell, RefCell},
@@ -287,6 +288,10 @@ impl Serve for Service {
 
     fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
         walk::report::of_listener(&self.0, own)
+    }
+
+    fn keeps(&self, method: &Method) -> bool {
+        purge_clients::is_ours(method)
     }
 
     fn memory(&self) -> Option<Arc<Memory>> {

@@ -223,7 +223,7 @@ pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
 }
 
 /// Methods that are for caches and never for an application.
-fn is_ours(method: &Method) -> bool {
+pub fn is_ours(method: &Method) -> bool {
     ["PURGE", "BAN", "PURGEKEYS", "PURGETAGS", "REFRESH"].contains(&method.as_str())
 }
 

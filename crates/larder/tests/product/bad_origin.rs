@@ -616,24 +616,16 @@ fn the_head_of_an_answer_that_breaks_off_at_once_is_sent() {
         ("DELETE", "/nothing"),
         ("DELETE", "/half"),
     ] {
-        for version in ["--http2-prior-knowledge", "--http1.1"] {
-            let output = std::process::Command::new("curl")
-                .args([
-                    "--silent",
-                    "--max-time",
-                    "10",
-                    "--noproxy",
-                    "*",
-                    "--output",
-                    "/dev/null",
-                ])
-                .args([version, "--request", method, "--write-out", "%{http_code}"])
-                .arg(format!("{url}{path}"))
-                .output()
-                .expect("curl");
-            let told = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(told, "200", "{method} {path} {version}");
-            assert!(!output.status.success(), "it is seen to be cut off");
-        }
+        // It tells of each frame; `curl` forgets a head that comes together with the reset.
+        let frames = std::process::Command::new("nghttp")
+            .args(["-v", "-n", "-H", &format!(":method: {method}")])
+            .arg(format!("{url}{path}"))
+            .output()
+            .expect("nghttp");
+        let told = String::from_utf8_lossy(&frames.stdout);
+        assert!(told.contains(":status: 200"), "{method} {path}: {told}");
+        assert!(told.contains("recv RST_STREAM"), "{method} {path}: {told}");
+        let one = larder.ask(method, path).send();
+        assert_eq!((one.status, one.complete), (200, false), "{method} {path}");
     }
 }

@@ -1,8 +1,8 @@
 //! Purges over TLS and HTTP/2, whose clients are as welcome as others, and no more.
 
 use crate::tls::{Curl, certificate, curl, secure_with};
-use std::path::PathBuf;
-use testkit::{Larder, Origin};
+use std::{net::SocketAddr, path::PathBuf};
+use testkit::{Client, Larder, Origin};
 
 const HOST: &str = "shop.test";
 const SECRET: &str = "X-Purge-Key: correct horse";
@@ -153,4 +153,33 @@ fn purges_by_http_2_on_plain_connections_are_done() {
     assert_eq!(ask(&[]).body, "3");
     let odd = origin.all().into_iter();
     assert_eq!(odd.filter(|request| request.method != "GET").count(), 0);
+}
+
+/// Clients that purge are told of port 80 of the machine itself, and know nothing of redirects.
+#[test]
+fn a_listener_that_sends_on_to_https_purges_what_is_there() {
+    let tables = "[[listen]]\naddress = \"127.0.0.1:0\"\nredirect_https = 443\n";
+    let site = Site::new(tables);
+    let plain = site.larder.listeners()[1].clone();
+    let (_, port) = site.larder.listeners()[0].rsplit_once(':').expect("a port");
+    let ask = |method: &str| {
+        let mut client = Client::connect(
+            plain
+                .strip_prefix("http://")
+                .expect("plain")
+                .parse::<SocketAddr>()
+                .expect("an address"),
+        );
+        client.send(format!(
+            "{method} / HTTP/1.1\r\nHost: {HOST}:{port}\r\n\r\n"
+        ));
+        client.read().status
+    };
+    let (first, _) = site.page("--http1.1");
+    assert_eq!(site.page("--http1.1"), (first.clone(), true));
+    assert_eq!(ask("GET"), 308);
+    assert_eq!(ask("PURGE"), 200);
+    let (second, is_hit) = site.page("--http1.1");
+    assert!(!is_hit && second != first);
+    assert_eq!(site.leaked(), [""; 0]);
 }

@@ -457,3 +457,46 @@ fn a_range_of_something_stale_comes_from_what_is_valid() {
         assert_eq!(origin.requests("/"), 2);
     }
 }
+
+/// RFC 9111 section 3: who stores it finds neither a lifetime nor validators there, which are the page's. RFC 9530 section 2: a digest is
+/// of what is sent.
+#[test]
+fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
+    let (origin, larder) = start();
+    let page = Reply::ok().cache("max-age=60, public").body(CONTENT);
+    let said = [
+        ("ETag", "\"a\""),
+        ("Expires", "Thu, 01 Jan 2037 00:00:00 GMT"),
+        ("Link", "</a.css>; rel=preload"),
+        ("CDN-Cache-Control", "max-age=60"),
+        ("Netlify-CDN-Cache-Control", "max-age=60"),
+    ];
+    let page = said
+        .iter()
+        .fold(page, |page, (name, value)| page.header(name, value));
+    let digests = [
+        ("Content-Digest", "sha-256=:AAAA:"),
+        ("Content-MD5", "AAAA"),
+    ];
+    let page = digests
+        .iter()
+        .fold(page, |page, (name, value)| page.header(name, value));
+    origin.reply("/", page.header("Last-Modified", date(-100)));
+    larder.get("/").send();
+    for asked in ["bytes=0-1", "bytes=0-1, 4-5", "bytes=90-"] {
+        let answer = range(&larder, asked);
+        assert!(answer.hit(), "{asked}: {}", answer.said());
+        for (name, _) in digests {
+            assert_eq!(answer.header(name), None, "{asked} {name}");
+        }
+        let is_part = answer.status == 206;
+        assert_eq!(is_part, asked != "bytes=90-", "{}", answer.status);
+        for (name, _) in said
+            .iter()
+            .chain(&[("Cache-Control", ""), ("Last-Modified", "")])
+        {
+            let is_there = answer.header(name).is_some();
+            assert!(is_part || !is_there, "{asked} {name}");
+        }
+    }
+}

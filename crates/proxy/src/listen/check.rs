@@ -2,7 +2,7 @@
 
 use super::{config::Limits, fault::Fault};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header, uri::Authority};
-use rules::fields::has_padded_value;
+use rules::{fields::has_padded_value, key::normalize_host};
 
 /// Judges a request's head. Bodies are `check_framing`'s.
 pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Fault> {
@@ -17,8 +17,9 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
     }
     let uri = request.uri();
     check_target(request.method(), uri.path())?;
+    let scheme = uri.scheme_str().unwrap_or("http");
     let authority = uri.authority().map(Authority::as_str);
-    check_host(request.version(), authority, request.headers())
+    check_host(request.version(), (scheme, authority), request.headers())
 }
 
 /// Field lines. Over HTTP/2 the pairs of one `Cookie` may come in lines of their own (RFC 9113 section 8.2.3), and are one all the same.
@@ -52,7 +53,7 @@ pub(super) fn check_target(method: &Method, path: &str) -> Result<(), Fault> {
 /// RFC 9112 section 3.2, RFC 9113 section 8.3.1.
 pub(super) fn check_host(
     version: Version,
-    authority: Option<&str>,
+    (scheme, authority): (&str, Option<&str>),
     fields: &HeaderMap,
 ) -> Result<(), Fault> {
     let mut lines = fields.get_all(header::HOST).iter();
@@ -63,7 +64,7 @@ pub(super) fn check_host(
     match (version, host, authority) {
         (Version::HTTP_09 | Version::HTTP_10, None, _) | (Version::HTTP_2, None, Some(_)) => Ok(()),
         (_, None, _) => Err(Fault::HostMissing),
-        (Version::HTTP_2, Some(host), Some(authority)) if !same(host, authority) => {
+        (Version::HTTP_2, Some(host), Some(authority)) if !same(scheme, host, authority) => {
             Err(Fault::HostDiffers)
         }
         // RFC 9112 section 3.2.2: an absolute target's authority stands in place of the field, which must be valid all the same.
@@ -73,8 +74,12 @@ pub(super) fn check_host(
     }
 }
 
-fn same(host: &HeaderValue, authority: &str) -> bool {
+/// Whether both name one host, by any spelling of it (RFC 9113 section 8.3.1).
+fn same(scheme: &str, host: &HeaderValue, authority: &str) -> bool {
+    let name = |text| normalize_host(text, scheme);
+    let written = host.to_str().ok();
     host.as_bytes().eq_ignore_ascii_case(authority.as_bytes())
+        || written.is_some_and(|host| name(host).is_some() && name(host) == name(authority))
 }
 
 /// `uri-host [ ":" port ]` (RFC 9110 section 7.2) with a host that is not empty (section 4.2.1), as far as the set of characters

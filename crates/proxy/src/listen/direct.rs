@@ -176,7 +176,8 @@ fn checked(request: &RequestHead, open: &Open) -> Result<(), Fault> {
     {
         return Ok(());
     }
-    check_host(request.version, target.authority(), fields)
+    // Over HTTP/1 the two are not compared.
+    check_host(request.version, ("http", target.authority()), fields)
 }
 
 /// Sends an answer. `None`: it is out, and the connection goes on.

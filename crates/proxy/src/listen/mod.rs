@@ -60,7 +60,7 @@ pub use texts::Texts;
 pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Method, Request, Response};
 use http_body_util::Full;
 use std::{cell::Cell, mem, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
 use store::Memory;
@@ -161,6 +161,10 @@ pub trait Serve: 'static {
         interim: InterimSink,
     ) -> Served<Self::Body> {
         self.serve(mem::take(head).into_request(), connection, interim)
+    }
+    /// Whether requests by this method are for the service itself, so that none is sent on to HTTPS: it is served as if it had come there.
+    fn keeps(&self, _method: &Method) -> bool {
+        false
     }
     /// Hears of an answer that the listener gives by itself, and tells the `Cache-Status` that goes with it; `None`: it has none.
     fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue>;

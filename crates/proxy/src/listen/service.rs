@@ -11,7 +11,7 @@ use super::{
     watch::Watch,
 };
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use std::{
     cell::Cell,
     future::poll_fn,
@@ -54,7 +54,8 @@ pub(super) fn begin<S: Serve>(
     check: impl FnOnce(&mut Request<RequestBody>) -> Result<(), Fault>,
 ) -> Begun<S::Body> {
     let in_flight = InFlight::new(&session.watch);
-    let served = match refusal(session, check(&mut request)) {
+    let checked = check(&mut request);
+    let served = match refusal(session, request.method(), checked) {
         None => unless_it_panics(session, |service, facts| {
             service.serve(request, facts, interim)
         }),
@@ -70,7 +71,7 @@ pub(super) fn begin_head<S: Serve>(
     interim: InterimSink,
     checked: Result<(), Fault>,
 ) -> ServedOr<S::Body> {
-    match refusal(session, checked) {
+    match refusal(session, &head.method, checked) {
         None => unless_it_panics(session, |service, facts| {
             service.serve_head(head, facts, interim)
         }),
@@ -79,10 +80,15 @@ pub(super) fn begin_head<S: Serve>(
 }
 
 /// Why the service does not get to see the request.
-fn refusal<S: Serve>(session: &Session<S>, checked: Result<(), Fault>) -> Option<Refusal> {
-    match checked {
-        Err(fault) => Some(fault.into()),
-        Ok(()) => session.redirect_https.map(Refusal::Redirect),
+fn refusal<S: Serve>(
+    session: &Session<S>,
+    method: &Method,
+    checked: Result<(), Fault>,
+) -> Option<Refusal> {
+    match (checked, session.redirect_https) {
+        (Err(fault), _) => Some(fault.into()),
+        (Ok(()), Some(_)) if session.service.keeps(method) => None,
+        (Ok(()), port) => port.map(Refusal::Redirect),
     }
 }
 

@@ -114,7 +114,8 @@ async fn open<S: Serve>(
         peer: accepted.peer,
         peer_asks: true,
         local: accepted.local,
-        tls: place.config.tls.is_some(),
+        // Who is not sent on to HTTPS is served as if they had come there.
+        tls: place.config.tls.is_some() || place.config.redirect_https.is_some(),
         splices: None,
         texts: Texts::default(),
         idle_time: limits.idle_time,

@@ -8,6 +8,7 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rules::{
+    fields::remove_where,
     precondition::{self, Representation},
     range::{self, Asked, Span},
 };
@@ -46,6 +47,7 @@ pub fn shape(
         && let Some(length) = stored.body.length()
     {
         return part(
+            ask,
             stored,
             reader,
             fields,
@@ -109,6 +111,33 @@ fn empty(status: StatusCode, reader: Option<&Reader>) -> Shaped {
     }
 }
 
+/// Takes away all that is said of the page: who stores the answer is not to have it for that (RFC 9111 section 3).
+fn says_of_page_nothing(ask: &Ask, fields: &mut HeaderMap) {
+    without_content(fields);
+    without_digest(fields);
+    remove_where(fields, |name| {
+        matches!(
+            *name,
+            header::CACHE_CONTROL
+                | header::EXPIRES
+                | header::ETAG
+                | header::LAST_MODIFIED
+                | header::CONTENT_DISPOSITION
+                | header::CONTENT_LOCATION
+                | header::LINK
+                | header::REFRESH
+        ) || ask.site.targets.contains(name)
+            || name.as_str().ends_with("-cache-control")
+    });
+}
+
+/// Takes away what holds for the whole content, where a part is sent (RFC 9530 section 2).
+fn without_digest(fields: &mut HeaderMap) {
+    for name in ["content-digest", "content-md5"] {
+        fields.remove(name);
+    }
+}
+
 /// Takes away what describes content that is not sent.
 fn without_content(fields: &mut HeaderMap) {
     for name in [
@@ -160,6 +189,7 @@ fn whole(
 }
 
 fn part(
+    ask: &Ask,
     stored: &Stored,
     reader: Option<Reader>,
     fields: &mut HeaderMap,
@@ -169,7 +199,7 @@ fn part(
 ) -> Shaped {
     match asked {
         Asked::Unsatisfiable => {
-            without_content(fields);
+            says_of_page_nothing(ask, fields);
             fields.insert(header::CONTENT_RANGE, range::unsatisfied(length));
             if let Some(reader) = reader {
                 reader.keep();
@@ -186,6 +216,7 @@ fn part(
                     content: Content::Missing,
                 };
             };
+            without_digest(fields);
             fields.insert(header::CONTENT_RANGE, range::content_range(span, length));
             fields.insert(
                 header::CONTENT_LENGTH,
@@ -197,10 +228,13 @@ fn part(
             }
         }
         Asked::Many(spans) => match several(stored, fields, &spans, length) {
-            Some(content) => Shaped {
-                status: StatusCode::PARTIAL_CONTENT,
-                content,
-            },
+            Some(content) => {
+                without_digest(fields);
+                Shaped {
+                    status: StatusCode::PARTIAL_CONTENT,
+                    content,
+                }
+            }
             None => fallback(stored, reader, status, length),
         },
         Asked::Whole => fallback(stored, reader, status, length),

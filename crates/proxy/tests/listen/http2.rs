@@ -172,9 +172,12 @@ fn a_preface_in_pieces_is_no_slow_head() {
 #[test]
 fn hosts() {
     let site = Site::plain();
-    let rows: [(&[_], u16); 5] = [
+    let rows: [(&[_], u16); 8] = [
         (&[("host", "a")], 200),
         (&[HOST, ("host", "a")], 200),
+        (&[HOST, ("host", "A.")], 200),
+        (&[HOST, ("host", "a:80")], 200),
+        (&[HOST, ("host", "a:81")], 400),
         (&[HOST, ("host", "b")], 400),
         (&[HOST, ("host", "a"), ("host", "a")], 400),
         (&[("host", "a b")], 400),
