@@ -510,7 +510,7 @@ fn a_request_that_comes_round_does_not_follow_itself() {
     let address = larder.address();
     origin.on("/", move |asked| {
         let via = asked.headers("via").join(", ");
-        let mut client = testkit::Client::connect(address);
+        let mut client = testkit::Client::connect(address.clone());
         let answer = client.get("/").header("Via", &via).send();
         Reply::status(answer.status).body(answer.text())
     });
