@@ -69,6 +69,15 @@ pub enum PurgeError {
     NotDurable(#[from] NotDurable),
 }
 
+/// Who asks for a purge of this node alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// Somebody who can be refused, and may try again.
+    Client,
+    /// Another node, where it has taken effect: refused, it would be sent again without end, and nothing after it would ever come.
+    Node,
+}
+
 /// What a purge came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -165,17 +174,22 @@ impl Purger {
         })
     }
 
-    /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
+    /// As [`purge`](Self::purge), on this node alone. Where there is no room for the expressions of another node, everything is
+    /// purged in their place, as where they come by the log that nodes share.
     ///
     /// # Errors
-    /// [`PurgeError::TooMany`] and [`PurgeError::NotDurable`].
+    /// [`PurgeError::TooMany`], but for nodes, and [`PurgeError::NotDurable`].
     pub async fn purge_here(
         &self,
         purges: Vec<Purge>,
         at: Time,
+        asker: Asker,
         busiest: Option<Busiest>,
     ) -> Result<Answer, PurgeError> {
-        self.memory.log().admits(&purges)?;
+        match asker {
+            Asker::Client => self.memory.log().admits(&purges)?,
+            Asker::Node => {}
+        }
         let done = self.apply(&purges, at);
         let counted = self.sweeper.touched(&purges, &done, busiest);
         let on_disk = self.on_disk(&purges, &done);

@@ -97,6 +97,7 @@ mod page_store_bad;
 mod page_store_clients;
 mod parts;
 mod parts_streamed;
+mod peers;
 mod poisoning;
 mod presets;
 mod presets_meaning;
