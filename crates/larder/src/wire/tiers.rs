@@ -20,7 +20,7 @@ use store::{
     disk::Disk,
     purge::{
         FileJournal, Log, Remembered,
-        journal::{Lasting, OpenError, Opened},
+        journal::{self, Lasting, OpenError, Opened},
     },
     shared::{
         self, Shared,
@@ -52,6 +52,10 @@ struct Lost(NotDurable);
 impl Durable for Lost {
     fn durable(&self, _sequence: u64) -> Boxed<Result<(), NotDurable>> {
         Box::pin(std::future::ready(Err(self.0.clone())))
+    }
+
+    fn is_failing(&self) -> bool {
+        true
     }
 }
 
@@ -138,6 +142,10 @@ fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn D
                 ),
                 Opened::New | Opened::Whole => {}
             }
+            journal.tell(Box::new(|event| match event {
+                journal::Event::Failing(_) => tracing::error!("{event}"),
+                journal::Event::Mended => tracing::info!("{event}"),
+            }));
             if config.shared.as_ref().is_some_and(has_stream) {
                 log.owe(remembered.unsent());
             }

@@ -109,6 +109,7 @@ mod purge_clients_refused;
 mod purge_clients_rows;
 mod purge_crash;
 mod purge_cut_short;
+mod purge_log_full;
 mod purge_many;
 mod purge_many_tags;
 mod purge_races;
