@@ -184,9 +184,9 @@ fn now() -> Time {
 fn tell(outage: Arc<Outage>) -> stream::Hook {
     Box::new(move |event| match event {
         stream::Event::Following => outage.ends(Part::Log, event),
-        stream::Event::Lost(_) => outage.begins(Part::Log, event),
+        stream::Event::Lost(_) | stream::Event::Unreported(_) => outage.begins(Part::Log, event),
         stream::Event::Distrusted => tracing::warn!("{event}"),
-        stream::Event::Forgot(_) | stream::Event::Unreadable(_) | stream::Event::Overflow => {
+        stream::Event::Forgot(_) | stream::Event::Unreadable { .. } | stream::Event::Overflow => {
             tracing::error!("{event}");
         }
     })
