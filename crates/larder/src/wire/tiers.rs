@@ -11,7 +11,7 @@ use proxy::Tiers;
 use rules::time::Time;
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -71,7 +71,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let disk = journal
         .as_ref()
         .and(config.disk.as_ref())
-        .and_then(|config| disk(config, log.clone()));
+        .and_then(|disk| self::disk(disk, config.purge.log.as_ref(), log.clone()));
     let outage = Arc::new(Outage::default());
     let shared = config
         .shared
@@ -192,8 +192,13 @@ fn tell(outage: Arc<Outage>) -> stream::Hook {
     })
 }
 
-fn disk(config: &store::disk::Config, log: Arc<Log>) -> Option<Arc<Disk>> {
-    match Disk::open(config.clone(), log) {
+/// `place`: the directory of the log of purges, where it is named.
+fn disk(config: &store::disk::Config, place: Option<&PathBuf>, log: Arc<Log>) -> Option<Arc<Disk>> {
+    let config = store::disk::Config {
+        log: place.filter(|place| **place != config.path).cloned(),
+        ..config.clone()
+    };
+    match Disk::open(config, log) {
         Ok(disk) => Some(disk),
         Err(error) => {
             tracing::error!("no disk tier: {error}");
