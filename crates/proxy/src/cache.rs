@@ -25,7 +25,7 @@ use std::{
     time::Duration,
 };
 use store::{
-    Busiest, Busy, Memory, PurgeAnswer, PurgeError, Purger, disk::Disk, purge::Purge,
+    Asker, Busiest, Busy, Memory, PurgeAnswer, PurgeError, Purger, disk::Disk, purge::Purge,
     shared::Shared,
 };
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -123,13 +123,18 @@ impl Cache {
         door.purge(purges, now, wait, self.busiest()).await
     }
 
-    /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
+    /// As [`purge`](Self::purge), on this node alone, for this `asker`.
     ///
     /// # Errors
     /// See [`Purger::purge_here`].
-    pub async fn purge_here(&self, purges: Vec<Purge>) -> Result<PurgeAnswer, PurgeError> {
+    pub async fn purge_here(
+        &self,
+        purges: Vec<Purge>,
+        asker: Asker,
+    ) -> Result<PurgeAnswer, PurgeError> {
         let now = receive::now();
-        self.purger.purge_here(purges, now, self.busiest()).await
+        let door = &self.purger;
+        door.purge_here(purges, now, asker, self.busiest()).await
     }
 
     /// Who fetches again what soft purges touched, where the site wants that.

@@ -45,6 +45,7 @@ mod tests;
 use crate::{Needs, lock::Locked, purge::Log};
 use bucket::Bucket;
 use device::Device;
+use directory::Before;
 use health::{Counts, Health};
 use keeper::Keeper;
 use pool::Pool;
@@ -108,10 +109,11 @@ impl Disk {
             path,
             size,
             write_rate,
+            log: place,
         } = config;
         directory::make(&path)?;
         let lock = directory::lock(&path)?;
-        let seed = directory::seed(&path)?;
+        let (seed, found) = directory::seed(&path, place.as_deref())?;
         let listing = directory::list(&path)?;
         let threads = |error| OpenError::Io(path.clone(), error);
         let device = Device {
@@ -130,6 +132,9 @@ impl Disk {
             always_waits: AtomicBool::new(false),
             began: Instant::now(),
         };
+        if found == Before::BesideAnotherLog {
+            device.health.tell(Event::Outdated);
+        }
         let shared = Arc::new(Shared::new(size, device, log, &listing));
         let mut keeper = Keeper::new(shared.clone());
         for (id, bytes) in listing.large {

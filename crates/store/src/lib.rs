@@ -33,7 +33,8 @@ pub use fields::Fields;
 pub use forms::{Coded, Form, Forms, Level};
 pub use memory::{Memory, Purged, Refused, Statistics, Swept, Ticket};
 pub use purger::{
-    Answer as PurgeAnswer, Boxed, Durable, NotDurable, PurgeError, Purger, SharedLog, Unreachable,
+    Answer as PurgeAnswer, Asker, Boxed, Durable, NotDurable, PurgeError, Purger, SharedLog,
+    Unreachable,
 };
 pub use slot::Variants;
 pub use stored::{Derived, Stored, Variant, X_CACHE_DEBUG};

@@ -91,4 +91,20 @@ impl Purge {
     pub const fn soft(what: What) -> Self {
         Self { what, soft: true }
     }
+
+    /// Bytes of memory that it takes, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        let texts: usize = match &self.what {
+            What::Url(texts) | What::Tags(texts) => texts.iter().map(|text| text.len() + 24).sum(),
+            What::Prefix { host, path } => host.as_ref().map_or(0, String::len) + path.len(),
+            What::Host(host) => host.len(),
+            // What a compiled expression may take is bounded; most are far smaller.
+            What::Pattern(pattern) => pattern
+                .expressions()
+                .map(|(_, text)| text.len() + 4096)
+                .sum(),
+            What::Everything => 0,
+        };
+        texts + 128
+    }
 }

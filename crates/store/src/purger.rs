@@ -37,6 +37,9 @@ pub trait SharedLog: fmt::Debug + Send + Sync {
 pub trait Durable: fmt::Debug + Send + Sync {
     /// Waits until everything up to `sequence` would survive a power loss.
     fn durable(&self, sequence: u64) -> Boxed<Result<(), NotDurable>>;
+
+    /// Whether it could not when it last tried: what is purged now would be forgotten at a restart.
+    fn is_failing(&self) -> bool;
 }
 
 /// The log that nodes share does not take a purge. Worth retrying: purging twice does no harm.
@@ -67,6 +70,15 @@ pub enum PurgeError {
     /// It holds, but not over a restart.
     #[error(transparent)]
     NotDurable(#[from] NotDurable),
+}
+
+/// Who asks for a purge of this node alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// Somebody who can be refused, and may try again.
+    Client,
+    /// Another node, where it has taken effect: refused, it would be sent again without end, and nothing after it would ever come.
+    Node,
 }
 
 /// What a purge came to.
@@ -165,17 +177,22 @@ impl Purger {
         })
     }
 
-    /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
+    /// As [`purge`](Self::purge), on this node alone. Where there is no room for the expressions of another node, everything is
+    /// purged in their place, as where they come by the log that nodes share.
     ///
     /// # Errors
-    /// [`PurgeError::TooMany`] and [`PurgeError::NotDurable`].
+    /// [`PurgeError::TooMany`], but for nodes, and [`PurgeError::NotDurable`].
     pub async fn purge_here(
         &self,
         purges: Vec<Purge>,
         at: Time,
+        asker: Asker,
         busiest: Option<Busiest>,
     ) -> Result<Answer, PurgeError> {
-        self.memory.log().admits(&purges)?;
+        match asker {
+            Asker::Client => self.memory.log().admits(&purges)?,
+            Asker::Node => {}
+        }
         let done = self.apply(&purges, at);
         let counted = self.sweeper.touched(&purges, &done, busiest);
         let on_disk = self.on_disk(&purges, &done);
@@ -201,12 +218,18 @@ impl Purger {
         }
     }
 
-    /// Waits until what was invalidated before lasts, for two seconds at most. Where the log cannot be written it has told of
-    /// that, and nobody is held up.
+    /// Waits until what was invalidated before lasts, for two seconds at most. Where the log cannot be written nobody is told here,
+    /// nor held up: what was invalidated comes back at a restart, and the operator hears of it ([`Durable::is_failing`]).
     pub async fn settled(&self) {
         if let Some(durable) = self.durable.get() {
             let _ = timeout(SETTLING, durable.durable(u64::MAX)).await;
         }
+    }
+
+    /// Whether what is purged now would be forgotten at a restart, although it was to be kept.
+    pub fn is_failing(&self) -> bool {
+        let durable = self.durable.get();
+        durable.is_some_and(|durable| durable.is_failing())
     }
 
     /// Takes effect as a whole: what was admitted is not refused any more.
@@ -252,6 +275,10 @@ mod tests {
         fn durable(&self, _: u64) -> Boxed<Result<(), NotDurable>> {
             let done = self.0.lock().ok().and_then(|mut done| done.take());
             Box::pin(async move { done.expect("asked once").await.expect("told") })
+        }
+
+        fn is_failing(&self) -> bool {
+            false
         }
     }
 

@@ -168,7 +168,10 @@ fn kind(error: &RedisError) -> Kind {
             Kind::Refused
         }
         ErrorKind::UnexpectedReturnType => Kind::Protocol,
-        ErrorKind::Server(ServerErrorKind::ResponseError | ServerErrorKind::NoScript)
+        // Of several commands one was refused, and so none took effect. The server's reason may be any.
+        ErrorKind::Server(
+            ServerErrorKind::ResponseError | ServerErrorKind::NoScript | ServerErrorKind::ExecAbort,
+        )
         | ErrorKind::Client => Kind::Rejected,
         ErrorKind::Io if error.is_timeout() => Kind::Timeout,
         ErrorKind::Extension => match error.code() {

@@ -137,6 +137,7 @@ fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoR
         store: state.cache.memory.statistics(),
         codings: state.cache.compressor.counts.figures(),
         purges: state.cache.memory.log().statistics(),
+        purge_log_is_failing: state.cache.purger.is_failing(),
         disk: state.cache.disk.as_ref().map(|disk| disk.statistics()),
         shared: state
             .cache

@@ -3,13 +3,12 @@
 //! Each node is told in order and until it has said yes. What it has not heard when this node stops is lost, and so is what is
 //! purged while it starts: a shared log does better.
 
-use super::purge;
+use super::{error::Written, purge};
 use crate::{
     client::{ANSWER, Client, Error},
     config::value::PeerUrl,
 };
 use bytes::Bytes;
-use http::StatusCode;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -149,6 +148,8 @@ impl Peer {
         let mut asked = self.asked.subscribe();
         let mut client = None;
         let mut rest = REST.0;
+        // What the log has of it: a node that fails or refuses is asked again and again.
+        let mut said = None;
         loop {
             let Some((number, body)) = self.batch() else {
                 if asked.changed().await.is_err() {
@@ -156,25 +157,21 @@ impl Peer {
                 }
                 continue;
             };
-            match self.tell(&mut client, body).await {
-                Ok(()) => {
-                    if rest > REST.0 {
-                        tracing::info!(peer = %self.url, "purges are sent on again");
-                    }
-                    rest = REST.0;
-                    lock(&self.queue).done(number);
-                    self.applied.send_replace(number);
-                    continue;
+            let Err(untold) = self.tell(&mut client, body).await else {
+                if said.take().is_some() {
+                    tracing::info!(peer = %self.url, "purges are sent on again");
                 }
-                Err(Untold::Refused(status)) => {
-                    tracing::error!(peer = %self.url, %status, "purges refused: it is told to forget everything");
-                    lock(&self.queue).all(number);
-                }
-                Err(Untold::Failed(error)) => {
-                    if rest == REST.0 {
-                        tracing::warn!(peer = %self.url, %error, "purges cannot be sent on");
-                    }
-                }
+                rest = REST.0;
+                lock(&self.queue).done(number);
+                self.applied.send_replace(number);
+                continue;
+            };
+            if matches!(untold, Untold::Refused(_)) {
+                lock(&self.queue).all(number);
+            }
+            if said.as_ref() != Some(&untold) {
+                untold.log(&self.url);
+                said = Some(untold);
             }
             client = None;
             sleep(rest).await;
@@ -212,18 +209,40 @@ impl Peer {
                 *client = Some(connected);
                 Ok(())
             }
-            status if status.is_client_error() => Err(Untold::Refused(status)),
-            status => Err(Untold::Failed(format!("status {status}"))),
+            status => {
+                let why = match serde_json::from_slice::<Written>(answer.body()) {
+                    Ok(Written { error }) => format!("status {status}: {error}"),
+                    // Whatever stands between has words of its own, of any length.
+                    Err(_) => format!("status {status}"),
+                };
+                Err(if status.is_client_error() {
+                    Untold::Refused(why)
+                } else {
+                    Untold::Failed(why)
+                })
+            }
         }
     }
 }
 
-/// Why a node has not heard of a purge.
+/// Why a node has not heard of a purge, in words.
+#[derive(Debug, PartialEq, Eq)]
 enum Untold {
     /// It does not understand, and never will.
-    Refused(StatusCode),
+    Refused(String),
     /// Worth trying again.
     Failed(String),
+}
+
+impl Untold {
+    fn log(&self, peer: &PeerUrl) {
+        match self {
+            Self::Refused(why) => {
+                tracing::error!(%peer, "purges refused: it is told to forget everything: {why}");
+            }
+            Self::Failed(error) => tracing::warn!(%peer, %error, "purges cannot be sent on"),
+        }
+    }
 }
 
 impl From<Error> for Untold {

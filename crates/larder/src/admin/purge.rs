@@ -49,7 +49,7 @@ pub(super) async fn purge(
     let understood = Understood::of(&purges);
     let soft = purges.iter().all(|purge| purge.soft);
     let answer = match request.relay {
-        Some(false) => state.cache.purge_here(purges).await,
+        Some(false) => state.cache.purge_here(purges, request.asker()).await,
         Some(true) | None => state.cache.purge(purges, wait).await,
     };
     let answer = answer.map_err(|error| refusal(&error))?;

@@ -27,6 +27,8 @@ pub struct Sources<'a> {
     pub store: store::Statistics,
     /// The log of purges'.
     pub purges: store::purge::Statistics,
+    /// Whether what is purged is to be kept over a restart and cannot be.
+    pub purge_log_is_failing: bool,
     /// Of what was compressed here.
     pub codings: proxy::compress::Figures,
     /// The disk tier's, where there is one.

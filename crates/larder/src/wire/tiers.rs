@@ -11,7 +11,7 @@ use proxy::Tiers;
 use rules::time::Time;
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -20,7 +20,7 @@ use store::{
     disk::Disk,
     purge::{
         FileJournal, Log, Remembered,
-        journal::{Lasting, OpenError, Opened},
+        journal::{self, Lasting, OpenError, Opened},
     },
     shared::{
         self, Shared,
@@ -53,6 +53,10 @@ impl Durable for Lost {
     fn durable(&self, _sequence: u64) -> Boxed<Result<(), NotDurable>> {
         Box::pin(std::future::ready(Err(self.0.clone())))
     }
+
+    fn is_failing(&self) -> bool {
+        true
+    }
 }
 
 /// Opens the tiers that `config` names.
@@ -67,7 +71,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let disk = journal
         .as_ref()
         .and(config.disk.as_ref())
-        .and_then(|config| disk(config, log.clone()));
+        .and_then(|disk| self::disk(disk, config.purge.log.as_ref(), log.clone()));
     let outage = Arc::new(Outage::default());
     let shared = config
         .shared
@@ -138,6 +142,10 @@ fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn D
                 ),
                 Opened::New | Opened::Whole => {}
             }
+            journal.tell(Box::new(|event| match event {
+                journal::Event::Failing(_) => tracing::error!("{event}"),
+                journal::Event::Mended => tracing::info!("{event}"),
+            }));
             if config.shared.as_ref().is_some_and(has_stream) {
                 log.owe(remembered.unsent());
             }
@@ -176,16 +184,21 @@ fn now() -> Time {
 fn tell(outage: Arc<Outage>) -> stream::Hook {
     Box::new(move |event| match event {
         stream::Event::Following => outage.ends(Part::Log, event),
-        stream::Event::Lost(_) => outage.begins(Part::Log, event),
+        stream::Event::Lost(_) | stream::Event::Unreported(_) => outage.begins(Part::Log, event),
         stream::Event::Distrusted => tracing::warn!("{event}"),
-        stream::Event::Forgot(_) | stream::Event::Unreadable(_) | stream::Event::Overflow => {
+        stream::Event::Forgot(_) | stream::Event::Unreadable { .. } | stream::Event::Overflow => {
             tracing::error!("{event}");
         }
     })
 }
 
-fn disk(config: &store::disk::Config, log: Arc<Log>) -> Option<Arc<Disk>> {
-    match Disk::open(config.clone(), log) {
+/// `place`: the directory of the log of purges, where it is named.
+fn disk(config: &store::disk::Config, place: Option<&PathBuf>, log: Arc<Log>) -> Option<Arc<Disk>> {
+    let config = store::disk::Config {
+        log: place.filter(|place| **place != config.path).cloned(),
+        ..config.clone()
+    };
+    match Disk::open(config, log) {
         Ok(disk) => Some(disk),
         Err(error) => {
             tracing::error!("no disk tier: {error}");

@@ -4,9 +4,10 @@
 
 use crate::common::{Said, counted, sample};
 use crate::disk::{LARGE, Site, content, keep, same};
+use crate::disk_trouble::told;
 use serde_json::{Value, json};
 use std::fs;
-use testkit::{Client, Gate, Larder, Reply, Request, Response, wait_until};
+use testkit::{Client, Command, Gate, Larder, Reply, Request, Response, scratch_dir, wait_until};
 
 /// Purges what this says, on the admin API, and gives the answer.
 pub(crate) fn purge(larder: &Larder, what: &Value) -> Value {
@@ -434,4 +435,38 @@ fn who_purges_is_told_of_what_lies_on_disk() {
         .send();
     assert_eq!(answer.header("Cache-Purge-Result"), Some("tags; count=2"));
     gate.open();
+}
+
+/// Beside each log of purges nobody noted what was purged beside the other.
+#[test]
+fn what_was_purged_beside_another_log_does_not_come_back() {
+    let site = Site::with(|request| counted(request).cache("max-age=6000"));
+    let here = site.config().to_owned();
+    let elsewhere = format!("{here}\n[purge]\nlog = {:?}\n", scratch_dir());
+    let start = |config: &str| {
+        let larder = Command::serve(env!("CARGO_BIN_EXE_larder"));
+        let larder = larder.config(config).start();
+        larder.wait_output("disk tier loaded");
+        larder
+    };
+    let is_told = |larder: &Larder| {
+        let lines = told(larder);
+        lines
+            .iter()
+            .any(|line| line.contains("the log of purges is another one"))
+    };
+    let mut larder = start(&here);
+    keep(&larder, &["/page"]);
+    for config in [&elsewhere, &here] {
+        assert_eq!(larder.stop().code, Some(0));
+        larder = start(config);
+        assert!(is_told(&larder), "{:#?}", told(&larder));
+        assert!(!kept(&larder, "/page"));
+        keep(&larder, &["/page"]);
+        assert_eq!(larder.stop().code, Some(0));
+        larder = start(config);
+        assert!(!is_told(&larder));
+        assert!(kept(&larder, "/page"), "beside the same one");
+        purge(&larder, &json!({ "url": "http://example.test/page" }));
+    }
 }

@@ -67,12 +67,12 @@ fn one_fetch_for_a_burst_on_all_nodes() {
     }
 }
 
-/// How often Redis has answered a `GET`.
+/// How often Redis has been asked to read a value, and answered.
 fn gets(redis: &Redis) -> u64 {
     let told = redis.ask(&["INFO", "commandstats"]);
     let calls = told
         .lines()
-        .find_map(|line| line.strip_prefix("cmdstat_get:calls="));
+        .find_map(|line| line.strip_prefix("cmdstat_getrange:calls="));
     let calls = calls.and_then(|line| line.split(',').next());
     calls.map_or(0, |calls| calls.parse().expect("a count"))
 }

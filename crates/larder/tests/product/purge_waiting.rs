@@ -126,3 +126,34 @@ fn of_a_request_with_one_too_many_nothing_is_done() {
     purge(&larder, &both("/a$"));
     assert_eq!(gone(&larder, SITE), ALL, "the same one counts once");
 }
+
+/// It has taken effect where it was asked for, and would be sent again without end, and nothing after it.
+#[test]
+fn what_another_node_sends_is_taken_and_costs_what_is_kept_where_there_is_no_room() {
+    let (origin, larder) = tagged("");
+    let pattern = |number: usize| json!({ "patterns": [["url", idle(number)]] });
+    let send = |numbers: std::ops::Range<usize>| {
+        let purges: Vec<_> = numbers.map(pattern).collect();
+        post(
+            &larder,
+            json!({ "relay": false, "purges": purges }).to_string(),
+        )
+    };
+    warm(&larder);
+    assert_eq!(send(0..MOST).status, 200);
+    assert_eq!(gone(&larder, SITE), NONE, "there was room");
+    let answer = post(
+        &larder,
+        json!({ "relay": false, "regex": "/a$" }).to_string(),
+    );
+    is_refused(&answer, "who is no node can try again");
+    assert_eq!(gone(&larder, SITE), NONE);
+    // One more, and more at once than there is ever room for.
+    for numbers in [MOST..MOST + 1, 0..2 * MOST] {
+        warm(&larder);
+        assert_eq!(send(numbers).status, 200);
+        assert_eq!(gone(&larder, SITE), ALL);
+        assert!(sample(&larder, "larder_purge_patterns") <= MOST as u64);
+    }
+    assert_eq!(leaked(&origin), NONE);
+}

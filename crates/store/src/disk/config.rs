@@ -12,6 +12,9 @@ pub struct Config {
     /// Bytes that may be written a second, so that a scan does not wear the device out; `None`: no limit, but for 64 MiB of what
     /// memory evicts.
     pub write_rate: Option<u64>,
+    /// The directory of the log of purges that this is held against, where that is another one. What was stored beside another log is
+    /// forgotten: nobody noted here what was purged since.
+    pub log: Option<PathBuf>,
 }
 
 /// Why the tier cannot be used; for the operator to mend. The cache goes on without it.

@@ -5,7 +5,7 @@ use crate::lock::Locked;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, ErrorKind, Write},
-    path::Path,
+    path::{Path, absolute},
 };
 
 const LOCK: &str = "lock";
@@ -48,20 +48,59 @@ pub(super) fn is_in_use(path: &Path) -> bool {
     file.is_ok_and(Locked::is_taken)
 }
 
-/// The number that was drawn when the directory was made. It is drawn anew where there is none; what was written under
-/// another cannot be found any more.
-pub(super) fn seed(path: &Path) -> Result<u64, OpenError> {
-    if let Some(seed) = read_seed(path)? {
-        return Ok(seed);
-    }
-    let seed = random();
+/// How the directory was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// New, or as it was left.
+    Good,
+    /// The last run had another log of purges.
+    BesideAnotherLog,
+}
+
+/// What the directory says of itself.
+#[derive(Debug)]
+struct About {
+    seed: u64,
+    /// Where the log of purges was, in a form that fits into a line; `None` where an earlier version wrote it, which did not say.
+    log: Option<String>,
+}
+
+/// The number that was drawn when the directory was made, and how it was found; `log` as in [`Config::log`](super::Config::log). It is
+/// drawn anew where there is none, and where the log was another one: what was written under another number cannot be found any more.
+pub(super) fn seed(path: &Path, log: Option<&Path>) -> Result<(u64, Before), OpenError> {
+    let log = place(log);
+    let (seed, before) = match read(path)? {
+        Some(About {
+            seed,
+            log: Some(last),
+        }) if last == log => return Ok((seed, Before::Good)),
+        Some(About { log: Some(_), .. }) => (random(), Before::BesideAnotherLog),
+        Some(About { seed, log: None }) => (seed, Before::Good),
+        None => (random(), Before::Good),
+    };
     let error = |error| OpenError::Io(path.join(ABOUT), error);
-    write_seed(path, seed).map_err(error)?;
-    Ok(seed)
+    write(path, seed, &log).map_err(error)?;
+    Ok((seed, before))
+}
+
+/// How the place of the log is written. Its own directory has no name there, so that it may be moved.
+fn place(log: Option<&Path>) -> String {
+    let Some(log) = log else {
+        return "here".to_owned();
+    };
+    let log = absolute(log).unwrap_or_else(|_| log.to_owned());
+    log.as_os_str()
+        .as_encoded_bytes()
+        .escape_ascii()
+        .to_string()
 }
 
 /// The number, where there is one.
 pub(super) fn read_seed(path: &Path) -> Result<Option<u64>, OpenError> {
+    Ok(read(path)?.map(|about| about.seed))
+}
+
+fn read(path: &Path) -> Result<Option<About>, OpenError> {
     let about = path.join(ABOUT);
     let text = match fs::read(&about) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -80,15 +119,16 @@ pub(super) fn read_seed(path: &Path) -> Result<Option<u64>, OpenError> {
         _ => return Ok(None),
     }
     let seed = value("seed ").and_then(|text| u64::from_str_radix(text, 16).ok());
-    Ok(seed)
+    let log = value("purges ").map(str::to_owned);
+    Ok(seed.map(|seed| About { seed, log }))
 }
 
-fn write_seed(path: &Path, seed: u64) -> io::Result<()> {
+fn write(path: &Path, seed: u64, log: &str) -> io::Result<()> {
     let new = path.join("about.new");
     let mut file = File::create(&new)?;
     write!(
         file,
-        "{FIRST_LINE}\nformat {FORMAT}\nseed {seed:016x}\nMade by larder serve; may be removed while it does not run.\n"
+        "{FIRST_LINE}\nformat {FORMAT}\nseed {seed:016x}\npurges {log}\nMade by larder serve; may be removed while it does not run.\n"
     )?;
     file.sync_all()?;
     fs::rename(&new, path.join(ABOUT))?;

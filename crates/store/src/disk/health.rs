@@ -48,6 +48,8 @@ pub enum Event {
     },
     /// It works again.
     Mended(Doing),
+    /// What lay there was held against another log of purges, where it cannot be known what was purged since: it is forgotten.
+    Outdated,
     /// Bytes are not what was written. They were not given out, and are forgotten.
     Damaged {
         /// Where.
@@ -79,6 +81,9 @@ impl fmt::Display for Event {
                 "disk tier out of order for {REST:?}: {} {}: {error}",
                 doing(what),
                 file.display()
+            ),
+            Self::Outdated => f.write_str(
+                "disk tier: the log of purges is another one than that of the last run, which may not have all that was purged: what was stored is forgotten",
             ),
             Self::Mended(what) => write!(f, "disk tier in order again: {}", doing(what)),
             Self::Damaged { file, offset } => write!(

@@ -44,6 +44,7 @@ impl Dir {
             path: self.0.clone(),
             size,
             write_rate: None,
+            log: None,
         }
     }
 

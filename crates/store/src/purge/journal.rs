@@ -23,6 +23,7 @@ use super::{Entry, Journal};
 use crate::{Boxed, Durable, NotDurable};
 use format::{Contents, Item, Tail, Unreadable, frame};
 use medium::{Medium, OneFile};
+pub use queue::Event;
 use queue::Shared;
 use remembered::Sum;
 use rules::time::Time;
@@ -122,6 +123,11 @@ impl FileJournal {
         Ok((Self { handle }, remembered, opened))
     }
 
+    /// Has `hook` told of events from now on; called on the thread that writes, so it must not wait. The first one given stays.
+    pub fn tell(&self, hook: Box<dyn Fn(&Event) + Send + Sync>) {
+        self.handle.shared.tell(hook);
+    }
+
     /// Waits until what was appended before is on disk, or cannot be written. For a graceful stop.
     pub fn flush(&self) {
         let Some(answered) = self.handle.shared.wait_for(u64::MAX) else {
@@ -216,6 +222,10 @@ impl Durable for FileJournal {
                 },
             }
         })
+    }
+
+    fn is_failing(&self) -> bool {
+        self.handle.shared.is_failing()
     }
 }
 

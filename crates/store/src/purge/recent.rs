@@ -1,6 +1,6 @@
 //! The last purges, for who follows them from outside: each knows up to where it has read, and whether it missed any.
 
-use super::{Purge, What};
+use super::Purge;
 use std::{
     collections::VecDeque,
     fmt,
@@ -110,14 +110,14 @@ impl Recent {
     /// A purge took effect.
     pub fn add(&self, sequence: u64, purge: &Purge) {
         let mut list = self.list();
-        list.bytes += weight(purge);
+        list.bytes += purge.weight();
         list.head = list.head.max(sequence);
         list.purges.push_back((sequence, purge.clone()));
         while list.purges.len() > MOST || list.bytes > MOST_BYTES {
             let Some((sequence, oldest)) = list.purges.pop_front() else {
                 break;
             };
-            list.bytes -= weight(&oldest);
+            list.bytes -= oldest.weight();
             list.from = sequence;
         }
         drop(list);
@@ -194,25 +194,10 @@ impl Recent {
     }
 }
 
-/// What a purge takes, about.
-fn weight(purge: &Purge) -> usize {
-    let texts: usize = match &purge.what {
-        What::Url(texts) | What::Tags(texts) => texts.iter().map(|text| text.len() + 24).sum(),
-        What::Prefix { host, path } => host.as_ref().map_or(0, String::len) + path.len(),
-        What::Host(host) => host.len(),
-        // What a compiled expression may take is bounded; most are far smaller.
-        What::Pattern(pattern) => pattern
-            .expressions()
-            .map(|(_, text)| text.len() + 4096)
-            .sum(),
-        What::Everything => 0,
-    };
-    texts + 128
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::purge::What;
     use proptest::prelude::*;
 
     fn purge(number: u64) -> Purge {

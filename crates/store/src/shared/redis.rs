@@ -4,13 +4,13 @@ use super::remote::{Asked, Error, Kind, Limits, Read, Remote};
 use bytes::Bytes;
 use kv::Redis;
 use redis::{Cmd, Value};
-use std::time::Duration;
+use std::{future::poll_fn, task::Poll, time::Duration};
 
 /// Longer keys get a hash in place of their tail: a screen can still show them.
 const LONGEST_KEY: usize = 1024;
 
-/// Larger values hold up everybody else's answers.
-const LARGEST_VALUE: usize = 8 << 20;
+/// Larger values hold up everybody else's answers. None is written: what is longer under a name of ours is somebody else's.
+const LARGEST_VALUE: usize = 1 << 20;
 
 /// Deletes a key where it has this value, in one step.
 const DELETE_IF: &str =
@@ -25,26 +25,18 @@ impl Remote for Redis {
     }
 
     fn get<'a>(&'a self, key: &'a str, read: Read) -> Asked<'a, Option<Bytes>> {
-        Box::pin(async move {
-            let mut command = Cmd::with_capacity(2, 16 + key.len());
-            command.arg("GET").arg(key);
-            value(self.read(&command, read).await?)
-        })
+        Box::pin(async move { value(self.read(&get(key), read).await?) })
     }
 
     fn get_many<'a>(&'a self, keys: &'a [String], read: Read) -> Asked<'a, Vec<Option<Bytes>>> {
         Box::pin(async move {
-            if keys.is_empty() {
-                return Ok(Vec::new());
-            }
-            let mut command = Cmd::new();
-            command.arg("MGET").arg(keys);
-            match self.read(&command, read).await? {
-                Value::Array(values) if values.len() == keys.len() => {
-                    values.into_iter().map(value).collect()
-                }
-                other => Err(unexpected(&other)),
-            }
+            let commands: Vec<_> = keys.iter().map(|key| get(key)).collect();
+            let asked = commands.iter().map(|command| {
+                let asked: Asked<'_, Value> = Box::pin(self.read(command, read));
+                asked
+            });
+            let answers = together(asked.collect()).await.into_iter();
+            answers.map(one_of_many).collect()
         })
     }
 
@@ -94,13 +86,53 @@ fn millis(expiry: Duration) -> u64 {
     u64::try_from(expiry.as_millis()).map_or(u64::MAX, |millis| millis.max(1))
 }
 
-/// The bytes of a value, without copying them.
+/// Asks for a value, or for so much of it that it can be told from one of ours: somebody else's may have any length.
+fn get(key: &str) -> Cmd {
+    let mut command = Cmd::with_capacity(4, 48 + key.len());
+    command.arg("GETRANGE").arg(key).arg(0).arg(LARGEST_VALUE);
+    command
+}
+
+/// The bytes of a value, without copying them. One that is not there has none, and no value of ours is empty.
 fn value(value: Value) -> Result<Option<Bytes>, Error> {
     match value {
-        Value::Nil => Ok(None),
-        Value::BulkString(bytes) => Ok(Some(bytes.into())),
+        Value::BulkString(bytes) => Ok(Some(bytes)
+            .filter(|bytes| !bytes.is_empty())
+            .map(Bytes::from)),
         other => Err(unexpected(&other)),
     }
+}
+
+/// The value of one key among others, which are not to be missed since it holds something else.
+fn one_of_many(answer: Result<Value, Error>) -> Result<Option<Bytes>, Error> {
+    match answer {
+        Err(error) if error.kind == Kind::WrongType => Ok(None),
+        answer => value(answer?),
+    }
+}
+
+/// All answers, in the order of the questions. They are asked in that order before any answer is waited for.
+async fn together<T>(asked: Vec<Asked<'_, T>>) -> Vec<Result<T, Error>> {
+    let mut answers: Vec<_> = asked.iter().map(|_| None).collect();
+    let mut asked = asked;
+    poll_fn(|context| {
+        let mut waits = false;
+        for (question, answer) in asked.iter_mut().zip(&mut answers) {
+            if answer.is_none() {
+                match question.as_mut().poll(context) {
+                    Poll::Ready(ready) => *answer = Some(ready),
+                    Poll::Pending => waits = true,
+                }
+            }
+        }
+        if waits {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
 }
 
 fn unexpected(value: &Value) -> Error {

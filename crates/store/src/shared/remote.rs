@@ -21,7 +21,8 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// What the server takes.
     fn limits(&self) -> Limits;
 
-    /// The value of `key`; one round trip.
+    /// The value of `key`; one round trip. One that is longer than [`Limits::value`] may come in part, and an empty one counts as none:
+    /// neither is ours.
     fn get<'a>(&'a self, key: &'a str, read: Read) -> Asked<'a, Option<Bytes>>;
 
     /// The values of `keys`, in their order; one round trip to each server that has some.

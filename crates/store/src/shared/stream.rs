@@ -52,12 +52,20 @@ pub enum Event {
     Following,
     /// The server cannot be asked, for this reason; trying again.
     Lost(String),
+    /// The server does not take note of how far this node has read, for this reason; trying again. Nobody could wait for a node that
+    /// says nothing, so that counts as hearing nothing.
+    Unreported(String),
     /// Nothing was heard for so long that what is kept is validated before it is used.
     Distrusted,
     /// Purges may have been missed for good: everything kept counts as purged.
     Forgot(Missed),
-    /// An entry cannot be read (a newer version wrote it, or it is not ours): everything is purged.
-    Unreadable(Position),
+    /// Entries cannot be read (a newer version wrote them, or they are not ours): everything is purged.
+    Unreadable {
+        /// Where the first of them stands.
+        first: Position,
+        /// How many were read together.
+        count: usize,
+    },
     /// Too many invalidations wait for the server: in their place everything is purged on all nodes.
     Overflow,
 }
@@ -82,13 +90,21 @@ impl fmt::Display for Event {
         match self {
             Self::Following => f.write_str("following the shared purge log"),
             Self::Lost(why) => write!(f, "the shared purge log cannot be read, trying again: {why}"),
+            Self::Unreported(why) => write!(
+                f,
+                "the shared purge log can be read, but not how far this node has read it be noted, trying again; without that, what is kept will be validated before it is used: {why}"
+            ),
             Self::Distrusted => f.write_str(
                 "nothing heard of the shared purge log: what is kept is validated before it is used",
             ),
             Self::Forgot(missed) => write!(f, "{missed}: everything kept counts as purged"),
-            Self::Unreadable(position) => write!(
+            Self::Unreadable { first, count: 1 } => write!(
                 f,
-                "entry {position} of the shared purge log cannot be read: everything is purged"
+                "entry {first} of the shared purge log cannot be read: everything is purged"
+            ),
+            Self::Unreadable { first, count } => write!(
+                f,
+                "{count} entries of the shared purge log, from {first} on, cannot be read: everything is purged"
             ),
             Self::Overflow => f.write_str(
                 "too many invalidations wait for the shared purge log: everything will be purged on all nodes",

@@ -10,7 +10,10 @@ use rules::surrogate::{self, LONGEST_GROUP};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use store::purge::{On, Pattern, Purge, What};
+use store::{
+    Asker,
+    purge::{On, Pattern, Purge, What},
+};
 
 pub use bad::Bad;
 pub use wait::{USUAL_WAIT, Wait};
@@ -108,6 +111,14 @@ impl Request {
             None | Some(Wait::No) => Ok(None),
             Some(Wait::For(time)) if time > LONGEST_WAIT => Err(Bad::Wait),
             Some(Wait::For(time)) => Ok(Some(time)),
+        }
+    }
+
+    /// Who asks for what is not sent on: nodes have words of their own.
+    pub const fn asker(&self) -> Asker {
+        match self.purges {
+            Some(_) => Asker::Node,
+            None => Asker::Client,
         }
     }
 

@@ -58,6 +58,7 @@ pub(super) fn disk(
         path: path.value.clone(),
         size: size.map_or(DEFAULT_DISK, |size| size.value.0),
         write_rate: rate.map(|rate| rate.value.0),
+        log: None,
     })
 }
 

@@ -130,6 +130,10 @@ impl Sums {
             (&names::PURGE_NAMES, seen.names),
             (&names::PURGE_PATTERNS, seen.patterns),
             (&names::PURGES_UNSURE, u64::from(seen.is_unsure)),
+            (
+                &names::PURGE_LOG_FAILING,
+                u64::from(self.purge_log_is_failing),
+            ),
         ] {
             page.one(metric, value)?;
         }

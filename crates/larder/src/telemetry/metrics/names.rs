@@ -119,6 +119,8 @@ metrics! {
         [] "Regular expressions that the log of purges remembers: each is held against what is looked up";
     PURGES_UNSURE = Gauge "larder_purges_unsure"
         [] "1 while purges of other nodes may have been missed, so that what is kept is validated before it is used";
+    PURGE_LOG_FAILING = Gauge "larder_purge_log_failing"
+        [] "1 while the log of purges on disk cannot be written, so that a restart would bring back what is purged or invalidated";
     DISK_RECORDS = Gauge "larder_disk_records"
         [] "Stored responses on disk that can be found";
     DISK_BYTES = Gauge "larder_disk_bytes"

@@ -35,6 +35,7 @@ pub(super) struct Sums {
     pub(super) log_lost: u64,
     pub(super) store: store::Statistics,
     pub(super) purges_applied: store::purge::Statistics,
+    pub(super) purge_log_is_failing: bool,
     pub(super) codings: proxy::compress::Figures,
     pub(super) disk: Option<store::disk::Statistics>,
     pub(super) shared: Option<store::shared::Statistics>,
@@ -50,6 +51,7 @@ impl Sums {
         let mut sums = Self {
             store: sources.store,
             purges_applied: sources.purges,
+            purge_log_is_failing: sources.purge_log_is_failing,
             codings: sources.codings,
             disk: sources.disk,
             shared: sources.shared.clone(),

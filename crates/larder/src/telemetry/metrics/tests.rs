@@ -113,6 +113,7 @@ fn rendered() -> String {
         },
         codings: proxy::compress::Figures::default(),
         purges: store::purge::Statistics::default(),
+        purge_log_is_failing: false,
         disk: Some(store::disk::Statistics::default()),
         shared: Some(store::shared::Statistics {
             errors: vec![(store::shared::remote::Kind::Timeout, 3)],

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Release;
 /// there, the oldest first.
 fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
     let lock = directory::lock(&dir.0).expect("nobody else has it");
-    let seed = directory::seed(&dir.0).expect("a seed");
+    let (seed, _) = directory::seed(&dir.0, None).expect("a seed");
     let mut listing = directory::list(&dir.0).expect("a directory");
     let device = Device {
         path: dir.0.clone(),

@@ -82,6 +82,51 @@ fn without_what_the_keys_were_hashed_with_the_directory_begins_anew() {
     assert!(holds(&disk, 1, 10));
 }
 
+/// Nobody noted beside the one what was purged beside the other.
+#[test]
+fn beside_another_log_of_purges_the_directory_begins_anew() {
+    let dir = Dir::new();
+    let open = |log: Option<&str>| {
+        let config = Config {
+            log: log.map(Into::into),
+            ..dir.config(64 << 20)
+        };
+        let disk = Disk::open(config, Arc::default()).expect("opens");
+        disk.flush();
+        disk
+    };
+    let mut kept = false;
+    for (log, stays) in [
+        (None, false),
+        (None, true),
+        (Some("/elsewhere"), false),
+        (Some("/elsewhere"), true),
+        (Some("/elsewhere\nformat 7"), false),
+        (Some("/elsewhere\nformat 7"), true),
+        (None, false),
+        (None, true),
+    ] {
+        let disk = open(log);
+        assert_eq!(holds(&disk, 1, 10), stays, "{log:?}");
+        let outdated = disk.events().contains(&Event::Outdated);
+        assert_eq!(outdated, kept && !stays, "{log:?}");
+        put(&disk, 1, 10);
+        kept = true;
+    }
+    // As an earlier version left it.
+    let about = dir.0.join("about");
+    let text = fs::read_to_string(&about).expect("text");
+    let earlier = text.replace("purges here\n", "");
+    assert_ne!(earlier, text);
+    fs::write(&about, earlier).expect("written");
+    assert!(holds(&open(None), 1, 10));
+    assert_eq!(
+        fs::read_to_string(&about).expect("text"),
+        text,
+        "from now on"
+    );
+}
+
 #[test]
 fn a_parent_that_is_missing_is_an_error() {
     let dir = Dir::new();

@@ -3,8 +3,8 @@
 use super::format::{Base, Item, Purged};
 use crate::{NotDurable, purge::Entry, purge::Position};
 use std::{
-    io, mem,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    fmt, io, mem,
+    sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio::sync::oneshot;
@@ -20,11 +20,37 @@ const MOST: usize = 64 << 20;
 /// How those who wait learn what became of it.
 type Answer = oneshot::Sender<Result<(), NotDurable>>;
 
+/// A change of how the file fares; for the log of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It cannot be written, for this reason; trying again.
+    Failing(String),
+    /// All that waited is in it.
+    Mended,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failing(why) => write!(
+                f,
+                "the log of purges cannot be written, trying again; what is purged or invalidated meanwhile would come back at a restart: {why}"
+            ),
+            Self::Mended => f.write_str(
+                "the log of purges is written again, with all that was purged meanwhile",
+            ),
+        }
+    }
+}
+
+/// Takes note of events.
+type Hook = Box<dyn Fn(&Event) + Send + Sync>;
+
 /// The queue between the log and the thread that writes.
-#[derive(Debug)]
 pub(super) struct Shared {
     queue: Mutex<Queue>,
     work: Condvar,
+    hook: OnceLock<Hook>,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +103,17 @@ impl Shared {
                 ..Queue::default()
             }),
             work: Condvar::new(),
+            hook: OnceLock::new(),
         }
+    }
+
+    /// The first hook given stays.
+    pub fn tell(&self, hook: Hook) {
+        let _ = self.hook.set(hook);
+    }
+
+    pub fn is_failing(&self) -> bool {
+        self.lock().failing
     }
 
     pub fn append(&self, entry: &Entry) {
@@ -152,12 +188,18 @@ impl Shared {
             Ok(()) => Ok(()),
             Err(error) => Err(NotDurable(error.to_string())),
         };
-        queue.failing = result.is_err();
+        let failed = mem::replace(&mut queue.failing, result.is_err());
         match result {
             Ok(()) => queue.saved = queue.saved.max(batch.last),
             Err(_) => queue.batch.put_before(batch),
         }
         drop(queue);
+        // Whoever waits finds it told.
+        match result {
+            Err(error) if !failed => self.event(&Event::Failing(error.to_string())),
+            Ok(()) if failed => self.event(&Event::Mended),
+            _ => {}
+        }
         let answered: Vec<(u64, Answer)> = answered;
         for (_, waits) in answered {
             // Who has gone does not want to know.
@@ -165,8 +207,22 @@ impl Shared {
         }
     }
 
+    fn event(&self, event: &Event) {
+        if let Some(hook) = self.hook.get() {
+            hook(event);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("queue", &self.queue)
+            .finish_non_exhaustive()
     }
 }
 

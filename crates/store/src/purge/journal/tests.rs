@@ -509,3 +509,31 @@ fn a_file_that_lost_what_it_had_says_that_everything_is_purged() {
     assert_eq!(remembered.floor, last);
     assert_eq!(purges(&remembered), ["b", "c"].map(tag));
 }
+
+#[test]
+fn a_file_that_fails_is_told_of_once_and_once_when_that_is_over() {
+    let mut bench = Bench::new();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let noted = told.clone();
+    let note = move |event: &Event| noted.lock().expect("whole").push(event.clone());
+    bench.writing.shared.tell(Box::new(note));
+    bench.purge("a");
+    assert!(bench.write().is_ok());
+    let full = bench.plan().bytes.len();
+    bench.plan().room = Some(0);
+    for name in ["b", "c"] {
+        bench.purge(name);
+        assert!(bench.write().is_err());
+        assert!(bench.writing.shared.is_failing());
+    }
+    bench.plan().room = None;
+    bench.purge("d");
+    assert!(bench.write().is_ok());
+    assert!(!bench.writing.shared.is_failing());
+    assert!(bench.plan().bytes.len() > full);
+    let told = told.lock().expect("whole");
+    assert!(
+        matches!(&told[..], [Event::Failing(_), Event::Mended]),
+        "{told:?}"
+    );
+}

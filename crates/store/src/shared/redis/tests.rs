@@ -63,13 +63,15 @@ async fn replicas_answer_reads_and_the_primary_where_they_do_not() {
         .set("a", b"1", Duration::from_mins(1))
         .await
         .expect("set");
-    testkit::wait_until("the replica had it", || replica.ask(&["GET", "a"]) == "1");
+    testkit::wait_until("the replica had it", || {
+        replica.ask(&["GETRANGE", "a", "0", "9"]) == "1"
+    });
     let gets = |server: &Server| {
         server
             .ask(&["INFO", "commandstats"])
             .lines()
             .find_map(|line| {
-                line.strip_prefix("cmdstat_get:calls=")?
+                line.strip_prefix("cmdstat_getrange:calls=")?
                     .split(',')
                     .next()?
                     .parse::<u64>()
@@ -188,4 +190,26 @@ async fn a_server_that_comes_back_is_found_again() {
     assert_eq!(error.kind, Kind::Unreachable, "{error}");
     server.restart();
     assert_eq!(remote.get("a", Read::Any).await, Ok(None));
+}
+
+/// Whatever lies under a name of ours: no more of it is read than tells that it is not ours.
+#[tokio::test]
+async fn of_a_value_that_is_not_ours_only_the_beginning_is_read() {
+    let server = Server::start();
+    let remote = remote(&server.url());
+    for key in ["large", "small"] {
+        let set = remote.set(key, b"ours", Duration::from_mins(1));
+        set.await.expect("set");
+    }
+    server.ask(&["SETRANGE", "large", "67108864", "x"]);
+    server.ask(&["LPUSH", "list", "x"]);
+    let found = remote.get("large", Read::Any).await.expect("an answer");
+    assert_eq!(found.map(|bytes| bytes.len()), Some(LARGEST_VALUE + 1));
+    let keys = ["large", "list", "none", "small"].map(str::to_owned);
+    let found = remote.get_many(&keys, Read::Any).await.expect("answers");
+    let lengths: Vec<_> = found
+        .iter()
+        .map(|bytes| bytes.as_ref().map(Bytes::len))
+        .collect();
+    assert_eq!(lengths, [Some(LARGEST_VALUE + 1), None, None, Some(4)]);
 }

@@ -61,11 +61,10 @@ pub async fn read(common: Arc<Common>) {
     };
     let mut told = None;
     loop {
-        let Err(error) = reader.follow().await;
-        let why = error.to_string();
-        if reader.following || told.as_ref() != Some(&why) {
-            reader.common.event(&Event::Lost(why.clone()));
-            told = Some(why);
+        let Err(lost) = reader.follow().await;
+        if reader.following || told.as_ref() != Some(&lost) {
+            reader.common.event(&lost);
+            told = Some(lost);
         }
         reader.following = false;
         // What purges go by has most likely died with it.
@@ -92,22 +91,28 @@ pub async fn watch(common: Arc<Common>) {
 }
 
 impl Reader {
-    /// Follows the stream on a connection of its own until that fails.
-    async fn follow(&mut self) -> Result<Infallible, Error> {
+    /// Follows the stream on a connection of its own until that fails; the event that this is.
+    async fn follow(&mut self) -> Result<Infallible, Event> {
         let common = Arc::clone(&self.common);
-        let mut line = Line::connect(&common.servers, common.patience()).await?;
+        let mut line = Line::connect(&common.servers, common.patience())
+            .await
+            .map_err(lost)?;
         let mut clock = None;
         loop {
             let asked = (Instant::now(), now());
-            let step = self.step(&mut line).await?;
+            let step = self.step(&mut line).await.map_err(lost)?;
             if let Some(position) = self.position {
-                nodes::report(&common, &mut line, position, &mut clock).await?;
+                // Whoever waits for all nodes takes one that is silent for one that trusts nothing it keeps; and a primary that is
+                // cut off from its replicas is known by what it refuses. So this must not be passed over.
+                nodes::report(&common, &mut line, position, &mut clock)
+                    .await
+                    .map_err(unreported)?;
             }
             match step {
                 Step::More => yield_now().await,
                 Step::End(position) => {
                     self.caught_up(asked);
-                    self.news(&mut line, position).await?;
+                    self.news(&mut line, position).await.map_err(lost)?;
                 }
             }
         }
@@ -196,6 +201,7 @@ impl Reader {
     fn apply(&self, entries: impl Iterator<Item = Entry>) -> Option<Position> {
         let common = &self.common;
         let mut last = None;
+        let mut unreadable = None;
         for entry in entries {
             let Entry {
                 position,
@@ -204,7 +210,8 @@ impl Reader {
             } = entry;
             last = Some(position);
             let purge = purge.unwrap_or_else(|| {
-                common.event(&Event::Unreadable(position));
+                let (_, count) = unreadable.get_or_insert((position, 0));
+                *count += 1;
                 Purge::hard(What::Everything)
             });
             // By the server's clock, so that nodes agree; but nothing becomes stale in the future.
@@ -221,6 +228,9 @@ impl Reader {
                     common.memory.apply(purge, at, Some(position));
                 }
             }
+        }
+        if let Some((first, count)) = unreadable {
+            common.event(&Event::Unreadable { first, count });
         }
         last
     }
@@ -271,6 +281,24 @@ impl Common {
             // Whoever asked may have left.
             let _ = pending.reply.send((pending.done, position));
         }
+    }
+}
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "it is what results are mapped with"
+)]
+fn lost(error: Error) -> Event {
+    Event::Lost(error.to_string())
+}
+
+/// A server that answers, and refuses this alone, is not lost.
+fn unreported(error: Error) -> Event {
+    match error.kind {
+        Kind::Full | Kind::Refused | Kind::Rejected | Kind::WrongType => {
+            Event::Unreported(error.to_string())
+        }
+        _ => lost(error),
     }
 }
 

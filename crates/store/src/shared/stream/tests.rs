@@ -369,10 +369,49 @@ async fn an_entry_that_cannot_be_read_purges_everything() {
     redis
         .ask(&["XADD", "test:purges", "*", "purge", "{\"newer\":true}"])
         .await;
-    a.until(|event| matches!(event, Event::Unreadable(_))).await;
+    a.until(|event| matches!(event, Event::Unreadable { .. }))
+        .await;
     let (_, position) = b.publish(vec![of("other")]).await.expect("reachable");
     assert!(b.stream.everywhere(position, BROKEN).await.is_empty());
     assert_eq!(a.standing(KEY, &page), Standing::Gone);
+}
+
+/// Whoever writes there may write a lot.
+#[tokio::test]
+async fn entries_that_cannot_be_read_are_told_of_together() {
+    let redis = Redis::start().await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    a.following().await;
+    let add = "for i = 1, 3 do redis.call('xadd', KEYS[1], '*', 'foo', 'bar') end";
+    redis.ask(&["EVAL", add, "1", "test:purges"]).await;
+    let (_, _) = a.publish(vec![of("page")]).await.expect("reachable");
+    let told: Vec<_> = std::iter::from_fn(|| a.events.try_recv().ok()).collect();
+    assert!(
+        matches!(told[..], [Event::Unreadable { count: 3, .. }]),
+        "{told:?}"
+    );
+}
+
+/// What others wait for is what it says there: a silent node is taken for one that trusts nothing.
+#[tokio::test]
+async fn a_node_whose_report_is_refused_says_so_and_trusts_nothing() {
+    let redis = Redis::start().await;
+    let mut a = Node::start(&redis.url(), "a", Duration::from_millis(500));
+    a.following().await;
+    redis.ask(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    let before = a.until(|event| *event == Event::Distrusted).await;
+    assert!(
+        matches!(&before[..], [Event::Unreported(why)] if why.contains("OOM")),
+        "{before:?}"
+    );
+    assert_eq!(
+        a.publish(vec![of("page")]).await.err(),
+        Some(Unreachable::Refused),
+        "nothing was added"
+    );
+    redis.ask(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    a.following().await;
+    a.publish(vec![of("page")]).await.expect("reachable");
 }
 
 #[tokio::test]

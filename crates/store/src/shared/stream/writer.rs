@@ -30,6 +30,9 @@ const PUBLISH_WITHIN: Duration = Duration::from_secs(2);
 /// Invalidations that wait for the server at most.
 const MOST_TOLD: usize = 1 << 16;
 
+/// Bytes that these may take: what names them is as long as clients' URLs are.
+const MOST_TOLD_BYTES: usize = 16 << 20;
+
 /// Invalidations sent at once.
 const TOLD_AT_ONCE: usize = 256;
 
@@ -47,6 +50,8 @@ pub struct Told {
 struct Waiting {
     /// In the order in which they took effect here, with their numbers in this node's log; what is being sent first.
     purges: VecDeque<(u64, Purge)>,
+    /// Bytes of what they name.
+    bytes: usize,
     overflowed: bool,
 }
 
@@ -92,17 +97,21 @@ impl Told {
         let count = waiting
             .purges
             .partition_point(|(sequence, _)| *sequence <= last);
-        waiting.purges.drain(..count);
+        let delivered = waiting.purges.drain(..count);
+        let bytes: usize = delivered.map(|(_, purge)| purge.weight()).sum();
+        waiting.bytes -= bytes;
     }
 }
 
 impl Waiting {
     fn push(&mut self, sequence: u64, mut purge: Purge) {
-        if self.purges.len() >= MOST_TOLD {
+        if self.purges.len() >= MOST_TOLD || self.bytes + purge.weight() > MOST_TOLD_BYTES {
             self.purges.clear();
+            self.bytes = 0;
             purge = Purge::hard(What::Everything);
             self.overflowed = true;
         }
+        self.bytes += purge.weight();
         self.purges.push_back((sequence, purge));
     }
 }
@@ -224,4 +233,48 @@ fn entry(common: &Common, purge: &Purge, by: Option<By>) -> Cmd {
         add.arg(BY).arg(by.to_string());
     }
     add
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `count` invalidations of as many URLs of this length; the first of what waits, and whether there have been too many.
+    fn told(count: usize, length: usize) -> (Purge, bool) {
+        let (memory, told) = (Memory::new(1 << 20, Arc::default()), Told::default());
+        for number in 0..count {
+            let url = format!("//a.example/{number:0length$}");
+            told.push(&memory, Purge::hard(What::Url(vec![url])), Time::default());
+        }
+        let (first, overflowed) = told.first();
+        assert!(lock(&told.waiting).bytes <= MOST_TOLD_BYTES);
+        (first.into_iter().next().expect("some").1, overflowed)
+    }
+
+    #[test]
+    fn what_waits_is_bounded_by_count_and_by_bytes() {
+        let everything = Purge::hard(What::Everything);
+        for (count, length, overflows) in [
+            (MOST_TOLD, 8, false),
+            (MOST_TOLD + 1, 8, true),
+            (1000, 8000, false),
+            (2200, 8000, true),
+        ] {
+            let (first, overflowed) = told(count, length);
+            assert_eq!(overflowed, overflows, "{count} of {length}");
+            assert_eq!(first == everything, overflows, "{count} of {length}");
+        }
+    }
+
+    #[test]
+    fn what_is_delivered_makes_room() {
+        let (memory, told) = (Memory::new(1 << 20, Arc::default()), Told::default());
+        for _ in 0..10 {
+            let tags = Purge::hard(What::Tags(vec!["x".repeat(1 << 20)]));
+            told.push(&memory, tags, Time::default());
+        }
+        let (first, _) = told.first();
+        told.delivered(first.last().expect("some").0);
+        assert_eq!(lock(&told.waiting).bytes, 0);
+    }
 }
