@@ -18,19 +18,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         answer.key.trim_end().replace('\n', "\n         ")
     )?;
     writeln!(out)?;
-    let from = match answer.from {
-        From::Larder => "by Larder itself",
-        From::Memory => "from memory",
-        From::Disk => "from disk",
-        From::Origin if answer.shared_not_asked => {
-            "from the origin, unless the shared tier has it (which was not asked)"
-        }
-        From::Origin => "from the origin",
-    };
-    match answered_at_once(answer) {
-        Some(sentence) => writeln!(out, "{sentence}")?,
-        None => writeln!(out, "A GET now is answered {from}: {}.", why(answer))?,
-    }
+    writeln!(out, "A GET now is answered {}.", from(answer))?;
     if let Some(sentence) = on_failure(answer) {
         writeln!(out, "{sentence}")?;
     }
@@ -108,11 +96,23 @@ fn age(stored: &Judged) -> String {
     }
 }
 
-/// What a client gets where the origin is known to be down, so that it is not even asked.
-fn answered_at_once(answer: &Answer) -> Option<String> {
-    if !answer.origin_down {
-        return None;
-    }
+/// From where it is answered, and why from there.
+fn from(answer: &Answer) -> String {
+    let from = match answer.from {
+        From::Larder => "by Larder itself",
+        From::Memory => "from memory",
+        From::Disk => "from disk",
+        From::Origin if answer.origin_down => return without_origin(answer),
+        From::Origin if answer.shared_not_asked => {
+            "from the origin, unless the shared tier has it (which was not asked)"
+        }
+        From::Origin => "from the origin",
+    };
+    format!("{from}: {}", why(answer))
+}
+
+/// The same where the origin is known to be down, so that it is not even asked.
+fn without_origin(answer: &Answer) -> String {
     let why = why(answer);
     let selected = answer.stored.iter().find(|stored| stored.selected);
     let sent = selected.filter(|stored| stored.sent_if_unreachable && answer.why != "bypass");
@@ -131,9 +131,9 @@ fn answered_at_once(answer: &Answer) -> Option<String> {
     } else {
         "nothing stored may be sent"
     };
-    Some(format!(
-        "A GET now is answered {how}{unless}: {why}, but health checks hold every server of the origin for down; {and}."
-    ))
+    format!(
+        "{how}{unless}: {why}, but health checks hold every server of the origin for down; {and}"
+    )
 }
 
 /// What a client gets where the origin is asked and fails.
