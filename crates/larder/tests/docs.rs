@@ -425,3 +425,68 @@ fn each_file_named_is_there() {
     }
     assert!(wrong.is_empty(), "not there:\n{}", wrong.join("\n"));
 }
+
+/// Where reasons are spelt for `detail` in `Cache-Status` and for the access log, from the folder of the crates.
+const SPELLINGS: [&str; 9] = [
+    "origin/src/error.rs",
+    "proxy/src/body/broken.rs",
+    "proxy/src/content_key.rs",
+    "proxy/src/error.rs",
+    "proxy/src/listen/fault.rs",
+    "proxy/src/outcome.rs",
+    "proxy/src/purge_clients/answer.rs",
+    "rules/src/reuse.rs",
+    "rules/src/storable/refusal.rs",
+];
+
+/// The words in quotes of those functions of a source that spell reasons.
+fn spelt(source: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut end = None;
+    for line in source.lines() {
+        let indent = line.len() - line.trim_start().len();
+        if line.contains("fn token(") || line.contains("fn detail(") {
+            end = Some(format!("{}}}", " ".repeat(indent)));
+        } else if end.as_deref() == Some(line) {
+            end = None;
+        } else if end.is_some() {
+            words.extend(quoted(line));
+        }
+    }
+    words
+}
+
+fn quoted(line: &str) -> impl Iterator<Item = String> {
+    line.split('"').skip(1).step_by(2).map(str::to_owned)
+}
+
+/// The words of requests that cannot be understood, which stand where each is found out.
+fn bad_requests(folder: &Path, words: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            bad_requests(&path, words);
+            continue;
+        }
+        let source = fs::read_to_string(&path).expect("a source");
+        let calls = source.split("BadRequest(\"").skip(1);
+        words.extend(calls.filter_map(|call| Some(call.split_once('"')?.0.to_owned())));
+    }
+}
+
+#[test]
+fn each_detail_is_in_the_list() {
+    let page = fs::read_to_string(root().join("docs/answers.md")).expect("the page");
+    let crates = root().join("crates");
+    let mut words = Vec::new();
+    bad_requests(&crates.join("proxy/src"), &mut words);
+    assert!(!words.is_empty());
+    for file in SPELLINGS {
+        let source = fs::read_to_string(crates.join(file)).expect("a source");
+        let own = spelt(&source);
+        assert!(!own.is_empty(), "{file} spells none");
+        words.extend(own);
+    }
+    words.retain(|word| !page.contains(&format!("`{word}`")));
+    assert_eq!(words, [""; 0], "docs/answers.md lacks them");
+}

@@ -210,6 +210,11 @@ impl Kind {
         }
     }
 
+    /// Its turn did not come, so that nobody was asked.
+    pub(crate) fn is_of_the_queue(self) -> bool {
+        matches!(self, Self::QueueFull | Self::QueueTimeout)
+    }
+
     /// A time limit ran out.
     pub fn is_timeout(self) -> bool {
         matches!(

@@ -26,6 +26,8 @@ pub struct ServerReport {
     pub address: String,
     /// It, or one of its addresses where it is a name, is neither at rest after failures nor held for down by active checks.
     pub healthy: bool,
+    /// Active checks hold it, or all of its addresses, for down: it is not asked.
+    pub down: bool,
     /// Fetches under way, at all of its addresses.
     pub active: usize,
     /// Failures since the configuration was loaded.

@@ -148,9 +148,11 @@ impl Roster {
             let standing = peer.health.standing(now, slow_start);
             matches!(standing, Standing::Healthy(_))
         };
+        let down = |peer: &Arc<Peer>| peer.health.standing(now, slow_start) == Standing::Down;
         let servers = self.servers.iter().map(|server| ServerReport {
             address: server.label.to_string(),
             healthy: of(server, &peers).any(healthy),
+            down: of(server, &peers).all(down),
             active: of(server, &peers).map(|peer| peer.active()).sum(),
             failures: server.failures.load(Relaxed),
         });

@@ -34,7 +34,10 @@ impl Future for Waiting<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(self.fetching.as_mut().poll(cx));
-        if let Some((counts, began)) = self.timed {
+        let was_asked = |error: &Error| !error.kind().is_of_the_queue();
+        if let Some((counts, began)) = self.timed
+            && answer.as_ref().err().is_none_or(was_asked)
+        {
             counts.count(began.elapsed());
         }
         Poll::Ready(answer)

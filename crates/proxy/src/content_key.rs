@@ -111,7 +111,7 @@ pub async fn read(
     while whole && let Some(frame) = content.frame().await {
         let frame = frame.map_err(|cut| match cut {
             Cut::Late => Failure::BodyTooLate,
-            Cut::Http1(_) | Cut::Http2(_) => Failure::BadRequest("content"),
+            Cut::Http1(_) | Cut::Http2(_) => Failure::BadRequest("request-body"),
         })?;
         let Ok(data) = frame.into_data() else {
             continue;

@@ -41,6 +41,11 @@ pub struct Explanation {
     pub selected: Option<usize>,
     /// Whether there is a shared tier that would be asked before the origin. It was not asked for this.
     pub shared: bool,
+    /// Whether active checks hold every server of the origin for down, so that none is asked.
+    pub origin_down: bool,
+    /// Whether the request says `no-cache`, which this route heeds from those alone who may purge, and the one who asks may be one of them:
+    /// nobody says who asks.
+    pub may_be_forced: bool,
 }
 
 /// Where a stored response lies.
@@ -88,6 +93,8 @@ pub struct StoredExplanation {
     pub form: &'static str,
     /// Whether it was invalidated by name.
     pub invalidated: bool,
+    /// Whether it may have been purged on another node: this one cannot know.
+    pub unsure: bool,
     /// What the origin's failing would make of it.
     pub on_failure: OnFailure,
     /// Seconds past its lifetime in which it is sent while a fresh one is fetched behind it (RFC 5861 section 3).

@@ -2,9 +2,11 @@
 //! which is told for as long as the table has room for it.
 
 use crate::{
+    error::Failure,
     outcome::{Detail, Unkept},
     recent::RecentKeys,
 };
+use origin::Kind;
 use rules::{storable::NotStorable, time::Time};
 use std::time::Duration;
 
@@ -24,14 +26,22 @@ pub enum Unshared {
     /// The origin failed, which says nothing of its next answer.
     Failed,
     /// No answer came of it, or not all of one, which says as little.
-    Unanswered,
+    Unanswered(Kind),
+    /// It brought other bytes than it said, which says as little.
+    BadPart,
+    /// It was none to what was asked, which says as little.
+    Unasked,
+    /// Its key was purged or invalidated while it was fetched.
+    Invalidated,
+    /// A later request had brought something newer meanwhile.
+    Superseded,
     /// It is stored, and each use has to be validated.
     Validated,
 }
 
 impl Unshared {
     /// All of them. A note in the table is a place in this list, counted from one.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 41] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -47,18 +57,46 @@ impl Unshared {
         Self::TooLarge,
         Self::OfRequest,
         Self::Failed,
-        Self::Unanswered,
         Self::Validated,
+        Self::BadPart,
+        Self::Unasked,
+        Self::Invalidated,
+        Self::Superseded,
+        Self::Unanswered(Kind::Unresolvable),
+        Self::Unanswered(Kind::Refused),
+        Self::Unanswered(Kind::Declined),
+        Self::Unanswered(Kind::ConnectTimeout),
+        Self::Unanswered(Kind::Tls),
+        Self::Unanswered(Kind::Protocol),
+        Self::Unanswered(Kind::FirstByteTimeout),
+        Self::Unanswered(Kind::BetweenBytesTimeout),
+        Self::Unanswered(Kind::WholeTimeout),
+        Self::Unanswered(Kind::Truncated),
+        Self::Unanswered(Kind::Malformed),
+        Self::Unanswered(Kind::UnaskedSwitch),
+        Self::Unanswered(Kind::HeadTooLarge),
+        Self::Unanswered(Kind::QueueFull),
+        Self::Unanswered(Kind::QueueTimeout),
+        Self::Unanswered(Kind::NoHealthyServer),
+        Self::Unanswered(Kind::Script),
+        Self::Unanswered(Kind::RequestBody),
+        Self::Unanswered(Kind::Spool),
+        Self::Unanswered(Kind::Unreadable),
+        Self::Unanswered(Kind::Configuration),
     ];
 
-    /// Why it was not stored, as `detail` of `Cache-Status` spells it, and `failed` and `unanswered`; `None` where it was.
+    /// Why it was not stored, as `detail` of `Cache-Status` spells it, and `failed`; `None` where it was.
     pub fn token(self) -> Option<&'static str> {
         match self {
             Self::NotStored(why) => Some(why.token()),
             Self::TooLarge => Some(Detail::Unkept(Unkept::TooLarge).token()),
             Self::OfRequest => Some(NotStorable::Status.token()),
             Self::Failed => Some("failed"),
-            Self::Unanswered => Some("unanswered"),
+            Self::Unanswered(kind) => Some(kind.detail()),
+            Self::BadPart => Some(Failure::BadPart.detail()),
+            Self::Unasked => Some(Failure::Unasked.detail()),
+            Self::Invalidated => Some(Detail::Unkept(Unkept::Invalidated).token()),
+            Self::Superseded => Some(Detail::Unkept(Unkept::Superseded).token()),
             Self::Validated => None,
         }
     }
@@ -68,18 +106,29 @@ impl Unshared {
         match self {
             Self::NotStored(why) => !why.is_of_this_request(),
             Self::TooLarge => true,
-            Self::OfRequest | Self::Failed | Self::Unanswered | Self::Validated => false,
+            Self::OfRequest
+            | Self::Failed
+            | Self::Unanswered(_)
+            | Self::BadPart
+            | Self::Unasked
+            | Self::Invalidated
+            | Self::Superseded
+            | Self::Validated => false,
         }
     }
 
     /// How long requests for its key do not collapse. `None` where it says nothing of other requests, which may well be answered
-    /// together: the request alone is the reason, or a failure. Once the page comes again, one request is to fetch it for all.
+    /// together: the request alone is the reason, a failure, or what came meanwhile. Once the page comes again, one request is to fetch it for all.
     pub const fn keeps_apart(self) -> Option<Duration> {
         match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
             | Self::OfRequest
             | Self::Failed
-            | Self::Unanswered => None,
+            | Self::Unanswered(_)
+            | Self::BadPart
+            | Self::Unasked
+            | Self::Invalidated
+            | Self::Superseded => None,
             _ => Some(Duration::from_secs(SECONDS)),
         }
     }
@@ -143,6 +192,44 @@ mod tests {
             );
         }
         assert_eq!(table.why(b"other"), None);
+    }
+
+    /// A new kind is put into the list, and counted here.
+    #[test]
+    fn no_failure_is_forgotten() {
+        const fn is_listed(kind: Kind) -> bool {
+            match kind {
+                Kind::Unresolvable
+                | Kind::Refused
+                | Kind::Declined
+                | Kind::ConnectTimeout
+                | Kind::Tls
+                | Kind::Protocol
+                | Kind::FirstByteTimeout
+                | Kind::BetweenBytesTimeout
+                | Kind::WholeTimeout
+                | Kind::Truncated
+                | Kind::Malformed
+                | Kind::UnaskedSwitch
+                | Kind::HeadTooLarge
+                | Kind::QueueFull
+                | Kind::QueueTimeout
+                | Kind::NoHealthyServer
+                | Kind::Script
+                | Kind::RequestBody
+                | Kind::Spool
+                | Kind::Unreadable
+                | Kind::Configuration => true,
+            }
+        }
+        let mut kinds: Vec<Kind> = Vec::new();
+        for why in Unshared::ALL {
+            if let Unshared::Unanswered(kind) = why {
+                assert!(is_listed(kind) && !kinds.contains(&kind), "{kind:?}");
+                kinds.push(kind);
+            }
+        }
+        assert_eq!(kinds.len(), 21);
     }
 
     #[test]

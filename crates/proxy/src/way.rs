@@ -2,6 +2,7 @@
 //! clock: the walk asks these functions, and so does whoever replays requests ([`replay`](crate::replay)).
 
 use crate::{
+    error::Failure,
     hit_for_miss::Unshared,
     outcome::{Detail, Unkept},
 };
@@ -111,7 +112,19 @@ impl Unshared {
             Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::OfRequest,
             Detail::NotStored(why) => Self::NotStored(*why),
             Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
+            Detail::Unkept(Unkept::Invalidated) => Self::Invalidated,
+            Detail::Unkept(Unkept::Superseded) => Self::Superseded,
             _ => Self::Failed,
+        }
+    }
+
+    /// Of an answer that did not come, or not whole; `None` where that is nobody's concern but the request's.
+    pub fn of_failure(failure: &Failure) -> Option<Self> {
+        match failure {
+            Failure::Origin(error) => Some(Self::Unanswered(error.kind())),
+            Failure::BadPart => Some(Self::BadPart),
+            Failure::Unasked => Some(Self::Unasked),
+            _ => None,
         }
     }
 

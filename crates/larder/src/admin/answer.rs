@@ -3,6 +3,7 @@
 use proxy::{
     explain::{Explanation, StoredExplanation, Tier},
     hit_for_miss::Unshared,
+    outcome::Detail,
     way::Past,
 };
 use rules::{
@@ -14,6 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a GET for a URL would get now, and why.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "Explanation")]
 pub struct Answer {
@@ -33,11 +38,16 @@ pub struct Answer {
     pub detail: Option<String>,
     /// Answers for this key were lately of no use to others, so that requests for it do not wait for each other.
     pub hit_for_miss: bool,
-    /// Why the last answer for this key was not stored, where it was not and that is remembered: a token of `Cache-Status`, or
-    /// `failed`.
+    /// Why the last answer for this key was not stored, where it was not and that is remembered: a token of `Cache-Status`, that of a
+    /// failure where no whole answer came, or `failed` for an error of the application.
     pub not_stored: Option<String>,
     /// There is a shared tier, which would be asked before the origin. It was not asked for this.
     pub shared_not_asked: bool,
+    /// Health checks hold every server of the origin for down. None is asked: what is stored is sent where its `sent_if_unreachable` says so,
+    /// and 503 otherwise.
+    pub origin_down: bool,
+    /// The request's `no-cache` is heeded from those alone who may purge, and whoever asks may be one of them.
+    pub may_be_forced: bool,
     /// What is stored under the key: the newest first, memory before disk. What lies on disk is listed where memory has nothing
     /// for this request.
     pub stored: Vec<Judged>,
@@ -123,6 +133,10 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
             .and_then(Unshared::token)
             .map(str::to_owned),
         shared_not_asked: from == From::Origin && explanation.shared,
+        origin_down: from == From::Origin && explanation.origin_down,
+        may_be_forced: explanation.may_be_forced
+            && explanation.bypass.is_none()
+            && matches!(from, From::Memory | From::Disk),
         stored: stored
             .map(|(index, stored)| judged(stored, selected == Some(index)))
             .collect(),
@@ -162,6 +176,7 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
         return origin(Forward::VaryMiss, Some("invalidated"));
     }
     let (why, reason) = match selected.verdict {
+        Verdict::Validate(_) if selected.unsure => (Some(Forward::Stale), Detail::Unsure.token()),
         Verdict::Validate(reason) => (Some(validated(selected, reason)), reason.token()),
         _ if !selected.is_enough => (Some(Forward::Partial), "parts"),
         _ if selected.condition_fails => (Some(Forward::Request), "condition"),
@@ -188,6 +203,7 @@ fn judged(stored: StoredExplanation, selected: bool) -> Judged {
     let (verdict, reason) = match stored.verdict {
         Verdict::Fresh(_) => ("fresh", None),
         Verdict::Stale(reason) => ("stale", Some(reason.token())),
+        Verdict::Validate(_) if stored.unsure => ("validate", Some(Detail::Unsure.token())),
         Verdict::Validate(reason) => ("validate", Some(reason.token())),
     };
     Judged {

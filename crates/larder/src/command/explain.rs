@@ -1,5 +1,6 @@
 //! `larder explain`: asks a running Larder why a URL is or is not answered from the store, and says it in plain words.
 
+mod last;
 mod words;
 
 #[cfg(test)]

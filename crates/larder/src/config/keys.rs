@@ -64,6 +64,48 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("try_files", "front"),
     ("document_root", "root"),
     ("scripts", "script"),
+    ("fastcgi_cache", "cache"),
+    ("fastcgi_cache_background_update", "stale"),
+    ("fastcgi_cache_bypass", "bypass"),
+    ("fastcgi_cache_key", "key"),
+    ("fastcgi_cache_lock", "collapse_wait"),
+    ("fastcgi_cache_lock_timeout", "collapse_wait"),
+    ("fastcgi_cache_path", "disk"),
+    ("fastcgi_cache_purge", "purge"),
+    ("fastcgi_cache_use_stale", "stale"),
+    ("fastcgi_cache_valid", "ttl"),
+    ("fastcgi_connect_timeout", "timeouts"),
+    ("fastcgi_hide_header", "response_headers"),
+    ("fastcgi_ignore_headers", "ttl_mode"),
+    ("fastcgi_keep_conn", "idle_connections"),
+    ("fastcgi_next_upstream", "retry"),
+    ("fastcgi_no_cache", "bypass"),
+    ("fastcgi_read_timeout", "timeouts"),
+    ("fastcgi_send_timeout", "timeouts"),
+    ("proxy_buffer_size", "header_size"),
+    ("fastcgi_buffer_size", "header_size"),
+    ("proxy_cache", "cache"),
+    ("proxy_cache_background_update", "stale"),
+    ("proxy_cache_lock", "collapse_wait"),
+    ("proxy_cache_lock_timeout", "collapse_wait"),
+    ("proxy_http_version", "protocol"),
+    ("proxy_ignore_headers", "ttl_mode"),
+    ("proxy_next_upstream", "retry"),
+    ("proxy_next_upstream_tries", "retry"),
+    ("proxy_send_timeout", "timeouts"),
+    ("proxy_ssl_name", "tls"),
+    ("proxy_ssl_trusted_certificate", "tls"),
+    ("proxy_ssl_verify", "tls"),
+    ("ssl_certificate", "tls"),
+    ("ssl_certificate_key", "tls"),
+    ("client_body_timeout", "body_time"),
+    ("client_header_timeout", "header_time"),
+    ("keepalive_timeout", "idle_time"),
+    ("send_timeout", "write_time"),
+    ("limit_conn", "connections_per_address"),
+    ("gzip_min_length", "compress_min_size"),
+    ("resolver", "resolve_every"),
+    ("set_real_ip_from", "trusted"),
 ];
 
 /// Takes the unknown keys out of `table` and reports them, and what serde would make something else of: lists that stand in the place
@@ -135,10 +177,16 @@ impl Walk<'_> {
         if let Some(nearest) = nearest_key(key, known) {
             return fault.instead(format!("did you mean `{nearest}`?"));
         }
-        match self.places.of(key) {
-            Some(places) => fault.instead(format!("`{key}` belongs into {places}")),
-            None => fault.instead(format!("known here: {}", join(known.keys()))),
+        if let Some(places) = self.places.of(key) {
+            return fault.instead(format!("`{key}` belongs into {places}"));
         }
+        let ours = other_word(key).and_then(|ours| Some((ours, self.places.of(ours)?)));
+        fault.instead(match ours {
+            Some((ours, places)) => {
+                format!("it is called `{ours}` here, and belongs into {places}")
+            }
+            None => format!("known here: {}", join(known.keys())),
+        })
     }
 }
 
@@ -170,11 +218,22 @@ fn date(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fau
     })
 }
 
+/// How keys are spelt here.
+fn plain(key: &str) -> String {
+    key.to_ascii_lowercase().replace('-', "_")
+}
+
+/// What is meant by a word of other programs.
+fn other_word(key: &str) -> Option<&'static str> {
+    let word = plain(key);
+    let other = OTHER_WORDS.iter().find(|(theirs, _)| *theirs == word);
+    other.map(|(_, ours)| *ours)
+}
+
 /// The key that was probably meant by this one, which is none.
 pub(super) fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {
-    let word = key.to_ascii_lowercase().replace('-', "_");
-    let other = OTHER_WORDS.iter().find(|(theirs, _)| *theirs == word);
-    let translated = other.and_then(|(_, ours)| known.get_key_value(*ours));
+    let word = plain(key);
+    let translated = other_word(key).and_then(|ours| known.get_key_value(ours));
     let nearest = nearest(&word, known.keys().map(String::as_str));
     translated.map(|(ours, _)| ours.as_str()).or(nearest)
 }

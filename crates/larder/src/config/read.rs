@@ -19,23 +19,22 @@ use toml::{
     de::{DeArray, DeTable, DeValue, Deserializer},
 };
 
-/// Reads `text`. Where `faults` grew, what is returned lacks what was faulty, and [`Torn`] knows in which tables.
+/// Reads `text`. Where `faults` grew, what is returned lacks what was faulty, and [`Torn`] knows what that was.
 pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> (written::Config, Torn) {
     let schema = schema();
-    let config = read_as(text, &schema, faults);
-    let known = View::root(&schema).table();
-    let torn = known.map(|(known, _)| Torn::of(text, faults, known));
-    (config, torn.unwrap_or_default())
+    let top = View::root(&schema);
+    let (_, errors) = DeTable::parse_recoverable(text);
+    faults.extend(syntax::faults(text, &errors, top));
+    let Some(text) = syntax::readable(text, &errors) else {
+        return (written::Config::default(), Torn::whole());
+    };
+    let config = read_as(&text, &schema, faults);
+    let torn = Torn::of(&text, faults, top);
+    (config, torn)
 }
 
 fn read_as(text: &str, schema: &Value, faults: &mut Vec<Fault>) -> written::Config {
-    let (mut document, errors) = DeTable::parse_recoverable(text);
-    let top = View::root(schema);
-    faults.extend(errors.iter().map(|error| syntax::fault(text, error, top)));
-    if !errors.iter().all(syntax::is_duplicate) {
-        // What was recovered is a guess; faults found in it would mislead.
-        return written::Config::default();
-    }
+    let (mut document, _) = DeTable::parse_recoverable(text);
     keys::take_unknown(document.get_mut(), schema, faults);
     presets::expand(document.get_mut(), faults);
     loop {

@@ -1,10 +1,92 @@
 //! Text that is not TOML, and what was probably meant.
 
 use super::{Fault, schema::View};
-use std::ops::Range;
+use std::{borrow::Cow, collections::BTreeSet, ops::Range};
+use toml::de::DeTable;
+
+/// The faults that the parser met in `text`, of which `schema` knows the keys: of each line the first, since the others follow from it.
+pub(super) fn faults(text: &str, errors: &[toml::de::Error], schema: View<'_>) -> Vec<Fault> {
+    let mut lines = BTreeSet::new();
+    let mut is_first = |error: &&toml::de::Error| {
+        let start = error.span().map(|span| span.start);
+        start.is_none_or(|start| lines.insert(line_of(text, start).start))
+    };
+    let errors = errors.iter().filter(|error| is_first(error));
+    errors.map(|error| fault(text, error, schema)).collect()
+}
+
+/// `text` with blanks for the lines in which there are `errors`, or else for the tables around them. `None` where that cannot be read
+/// either: what the parser makes of it then is a guess, and faults found in it would mislead.
+pub(super) fn readable<'t>(text: &'t str, errors: &[toml::de::Error]) -> Option<Cow<'t, str>> {
+    let mut places = Vec::new();
+    for error in errors.iter().filter(|error| !is_duplicate(error)) {
+        places.push(error.span()?.start);
+    }
+    if places.is_empty() {
+        return Some(Cow::Borrowed(text));
+    }
+    let lines: Vec<_> = places.iter().map(|place| line_of(text, *place)).collect();
+    // Without its header, what is in a table would seem to be in the one before.
+    let has_header = lines.iter().any(|line| is_header(text, line));
+    let tables = || places.iter().map(|place| table_of(text, *place)).collect();
+    let candidates = [(!has_header).then_some(lines), Some(tables())];
+    let mut texts = candidates
+        .into_iter()
+        .flatten()
+        .map(|out| blank(text, &out));
+    texts.find(|text| can_be_read(text)).map(Cow::Owned)
+}
+
+fn can_be_read(text: &str) -> bool {
+    let (_, errors) = DeTable::parse_recoverable(text);
+    errors.iter().all(is_duplicate)
+}
+
+/// `text` with blanks in these places, so that all others stay where they are.
+fn blank(text: &str, out: &[Range<usize>]) -> String {
+    let mut left = String::with_capacity(text.len());
+    for (index, letter) in text.char_indices() {
+        if letter == '\n' || !out.iter().any(|place| place.contains(&index)) {
+            left.push(letter);
+        } else {
+            left.extend(std::iter::repeat_n(' ', letter.len_utf8()));
+        }
+    }
+    left
+}
+
+/// The line of `text` that `place` is in, without its end.
+fn line_of(text: &str, place: usize) -> Range<usize> {
+    let before = text.get(..place).unwrap_or(text);
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let length = text.get(start..).and_then(|rest| rest.find('\n'));
+    start..length.map_or(text.len(), |length| start + length)
+}
+
+/// Whether a table begins in this line, or may.
+fn is_header(text: &str, line: &Range<usize>) -> bool {
+    let line = text.get(line.clone()).unwrap_or_default();
+    line.trim_start().starts_with('[')
+}
+
+/// From the header of the table that `place` is in to the next one.
+fn table_of(text: &str, place: usize) -> Range<usize> {
+    let mut table = line_of(text, place);
+    while table.start > 0 && !is_header(text, &table) {
+        table.start = line_of(text, table.start - 1).start;
+    }
+    while table.end < text.len() {
+        let next = line_of(text, table.end + 1);
+        if is_header(text, &next) {
+            break;
+        }
+        table.end = next.end;
+    }
+    table
+}
 
 /// The fault that the parser met in `text`, of which `schema` knows the keys.
-pub(super) fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fault {
+fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fault {
     let message = error.message().lines().next().unwrap_or_default();
     let (what, expected) = message
         .split_once(", expected ")
@@ -14,7 +96,7 @@ pub(super) fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fa
         return Fault::anywhere(what);
     };
     let fault = Fault::at(&span, what);
-    if is_duplicate(error) {
+    if is_duplicate(error) || message.starts_with("extra ") {
         return fault.instead("leave out one of them");
     }
     match (pair(text, &span), expected) {
@@ -28,7 +110,7 @@ pub(super) fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fa
 }
 
 /// Whether the text can be read but for a key that stands there twice: all others are where they are.
-pub(super) fn is_duplicate(error: &toml::de::Error) -> bool {
+fn is_duplicate(error: &toml::de::Error) -> bool {
     error.message().starts_with("duplicate key")
 }
 

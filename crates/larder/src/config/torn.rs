@@ -1,27 +1,41 @@
-//! Which tables of a file lack something that could not be read. What seems missing there may be written.
+//! What of a file could not be read, and in which tables. What seems missing there may be written.
 
-use super::{Fault, keys, read::covers};
-use serde_json::{Map, Value};
-use std::{collections::BTreeSet, ops::Range};
+use super::{Fault, keys, read::covers, schema::View};
+use std::ops::Range;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-/// The tables from which something was taken out while the file was read.
+/// What was taken out while the file was read.
 #[derive(Debug, Default)]
 pub(super) struct Torn {
-    /// Any table may be one of them.
+    /// Anything may be missing anywhere.
     all: bool,
-    /// Their keys at the top of the file.
-    keys: BTreeSet<String>,
-    /// Where they, and all that is in them, stand.
+    losses: Vec<Loss>,
+}
+
+/// One value that could not be read.
+#[derive(Debug)]
+struct Loss {
+    /// The key at the top of the file under which it stood.
+    table: String,
+    /// Where that table, and all that is in it, stands.
     places: Vec<Range<usize>>,
+    /// The keys that lead to it, from within the table; empty where it may have been any.
+    path: Vec<String>,
+}
+
+impl Loss {
+    /// Whether it may have been said by one of these `keys`.
+    fn may_say(&self, keys: &[&str]) -> bool {
+        self.path.is_empty() || self.path.iter().any(|key| keys.contains(&key.as_str()))
+    }
 }
 
 impl Torn {
-    /// Finds the tables of `text` in which the reading met `faults`; `known` are the keys at the top of a file.
-    pub(super) fn of(text: &str, faults: &[Fault], known: &Map<String, Value>) -> Self {
+    /// Finds what the reading of `text` lost, which met `faults`; `top` is the schema of a file.
+    pub(super) fn of(text: &str, faults: &[Fault], top: View<'_>) -> Self {
         if faults.is_empty() {
             return Self::default();
         }
@@ -39,56 +53,154 @@ impl Torn {
                     .as_ref()
                     .is_some_and(|span| places.any(|place| covers(place, span)))
             };
-            let Some(section) = sections.iter().find(around) else {
-                torn.all = true;
-                continue;
-            };
-            torn.places.extend(section.places.iter().cloned());
-            match keys::nearest_key(section.key, known) {
-                _ if known.contains_key(section.key) => {
-                    torn.keys.insert(section.key.to_owned());
-                }
-                Some(meant) => {
-                    torn.keys.insert(meant.to_owned());
-                }
-                None => torn.all |= section.is_table,
+            match (sections.iter().find(around), &fault.span) {
+                (Some(section), Some(span)) => torn.lose(section, span, top),
+                _ => torn.all = true,
             }
         }
         torn
     }
 
-    /// Whether something was taken out anywhere.
+    /// What stood at `span`, in `section`, could not be read.
+    fn lose(&mut self, section: &Section<'_>, span: &Range<usize>, top: View<'_>) {
+        let Some((known, top)) = top.table() else {
+            self.all = true;
+            return;
+        };
+        let key = if known.contains_key(section.key) {
+            Some(section.key)
+        } else {
+            keys::nearest_key(section.key, known)
+        };
+        let Some(key) = key else {
+            self.all |= section.is_table();
+            return;
+        };
+        let mut path = Vec::new();
+        if let Some(schema) = known.get(key).map(|schema| top.to(schema)) {
+            let members = schema.members().filter(|_| section.is_table());
+            follow(section.value, members.unwrap_or(schema), span, &mut path);
+        }
+        if !section.is_table() {
+            path.insert(0, key.to_owned());
+        }
+        self.losses.push(Loss {
+            table: key.to_owned(),
+            places: section.places.clone(),
+            path,
+        });
+    }
+
+    /// Of a file that says nothing that could be read.
+    pub(super) const fn whole() -> Self {
+        Self {
+            all: true,
+            losses: Vec::new(),
+        }
+    }
+
+    /// Whether anything was lost.
     pub(super) fn any(&self) -> bool {
-        self.all || !self.keys.is_empty()
+        self.all || !self.losses.is_empty()
     }
 
-    /// Whether something was taken out of the table that `place` is in.
-    pub(super) fn at(&self, place: &Range<usize>) -> bool {
-        self.all || self.places.iter().any(|torn| covers(torn, place))
+    /// Whether one of `keys` may have been lost from the table that `place` is in.
+    pub(super) fn at(&self, place: &Range<usize>, keys: &[&str]) -> bool {
+        let here = |loss: &&Loss| loss.places.iter().any(|torn| covers(torn, place));
+        self.all
+            || self
+                .losses
+                .iter()
+                .filter(here)
+                .any(|loss| loss.may_say(keys))
     }
 
-    /// Whether something was taken out of the table under `key`, or of one of those in a list there.
-    pub(super) fn under(&self, key: &str) -> bool {
-        self.all || self.keys.contains(key)
+    /// Whether one of `keys` may have been lost from the table under `table`, or from one of those in a list there.
+    pub(super) fn under(&self, table: &str, keys: &[&str]) -> bool {
+        let here = |loss: &&Loss| loss.table == table;
+        self.all
+            || self
+                .losses
+                .iter()
+                .filter(here)
+                .any(|loss| loss.may_say(keys))
     }
+}
+
+/// Collects into `path` the keys that lead to `span` within `value`. Whether it is there. A key that is none, and like none, leaves the
+/// path empty: it may have been any.
+fn follow(
+    value: &Spanned<DeValue<'_>>,
+    schema: View<'_>,
+    span: &Range<usize>,
+    path: &mut Vec<String>,
+) -> bool {
+    match value.get_ref() {
+        DeValue::Table(table) => {
+            let mut entries = table.iter();
+            entries.any(|entry| follow_key(entry, schema, span, path))
+        }
+        DeValue::Array(list) => {
+            let members = schema.members().unwrap_or(schema);
+            let mut list = list.iter();
+            list.any(|one| follow(one, members, span, path) || covers(&one.span(), span))
+        }
+        _ => false,
+    }
+}
+
+fn follow_key<K: AsRef<str>>(
+    (key, value): (&Spanned<K>, &Spanned<DeValue<'_>>),
+    schema: View<'_>,
+    span: &Range<usize>,
+    path: &mut Vec<String>,
+) -> bool {
+    let Some((known, schema)) = schema.table() else {
+        return false;
+    };
+    let own = key.get_ref().as_ref();
+    let meant = if known.contains_key(own) {
+        Some(own)
+    } else {
+        keys::nearest_key(own, known)
+    };
+    let before = path.len();
+    path.extend(meant.map(str::to_owned));
+    let below = meant.and_then(|meant| known.get(meant));
+    if below.is_some_and(|below| follow(value, schema.to(below), span, path)) {
+        return true;
+    }
+    let is_here = covers(&key.span(), span) || covers(&value.span(), span);
+    if is_here && meant.is_none() {
+        path.clear();
+    } else if !is_here {
+        path.truncate(before);
+    }
+    is_here
 }
 
 /// A value at the top of the file, or one table of a list there.
 struct Section<'a> {
     key: &'a str,
-    is_table: bool,
+    value: &'a Spanned<DeValue<'a>>,
     places: Vec<Range<usize>>,
 }
 
+impl Section<'_> {
+    fn is_table(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Table(_))
+    }
+}
+
 fn sections<'a, K: AsRef<str>>(
-    (key, value): (&'a Spanned<K>, &Spanned<DeValue<'_>>),
+    (key, value): (&'a Spanned<K>, &'a Spanned<DeValue<'a>>),
 ) -> Vec<Section<'a>> {
     let is_table = |member: &Spanned<DeValue<'_>>| matches!(member.get_ref(), DeValue::Table(_));
-    let section = |value: &Spanned<DeValue<'_>>, mut places: Vec<Range<usize>>| {
+    let section = |value: &'a Spanned<DeValue<'a>>, mut places: Vec<Range<usize>>| {
         inside(value, &mut places);
         Section {
             key: key.get_ref().as_ref(),
-            is_table: is_table(value),
+            value,
             places,
         }
     };

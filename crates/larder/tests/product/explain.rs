@@ -2,9 +2,11 @@
 
 use crate::{
     admin::explain,
-    common::{Said, command, start_with},
+    common::{Said, command, sample, start_with},
+    purge::purge,
 };
-use testkit::{Address, Finished, Larder, Reply, date, wait_until};
+use serde_json::json;
+use testkit::{Address, Finished, Gate, Larder, Reply, date, wait_until};
 
 fn ask(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> Finished {
     let Address::Tcp(admin) = larder.admin() else {
@@ -16,7 +18,7 @@ fn ask(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> Finished {
     command().args(known).args(flags).run()
 }
 
-fn explained(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> String {
+pub(crate) fn explained(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> String {
     let finished = ask(larder, url, lines);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     finished.stdout
@@ -106,11 +108,17 @@ fn an_answer_that_did_not_come_is_told_of() {
     let half = Reply::ok().cache("max-age=60").length(9).body("half").cut();
     origin.reply("/half", half);
     origin.reply("/none", Reply::close());
-    for path in ["/half", "/none"] {
+    origin.reply("/odd", Reply::raw("no HTTP at all\r\n\r\n"));
+    for (path, words) in [
+        ("/half", "the answer was cut short"),
+        ("/none", "the answer was cut short"),
+        ("/odd", "what came is no HTTP"),
+    ] {
         larder.get(path).send();
         let url = format!("http://example.test{path}");
         wait_until("it is told of", || {
-            explained(&larder, &url, &[]).contains("no answer came, or not all of one")
+            let told = explained(&larder, &url, &[]);
+            told.contains(&format!("The last fetch for it failed: {words}"))
         });
     }
     origin.reply("/half", Reply::ok().cache("max-age=60").body("whole"));
@@ -284,4 +292,86 @@ fn a_soft_purge_is_told_of() {
         assert!(told.contains(": a soft purge ended it"), "{told}");
         assert_eq!(larder.get("/a").send().text(), "x");
     }
+}
+
+#[test]
+fn an_origin_that_is_known_to_be_down_is_told_of() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n\
+         health = { path = \"/health\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }\n",
+    );
+    origin.otherwise(|_| {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Age", "100")
+            .body("x")
+    });
+    assert_eq!(larder.get("/page").send().text(), "x");
+    let url = |path: &str| format!("http://example.test{path}");
+    let told = explained(&larder, &url("/page"), &[]);
+    assert!(
+        told.contains("A GET now is answered from the origin"),
+        "{told}"
+    );
+    origin.reply("/health", Reply::status(503));
+    let named = format!(
+        "larder_server_healthy{{origin=\"origin\",server=\"{}\"}}",
+        origin.url().trim_start_matches("http://")
+    );
+    wait_until("it is known to be down", || sample(&larder, &named) == 0);
+    for (path, status, words) in [
+        ("/page", 200, "A GET now is answered from memory: "),
+        ("/other", 503, "A GET now is answered with 503: "),
+    ] {
+        let told = explained(&larder, &url(path), &[]);
+        let reason = "health checks hold every server of the origin for down";
+        assert!(told.contains(words) && told.contains(reason), "{told}");
+        let answer = larder.get(path).send();
+        let detail = answer.parameter("detail");
+        let said = (answer.status, detail.as_deref());
+        assert_eq!(said, (status, Some("no-healthy-server")));
+    }
+}
+
+#[test]
+fn what_was_purged_while_it_was_fetched_is_told_of() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |_| {
+        Reply::ok().cache("max-age=60").hold_head(&held).body("x")
+    });
+    let mut client = larder.get("/page").begin();
+    gate.wait_reached();
+    let url = "http://example.test/page";
+    purge(&larder, &json!({ "url": url }));
+    gate.open();
+    let answer = client.read();
+    assert_eq!(answer.parameter("detail").as_deref(), Some("invalidated"));
+    let told = explained(&larder, url, &[]);
+    let words = "was not stored: a purge, an unsafe request or a cache group was for it";
+    assert!(told.contains(words), "{told}");
+}
+
+#[test]
+fn who_may_have_it_fetched_is_told() {
+    let (origin, larder) =
+        start_with("[defaults]\nclient_may_force = false\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("x"));
+    larder.get("/page").send();
+    let no_cache = ("Cache-Control", "no-cache");
+    let another = ("X-Forwarded-For", "192.0.2.1");
+    for (lines, is_told) in [
+        (&[no_cache][..], true),
+        (&[no_cache, another], false),
+        (&[], false),
+    ] {
+        let told = explained(&larder, "http://example.test/page", lines);
+        assert!(told.contains("A GET now is answered from memory"), "{told}");
+        let words = "Its no-cache is heeded from those alone who may purge";
+        assert_eq!(told.contains(words), is_told, "{lines:?}: {told}");
+    }
+    let ask = |(name, value)| larder.get("/page").header(name, value);
+    assert!(ask(no_cache).header(another.0, another.1).send().hit());
+    assert!(!ask(no_cache).send().hit(), "from this machine");
 }

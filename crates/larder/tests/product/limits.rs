@@ -341,9 +341,12 @@ fn fetches_beyond_the_limit_wait_and_those_beyond_the_queue_fail() {
     };
     assert!(matches!(failed.status, 502..=504), "{}", failed.status);
     assert!(failed.says("detail"), "{}", failed.said());
+    let latency = "larder_origin_latency_seconds_count{origin=\"origin\"}";
+    assert_eq!(sample(&larder, latency), 0, "nobody was asked for it");
     gate.open();
     assert_eq!(first.read().text(), "held");
     assert_eq!(others.remove(0).read().status, 200);
+    assert_eq!(sample(&larder, latency), 2);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::{
     common::{Said, counted, sample},
     disk::content,
+    explain::explained,
     nodes::{NODES, Site, get, is_unsure, losses, node, node_at, purge, wait_follows},
 };
 use testkit::{Link, Redis, Reply, wait_until};
@@ -40,6 +41,12 @@ fn a_node_that_is_cut_off_asks_the_application_and_catches_up() {
         purged.code == Some(0) || purged.stderr.contains("node-2"),
         "{purged:?}"
     );
+    let told = explained(&site.nodes[2], "http://site.example/page", &[]);
+    assert!(
+        told.contains("whether it was purged is not known") && !told.contains("its no-cache"),
+        "{told}"
+    );
+    assert!(told.contains("lifetime 1h"), "{told}");
     let answer = get(&site.nodes[2], "/page");
     assert_eq!(answer.text(), "2");
     assert_eq!(

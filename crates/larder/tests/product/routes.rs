@@ -338,7 +338,7 @@ fn a_request_that_names_no_host_is_not_sent_to_https() {
     let answer = client.read();
     assert_eq!((answer.status, answer.header("location")), (400, None));
     assert!(
-        answer.said().contains("detail=no-host"),
+        answer.said().contains("detail=host-missing"),
         "{}",
         answer.said()
     );

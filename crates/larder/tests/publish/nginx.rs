@@ -30,7 +30,7 @@ impl Nginx {
             .replace("listen 80;", &format!("listen unix:{};", socket.display()));
         let config = format!(
             "daemon off;\nmaster_process off;\npid pid;\nerror_log error.log;\nevents {{}}\nhttp {{\n\
-             types {{ text/html html; text/css css; text/xml xml; }}\naccess_log off;\n\
+             types {{ text/html html; text/css css; text/xml xml; application/json json; }}\naccess_log off;\n\
              client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;\n{server}\n}}\n"
         );
         fs::write(folder.join("nginx.conf"), config).expect("a file");
@@ -93,7 +93,13 @@ fn nginx_serves_the_same_bodies() {
         .reply("/style.css?v=3", typed("text/css", "third"));
     site.origin
         .reply("/feed/", typed("application/rss+xml", "<rss/>"));
-    site.published(&["/", "/style.css", "/style.css?v=3", "/feed/"]);
+    let listed = ["/items", "/items/1", "/list/", "/items?page=2", "/list.php"];
+    for target in listed {
+        let text = format!("[\"{target}\"]");
+        site.origin.reply(target, typed("application/json", &text));
+    }
+    let others = ["/", "/style.css", "/style.css?v=3", "/feed/"];
+    site.published(&[&others[..], &listed].concat());
     let nginx = Nginx::start(&site.folder);
     let get = |target: &str| {
         let answer = nginx.get(target);
@@ -112,6 +118,10 @@ fn nginx_serves_the_same_bodies() {
     assert_eq!(get("/style.css"), expected("plain", "text/css"));
     assert_eq!(get("/style.css?v=3"), expected("third", "text/css"));
     assert_eq!(get("/feed/"), expected("<rss/>", "text/xml"));
+    for target in listed {
+        let text = format!("[\"{target}\"]");
+        assert_eq!(get(target), expected(&text, "application/json"), "{target}");
+    }
     for hidden in ["/.larder-publish.json", "/.larder-publish/lock", "/none"] {
         assert_eq!(get(hidden).0, 404, "{hidden}");
     }

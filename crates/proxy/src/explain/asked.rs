@@ -89,6 +89,8 @@ impl Asked {
             redirected: receive::is_redirected(ask),
             shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
             bypass,
+            origin_down: is_down(ask),
+            may_be_forced: may_be_forced(ask),
             past: way::past(needs),
             only_stored: needs.only_if_cached,
             hit_for_miss,
@@ -157,6 +159,19 @@ fn bypass(ask: &Ask, switches: bool) -> Option<Bypass> {
         && user_context::is_somebody(&ask.fields)
         && !ask.fields.contains_key(user_context::HASH);
     why.or_else(|| by_group.then_some(Bypass::Group))
+}
+
+/// Whether active checks hold every server of its origin for down.
+fn is_down(ask: &Ask) -> bool {
+    let servers = ask.policy().origin.report().servers;
+    !servers.is_empty() && servers.iter().all(|server| server.down)
+}
+
+/// Whether its `no-cache`, which is not heeded, would be from a client that may purge.
+fn may_be_forced(ask: &Ask) -> bool {
+    let is_heeded = lookup::reuse_site_for(ask).client_may_force;
+    let is_anybody = !PurgePolicy::is_for_another(&ask.fields);
+    ask.directives.no_cache && !is_heeded && is_anybody && !ask.site.purge.allow.is_empty()
 }
 
 /// The first route that would be taken, were it for whoever asks.

@@ -81,7 +81,11 @@ impl Judge<'_> {
     fn judge(&self, stored: &Stored, tier: Tier) -> StoredExplanation {
         let standing = self.standing(stored);
         let differing = stored.variant.as_deref();
+        let unsure = standing == Standing::Unsure;
+        let own = stored.facts;
         let stored = standing_as(stored, standing);
+        // Who does not know whether it was purged knows how long it would have lasted all the same.
+        let told = if unsure { &own } else { &stored.facts };
         let (ask, now) = (self.ask, self.ask.now);
         let (request, site) = (&ask.directives, reuse_site_for(ask));
         let verdict = reuse::judge(&stored.facts, request, &site, now);
@@ -103,11 +107,12 @@ impl Judge<'_> {
             is_enough: matches!(stored.body, Body::Filling(_)) || answers(ask, &stored),
             condition_fails: condition_is_the_origins(ask, &stored),
             age: stored.facts.age(now),
-            lifetime: Duration::from_millis(stored.facts.lifetime_ms),
-            source: stored.facts.source,
+            lifetime: Duration::from_millis(told.lifetime_ms),
+            source: told.source,
             length: stored.body.length(),
             form: form(&stored.body),
             invalidated,
+            unsure,
             on_failure: OnFailure {
                 error: sent(Failure::Status),
                 unreachable: sent(Failure::Unreachable),
@@ -116,7 +121,7 @@ impl Judge<'_> {
             },
             while_revalidate: while_revalidate(&stored),
             replaceable: invalidated
-                || standing == Standing::Unsure
+                || unsure
                 || !(wants_the_origin(verdict) || stored.facts.is_always_validated()),
         }
     }

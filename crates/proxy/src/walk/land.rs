@@ -187,8 +187,9 @@ impl Fetch<'_> {
                 below::let_go(self.worker, key, &unsuitable);
             }
         }
-        self.remember_uncollapsible(stored);
-        kept.map_err(Detail::from)
+        let kept = kept.map_err(Detail::from);
+        self.remember_uncollapsible(stored, kept.as_ref().err());
+        kept
     }
 
     /// What the condition of this fetch named, and the request could have been answered with: the full response says that none of it is
@@ -237,11 +238,12 @@ impl Fetch<'_> {
         }
     }
 
-    /// Answers that must be validated each time are not worth queueing for.
-    pub fn remember_uncollapsible(&self, stored: &Stored) {
+    /// Answers that must be validated each time are not worth queueing for. `unkept` says why this one is not found again.
+    pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
         let table = &self.worker.cache.hit_for_miss;
         let key = page_key(self.ask, self.need);
-        match Unshared::of_kept(&stored.facts) {
+        let unkept = unkept.map(|why| Unshared::of(stored.status, why));
+        match Unshared::of_kept(&stored.facts).or(unkept) {
             Some(why) => table.remember(&key, why, self.times.response),
             None => table.forget(&key),
         }

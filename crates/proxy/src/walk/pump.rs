@@ -121,9 +121,9 @@ impl Pump {
     fn breaks_off(self, why: &Failure) {
         let counters = &self.worker.counters;
         bump(&counters.fills_failed);
-        if matches!(why, Failure::Origin(_) | Failure::BadPart) {
+        if let Some(unanswered) = Unshared::of_failure(why) {
             bump(&counters.origin_errors);
-            self.destination.note(&self.worker, Unshared::Unanswered);
+            self.destination.note(&self.worker, unanswered);
         }
         self.destination.take_back(&self.worker);
         self.writer.fail(why.detail());

@@ -1,5 +1,6 @@
 //! An answer of `/explain` in plain words.
 
+use super::last;
 use crate::admin::{Answer, From, Judged};
 use bytesize::ByteSize;
 use std::{
@@ -17,18 +18,15 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         answer.key.trim_end().replace('\n', "\n         ")
     )?;
     writeln!(out)?;
-    let from = match answer.from {
-        From::Larder => "by Larder itself",
-        From::Memory => "from memory",
-        From::Disk => "from disk",
-        From::Origin if answer.shared_not_asked => {
-            "from the origin, unless the shared tier has it (which was not asked)"
-        }
-        From::Origin => "from the origin",
-    };
-    writeln!(out, "A GET now is answered {from}: {}.", why(answer))?;
+    writeln!(out, "A GET now is answered {}.", from(answer))?;
     if let Some(sentence) = on_failure(answer) {
         writeln!(out, "{sentence}")?;
+    }
+    if answer.may_be_forced {
+        writeln!(
+            out,
+            "Its no-cache is heeded from those alone who may purge (`purge.allow`; this machine, where nothing is said): for them it is fetched."
+        )?;
     }
     if let Some(route) = &answer.passed_over {
         writeln!(
@@ -37,11 +35,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         )?;
     }
     if let Some(why) = &answer.not_stored {
-        writeln!(
-            out,
-            "The last answer for it was not stored: {}.",
-            token(why)
-        )?;
+        writeln!(out, "{}", last::sentence(why))?;
     }
     if answer.hit_for_miss {
         writeln!(
@@ -102,9 +96,49 @@ fn age(stored: &Judged) -> String {
     }
 }
 
+/// From where it is answered, and why from there.
+fn from(answer: &Answer) -> String {
+    let from = match answer.from {
+        From::Larder => "by Larder itself",
+        From::Memory => "from memory",
+        From::Disk => "from disk",
+        From::Origin if answer.origin_down => return without_origin(answer),
+        From::Origin if answer.shared_not_asked => {
+            "from the origin, unless the shared tier has it (which was not asked)"
+        }
+        From::Origin => "from the origin",
+    };
+    format!("{from}: {}", why(answer))
+}
+
+/// The same where the origin is known to be down, so that it is not even asked.
+fn without_origin(answer: &Answer) -> String {
+    let why = why(answer);
+    let selected = answer.stored.iter().find(|stored| stored.selected);
+    let sent = selected.filter(|stored| stored.sent_if_unreachable && answer.why != "bypass");
+    let unless = if answer.shared_not_asked {
+        ", unless the shared tier has it (which was not asked)"
+    } else {
+        ""
+    };
+    let how = match sent {
+        Some(stored) if stored.tier == "disk" => "from disk",
+        Some(_) => "from memory",
+        None => "with 503",
+    };
+    let and = if sent.is_some() {
+        "what is stored is sent in place of an answer"
+    } else {
+        "nothing stored may be sent"
+    };
+    format!(
+        "{how}{unless}: {why}, but health checks hold every server of the origin for down; {and}"
+    )
+}
+
 /// What a client gets where the origin is asked and fails.
 fn on_failure(answer: &Answer) -> Option<&'static str> {
-    if answer.from != From::Origin || answer.why == "bypass" {
+    if answer.from != From::Origin || answer.why == "bypass" || answer.origin_down {
         return None;
     }
     let selected = answer.stored.iter().find(|stored| stored.selected)?;
@@ -211,7 +245,7 @@ fn bypass(detail: &str) -> &str {
 }
 
 /// A reason in words; the reason itself where it has none.
-fn token(token: &str) -> &str {
+pub(super) fn token(token: &str) -> &str {
     match token {
         "fresh" => "a stored response matches and is fresh",
         "stale-while-revalidate" => {
@@ -226,6 +260,9 @@ fn token(token: &str) -> &str {
         "partial" => "only parts of the response are stored",
         "expired" => "it is past its lifetime",
         "no-cache" => "its no-cache demands validation each time",
+        "purges-unknown" => {
+            "whether it was purged is not known, since this node has heard nothing of purges on others for a while (`trust`)"
+        }
         "request-no-cache" => "the request says no-cache",
         "request-age" => "the request wants a younger one",
         "invalidated" => "the one that matches was invalidated",
@@ -238,9 +275,6 @@ fn token(token: &str) -> &str {
             "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it: 504"
         }
         "failed" => "it was an error of the application",
-        "unanswered" => {
-            "no answer came, or not all of one: the access log and `Cache-Status` say which"
-        }
         "no-store" => "it says no-store",
         "private" => "it says private",
         "no-freshness" => "it has no lifetime (or says `no-cache`), and no validator",

@@ -88,7 +88,7 @@ fn both<'a>(
         (None, None) => Fault::at(span, "TLS without a certificate")
             .instead("write `tls = [{ certificate = \"site.pem\", key = \"site.key\" }]`"),
     };
-    sink.missing(fault);
+    sink.missing(&["certificate", "key"], fault);
     None
 }
 

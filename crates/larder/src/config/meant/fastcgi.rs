@@ -49,8 +49,10 @@ pub(super) fn from_file(
     let written = &table.value;
     let servers = written.fastcgi.as_ref()?;
     contradictions(table, sink);
+    let scripts = scripts(table, sink);
     if servers.list.is_empty() {
         sink.missing(
+            &["fastcgi"],
             Fault::at(&servers.span, "an origin without servers")
                 .instead("write `fastcgi = \"unix:/run/php/php-fpm.sock\"`"),
         );
@@ -61,7 +63,7 @@ pub(super) fn from_file(
     // An idle connection holds a process of the server, whoever else wants it.
     config.idle_connections = 0;
     config.idle_time = Duration::from_secs(10);
-    config.protocol = Protocol::FastCgi(Arc::new(scripts(table, sink)?));
+    config.protocol = Protocol::FastCgi(Arc::new(scripts?));
     Some(())
 }
 
@@ -69,6 +71,7 @@ fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> 
     let written = &table.value;
     let Some(root) = &written.root else {
         sink.missing(
+            &["root"],
             Fault::at(&table.span, "scripts without a folder: where is the site?")
                 .instead("add `root = \"/srv/site\"`"),
         );
@@ -173,7 +176,8 @@ pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
     ];
     for (key, span) in spans {
         if let Some(span) = span {
-            sink.push(
+            sink.missing(
+                &["fastcgi"],
                 Fault::at(
                     span,
                     format!("`{key}` is for scripts, and `fastcgi` does not say who runs them"),

@@ -35,17 +35,20 @@ pub(super) fn config(
         name,
         ..OriginConfig::default()
     };
-    match &flags.origin {
-        Some(url) => server::from_flag(url, &mut config),
-        None if written.fastcgi.is_some() => fastcgi::from_file(table, &mut config, sink)?,
+    let servers = match &flags.origin {
+        Some(url) => {
+            server::from_flag(url, &mut config);
+            Some(())
+        }
+        None if written.fastcgi.is_some() => fastcgi::from_file(table, &mut config, sink),
         None => {
             fastcgi::is_not_meant(written, sink);
-            server::from_file(table, &mut config, sink)?;
+            server::from_file(table, &mut config, sink)
         }
-    }
+    };
     connections(written, &mut config, sink);
     failures(written, &mut config, sink);
-    Some(config)
+    servers.map(|()| config)
 }
 
 fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sink<'_>) {
@@ -175,6 +178,7 @@ fn comes_back(written: &written::Origin, sink: &mut Sink<'_>) {
         let what =
             "`slow_start` has no effect: no server is found to be down, so that none comes back";
         sink.missing(
+            &["health"],
             Fault::at(&slow.span, what)
                 .beside(Some(&failures.span))
                 .instead("add `health = {}`, or leave `passive.failures` as it is"),

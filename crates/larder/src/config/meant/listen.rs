@@ -70,6 +70,7 @@ pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_
             && list.is_empty()
         {
             sink.missing(
+                &["listen", "address"],
                 Fault::at(span, "nobody can connect: `listen` is empty")
                     .instead("write `listen = [\"127.0.0.1:8080\"]`"),
             );
@@ -100,7 +101,10 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
         .collect();
     if let Some([]) = value.tls.as_deref() {
         let fault = Fault::at(span, "TLS without a certificate: `tls` is empty");
-        sink.missing(fault.instead("leave `tls` out, or name a certificate in it"));
+        sink.missing(
+            &["tls"],
+            fault.instead("leave `tls` out, or name a certificate in it"),
+        );
     }
     let redirect = value.redirect_https.as_ref();
     if let (Some(redirect), Some(_)) = (redirect, &value.tls) {
@@ -112,8 +116,10 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
             .instead("redirect from the listener without `tls`"),
         );
     }
+    let redirect_https = redirect.and_then(|port| self::port(port, sink));
     let Some(address) = &value.address else {
         sink.missing(
+            &["address"],
             Fault::at(span, "a listener without an address")
                 .instead("add `address = \"127.0.0.1:8080\"`"),
         );
@@ -132,7 +138,7 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
         address: address.value.clone(),
         certificates,
         proxy_protocol: values(value.proxy_protocol.as_ref()),
-        redirect_https: redirect.and_then(|port| self::port(port, sink)),
+        redirect_https,
         mode: value.mode.as_ref().map(|mode| mode.value.0),
     };
     Some((listener, Some(address.span.clone())))

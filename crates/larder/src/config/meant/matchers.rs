@@ -10,6 +10,11 @@ use proxy::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern
 use regex::Regex;
 use std::ops::Range;
 
+/// The keys of matchers.
+pub(super) const KEYS: [&str; 7] = [
+    "host", "path", "method", "header", "cookie", "query", "client",
+];
+
 pub(super) fn build(written: &Route) -> Matcher {
     Matcher {
         hosts: values(written.host.as_ref()),
@@ -51,6 +56,7 @@ pub(super) fn empty_lists(written: &Route, sink: &mut Sink<'_>) {
         if let Some(span) = span {
             // What was in it may have been faulty.
             sink.missing(
+                &[key],
                 Fault::at(
                     span,
                     format!("`{key}` is empty: does all match, or nothing?"),

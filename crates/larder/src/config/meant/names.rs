@@ -45,7 +45,7 @@ pub(super) fn of_all(
             let instead = format!("write `name = {:?}`", free(&second.name, is_free));
             match second.written.or(first.written) {
                 Some(span) => sink.push(Fault::at(span, what).instead(instead)),
-                None => sink.missing(Fault::anywhere(what).instead(instead)),
+                None => sink.missing(&["name"], Fault::anywhere(what).instead(instead)),
             }
         }
     }

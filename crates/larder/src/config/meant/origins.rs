@@ -46,6 +46,7 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
         let Some(url) = &flags.origin else {
             sink.missing_under(
                 &["origin"],
+                &["origin"],
                 Fault::anywhere("no origin: where is the application?").instead(if flags.config.is_some() {
                     "larder serve http://127.0.0.1:5001, or in the file:\n[[origin]]\nservers = [\"http://127.0.0.1:5001\"]"
                 } else {
@@ -122,6 +123,7 @@ fn name(
     let Some(At { value, span }) = &table.value.name else {
         if all.len() > 1 {
             sink.missing(
+                &["name"],
                 Fault::at(&table.span, "with several origins, each needs a name")
                     .instead("add `name = \"shop\"`"),
             );

@@ -124,7 +124,7 @@ fn unclear_operations(written: &written::GraphQl, sink: &mut Sink<'_>) {
         }) = &table.value.name
         else {
             let fault = Fault::at(&table.span, "which operation is meant?");
-            sink.missing(fault.instead("add `name = \"Products\"`"));
+            sink.missing(&["name"], fault.instead("add `name = \"Products\"`"));
             continue;
         };
         if known.contains(&name.as_str()) {
@@ -335,7 +335,7 @@ pub(super) fn stores_nothing(
         // A route that turns `cache` on may be among those that could not be read.
         let fault =
             Fault::at(&span, what).instead(format!("leave out `{key}`, or write `cache = true`"));
-        sink.missing_under(beside.map_or(&["route"], |_| &[]), fault);
+        sink.missing_under(beside.map_or(&["route"], |_| &[]), &["cache"], fault);
     }
 }
 
@@ -346,9 +346,10 @@ pub(super) fn hosts_together(written: &Defaults, sink: &mut Sink<'_>) {
         && written.origin_host.is_none()
     {
         let what = "all hosts share what is stored here, so that none of theirs may be told to the application";
-        sink.missing(Fault::at(span, what).instead(
+        let fault = Fault::at(span, what).instead(
             "add `origin_host = \"app.example\"`, the host that it is asked for, and makes its links with",
-        ));
+        );
+        sink.missing(&["origin_host"], fault);
     }
 }
 
@@ -358,6 +359,7 @@ pub(super) fn without_effect(written: &Defaults, sink: &mut Sink<'_>) {
         && !matches!(mode.value, written::TtlMode::Default)
     {
         sink.missing(
+            &["ttl"],
             Fault::at(&mode.span, "`ttl_mode` has no effect without `ttl`")
                 .instead("add `ttl = \"60s\"`"),
         );

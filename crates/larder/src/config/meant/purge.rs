@@ -77,6 +77,7 @@ fn lasting(table: &written::Purge, has_disk: bool, sink: &mut Sink<'_>) {
     if let (Some(durable), None, false) = (&table.durable, &table.log, has_disk) {
         sink.missing_under(
             &["disk"],
+            &["log", "disk"],
             Fault::at(
                 &durable.span,
                 "`durable` has no effect: purges are kept nowhere",
@@ -101,14 +102,15 @@ fn peers(table: &written::Purge, shared: Option<&At<written::Shared>>, sink: &mu
 }
 
 fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderName, HeaderValue)> {
-    let At { value, span } = written;
-    let (Some(header), Some(Text { value, span })) = (&value.header, &value.value) else {
+    let At { value: table, span } = written;
+    if table.header.is_none() || table.value.is_none() {
         sink.missing(
+            &["header", "value"],
             Fault::at(span, "a secret has a `header` and a `value`")
                 .instead("write `secret = { header = \"X-Purge-Key\", value = \"…\" }`"),
         );
-        return None;
-    };
+    }
+    let Text { value, span } = table.value.as_ref()?;
     if value.len() < SHORTEST_SECRET {
         sink.push(
             Fault::at(span, "the secret is too easily guessed").instead(format!(
@@ -119,7 +121,7 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
     let mut value = value.clone();
     // So that no log shows it.
     value.set_sensitive(true);
-    Some((header.value.clone(), value))
+    Some((table.header.as_ref()?.value.clone(), value))
 }
 
 fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {

@@ -39,11 +39,11 @@ pub(super) fn build(
         matchers::empty_lists(&table.value, sink);
         let mut matcher = matchers::build(&table.value);
         match &everything {
-            Some(earlier) => sink.missing(behind(&table.span, earlier)),
+            Some(earlier) => sink.push(behind(&table.span, earlier)),
             None => covered(table, &matcher, &whole, sink),
         }
         // A matcher that could not be read would match less.
-        let is_whole = !sink.is_torn_at(&table.span);
+        let is_whole = !sink.may_say(&table.span, &matchers::KEYS);
         if is_whole && matchers::everything(&matcher) {
             everything.get_or_insert_with(|| name.clone());
             matcher = Matcher::default();
@@ -56,8 +56,13 @@ pub(super) fn build(
             policy::stores_nothing(&own, Some(&table.span), sink);
         }
         let merged = table.value.policy(defaults);
-        if is_whole && !sink.is_torn(&["defaults"]) {
+        let may_say = |sink: &Sink<'_>, key| {
+            sink.may_say(&table.span, &[key]) || sink.may_say_under(&["defaults"], &[key])
+        };
+        if !may_say(sink, "ttl") {
             policy::without_effect(&merged, sink);
+        }
+        if !may_say(sink, "origin_host") {
             policy::hosts_together(&merged, sink);
         }
         let called = table.value.name.as_ref().map(|name| name.value.as_str());
@@ -100,7 +105,10 @@ fn covered(
         } else {
             format!("move it before `{name}`")
         };
-        sink.missing(Fault::at(&table.span, what).instead(instead));
+        sink.missing(
+            &matchers::KEYS,
+            Fault::at(&table.span, what).instead(instead),
+        );
     }
 }
 
@@ -214,7 +222,7 @@ fn origin(
             };
             // The defaults, or a last route, would say it.
             let keys: &[&str] = route.map_or(&["defaults", "route"], |_| &["defaults"]);
-            sink.missing_under(keys, fault);
+            sink.missing_under(keys, &["origin", "try"], fault);
             None
         }
         (Some(At { value, span }), list) => {
@@ -225,7 +233,11 @@ fn origin(
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("one of {}", join(known())),
             };
-            sink.once(Fault::at(span, format!("no origin is called `{value}`")).instead(instead));
+            // One whose name could not be read may be called so.
+            if !sink.may_say_under(&["origin"], &["name"]) {
+                let what = format!("no origin is called `{value}`");
+                sink.once(Fault::at(span, what).instead(instead));
+            }
             None
         }
     }

@@ -12,6 +12,9 @@ use origin::{
 };
 use rustls::pki_types::ServerName;
 
+/// The keys that say who answers.
+const KINDS: [&str; 6] = ["servers", "url", "fastcgi", "static", "memcached", "redis"];
+
 /// The one server of the command line, in place of those of the file.
 pub(super) fn from_flag(url: &ServerUrl, config: &mut OriginConfig) {
     config.servers = vec![Server::new(url.address.clone())];
@@ -30,6 +33,7 @@ pub(super) fn from_file(
         let weight = sink.at_least(1, "weight", server.value.weight.as_ref(), 1);
         let Some(url) = &server.value.url else {
             sink.missing(
+                &["url"],
                 Fault::at(&server.span, "a server without a URL")
                     .instead("add `url = \"http://127.0.0.1:5001\"`"),
             );
@@ -51,31 +55,24 @@ pub(super) fn from_file(
             backup: server.value.backup.unwrap_or(false),
         });
     }
+    config.tls = self::tls(written.tls.as_ref(), tls, sink);
+    let servers = written.servers.as_ref();
+    let span = servers.map_or(&table.span, |list| &list.span);
     if config.servers.is_empty() {
-        let span = written
-            .servers
-            .as_ref()
-            .map_or(&table.span, |list| &list.span);
+        let fault = Fault::at(span, "an origin without servers");
         sink.missing(
-            Fault::at(span, "an origin without servers")
-                .instead("write `servers = [\"http://127.0.0.1:5001\"]`"),
+            &KINDS,
+            fault.instead("write `servers = [\"http://127.0.0.1:5001\"]`"),
         );
         return None;
     }
     if config.servers.iter().all(|server| server.backup) {
-        let span = written
-            .servers
-            .as_ref()
-            .map_or(&table.span, |list| &list.span);
+        let what = "all servers are for backup, and none is there to be backed up";
         sink.missing(
-            Fault::at(
-                span,
-                "all servers are for backup, and none is there to be backed up",
-            )
-            .instead("leave `backup` out of one of them"),
+            &["servers", "url", "backup"],
+            Fault::at(span, what).instead("leave `backup` out of one of them"),
         );
     }
-    config.tls = self::tls(written.tls.as_ref(), tls, sink);
     Some(())
 }
 

@@ -134,6 +134,7 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
     let field = written.node_field.as_ref();
     if let (Some(field), None) = (field, &written.node) {
         sink.missing(
+            &["node"],
             Fault::at(&field.span, "`node_field` has no effect without `node`")
                 .instead("add `node = \"edge-1\"`"),
         );

@@ -13,7 +13,7 @@ pub(super) const A_MOMENT: Duration = Duration::from_millis(1);
 /// Collects faults.
 pub(in crate::config) struct Sink<'a> {
     faults: &'a mut Vec<Fault>,
-    /// The tables that could not be read whole: what seems missing there may be written.
+    /// What could not be read, and may say what seems missing.
     torn: Torn,
 }
 
@@ -28,33 +28,31 @@ impl<'a> Sink<'a> {
         self.faults.push(fault);
     }
 
-    /// Something is not there. Said only where it cannot be that it stands in the same table and was not read.
-    pub(super) fn missing(&mut self, fault: Fault) {
+    /// Something is not there. Said only where it cannot be that one of `keys`, which would say it, stands in the same table and was
+    /// not read.
+    pub(super) fn missing(&mut self, keys: &[&str], fault: Fault) {
+        self.missing_under(&[], keys, fault);
+    }
+
+    /// As [`missing`](Self::missing), of what could stand under one of these `tables` too.
+    pub(super) fn missing_under(&mut self, tables: &[&str], keys: &[&str], fault: Fault) {
         let may_be_there = match &fault.span {
-            Some(span) => self.torn.at(span),
-            None => self.torn.any(),
+            Some(span) => self.may_say(span, keys),
+            None => tables.is_empty() && self.torn.any(),
         };
-        if !may_be_there {
+        if !may_be_there && !self.may_say_under(tables, keys) {
             self.once(fault);
         }
     }
 
-    /// As [`missing`](Self::missing), of what could stand in the tables under these `keys` too.
-    pub(super) fn missing_under(&mut self, keys: &[&str], fault: Fault) {
-        let may_be_there = |place| self.torn.at(place);
-        if !self.is_torn(keys) && !fault.span.as_ref().is_some_and(may_be_there) {
-            self.once(fault);
-        }
+    /// Whether one of `keys` may stand under one of these `tables`, and was not read.
+    pub(super) fn may_say_under(&self, tables: &[&str], keys: &[&str]) -> bool {
+        tables.iter().any(|table| self.torn.under(table, keys))
     }
 
-    /// Whether something in one of the tables under these `keys` could not be read.
-    pub(super) fn is_torn(&self, keys: &[&str]) -> bool {
-        keys.iter().any(|key| self.torn.under(key))
-    }
-
-    /// Whether something in the table that `place` is in could not be read.
-    pub(super) fn is_torn_at(&self, place: &Range<usize>) -> bool {
-        self.torn.at(place)
+    /// Whether one of `keys` may stand in the table that `place` is in, and was not read.
+    pub(super) fn may_say(&self, place: &Range<usize>, keys: &[&str]) -> bool {
+        self.torn.at(place, keys)
     }
 
     /// Something is wrong that several parts of the configuration run into.

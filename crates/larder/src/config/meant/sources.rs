@@ -74,7 +74,8 @@ fn only_of_pages(written: &written::Origin, table: &Range<usize>, sink: &mut Sin
     ];
     for (key, _) in keys.iter().filter(|(_, written)| *written) {
         let what = format!("`{key}` is of page stores only");
-        sink.missing(Fault::at(table, what).instead("add `memcached = \"127.0.0.1:11211\"`"));
+        let fault = Fault::at(table, what).instead("add `memcached = \"127.0.0.1:11211\"`");
+        sink.missing(&["memcached", "redis"], fault);
     }
 }
 
@@ -105,19 +106,21 @@ fn page_store(
         sink.push(Fault::at(span, "this is memcached").instead("write `memcached = …`"));
     }
     let turns = fetching::turns(written, sink);
+    let key = template(written.key.as_ref(), &table.span, sink);
+    let is_whole = key.is_some();
+    if wrong_kind {
+        return None;
+    }
     let timeout = written
         .timeouts
         .as_ref()
         .and_then(|times| times.whole.as_ref());
-    let key = template(written.key.as_ref(), &table.span, sink);
     let content_type = written.content_type.as_ref().map(|text| text.value.clone());
     let config = pages::Config {
         name: name.to_owned(),
         url,
-        key: match key {
-            Some(key) if !wrong_kind => key,
-            _ => return None,
-        },
+        // What else is wrong is told all the same.
+        key: key.or_else(|| Template::parse("$uri").ok())?,
         format: match written.format {
             Some(Format::Plain) | None => pages::Format::Plain,
             Some(Format::Headers) => pages::Format::Headers,
@@ -130,6 +133,7 @@ fn page_store(
     let made = Origin::pages(config);
     made.map_err(|error| sink.push(Fault::at(span, cause(&error)).instead(usual)))
         .ok()
+        .filter(|_| is_whole)
 }
 
 /// What is wrong with an origin. That it is the configuration's fault goes without saying here.
@@ -154,6 +158,7 @@ fn template(
 ) -> Option<Template> {
     let Some(At { value, span }) = written else {
         sink.missing(
+            &["key"],
             Fault::at(table, "what are the keys of the pages?")
                 .instead("add `key = \"$scheme:$host$uri\"`"),
         );

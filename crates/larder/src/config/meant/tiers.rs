@@ -23,18 +23,17 @@ pub(super) fn disk(
     sink: &mut Sink<'_>,
 ) -> Option<disk::Config> {
     let At { value, span } = written?;
-    let Some(path) = &value.path else {
-        sink.missing(
+    match &value.path {
+        None => sink.missing(
+            &["path"],
             Fault::at(span, "the store on disk has no directory")
                 .instead("add `path = \"/var/cache/larder\"`"),
-        );
-        return None;
-    };
-    if path.value.as_os_str().is_empty() {
-        sink.push(
+        ),
+        Some(path) if path.value.as_os_str().is_empty() => sink.push(
             Fault::at(&path.span, "the path is empty")
                 .instead("write `path = \"/var/cache/larder\"`"),
-        );
+        ),
+        Some(_) => {}
     }
     let size = value.size.as_ref();
     if let Some(size) = size
@@ -55,7 +54,7 @@ pub(super) fn disk(
         );
     }
     Some(disk::Config {
-        path: path.value.clone(),
+        path: value.path.as_ref()?.value.clone(),
         size: size.map_or(DEFAULT_DISK, |size| size.value.0),
         write_rate: rate.map(|rate| rate.value.0),
         log: None,
@@ -67,23 +66,24 @@ pub(super) fn shared(
     sink: &mut Sink<'_>,
 ) -> Option<shared::Config> {
     let At { value, span } = written?;
-    let Some(Text {
-        value: SharedUrl(url),
-        span: place,
-    }) = &value.url
-    else {
-        sink.missing(
-            Fault::at(span, "the shared store has no address")
-                .instead("add `url = \"redis://127.0.0.1:6379\"`"),
-        );
-        return None;
-    };
     let mut time =
         |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
     let timeout = time("timeout", &value.timeout, DEFAULT_TIMEOUT);
     let max_ttl = time("max_ttl", &value.max_ttl, DEFAULT_MAX_TTL);
     let lease = time("lease", &value.lease, DEFAULT_LEASE);
     let trust = time("trust", &value.trust, DEFAULT_TRUST);
+    let Some(Text {
+        value: SharedUrl(url),
+        span: place,
+    }) = &value.url
+    else {
+        sink.missing(
+            &["url"],
+            Fault::at(span, "the shared store has no address")
+                .instead("add `url = \"redis://127.0.0.1:6379\"`"),
+        );
+        return None;
+    };
     let largest = value.largest_body.as_ref();
     let name = |text: &Option<Text<Token>>| text.as_ref().map(|text| text.value.0.clone());
     let config = shared::Config {

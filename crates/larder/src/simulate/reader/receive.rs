@@ -47,7 +47,7 @@ impl Reader {
                 self.totals.notes.without_host += 1;
                 Cow::Borrowed(self.assumptions.host.as_bytes())
             });
-            let host = HeaderValue::from_bytes(&host).map_err(|_| refused("bad-host"))?;
+            let host = HeaderValue::from_bytes(&host).map_err(|_| refused("host-invalid"))?;
             fields.insert(header::HOST, host);
         }
         *request.uri_mut() = uri;

@@ -46,7 +46,7 @@ metrics! {
     FORWARDED = Counter "larder_forwarded" ["reason"]
         "Requests forwarded to an origin, by the reason that Cache-Status gives as fwd (RFC 9211)";
     OWN = Counter "larder_own_answers"
-        [] "Requests that Larder answered itself: errors, redirects, refusals, those of listeners (no HTTP, too late, too large, too many) included";
+        [] "Requests that Larder answered itself: errors, redirects, refusals, those of listeners (no HTTP, too late, too large, too many) included. Over HTTP/2 too large a header is answered before Larder hears of it, and is counted nowhere";
     CLIENTS_LEFT = Counter "larder_clients_left"
         [] "Requests without an answer, since the client left or its connection was closed before one began; the access log has them with 499";
     RESPONSES = Counter "larder_responses" ["class"]
@@ -78,7 +78,7 @@ metrics! {
     ORIGIN_ERRORS = Counter "larder_origin_errors"
         [] "Fetches that brought no usable answer: refused, timed out, broken";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
-        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure";
+        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, time in the queue included; not of requests whose turn did not come";
     EVICTIONS = Counter "larder_evictions"
         [] "Cache keys evicted from memory for room";
     CACHE_KEYS = Gauge "larder_cache_keys"
@@ -192,7 +192,7 @@ metrics! {
     HANDSHAKES_FAILED = Counter "larder_handshakes_failed"
         [] "TLS handshakes and PROXY protocol headers that failed or took too long";
     PROTOCOL_ERRORS = Counter "larder_protocol_errors"
-        [] "Requests that were not HTTP";
+        [] "Requests that were not HTTP; over HTTP/2 such as end their connection, not those whose stream alone is reset";
     RECEIVED_BYTES = Counter "larder_received_bytes"
         [] "Bytes of HTTP read from clients";
     SENT_BYTES = Counter "larder_sent_bytes"

@@ -78,7 +78,7 @@ const ALLOWED: HeaderValue =
 /// names no host is refused: there is nowhere to send it.
 pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if ask.host().is_empty() {
-        return failure(worker, ask, &Failure::BadRequest("no-host"));
+        return failure(worker, ask, &Failure::BadRequest("host-missing"));
     }
     let safe = ask.method == Method::GET || ask.method == Method::HEAD;
     let status = if safe {

@@ -32,13 +32,10 @@ impl Fetch<'_> {
     }
 
     pub fn failed(&self, failure: Failure) -> Landing {
-        if matches!(
-            failure,
-            Failure::Origin(_) | Failure::Unasked | Failure::BadPart
-        ) {
+        if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
             let key = page_key(self.ask, self.need);
-            table.remember(&key, Unshared::Unanswered, self.times.response);
+            table.remember(&key, why, self.times.response);
         }
         // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
         match usable_on_failure(

@@ -85,7 +85,7 @@ impl Fetch<'_> {
         } else {
             self.insert_confirmed(&fresh)
         };
-        self.remember_uncollapsible(&fresh);
+        self.remember_uncollapsible(&fresh, kept.as_ref().err());
         if kept.is_ok() && is_another {
             below::keep(self.worker, key, &fresh, self.lease.take());
         } else if kept.is_ok() {

@@ -30,17 +30,18 @@ pub(super) fn host(
     let mut lines = asked.fields.get_all(header::HOST).iter();
     let (line, more) = (lines.next(), lines.next());
     if more.is_some() {
-        return Err(Failure::BadRequest("several-hosts"));
+        return Err(Failure::BadRequest("host-repeated"));
     }
     let written = match (asked.target.authority(), line) {
         (Some(authority), _) => authority.as_bytes(),
         (None, Some(line)) => line.as_bytes(),
         (None, None) if asked.version <= Version::HTTP_10 => return Ok("".into()),
-        (None, None) => return Err(Failure::BadRequest("no-host")),
+        (None, None) => return Err(Failure::BadRequest("host-missing")),
     };
     connection.texts.host(scheme, written, || {
         let host = str::from_utf8(written).ok();
         let host = host.and_then(|host| key::normalize_host(host, scheme));
-        host.map(Rc::from).ok_or(Failure::BadRequest("bad-host"))
+        host.map(Rc::from)
+            .ok_or(Failure::BadRequest("host-invalid"))
     })
 }

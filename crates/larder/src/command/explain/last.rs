@@ -1,0 +1,54 @@
+//! What is remembered of the last fetch for a key, in plain words.
+
+use super::words::token;
+
+/// The sentence on it; `why` is the token that says why nothing of it was stored.
+pub(super) fn sentence(why: &str) -> String {
+    match (failure(why), meanwhile(why)) {
+        (Some(words), _) => format!("The last fetch for it failed: {words}."),
+        (None, Some(words)) => format!("The last answer for it was not stored: {words}."),
+        (None, None) => format!("The last answer for it was not stored: {}.", token(why)),
+    }
+}
+
+/// What came between a fetch and its being stored.
+fn meanwhile(why: &str) -> Option<&'static str> {
+    Some(match why {
+        "invalidated" => {
+            "a purge, an unsafe request or a cache group was for it while it was fetched"
+        }
+        "superseded" => "a later request had brought something newer meanwhile",
+        _ => return None,
+    })
+}
+
+/// Why no answer came, or not all of one.
+fn failure(why: &str) -> Option<&'static str> {
+    Some(match why {
+        "unresolvable" => "the server's name has no address",
+        "refused" => "the server cannot be connected to",
+        "declined" => "the page store does not do what it is asked for, as the log says",
+        "connect-timeout" => "no connection in time (`timeouts.connect`)",
+        "tls" => "the TLS handshake with the server did not succeed",
+        "protocol" => "the server broke the protocol",
+        "first-byte-timeout" => "no answer began in time (`timeouts.first_byte`)",
+        "between-bytes-timeout" => "the answer stalled (`timeouts.between_bytes`)",
+        "whole-timeout" => "the answer took too long (`timeouts.whole`)",
+        "truncated" => "the answer was cut short",
+        "malformed" => "what came is no HTTP that can be read",
+        "unasked-switch" => "the application switched to a protocol that nobody asked for",
+        "head-too-large" => "the answer's header is too large (`header_size`)",
+        "queue-full" => {
+            "too many fetches were waiting for this origin (`most_concurrent`, `queue.length`)"
+        }
+        "queue-timeout" => "its turn did not come in time (`most_concurrent`, `queue.time`)",
+        "no-healthy-server" => "health checks held every server for down",
+        "script" => "PHP reported a fatal error in the middle of the page",
+        "request-body" => "the request's content could not be read",
+        "spool" => "the request's content could not be gathered in a file",
+        "unreadable" => "the file cannot be read",
+        "configuration" => "the origin cannot work as it is configured, as the log says",
+        "bad-part" => "the application's 206 brought other bytes than its `Content-Range` says",
+        _ => return None,
+    })
+}
