@@ -111,6 +111,32 @@ fn requests_that_wait_for_the_head_share_one_fetch() {
     assert_eq!(origin.requests("/"), 1);
 }
 
+/// It would have to ask again when that has landed.
+#[test]
+fn who_wants_the_origins_own_word_does_not_wait_for_what_is_under_way() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        let reply = Reply::ok().cache("max-age=60");
+        match request.nth {
+            1 => reply.hold_head(&held).body("first"),
+            _ => reply.body("second"),
+        }
+    });
+    let mut leader = larder.get("/").begin();
+    gate.wait_reached();
+    let forced = larder.get("/").header("Cache-Control", "no-cache").send();
+    assert_eq!(forced.text(), "second");
+    gate.open();
+    assert_eq!(leader.read().text(), "first");
+    let answer = larder.get("/").send();
+    assert!(
+        answer.hit() && answer.text() == "second",
+        "the later one is right"
+    );
+}
+
 #[test]
 fn what_turns_out_not_storable_releases_all_followers_at_once() {
     let (origin, larder) = start();

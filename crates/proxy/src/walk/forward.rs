@@ -94,7 +94,7 @@ async fn together(
     }
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let key = flight_key(worker, ask, &need);
-    if outbound::comes_round(ask) && flights.flying(&key, log) {
+    if (outbound::comes_round(ask) || lookup::is_forced(ask)) && flights.flying(&key, log) {
         return Err(Left::Alone(need));
     }
     let (fill, writer) = begin_fill(worker);

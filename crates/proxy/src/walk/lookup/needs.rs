@@ -52,6 +52,11 @@ pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
     site
 }
 
+/// Whether the client wants an answer of the origin's own (`no-cache`): what was under way before it asked will not do.
+pub fn is_forced(ask: &Ask) -> bool {
+    ask.directives.no_cache && reuse_site_for(ask).client_may_force
+}
+
 /// Whole seconds, at most what the rules count with.
 pub fn seconds(duration: std::time::Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
