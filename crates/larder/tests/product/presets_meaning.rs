@@ -137,6 +137,15 @@ fn what_an_application_tags_it_purges_in_its_own_words() {
             "BAN / HTTP/1.1\r\nHost: s.test\r\nCache-Tags: node:12|node:7\r\n\r\n",
         ),
         (
+            "drupal",
+            "Cache-Tags",
+            [
+                "config:a.b node:12 node_view",
+                "config:a.b node:123 node_view",
+            ],
+            "BAN / HTTP/1.1\r\nHost: s.test\r\nCache-Tags: \\bnode:12\\b\r\n\r\n",
+        ),
+        (
             "wordpress",
             "X-Cache-Tags",
             ["p-12,home", "p-123,home"],

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use origin::{
-    Context, Kind, Origin,
+    Context, Error, Kind, Origin,
     config::{ActiveHealth, Protocol},
 };
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
@@ -599,7 +599,7 @@ fn a_head_of_too_many_fields_is_refused() {
             let request = request(Method::GET, "/", empty());
             let answer = origin_of(&server).fetch(request, Context::default()).await;
             let got = answer.as_ref().map(|answer| answer.headers().len());
-            assert_eq!(got.map_err(|error| error.kind()), want);
+            assert_eq!(got.map_err(Error::kind), want);
         });
     }
 }

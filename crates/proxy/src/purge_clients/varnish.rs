@@ -53,9 +53,9 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
         return Ok(command(on_tags(&text)));
     }
     if method == "BAN"
-        && let Some(text) = head.text("cache-tags").filter(|text| text.contains('|'))
+        && let Some(text) = head.text("cache-tags").filter(|text| is_expression(text))
     {
-        // Drupal's purger, set to send several in one: in Varnish the field is an expression.
+        // Drupal's purger, set to send an expression, or several tags in one: in Varnish the field is one.
         return Ok(command(on_tags(&text)));
     }
     let tags = tags(head);
@@ -81,6 +81,13 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     Ok(command(pool.unwrap_or_else(|| place(policy, head))))
 }
 
+/// Whether what may be a list of tags is an expression: it has what no tag has. A dot is in many.
+fn is_expression(text: &str) -> bool {
+    text.contains([
+        '|', '\\', '^', '$', '*', '+', '?', '(', ')', '[', ']', '{', '}',
+    ])
+}
+
 /// Whether a field with an expression has several lines, of which one alone would be read.
 fn repeats_expression(head: Head<'_>) -> bool {
     let always = [&TAG_EXPRESSIONS[..], &EXPRESSIONS, &["x-pool"]].concat();
@@ -88,7 +95,7 @@ fn repeats_expression(head: Head<'_>) -> bool {
     let bans = head.method == "BAN" || EXPRESSIONS.iter().any(|name| head.has(name));
     let is_expression = |name| {
         let text = head.text(name);
-        name == "x-cache-tags" || text.is_some_and(|text| text.contains('|'))
+        name == "x-cache-tags" || text.is_some_and(|text| is_expression(&text))
     };
     always.into_iter().any(|name| head.repeats(name))
         || ["x-cache-tags", "cache-tags"]

@@ -33,14 +33,14 @@ impl Uploading {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         while self.piece.is_empty() {
             match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => self.piece = data,
-                    // Trailers do not go on: an application may take them for fields that a client may not say (RFC 9110 section 6.5.1).
-                    Err(_) => {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else {
+                        // Trailers do not go on: an application may take them for fields that a client may not say (RFC 9110 section 6.5.1).
                         self.out.end();
                         return Poll::Ready(Err(Gone));
-                    }
-                },
+                    };
+                    self.piece = data;
+                }
                 // What is not whole must not look so.
                 Poll::Ready(Some(Err(_))) => {
                     self.out.reset(Reason::CANCEL);

@@ -118,6 +118,11 @@ fn a_fault_hides_no_prohibition_behind_it() {
     ] {
         assert_eq!(of(line).private, Qualified::Whole, "{line}");
     }
+}
+
+/// What forbids holds with an argument that it should not have, and what allows does not.
+#[test]
+fn a_fault_makes_nothing_more_public() {
     let odd = of("no-store=1, must-revalidate=\"x\", proxy-revalidate=, no-transform=0");
     assert!(odd.no_store && odd.must_revalidate && odd.proxy_revalidate && odd.no_transform);
     for line in [
