@@ -59,9 +59,17 @@ impl Durable for Lost {
     }
 }
 
+/// The least budget with huge pages, in bytes: beside a smaller one, what the kernel rounds up to them is much.
+const HUGE_PAGES_FROM: u64 = 256 << 20;
+
 /// Opens the tiers that `config` names.
 pub fn open(config: &Config) -> Result<Store, StartError> {
     let log = Arc::new(Log::default());
+    if config.memory < HUGE_PAGES_FROM
+        && let Err(error) = rustix::thread::disable_transparent_huge_pages(true)
+    {
+        tracing::info!("a small memory takes more of the system: {error}");
+    }
     if let Err(error) = store::arena::open(config.memory) {
         tracing::info!("bodies are copied to the system as they are sent: {error}");
     }

@@ -48,6 +48,9 @@ fn failure(why: &str) -> Option<&'static str> {
         "spool" => "the request's content could not be gathered in a file",
         "unreadable" => "the file cannot be read",
         "configuration" => "the origin cannot work as it is configured, as the log says",
+        "unasked" => {
+            "the application's 304 confirmed nothing, or its 206 was part of what was asked for whole"
+        }
         "bad-part" => "the application's 206 brought other bytes than its `Content-Range` says",
         _ => return None,
     })
