@@ -114,7 +114,8 @@ fn requests_that_wait_for_the_head_share_one_fetch() {
 /// It would have to ask again when that has landed.
 #[test]
 fn who_wants_the_origins_own_word_does_not_wait_for_what_is_under_way() {
-    let (origin, larder) = start();
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\ncollapse_wait = \"10m\"\n");
     let gate = Gate::new();
     let held = gate.clone();
     origin.on("/", move |request| {
