@@ -1,12 +1,15 @@
 //! The bytes to and from a server: TCP or Unix socket, plain or TLS, as one type.
 
+mod listens;
+
+use listens::Listens;
 use rustix::{
     io::Errno,
     net::{RecvFlags, recv},
 };
 use std::{
     future::poll_fn,
-    io, mem,
+    io,
     os::fd::AsFd,
     pin::{Pin, pin},
     sync::{
@@ -105,18 +108,6 @@ pub(crate) struct Stream {
     listens: Listens,
 }
 
-/// What becomes of a server that takes no more.
-#[derive(Debug)]
-enum Listens {
-    /// Writing fails.
-    No,
-    /// Writing waits until the server has been heard to its end: whoever writes reads meanwhile, and comes to the answer that the server
-    /// gave before it closed (RFC 9112 section 9.5).
-    Yes,
-    /// So it does now.
-    Only(Waker),
-}
-
 impl Stream {
     pub(crate) fn new(inner: Secured) -> Self {
         Self {
@@ -129,31 +120,6 @@ impl Stream {
     /// For an engine that reads while it writes, and gives up once it cannot write: what a server says that has closed already is heard.
     pub(crate) fn listen_on(&mut self) {
         self.listens = Listens::Yes;
-    }
-
-    /// What comes of writing, where a server that has closed is listened to.
-    fn written<T>(
-        &mut self,
-        cx: &Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        use io::ErrorKind::{BrokenPipe, ConnectionReset};
-        match (&written, &self.listens) {
-            (Poll::Ready(Err(cause)), Listens::Yes | Listens::Only(_))
-                if matches!(cause.kind(), BrokenPipe | ConnectionReset) =>
-            {
-                self.listens = Listens::Only(cx.waker().clone());
-                Poll::Pending
-            }
-            _ => written,
-        }
-    }
-
-    /// It has been heard to its end: writing fails from now on.
-    fn ended(&mut self) {
-        if let Listens::Only(writer) = mem::replace(&mut self.listens, Listens::No) {
-            writer.wake();
-        }
     }
 
     /// How many bytes the server has sent so far.
@@ -221,7 +187,7 @@ impl AsyncRead for Stream {
             Poll::Pending => false,
         };
         if ends {
-            this.ended();
+            this.listens.ended();
         }
         if read > 0 {
             // Nobody else writes it.
@@ -242,7 +208,7 @@ impl AsyncWrite for Stream {
         let inner = Pin::new(&mut this.inner);
         let written =
             on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write(cx, bytes));
-        this.written(cx, written)
+        this.listens.written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -253,7 +219,7 @@ impl AsyncWrite for Stream {
         let this = self.get_mut();
         let inner = Pin::new(&mut this.inner);
         let written = on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write_vectored(cx, slices));
-        this.written(cx, written)
+        this.listens.written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -264,7 +230,7 @@ impl AsyncWrite for Stream {
         let this = self.get_mut();
         let inner = Pin::new(&mut this.inner);
         let flushed = on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_flush(cx));
-        this.written(cx, flushed)
+        this.listens.written(cx, flushed)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -106,24 +106,20 @@ impl Torn {
 
     /// Whether one of `keys` may have been lost from the table that `place` is in.
     pub(super) fn at(&self, place: &Range<usize>, keys: &[&str]) -> bool {
-        let here = |loss: &&Loss| loss.places.iter().any(|torn| covers(torn, place));
-        self.all
-            || self
-                .losses
-                .iter()
-                .filter(here)
-                .any(|loss| loss.may_say(keys))
+        self.may_have_lost(keys, |loss| {
+            loss.places.iter().any(|torn| covers(torn, place))
+        })
     }
 
     /// Whether one of `keys` may have been lost from the table under `table`, or from one of those in a list there.
     pub(super) fn under(&self, table: &str, keys: &[&str]) -> bool {
-        let here = |loss: &&Loss| loss.table == table;
-        self.all
-            || self
-                .losses
-                .iter()
-                .filter(here)
-                .any(|loss| loss.may_say(keys))
+        self.may_have_lost(keys, |loss| loss.table == table)
+    }
+
+    /// Whether one of `keys` may be in one of those losses that are `here`.
+    fn may_have_lost(&self, keys: &[&str], here: impl Fn(&Loss) -> bool) -> bool {
+        let mut losses = self.losses.iter();
+        self.all || losses.any(|loss| here(loss) && loss.may_say(keys))
     }
 }
 

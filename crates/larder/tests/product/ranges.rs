@@ -469,6 +469,7 @@ fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
         ("Expires", "Thu, 01 Jan 2037 00:00:00 GMT"),
         ("Link", "</a.css>; rel=preload"),
         ("CDN-Cache-Control", "max-age=60"),
+        ("X-Accel-Expires", "60"),
         ("Netlify-CDN-Cache-Control", "max-age=60"),
     ];
     let page = said

@@ -15,10 +15,7 @@ use crate::{
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::client::conn::TrySendError;
 use rules::fields::spares;
-use std::{
-    error::Error as _,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::error::Error as _;
 use tokio::time::Instant;
 
 impl Attempt<'_> {
@@ -129,8 +126,7 @@ impl Attempt<'_> {
                 passing.pass(status, fields);
             }
         };
-        let answered = Arc::clone(link.answered());
-        let was_used = answered.load(Relaxed);
+        let had_answered = link.has_answered();
         let sending = http2::ask(link, request, leave, told);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
@@ -141,12 +137,12 @@ impl Attempt<'_> {
         } = waited.map_err(|lost| {
             let stale = match &lost {
                 // One that ends with the first request that it is asked may end because of that: another is an attempt like any other.
-                Lost::Sent(error) => !was_taken(error) && (was_used || is_untouched(error)),
+                Lost::Sent(error) => !was_taken(error) && (had_answered || is_untouched(error)),
                 _ => true,
             };
             failure(lost, stale)
         })?;
-        answered.store(true, Relaxed);
+        slot.answered();
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 {
             alarm,

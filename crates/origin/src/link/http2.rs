@@ -35,8 +35,6 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
 pub(crate) struct Http2 {
     sender: SendRequest<Bytes>,
     shared: Arc<Shared>,
-    /// Whether an answer has come on it.
-    answered: Arc<AtomicBool>,
 }
 
 /// What is known of a connection.
@@ -50,6 +48,8 @@ struct Shared {
     freed: Notify,
     /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
     closed: AtomicBool,
+    /// An answer has come on it.
+    answered: AtomicBool,
 }
 
 impl Http2 {
@@ -82,18 +82,15 @@ impl Http2 {
                 open: AtomicUsize::new(0),
                 freed: Notify::new(),
                 closed: AtomicBool::new(false),
+                answered: AtomicBool::new(false),
             }
         });
-        Ok(Self {
-            sender,
-            shared,
-            answered: Arc::default(),
-        })
+        Ok(Self { sender, shared })
     }
 
-    /// Whether an answer has come on it: set by whoever gets one.
-    pub(crate) fn answered(&self) -> &Arc<AtomicBool> {
-        &self.answered
+    /// An answer has come on it before.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.shared.answered.load(Relaxed)
     }
 
     /// How many fetches are under way on it: all holds but the pool's own.

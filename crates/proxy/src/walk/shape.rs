@@ -6,7 +6,7 @@ use crate::{
     walk::coding::{self, Then},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use rules::{
     fields::remove_where,
     precondition::{self, Representation},
@@ -111,24 +111,29 @@ fn empty(status: StatusCode, reader: Option<&Reader>) -> Shaped {
     }
 }
 
+/// What is said of the page, beside its content: lifetimes for whichever cache, validators, and what a browser makes of it.
+const OF_PAGE: [HeaderName; 11] = [
+    header::CACHE_CONTROL,
+    header::EXPIRES,
+    header::PRAGMA,
+    HeaderName::from_static("x-accel-expires"),
+    HeaderName::from_static("edge-control"),
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::CONTENT_DISPOSITION,
+    header::CONTENT_LOCATION,
+    header::LINK,
+    header::REFRESH,
+];
+
 /// Takes away all that is said of the page: who stores the answer is not to have it for that (RFC 9111 section 3).
-fn says_of_page_nothing(ask: &Ask, fields: &mut HeaderMap) {
+fn without_page(ask: &Ask, fields: &mut HeaderMap) {
     without_content(fields);
     without_digest(fields);
-    remove_where(fields, |name| {
-        matches!(
-            *name,
-            header::CACHE_CONTROL
-                | header::EXPIRES
-                | header::ETAG
-                | header::LAST_MODIFIED
-                | header::CONTENT_DISPOSITION
-                | header::CONTENT_LOCATION
-                | header::LINK
-                | header::REFRESH
-        ) || ask.site.targets.contains(name)
-            || name.as_str().ends_with("-cache-control")
-    });
+    let is_target = |name: &HeaderName| {
+        ask.site.targets.contains(name) || name.as_str().ends_with("-cache-control")
+    };
+    remove_where(fields, |name| OF_PAGE.contains(name) || is_target(name));
 }
 
 /// Takes away what holds for the whole content, where a part is sent (RFC 9530 section 2).
@@ -199,7 +204,7 @@ fn part(
 ) -> Shaped {
     match asked {
         Asked::Unsatisfiable => {
-            says_of_page_nothing(ask, fields);
+            without_page(ask, fields);
             fields.insert(header::CONTENT_RANGE, range::unsatisfied(length));
             if let Some(reader) = reader {
                 reader.keep();

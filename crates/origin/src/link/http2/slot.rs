@@ -33,6 +33,11 @@ impl Slot {
     pub(crate) fn sender(&mut self) -> &mut SendRequest<Bytes> {
         &mut self.0.sender
     }
+
+    /// An answer has come on the connection.
+    pub(crate) fn answered(&self) {
+        self.0.shared.answered.store(true, Relaxed);
+    }
 }
 
 impl Drop for Slot {
