@@ -67,7 +67,7 @@ pub(crate) enum Carrier {
         /// Held, so that the connection is seen in use.
         _slot: Slot,
     },
-    /// The connection went to whoever holds the upgrade; there is no body.
+    /// The connection went to whoever holds the upgrade; there is no body. Its server is counted as serving while this is held.
     Upgraded,
 }
 
@@ -162,7 +162,9 @@ impl fmt::Debug for HttpBody {
 
 impl HttpBody {
     fn new(incoming: Incoming, under_way: UnderWay) -> Self {
-        let ended = incoming.is_ended();
+        // What was switched to goes on behind the head.
+        let upgraded = matches!(under_way.carried.carrier, Carrier::Upgraded);
+        let ended = incoming.is_ended() && !upgraded;
         let mut body = Self {
             incoming,
             under_way: Some(under_way),

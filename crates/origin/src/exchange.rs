@@ -10,7 +10,7 @@ pub(crate) use send::was_left;
 
 use crate::{
     Error, Interim, Servers,
-    body::{Carried, Incoming},
+    body::{Carried, Carrier, Incoming},
     connect::Speaks,
     direct, fastcgi,
     message::{self, Asked},
@@ -36,8 +36,11 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// Whether what it begins does not end by itself.
-    pub(crate) fn is_event_stream(&self) -> bool {
+    /// Whether what it begins does not end by itself: an event stream, or another protocol.
+    pub(crate) fn is_endless(&self) -> bool {
+        if matches!(self, Self::Http(_, carried) if matches!(carried.carrier, Carrier::Upgraded)) {
+            return true;
+        }
         let fields = match self {
             Self::Direct(response) => response.headers(),
             Self::Http(response, _) => response.headers(),

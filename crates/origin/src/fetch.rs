@@ -132,7 +132,7 @@ impl Fetch<'_> {
             origin: Arc::clone(origin),
             serving,
             pace: Pace::new(&origin.config.timeouts, self.until),
-            _pass: (!answer.is_event_stream()).then_some(pass),
+            _pass: (!answer.is_endless()).then_some(pass),
         };
         let response = match answer {
             Answer::Direct(response) => Ok(response.map(|mut body| {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub(crate) struct Held {
     pub(crate) origin: Arc<Servers>,
     pub(crate) serving: Serving,
-    /// Held for its drop. An event stream has none: what does not end would keep turns from all that does, as upgrades would.
+    /// Held for its drop. Event streams and upgrades have none: what does not end would keep turns from all that does.
     pub(crate) _pass: Option<Pass>,
     pub(crate) pace: Pace,
 }

@@ -157,7 +157,7 @@ impl Origin {
     /// `LocalSet` (some connections are driven by `spawn_local`); the pools are the calling worker's own (thread-local, keyed by this origin).
     /// `request`'s URI is in origin form (path and query, sent byte for byte), its `Host` field already right.
     /// A response with 101 carries `hyper::upgrade::OnUpgrade` in its extensions; an upgraded connection no longer counts
-    /// against `Turns::most`.
+    /// against `Turns::most`, and at its server while the response's body is held.
     ///
     /// `Expect` is dropped and the framing fields are set anew from the body. A response that comes back has believable
     /// framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose

@@ -20,8 +20,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub enum Landed {
     /// Still under way.
     Flying,
-    /// Something was stored or freshened: look again.
+    /// Something was stored: look again.
     Stored,
+    /// This was stored or freshened: look again. It is newer than any request that was there before the flight began.
+    Fetched(Arc<Stored>),
     /// A part is on its way: follow it, where it has what you want of it, and look again otherwise. The flight goes on, for others to
     /// follow it too, until the part has come.
     Part(Arc<Stored>),

@@ -6,7 +6,7 @@ use crate::{
     explain::explained,
     nodes::{NODES, Site, get, is_unsure, losses, node, node_at, purge, wait_follows},
 };
-use testkit::{Link, Redis, Reply, wait_until};
+use testkit::{Gate, Link, Redis, Reply, wait_until};
 
 /// Pages whose body is how often the application was asked for them.
 fn site() -> Site {
@@ -94,6 +94,55 @@ fn a_node_that_is_cut_off_uses_what_the_application_confirms() {
     link.mend();
     wait_follows(&site.nodes[2]);
     assert!(get(&site.nodes[2], "/page").hit());
+}
+
+/// Of what is under way when they come they cannot know that no purge lies between; the next fetch is all of theirs.
+#[test]
+fn who_comes_while_a_node_that_is_cut_off_asks_the_application_shares_the_next_answer() {
+    let mut site = Site::start();
+    let gates = [Gate::new(), Gate::new()];
+    let held = gates.clone();
+    site.origin.on("/page", move |request| {
+        let reply = counted(request).cache("max-age=3600");
+        match request.nth {
+            1 => reply,
+            2 => reply.hold_head(&held[0]),
+            _ => reply.hold_head(&held[1]),
+        }
+    });
+    let link = Link::to(&site.redis.address());
+    let url = format!("redis://{}", link.address());
+    site.nodes[2] = node_at(&site.origin, &url, 2, "workers = 1", "trust = \"3s\"");
+    let node = &site.nodes[2];
+    wait_follows(node);
+    get(node, "/page");
+    link.cut();
+    wait_until("it knew that it was cut off", || is_unsure(node));
+    let begin = || node.get("/page").header("Host", "site.example").begin();
+    let mut leader = begin();
+    gates[0].wait_reached();
+    let followers: Vec<_> = (0..5).map(|_| begin()).collect();
+    // The one worker has begun with those when it has answered another.
+    get(node, "/other");
+    gates[0].open();
+    assert_eq!(leader.read().text(), "2");
+    gates[1].wait_reached();
+    let mut late = begin();
+    get(node, "/other");
+    gates[1].open();
+    for mut follower in followers {
+        assert_eq!(
+            follower.read().text(),
+            "3",
+            "what was asked for after they came"
+        );
+    }
+    assert_eq!(
+        late.read().text(),
+        "4",
+        "it came when the third was under way"
+    );
+    assert_eq!(site.origin.requests("/page"), 4);
 }
 
 #[test]

@@ -205,6 +205,29 @@ fn the_server_with_the_fewest_fetches_is_asked_where_that_is_asked_for() {
 }
 
 #[test]
+fn a_websocket_counts_as_a_fetch_for_as_long_as_it_is_open() {
+    let (servers, larder) = two_servers("balance = \"least-connections\"");
+    for server in &servers {
+        server.reply("/chat", Reply::upgrade("websocket"));
+    }
+    let mut chat = larder.client();
+    chat.get("/chat")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .begin();
+    assert_eq!(chat.read_head().status, 101);
+    let busy = usize::from(servers[1].requests("/chat") == 1);
+    for _ in 0..4 {
+        assert_eq!(larder.get("/").send().text(), (1 - busy).to_string());
+    }
+    chat.end();
+    assert_eq!(chat.read_to_end(), b"");
+    testkit::wait_until("both have their turns", || {
+        larder.get("/").send().text() == busy.to_string()
+    });
+}
+
+#[test]
 fn a_fetch_that_broke_is_tried_on_another_server_where_that_is_safe() {
     let (servers, larder) = two_servers("balance = \"consistent-hash\"");
     for server in &servers {

@@ -5,7 +5,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    outcome::{Detail, Outcome},
+    outcome::Outcome,
     walk::{
         lookup::{self, Found, Hit, Looked, Need},
         receive,
@@ -61,7 +61,7 @@ async fn in_tier(
     need: Need,
     lead: bool,
 ) -> Shared {
-    let is_unsure = matches!(need.detail, Some(Detail::Unsure));
+    let is_unsure = need.is_unsure();
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
     if need.is_for_the_origin() || selected.is_some_and(|stored| stored.facts.is_always_validated())
     {

@@ -47,6 +47,15 @@ pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
 /// How often a request joins others, where what they fetch together is purged each time before it can be shared.
 const MOST_FLIGHTS: usize = 3;
 
+/// What a request has behind it when it joins others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Past {
+    /// It has waited for another flight: whatever it joins now began after it came.
+    has_followed: bool,
+    /// A flight that it followed has failed.
+    has_failed: bool,
+}
+
 /// What a follower is left with when the flight has landed.
 enum Left {
     /// What landed is another variant, or was purged meanwhile: those who want the same fetch it together.
@@ -61,12 +70,13 @@ enum Left {
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let waiting = Waiting::new(&worker, &*ask, Some(need.why));
     let mut left = Err(Left::Together(need));
-    let mut has_failed = false;
-    for _ in 0..MOST_FLIGHTS {
-        has_failed |= matches!(left, Err(Left::Again(_)));
+    let mut past = Past::default();
+    for flights in 0..MOST_FLIGHTS {
+        past.has_followed = flights > 0;
+        past.has_failed |= matches!(left, Err(Left::Again(_)));
         left = match left {
             Err(Left::Together(need) | Left::Again(need)) => {
-                together(&worker, &ask, need, has_failed).await
+                together(&worker, &ask, need, past).await
             }
             ended => ended,
         };
@@ -81,12 +91,12 @@ pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<R
     response
 }
 
-/// Leads a flight or follows one, where that may help. `has_failed`: one that it followed has failed already.
+/// Leads a flight or follows one, where that may help.
 async fn together(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    has_failed: bool,
+    past: Past,
 ) -> Result<Response<ReplyBody>, Left> {
     let is_unshared = || is_unshared(worker, ask, &need);
     if way::company(lookup::needs(ask), is_unshared) != Company::Together {
@@ -138,7 +148,7 @@ async fn together(
         Seat::Follow(follower) => {
             drop((interest, writer));
             // Boxed, lest who leads or goes alone be as large.
-            Box::pin(follow(worker, ask, need, follower, has_failed)).await
+            Box::pin(follow(worker, ask, need, follower, past)).await
         }
     }
 }

@@ -7,7 +7,7 @@ mod needs;
 
 pub use content::{answers, holds, wanted};
 pub use from_disk::{adopted, from_disk};
-pub use judge::{of_part, purged_since, stale_ttl, unpurged};
+pub use judge::{confirmed, of_part, purged_since, stale_ttl, unpurged};
 pub use needs::{condition_is_the_origins, is_forced, needs, reuse_site, reuse_site_for, seconds};
 
 use crate::{
@@ -91,6 +91,11 @@ impl Need {
             selected: None,
             others: Vec::new(),
         }
+    }
+
+    /// Whether purges on other nodes may have been missed, so that the origin must confirm what is stored.
+    pub const fn is_unsure(&self) -> bool {
+        matches!(self.detail, Some(Detail::Unsure))
     }
 
     /// Whether the client wants the origin's own word: what others have fetched meanwhile, or store elsewhere, will not do.

@@ -150,7 +150,7 @@ impl Short for Server {
 pub enum Balance {
     /// In turn.
     RoundRobin,
-    /// The one with the fewest fetches under way.
+    /// The one with the fewest fetches under way, those with `WebSocket` among them.
     LeastConnections,
     /// The same server for the same URL.
     ConsistentHash,

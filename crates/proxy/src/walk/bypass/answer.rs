@@ -149,13 +149,15 @@ fn switch(
     };
     let origin = hyper::upgrade::on(&mut response);
     let patience = ask.connection.idle_time;
+    let (head, serving) = response.into_parts();
     tokio::task::spawn_local(async move {
         if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
             let (client, origin) = (TokioIo::new(client), TokioIo::new(origin));
             tunnel::pass(client, origin, patience).await;
         }
+        // Until here its server has had one more to serve.
+        drop(serving);
     });
-    let (head, _) = response.into_parts();
     let mut fields = head.headers;
     fields::remove_hop_by_hop_of_answer(head.status, &mut fields);
     deliver::finish(

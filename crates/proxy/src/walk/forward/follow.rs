@@ -1,6 +1,6 @@
 //! Who follows: what a landed flight leaves for each of those who waited.
 
-use super::{Left, answer, not_fetched, page_key};
+use super::{Left, Past, answer, not_fetched, page_key};
 use crate::{
     ask::Ask,
     body::ReplyBody,
@@ -20,7 +20,7 @@ use rules::{reuse, status::Handled};
 use std::rc::Rc;
 
 /// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
-/// nothing was sent, or another flight that it followed `has_failed`. Who leads may have asked for what no other did, with a header too
+/// nothing was sent, or another flight that it followed has failed. Who leads may have asked for what no other did, with a header too
 /// long for the server, say. That a time limit ran out is no exception: who waits beyond `collapse_wait` fetches alone, and has waited
 /// longer by then.
 pub async fn follow(
@@ -28,12 +28,12 @@ pub async fn follow(
     ask: &Rc<Ask>,
     need: Need,
     mut follower: Follower,
-    has_failed: bool,
+    past: Past,
 ) -> Result<Response<ReplyBody>, Left> {
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
     let response = match landed {
-        Ok(landed @ (Landed::Stored | Landed::Part(_))) => {
-            match shared(worker, ask, landed).await {
+        Ok(landed @ (Landed::Stored | Landed::Fetched(_) | Landed::Part(_))) => {
+            match shared(worker, ask, landed, past).await {
                 Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
                     let handled = Handled::Forwarded {
                         why: need.why,
@@ -47,6 +47,8 @@ pub async fn follow(
                 Found::Forward(now) if page_key(ask, &now) != page_key(ask, &need) => {
                     return Err(Left::Together(now));
                 }
+                // Who came while the fetch was under way must not rely on it. The next begins now.
+                Found::Forward(now) if now.is_unsure() => return Err(Left::Together(now)),
                 Found::Forward(need) => return Err(Left::Alone(need)),
                 Found::Bypass(_) => return Err(Left::Alone(need)),
             }
@@ -65,7 +67,7 @@ pub async fn follow(
             let why = error.kind().detail();
             let landing = match stale(worker, ask, &need, reuse::Failure::Unreachable, why) {
                 Some(stale) => stale,
-                None if error.was_sent() && !has_failed => return Err(Left::Again(need)),
+                None if error.was_sent() && !past.has_failed => return Err(Left::Again(need)),
                 None => Landing::Failed(Failure::Origin(error)),
             };
             answer(worker, ask, &need, not_fetched(ask, landing))
@@ -80,13 +82,22 @@ pub async fn follow(
 }
 
 /// What a leader's fetch has brought for others.
-async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed) -> Found {
-    if let Landed::Part(part) = landed
-        && let Some(hit) = lookup::of_part(worker, ask, &part, receive::now())
+async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, past: Past) -> Found {
+    if let Landed::Part(part) = &landed
+        && let Some(hit) = lookup::of_part(worker, ask, part, receive::now())
     {
         return Found::Hit(hit);
     }
-    below::find(worker, ask, receive::now()).await
+    let found = below::find(worker, ask, receive::now()).await;
+    if let Found::Forward(need) = &found
+        && need.is_unsure()
+        && past.has_followed
+        && let Landed::Fetched(fetched) = &landed
+        && let Some(hit) = lookup::confirmed(worker, ask, fetched, receive::now())
+    {
+        return Found::Hit(hit);
+    }
+    found
 }
 
 /// What is stored, for a follower whose leader found the origin failing.

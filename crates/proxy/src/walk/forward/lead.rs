@@ -80,7 +80,7 @@ fn landed(landing: &Landing) -> Landed {
         Landing::Found(_) => Landed::Found,
         Landing::Stored { stored, kept, .. } => match kept {
             Ok(()) if is_coming(stored) => Landed::Part(stored.clone()),
-            Ok(()) => Landed::Stored,
+            Ok(()) => Landed::Fetched(stored.clone()),
             Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => Landed::Overtaken,
             Err(_) => Landed::Released,
         },
