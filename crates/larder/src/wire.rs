@@ -189,9 +189,11 @@ pub fn start_with(
     let sender = log.as_ref().map(AccessLog::sender);
     let workers = Workers::start(config.workers, &cache, &shared, sender.as_ref())
         .map_err(StartError::Thread)?;
+    let mut counters = workers.counters();
+    counters.extend(log.as_ref().map(AccessLog::counters));
     let state = Arc::new(admin::State {
         cache,
-        counters: workers.counters(),
+        counters,
         connections: vec![shared.clone()],
         origins: ArcSwap::from_pointee(config.origins.clone()),
         plain: ArcSwap::from_pointee(listeners.plain()),

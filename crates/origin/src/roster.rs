@@ -107,6 +107,11 @@ impl Roster {
         name.ask(move |found| this.learn(&own, found)).await
     }
 
+    /// Whether an address of `server` is known.
+    pub(crate) fn knows(&self, server: &Configured) -> bool {
+        of(server, &self.peers()).any(|peer| !peer.is_unknown())
+    }
+
     /// `server` has these addresses.
     pub(crate) fn learn(&self, server: &Arc<Configured>, found: Vec<SocketAddr>) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);

@@ -46,14 +46,26 @@ fn every(period: Duration) -> Interval {
     ticks
 }
 
-/// Resolves a server's name now and then.
+/// Resolves a server's name now and then. That it is not resolved is said once, and when that is over.
 async fn resolve(origin: Arc<Servers>, server: Arc<Configured>) {
     let mut ticks = every(origin.config.resolve_every);
+    let mut fails = false;
     loop {
         ticks.tick().await;
-        if let Err(error) = origin.roster.refresh(&server).await {
-            let (origin, server) = (origin.name(), &server.label);
-            tracing::warn!(origin, %server, %error, "name not resolved; last addresses kept");
+        let refreshed = origin.roster.refresh(&server).await;
+        let has_failed = std::mem::replace(&mut fails, refreshed.is_err());
+        let (name, label) = (origin.name(), &server.label);
+        match refreshed {
+            Err(error) if !has_failed && origin.roster.knows(&server) => {
+                tracing::warn!(origin = name, server = %label, %error, "name not resolved; last addresses kept");
+            }
+            Err(error) if !has_failed => {
+                tracing::warn!(origin = name, server = %label, %error, "name not resolved, and no address is known");
+            }
+            Ok(()) if has_failed => {
+                tracing::info!(origin = name, server = %label, "name resolved again");
+            }
+            Err(_) | Ok(()) => {}
         }
     }
 }

@@ -75,6 +75,9 @@ pub enum Bypass {
     Header,
     /// The path.
     Path,
+    /// The path leads to another route once it is read as some applications read it (`..`, empty segments, `;`): no rule, but what is
+    /// meant is the application's to say.
+    Ambiguous,
     /// The method.
     Method,
     /// A query parameter.
@@ -125,6 +128,7 @@ impl Bypass {
             Self::Cookie => "cookie",
             Self::Header => "header",
             Self::Path => "path",
+            Self::Ambiguous => "path-ambiguous",
             Self::Method => "method",
             Self::Query => "query",
             Self::Upgrade => "upgrade",

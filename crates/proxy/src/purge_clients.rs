@@ -204,6 +204,9 @@ pub enum Spoken {
     List,
 }
 
+/// The method that asks for a page to be fetched anew.
+pub const REFRESH: &str = "REFRESH";
+
 /// With `1` in this field `FOSHttpCache` asks for a page to be fetched anew.
 pub static X_REFRESH: HeaderName = HeaderName::from_static("x-refresh");
 
@@ -214,7 +217,7 @@ pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         Method::POST => api::post(policy, head),
         _ if !is_ours(head.method) => Spoken::Nothing,
         _ if !policy.admits(head.peer, head.fields) => Spoken::Denied,
-        _ if head.method.as_str() == "REFRESH" => Spoken::Refresh,
+        _ if head.method.as_str() == REFRESH => Spoken::Refresh,
         _ if !surrogate::fits(head.fields) => Spoken::Command(Err(TOO_MANY_TAGS)),
         _ => Spoken::Command(
             api::souin(policy, head).unwrap_or_else(|| varnish::command(policy, head)),
@@ -224,7 +227,7 @@ pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
 
 /// Methods that are for caches and never for an application.
 pub fn is_ours(method: &Method) -> bool {
-    ["PURGE", "BAN", "PURGEKEYS", "PURGETAGS", "REFRESH"].contains(&method.as_str())
+    ["PURGE", "BAN", "PURGEKEYS", "PURGETAGS", REFRESH].contains(&method.as_str())
 }
 
 fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {

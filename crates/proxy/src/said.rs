@@ -21,6 +21,8 @@ pub struct Said {
     pub codings: bool,
     /// `X-Refresh`.
     pub refresh: bool,
+    /// That it came as a [`REFRESH`](crate::purge_clients::REFRESH), though it goes on as a `GET`.
+    pub as_refresh: bool,
     /// `Forwarded`.
     pub forwarded: bool,
     /// What only a trusted proxy may say ([`outbound::is_of_proxies`]).

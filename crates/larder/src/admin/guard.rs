@@ -1,23 +1,33 @@
 //! Whom the admin API speaks to.
 //!
 //! A page on the Internet can make a browser ask a name of its own that resolves to 127.0.0.1 (DNS rebinding), and read the
-//! answer. Such a request names that host: only addresses and `localhost` are let through, which nobody else can own.
+//! answer. Such a request names that host: only addresses and `localhost` are let through, which nobody else can own. Figures and health
+//! are for whoever asks: monitors know services by name, and nothing in them is about a visitor.
 
 use super::Refusal;
 use axum::{
     extract::Request,
-    http::{StatusCode, header},
+    http::{Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use std::net::{IpAddr, Ipv6Addr};
 
+/// What answers under any name.
+pub(super) const MONITORED: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
+
 pub(super) async fn guard(request: Request, next: Next) -> Response {
-    if is_welcome(&request) {
+    if is_welcome(&request) || is_for_monitors(&request) {
         return next.run(request).await;
     }
-    let what = "the admin API answers to an IP address or localhost only: ask it by one of these";
+    let what = "the admin API answers to an IP address or localhost only, but for figures and health: ask it by one of these";
     Refusal::new(StatusCode::FORBIDDEN, what).into_response()
+}
+
+/// Whether it asks for what changes nothing and tells of no visitor.
+fn is_for_monitors(request: &Request) -> bool {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    is_read && MONITORED.contains(&request.uri().path())
 }
 
 /// Whether every host that the request names is one of ours. None at all is HTTP/1.0, which no browser speaks.

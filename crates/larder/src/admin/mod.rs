@@ -42,7 +42,7 @@ use tokio::{net::TcpListener, sync::Notify};
 pub struct State {
     /// The cache, for its store and for `explain`.
     pub cache: Arc<proxy::Cache>,
-    /// Each worker's counters.
+    /// Each worker's counters, and the access log's.
     pub counters: Vec<Arc<proxy::outcome::Counters>>,
     /// Connections of each listener, or of all.
     pub connections: Vec<Arc<proxy::listen::Shared>>,

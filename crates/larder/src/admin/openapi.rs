@@ -1,6 +1,6 @@
 //! The admin API as an `OpenAPI` 3.1 document: paths by hand, schemas from the types that are read and written.
 
-use super::{Answer, Written, purge, purges};
+use super::{Answer, Written, guard, purge, purges};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -50,12 +50,13 @@ fn paths(schemas: &mut SchemaGenerator) -> Value {
     })
 }
 
-/// Adds to every operation what it answers under a foreign name.
+/// Adds what is answered under a foreign name to every operation but those for monitors ([`guard::MONITORED`]).
 fn refuse_others(paths: &mut Value, schemas: &mut SchemaGenerator) {
     let refusal = told::<Written>("Asked under a name that is not this machine's own", schemas);
-    let operations = paths.as_object_mut().into_iter().flat_map(Map::values_mut);
+    let paths = paths.as_object_mut().into_iter().flatten();
+    let operations = paths.filter(|(path, _)| !guard::MONITORED.contains(&path.as_str()));
     for operation in operations
-        .filter_map(Value::as_object_mut)
+        .filter_map(|(_, operations)| operations.as_object_mut())
         .flat_map(Map::values_mut)
     {
         if let Some(responses) = operation["responses"].as_object_mut() {

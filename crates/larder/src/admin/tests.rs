@@ -382,17 +382,18 @@ async fn strangers_names_and_other_methods_are_refused() {
     for (head, status) in [
         ("GET /healthz HTTP/1.1\r\nHost: localhost:9180\r\n", 200),
         ("GET /healthz HTTP/1.0\r\n", 200),
-        ("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n", 403),
+        ("GET /healthz HTTP/1.1\r\nHost: larder.internal\r\n", 200),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\n", 403),
         (
-            "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1.evil.example:9180\r\n",
+            "GET /purges HTTP/1.1\r\nHost: 127.0.0.1.evil.example:9180\r\n",
             403,
         ),
         (
-            "GET http://evil.example/metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+            "GET http://evil.example/purges HTTP/1.1\r\nHost: 127.0.0.1\r\n",
             403,
         ),
         (
-            "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n",
+            "GET /purges HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n",
             403,
         ),
         ("GET /nothing HTTP/1.1\r\nHost: evil.example\r\n", 403),

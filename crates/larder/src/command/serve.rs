@@ -99,6 +99,8 @@ fn log_to_stderr(log: &meant::Log) {
     let ours = Targets::new().with_targets(OURS.map(|name| (name, level)));
     let subscriber = tracing_subscriber::fmt()
         .with_writer(io::stderr)
+        // It would say so on standard error too, and panic where that takes nothing.
+        .log_internal_errors(false)
         .finish()
         .with(ours);
     // Set already where another part of the same process did so; then that one holds.

@@ -1,8 +1,9 @@
 //! The access log: records queue up, a thread of its own makes lines of them and writes them in batches.
 //!
-//! A worker hands a record over without waiting; when the queue is full the record is lost and counted
+//! A worker hands a record over without waiting; when the queue is full, or the file takes no more, the record is lost and counted
 //! (`proxy::outcome::Counters::log_lost`). What a line looks like is `line`'s, when bytes go out is `writer`'s.
 
+mod batch;
 mod line;
 mod stamp;
 mod target;
@@ -12,7 +13,7 @@ mod writer;
 mod tests;
 
 use crate::config::meant::Log;
-use proxy::outcome::Record;
+use proxy::outcome::{Counters, Record};
 use std::{
     io,
     sync::{
@@ -44,6 +45,8 @@ pub struct AccessLog {
     /// Dropped before `thread`: the order of these fields matters.
     queue: SyncSender<Record>,
     thread: Awaited,
+    /// The writer's.
+    counters: Arc<Counters>,
 }
 
 /// The writer's thread; waited for when dropped.
@@ -85,7 +88,8 @@ impl AccessLog {
         };
         let (queue, records) = sync_channel(QUEUE);
         let wishes = Arc::new(Wishes::default());
-        let mut writer = Writer::new(target, log.format, wishes.clone())?;
+        let counters = Arc::<Counters>::default();
+        let mut writer = Writer::new(target, log.format, wishes.clone(), counters.clone())?;
         let (end, ended) = sync_channel(0);
         thread::Builder::new()
             .name("larder-log".to_owned())
@@ -97,12 +101,18 @@ impl AccessLog {
         Ok(Some(Self {
             queue,
             thread: Awaited { wishes, ended },
+            counters,
         }))
     }
 
     /// A way into the queue, for one worker.
     pub fn sender(&self) -> SyncSender<Record> {
         self.queue.clone()
+    }
+
+    /// What the writer counts.
+    pub fn counters(&self) -> Arc<Counters> {
+        self.counters.clone()
     }
 
     /// Asks for the file to be opened again by its name, after something has moved it away. Takes effect within a fraction of

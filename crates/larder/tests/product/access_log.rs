@@ -2,7 +2,7 @@
 
 use crate::{
     collapse::reading,
-    common::{Said, counted, start_with},
+    common::{Said, counted, sample, start_with},
 };
 use std::{fs::File, path::Path, process::Command};
 use testkit::{Gate, Larder, Origin, Reply, scratch_dir, wait_until};
@@ -182,4 +182,52 @@ fn an_encoded_target_is_that_for_all_who_read_it() {
             (301, Some("https://a.test/%C3%A9?%22a%22"))
         );
     }
+}
+
+/// A log that the disk takes nothing of: what is lost is counted, and requests go on.
+#[test]
+fn what_the_disk_does_not_take_is_counted_as_lost() {
+    let (_origin, larder) =
+        start_with("[log]\naccess = \"/dev/full\"\n[[origin]]\nservers = \"{origin}\"\n");
+    for number in 0..5 {
+        larder.get(&format!("/{number}")).send();
+    }
+    wait_until("all are counted", || {
+        sample(&larder, "larder_log_lost_total") == 5
+    });
+    assert_eq!(larder.stop().stderr.matches("lines are lost").count(), 1);
+}
+
+/// Larder's own last word, and a request that became another on its way.
+#[test]
+fn a_late_body_and_a_refresh_are_told_as_they_were() {
+    let path = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "[log]\naccess = {:?}\n[limits]\nbody_time = \"100ms\"\n[[origin]]\nservers = \"{{origin}}\"\n",
+        path.display().to_string()
+    ));
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let mut client = larder.client();
+    client.send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+    let answer = client.read();
+    assert_eq!(
+        answer.parameter("detail").as_deref(),
+        Some("request-timeout")
+    );
+    larder.ask("REFRESH", "/page").send();
+    wait_until("both are logged", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == 2)
+    });
+    let text = std::fs::read_to_string(&path).expect("a log");
+    let line = |told: &str| text.lines().find(|line| line.contains(told)).expect(told);
+    let late = format!(" 408 {} ", answer.body.len());
+    assert!(line("POST /late").contains(&late), "{text}");
+    assert!(
+        line("POST /late").contains("\"NONE\" \"request-timeout\""),
+        "{text}"
+    );
+    assert!(
+        line("/page").contains("\"REFRESH /page HTTP/1.1\" 200"),
+        "{text}"
+    );
 }

@@ -385,3 +385,24 @@ fn explain_takes_the_route_that_a_request_takes() {
         assert!(said.contains("the route does not cache"), "{path}: {said}");
     }
 }
+
+/// Monitors know services by name. Whatever else a web page could reach by a name of its own answers to none.
+#[test]
+fn figures_and_health_are_for_whoever_asks() {
+    let (_origin, larder) = start();
+    for (path, status) in [
+        ("/metrics", 200),
+        ("/healthz", 200),
+        ("/readyz", 200),
+        ("/", 403),
+        ("/purges", 403),
+        ("/explain?url=http://a/", 403),
+        ("/openapi.json", 403),
+    ] {
+        let answer = larder
+            .admin_get(path)
+            .header("Host", "larder.internal:9180")
+            .send();
+        assert_eq!(answer.status, status, "{path}: {}", answer.text());
+    }
+}

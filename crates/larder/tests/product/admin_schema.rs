@@ -266,7 +266,8 @@ fn refusals_of_every_kind_have_one_form() {
         ("PUT", "/purge", "localhost", 405),
         ("POST", "/metrics", "localhost", 405),
         ("POST", "/purge", "evil.test", 403),
-        ("GET", "/metrics", "evil.test", 403),
+        ("GET", "/explain", "evil.test", 403),
+        ("POST", "/metrics", "evil.test", 403),
     ] {
         let answer = ask(&larder, method, path, &[("Host", host)], "");
         assert_eq!(answer.status, status, "{method} {path}");

@@ -1,7 +1,7 @@
 //! What `larder check` finds of what `larder serve` could not use.
 
-use crate::common::faults;
-use std::fs;
+use crate::common::{faults, faults_of};
+use std::{fs, path::PathBuf};
 use testkit::scratch_dir;
 
 const ORIGIN: &str = "[[origin]]\nservers = \":5001\"\n";
@@ -36,4 +36,26 @@ fn a_field_that_is_written_anew_is_not_keyed() {
         let said = faults(&format!("{ORIGIN}[defaults.key]\nheaders = \"{name}\"\n"));
         assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
     }
+}
+
+/// Only the first certificate is sent to whoever asks for a name that none is for.
+#[test]
+fn a_certificate_without_a_name_is_first_or_a_fault() {
+    let named = crate::tls::certificate("site.test");
+    let nameless = crate::tls::nameless_certificate();
+    let check = |all: [&(PathBuf, PathBuf); 2]| {
+        let tls = all.map(|(certificate, key)| {
+            format!("{{ certificate = {certificate:?}, key = {key:?} }}")
+        });
+        let tls = tls.join(", ");
+        faults_of(&format!(
+            "[[listen]]\naddress = \":0\"\ntls = [{tls}]\n{ORIGIN}"
+        ))
+    };
+    assert_eq!(check([&nameless, &named]), "");
+    let told = check([&named, &nameless]);
+    assert!(
+        told.contains("names no host") && told.contains("subjectAltName"),
+        "{told}"
+    );
 }

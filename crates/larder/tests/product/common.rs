@@ -31,9 +31,13 @@ pub(crate) fn start_with(config: &str) -> (Origin, Larder) {
 
 /// What `larder check` finds wrong with this configuration; empty where nothing is.
 pub(crate) fn faults(config: &str) -> String {
+    faults_of(&format!("listen = \"127.0.0.1:0\"\n{config}"))
+}
+
+/// The same where the configuration says where it listens.
+pub(crate) fn faults_of(config: &str) -> String {
     let file = testkit::scratch_dir().join("larder.toml");
-    let own = "admin = \"off\"\nlisten = \"127.0.0.1:0\"\n";
-    std::fs::write(&file, format!("{own}{config}")).expect("a file");
+    std::fs::write(&file, format!("admin = \"off\"\n{config}")).expect("a file");
     let checked = command().args(["check".into(), file.into_os_string()]);
     let told = checked.run();
     assert_eq!(told.code == Some(1), !told.stderr.is_empty(), "{told:?}");

@@ -101,6 +101,39 @@ fn a_request_is_answered_from_where_it_is_said_to_be() {
     }
 }
 
+/// What only the application may judge is not answered in its place, and a path that it may read otherwise is no rule of the site's.
+#[test]
+fn what_only_the_application_can_say_is_told_so() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/admin/*\"\ncache = false\n[[route]]\n",
+    );
+    let page = Reply::ok().cache("max-age=60").header("ETag", "\"a\"");
+    origin.reply("/page", page.header("Vary", "Accept-Encoding").body("x"));
+    larder.get("/page").send();
+    let url = "http://example.test/page";
+    let stands_in = "what is stored is sent in its place";
+    let plain = explained(&larder, url, &[("Cache-Control", "no-cache")]);
+    assert!(
+        plain.contains(stands_in) && plain.contains("no Vary but for codings"),
+        "{plain}"
+    );
+    let told = explained(&larder, url, &[("If-Match", "\"q\"")]);
+    assert!(!told.contains(stands_in), "{told}");
+    let other = larder.get("//admin/x").send();
+    assert_eq!(other.parameter("detail").as_deref(), Some("path-ambiguous"));
+    origin.stop();
+    assert_eq!(
+        larder
+            .get("/page")
+            .header("If-Match", "\"q\"")
+            .send()
+            .status,
+        502
+    );
+    let told = explained(&larder, "http://example.test//admin/x", &[]);
+    assert!(told.contains("leads to another route"), "{told}");
+}
+
 /// Where `Cache-Status` says `stored` since nobody could know better yet, too.
 #[test]
 fn an_answer_that_did_not_come_is_told_of() {

@@ -136,3 +136,25 @@ fn what_libraries_say_of_clients_is_not_logged() {
     }
     assert!(!larder.output().contains("h2"), "{}", larder.output());
 }
+
+/// Whoever read the log has gone, or its disk is full: nothing of that ends the process.
+#[test]
+fn a_log_that_nobody_takes_ends_nothing() {
+    let origin = Origin::start();
+    origin.reply("/", Reply::close());
+    let binary = env!("CARGO_BIN_EXE_larder");
+    let mut larder = testkit::Command::new("sh")
+        .args(["-c", "exec \"$@\" 2>/dev/full", "sh", binary, "serve"])
+        .config(&config(&origin, "1s", "\"127.0.0.1:0\""))
+        .start();
+    assert_eq!(larder.get("/").send().status, 502, "which is logged");
+    larder.rewrite_config("nonsense");
+    larder.reload();
+    larder.rewrite_config(&config(&origin, "2s", "\"127.0.0.1:0\""));
+    larder.reload();
+    assert_eq!(larder.get("/").send().status, 502);
+    let metrics = larder.admin_get("/metrics").send().text();
+    assert!(metrics.contains("larder_panics_total 0"), "{metrics}");
+    larder.terminate();
+    assert_eq!(larder.wait().code, Some(0));
+}

@@ -194,6 +194,10 @@ fn sizes_and_counts_of_a_header_are_limited() {
         larder.get(&format!("/{}", "x".repeat(900))).send().status,
         200
     );
+    let host = "h".repeat(200);
+    let absolute = format!("http://{host}/{}", "x".repeat(1023));
+    let ask = larder.get(&absolute).header("Host", &host);
+    assert_eq!(ask.send().status, 200, "path and query are what is limited");
 }
 
 #[test]

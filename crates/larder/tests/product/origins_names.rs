@@ -200,3 +200,23 @@ fn a_name_is_followed_to_its_new_address() {
     names.point(&["127.0.0.1"]);
     wait_until("it is back", || larder.get("/").send().text() == "here");
 }
+
+#[test]
+fn a_name_that_is_not_resolved_is_told_of_once() {
+    let server = Origin::start();
+    server.otherwise(|_| Reply::ok().cache("no-store").body("well"));
+    let names = Names::new(&[]);
+    let larder = names.larder(server.address().port(), "");
+    larder.wait_output("no address is known");
+    assert_eq!(larder.get("/").send().status, 502);
+    names.point(&["127.0.0.1"]);
+    larder.wait_output("name resolved again");
+    wait_until("it answers", || larder.get("/").send().text() == "well");
+    names.point(&[]);
+    larder.wait_output("last addresses kept");
+    assert_eq!(larder.get("/").send().text(), "well");
+    let log = larder.stop().stderr;
+    for told in ["no address is known", "resolved again", "addresses kept"] {
+        assert_eq!(log.matches(told).count(), 1, "{told}: {log}");
+    }
+}

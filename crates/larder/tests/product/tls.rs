@@ -62,6 +62,16 @@ pub(crate) fn certificate(name: &str) -> (PathBuf, PathBuf) {
     (certificate, key)
 }
 
+/// The same with no name in it.
+pub(crate) fn nameless_certificate() -> (PathBuf, PathBuf) {
+    let made = rcgen::generate_simple_self_signed(Vec::<String>::new()).expect("a certificate");
+    let directory = testkit::scratch_dir();
+    let (certificate, key) = (directory.join("site.pem"), directory.join("site.key"));
+    std::fs::write(&certificate, made.cert.pem()).expect("a file");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+    (certificate, key)
+}
+
 /// A TLS listener with these certificates, before an origin whose pages are stored.
 fn secure(certificates: &[&(PathBuf, PathBuf)]) -> (Origin, Larder) {
     secure_with(certificates, "")

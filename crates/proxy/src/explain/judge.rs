@@ -4,7 +4,7 @@ use super::{OnFailure, StoredExplanation, Tier};
 use crate::{
     ask::Ask,
     cache::Cache,
-    walk::lookup::{answers, condition_is_the_origins, reuse_site_for},
+    walk::lookup::{answers, condition_is_the_origins, needs, reuse_site_for},
 };
 use http::{HeaderMap, HeaderName};
 use rules::{
@@ -90,8 +90,9 @@ impl Judge<'_> {
         let (request, site) = (&ask.directives, reuse_site_for(ask));
         let verdict = reuse::judge(&stored.facts, request, &site, now);
         let invalidated = standing == Standing::Gone;
-        // Parts stand in for no whole.
-        let stands_in = !invalidated && !matches!(stored.body, Body::Parts(_));
+        // Parts stand in for no whole, and nothing for what only the origin may judge.
+        let stands_in =
+            !invalidated && !matches!(stored.body, Body::Parts(_)) && !needs(ask).on_condition;
         let sent =
             |failure| stands_in && reuse::on_failure(&stored.facts, request, &site, failure, now);
         let window = |failure| reuse::window_on_failure(&stored.facts, request, &site, failure);

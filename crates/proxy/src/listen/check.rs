@@ -32,11 +32,12 @@ fn lines<B>(request: &Request<B>) -> usize {
     fields.len() - pairs.saturating_sub(1)
 }
 
-/// Bytes of the target as sent, scheme and authority included where it has them.
+/// Bytes of the target's path and query; of a target that is an authority alone, its bytes.
 fn target_length(uri: &Uri) -> usize {
-    let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
-    let authority = uri.authority().map_or(0, |name| name.as_str().len());
-    path + authority
+    match uri.path_and_query() {
+        Some(path) => path.as_str().len(),
+        None => uri.authority().map_or(0, |name| name.as_str().len()),
+    }
 }
 
 /// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`. All that is left to judge of a request by HTTP/1

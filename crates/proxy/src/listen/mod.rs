@@ -48,7 +48,7 @@ pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_requ
 pub use drain::{Drain, DrainSwitch, drain};
 pub use http2::Frames;
 pub use interim::InterimSink;
-pub use own::OwnAnswer;
+pub use own::{OwnAnswer, to_late_content};
 pub use proxy_protocol::{
     Error as ProxyProtocolError, Header as ProxyHeader, parse as parse_proxy,
 };

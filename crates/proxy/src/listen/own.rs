@@ -75,6 +75,15 @@ pub(super) fn panicked<S: Serve>(service: &S, watch: &Watch) -> Box<Response<Byt
     Box::new(fault.response(false, cache_status))
 }
 
+/// The [last word](last_word) to a request whose content does not come in time, as its log has it.
+pub fn to_late_content() -> OwnAnswer<'static> {
+    let fault = Fault::TimedOut;
+    OwnAnswer {
+        bytes: fault.text().len() as u64,
+        ..fault.answer(None)
+    }
+}
+
 /// The answer as bytes, where `hyper` is out of the way. Always ends the connection.
 pub(super) fn last_word<S: Serve>(service: &S, fault: Fault) -> Vec<u8> {
     let cache_status: Option<HeaderValue> = service.answered(&fault.answer(None));

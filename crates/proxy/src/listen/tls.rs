@@ -125,6 +125,12 @@ impl TlsStore {
         Ok(())
     }
 
+    /// Whether any of them is for a name; one that is for none is sent only where it is the first.
+    pub fn is_for_a_name(&self) -> bool {
+        let table = self.names.table.load();
+        !table.exact.is_empty() || !table.wildcard.is_empty()
+    }
+
     pub(super) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }

@@ -88,6 +88,7 @@ fn is_personal(ask: &Ask, why: Bypassed) -> bool {
             Bypass::Cookie
                 | Bypass::Header
                 | Bypass::Path
+                | Bypass::Ambiguous
                 | Bypass::Query
                 | Bypass::Method
                 | Bypass::Group

@@ -57,6 +57,7 @@ pub fn look(site: &Site, head: &mut RequestHead, connection: &Connection) -> Opt
         Spoken::Content(expected) => Some(Wanted::Content(expected)),
         Spoken::List => Some(Wanted::List),
         Spoken::Refresh => {
+            head.said.as_refresh = head.method != Method::GET;
             head.method = Method::GET;
             let fresh = HeaderValue::from_static("no-cache");
             head.fields.append(header::CACHE_CONTROL, fresh);

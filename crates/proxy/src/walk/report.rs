@@ -8,9 +8,10 @@ use crate::{
     listen::OwnAnswer,
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
+    purge_clients::REFRESH,
     walk::receive,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, uri::PathAndQuery};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, uri::PathAndQuery};
 use rules::status::{Handled, Member};
 use std::{
     rc::Rc,
@@ -127,10 +128,18 @@ pub fn note(
     }
 }
 
-/// Has it logged that a request ended with this status and no answer of the walk's.
-pub fn unanswered(worker: &Worker, ask: &Ask, status: StatusCode, outcome: &Outcome) {
+/// Has it logged that a request ended with this status, so many bytes of content, and no answer of the walk's.
+pub fn unanswered(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    (outcome, bytes): (&Outcome, u64),
+) {
     if let (Some(log), Some(began)) = (&worker.log, ask.began) {
-        let record = record(ask, status, outcome);
+        let record = Record {
+            bytes,
+            ..record(ask, status, outcome)
+        };
         drop(Ending::new(
             record,
             began,
@@ -183,9 +192,12 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> 
 
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     let target = ask.target.origin_form().unwrap_or("/".into());
+    let came_as = Method::from_bytes(REFRESH.as_bytes()).ok();
     Record {
         client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
-        method: ask.method.clone(),
+        method: came_as
+            .filter(|_| ask.said.as_refresh)
+            .unwrap_or_else(|| ask.method.clone()),
         target: target.into_owned(),
         host: ask.host().to_owned(),
         version: ask.version,

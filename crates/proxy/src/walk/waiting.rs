@@ -1,7 +1,13 @@
 //! Waiting: a request whose client may leave before an answer begins. What nobody waits for any more is dropped wherever it is; that it
 //! was there is counted and logged all the same.
 
-use crate::{ask::Ask, cache::Worker, outcome::Outcome, walk::report};
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    listen,
+    outcome::{Detail, Outcome},
+    walk::report,
+};
 use http::StatusCode;
 use rules::status::Forward;
 use std::{ops::Deref, thread};
@@ -42,16 +48,26 @@ impl<A: Deref<Target = Ask>> Drop for Waiting<'_, A> {
         if self.is_over || ask.within.is_some() {
             return;
         }
-        let outcome = self.why.map_or(Outcome::OWN, Outcome::forwarded);
+        let forwarded = self.why.map_or(Outcome::OWN, Outcome::forwarded);
         // The listener answers, and counts that.
-        let status = if thread::panicking() {
-            StatusCode::INTERNAL_SERVER_ERROR
+        let (status, outcome, bytes) = if thread::panicking() {
+            (StatusCode::INTERNAL_SERVER_ERROR, forwarded, 0)
         } else if ask.connection.late.get() {
-            StatusCode::REQUEST_TIMEOUT
+            let own = listen::to_late_content();
+            let detail = own.detail.map(Detail::Refused);
+            (
+                own.status,
+                Outcome {
+                    detail,
+                    ..Outcome::OWN
+                },
+                own.bytes,
+            )
         } else {
             self.worker.counters.left(self.why);
-            StatusCode::from_u16(CLIENT_CLOSED).unwrap_or(StatusCode::BAD_REQUEST)
+            let status = StatusCode::from_u16(CLIENT_CLOSED);
+            (status.unwrap_or(StatusCode::BAD_REQUEST), forwarded, 0)
         };
-        report::unanswered(self.worker, ask, status, &outcome);
+        report::unanswered(self.worker, ask, status, (&outcome, bytes));
     }
 }

@@ -125,7 +125,7 @@ fn a_hit_and_a_variant_that_does_not_match() {
       1. status 200, 10.0 KiB
          age 12s, fresh for 4m 47s more
          lifetime 5m: from max-age in Cache-Control
-         the same for every request (no Vary)
+         the same for every request (no Vary but for codings, which are chosen here)
          selected; may be sent as it is
 
       2. status 200, 10.0 KiB
@@ -262,6 +262,7 @@ fn no_reason_is_left_as_a_token() {
         Bypass::Cookie,
         Bypass::Header,
         Bypass::Path,
+        Bypass::Ambiguous,
         Bypass::Method,
         Bypass::Query,
         Bypass::Group,

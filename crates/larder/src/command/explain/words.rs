@@ -179,7 +179,7 @@ fn windows(stored: &Judged) -> Option<String> {
 fn variant(stored: &Judged) -> String {
     let nominated = stored.nominated.join(", ");
     if stored.nominated.is_empty() {
-        "the same for every request (no Vary)".to_owned()
+        "the same for every request (no Vary but for codings, which are chosen here)".to_owned()
     } else if stored.matches {
         format!("varies by {nominated}: this request matches")
     } else {
@@ -222,7 +222,7 @@ fn why(answer: &Answer) -> String {
 }
 
 fn is_rule_of_http(answer: &Answer, detail: &str) -> bool {
-    answer.why == "bypass" && matches!(detail, "upgrade" | "connection")
+    answer.why == "bypass" && matches!(detail, "upgrade" | "connection" | "path-ambiguous")
 }
 
 fn bypass(detail: &str) -> &str {
@@ -231,6 +231,9 @@ fn bypass(detail: &str) -> &str {
         "cookie" => "a cookie of the request is on the route's list",
         "header" => "a header field of the request is on the route's list",
         "path" => "the path is on the route's list",
+        "path-ambiguous" => {
+            "the path leads to another route once it is read as some applications read it"
+        }
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
         "upgrade" => "the client wants to switch protocols, which nothing stored can answer",

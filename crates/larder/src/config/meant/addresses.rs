@@ -127,7 +127,7 @@ fn refused(address: SocketAddr, error: &io::Error) -> (String, &'static str) {
     match error.kind() {
         io::ErrorKind::AddrInUse => (
             format!("another process listens on {address}"),
-            "stop it, or choose another port",
+            "stop it, or choose another port (is it Larder? check as its user)",
         ),
         io::ErrorKind::PermissionDenied => (
             format!("no permission to listen on {address}"),

@@ -7,9 +7,10 @@ use std::{fs::File, ops::Range, path::PathBuf};
 
 const READABLE: &str = "name a PEM file that Larder may read";
 
-/// The files of one certificate, if they are in order; `span` is the listener's place.
+/// The files of one certificate, if they are in order; `span` is the listener's place. The first of its list is sent to whoever asks for
+/// another name too.
 pub(super) fn read(
-    written: &written::Certificate,
+    (written, is_first): (&written::Certificate, bool),
     span: &Range<usize>,
     sink: &mut Sink<'_>,
 ) -> Option<CertificateFiles> {
@@ -24,6 +25,15 @@ pub(super) fn read(
         key: key.value.clone(),
     };
     match TlsStore::load(vec![files.clone()]) {
+        Ok(store) if !is_first && !store.is_for_a_name() => {
+            let shown = chain.value.display();
+            let what = format!("the certificate in {shown} names no host, and would never be sent");
+            let fault = Fault::at(&chain.span, what);
+            sink.push(
+                fault.instead("have it made with its hosts as `subjectAltName`, or put it first"),
+            );
+            None
+        }
         Ok(_) => Some(files),
         Err(error) => {
             let in_key = match &error {

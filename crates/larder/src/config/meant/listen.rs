@@ -97,7 +97,8 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
         .tls
         .iter()
         .flatten()
-        .filter_map(|files| certificate::read(files, span, sink))
+        .enumerate()
+        .filter_map(|(index, files)| certificate::read((files, index == 0), span, sink))
         .collect();
     if let Some([]) = value.tls.as_deref() {
         let fault = Fault::at(span, "TLS without a certificate: `tls` is empty");

@@ -24,7 +24,7 @@ pub struct Limits {
     /// Connections at the same time from one address (IPv6: from one /64). No limit where nothing is said.
     #[schemars(range(min = 1), extend("examples" = [100]))]
     pub connections_per_address: Option<At<Count>>,
-    /// Size of a request's header fields in all, at least 8 KiB; 431 beyond.
+    /// Size of a request's head, its line and all of its fields, at least 8 KiB; 431 beyond.
     #[schemars(extend("default" = "32KiB"))]
     pub header_size: Option<Text<Size>>,
     /// Number of a request's header fields, at least 16; 431 beyond.

@@ -1,11 +1,11 @@
 //! The thread that writes the access log.
 
-use super::{Wishes, line, stamp::Stamp, target::Target};
+use super::{Wishes, batch::Batch, line, stamp::Stamp, target::Target};
 use crate::config::written::AccessFormat;
-use proxy::outcome::Record;
+use proxy::outcome::{Counters, Record};
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io,
     sync::{
         Arc,
         atomic::Ordering::Relaxed,
@@ -25,6 +25,7 @@ const GATHER: Duration = Duration::from_millis(10);
 /// What is written reaches the file after this time at the latest, however busy the queue.
 const FLUSH: Duration = Duration::from_secs(1);
 
+/// Bytes of lines that gather at most, and a line.
 const BUFFER: usize = 64 << 10;
 
 /// Makes lines and writes them.
@@ -32,10 +33,11 @@ pub(super) struct Writer {
     target: Target,
     format: AccessFormat,
     wishes: Arc<Wishes>,
-    out: BufWriter<File>,
+    out: File,
+    batch: Batch,
     stamp: Stamp,
-    /// A line while it is made, so that a write that fails never leaves half of one.
-    line: Vec<u8>,
+    /// Its own: what could not be written is counted as lost.
+    counters: Arc<Counters>,
     /// Whether lines are being lost.
     failing: bool,
 }
@@ -45,15 +47,17 @@ impl Writer {
         target: Target,
         format: AccessFormat,
         wishes: Arc<Wishes>,
+        counters: Arc<Counters>,
     ) -> io::Result<Self> {
-        let out = BufWriter::with_capacity(BUFFER, target.open()?);
+        let out = target.open()?;
         Ok(Self {
             target,
             format,
             wishes,
             out,
+            batch: Batch::default(),
             stamp: Stamp::default(),
-            line: Vec::new(),
+            counters,
             failing: false,
         })
     }
@@ -103,26 +107,36 @@ impl Writer {
     }
 
     fn write(&mut self, record: &Record) {
-        self.line.clear();
-        let made = line::write(record, self.format, &mut self.stamp, &mut self.line);
-        if let Err(error) = made.and_then(|()| self.out.write_all(&self.line)) {
-            self.fail(&error);
+        let (format, stamp) = (self.format, &mut self.stamp);
+        if let Err(error) = self
+            .batch
+            .add(|out| line::write(record, format, stamp, out))
+        {
+            self.fail(&error, 1);
+        }
+        if self.batch.length() >= BUFFER {
+            self.flush();
         }
     }
 
     fn flush(&mut self) {
-        match self.out.flush() {
-            Ok(()) if self.failing => {
+        match self.batch.write_to(&mut self.out) {
+            Ok(0) => {}
+            Ok(_) if self.failing => {
                 self.failing = false;
                 tracing::info!("the access log is written again");
             }
-            Ok(()) => {}
-            Err(error) => self.fail(&error),
+            Ok(_) => {}
+            Err(error) => {
+                let lost = self.batch.lose();
+                self.fail(&error, lost);
+            }
         }
     }
 
     /// Tells of the first failure, not of every line after it.
-    fn fail(&mut self, error: &io::Error) {
+    fn fail(&mut self, error: &io::Error, lost: u64) {
+        self.counters.log_lost.fetch_add(lost, Relaxed);
         if !self.failing {
             self.failing = true;
             tracing::error!(%error, "cannot write the access log: lines are lost");
@@ -133,7 +147,11 @@ impl Writer {
     fn reopen(&mut self) {
         self.flush();
         match self.target.open() {
-            Ok(file) => self.out = BufWriter::with_capacity(BUFFER, file),
+            Ok(file) => {
+                self.out = file;
+                let lost = self.batch.leave();
+                self.counters.log_lost.fetch_add(lost, Relaxed);
+            }
             Err(error) => {
                 tracing::error!(%error, "cannot open the access log again: going on with the old file");
             }

@@ -52,7 +52,7 @@ metrics! {
     RESPONSES = Counter "larder_responses" ["class"]
         "Answers by class of their status";
     STORED = Counter "larder_stored"
-        [] "Forwarded answers that were stored";
+        [] "Forwarded answers that were stored, those among them whose content did not come whole";
     COLLAPSED = Counter "larder_collapsed"
         [] "Requests that followed the fetch of another one instead of making their own";
     VALIDATED = Counter "larder_validated"
@@ -76,7 +76,7 @@ metrics! {
     PURGES_DENIED = Counter "larder_client_purges_denied"
         [] "Such purges from clients that may not";
     ORIGIN_ERRORS = Counter "larder_origin_errors"
-        [] "Fetches that brought no usable answer: refused, timed out, broken";
+        [] "Fetches that brought no usable answer: refused, timed out, broken, or turned away by the queue";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
         ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, time in the queue included; not of requests whose turn did not come";
     EVICTIONS = Counter "larder_evictions"
@@ -212,7 +212,7 @@ metrics! {
     SERVER_FAILURES = Counter "larder_server_failures" ["origin", "server"]
         "Failures of a server since the configuration was loaded";
     LOG_LOST = Counter "larder_log_lost"
-        [] "Access log records lost because the writer did not keep up";
+        [] "Access log records lost because the writer did not keep up, or the file took no more";
     BUILD = Gauge "larder_build_info" ["version"]
         "Always 1; its label names the version";
     STARTED = Gauge "larder_start_time_seconds"

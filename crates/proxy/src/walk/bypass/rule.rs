@@ -40,7 +40,7 @@ fn withholds(ask: &Ask) -> bool {
 /// Which of the site's rules passes the store by for this request, if any.
 fn by_rule(ask: &Ask) -> Option<Bypass> {
     if ask.is_ambiguous {
-        return Some(Bypass::Path);
+        return Some(Bypass::Ambiguous);
     }
     let bypass = &ask.policy().bypass;
     if !bypass.has_rules() {
