@@ -63,7 +63,7 @@ pub struct Command {
     args: Vec<OsString>,
     envs: Vec<(String, OsString)>,
     config: Option<PathBuf>,
-    inherited: Option<TcpListener>,
+    inherited: Option<OwnedFd>,
 }
 
 /// What a command that has ended left behind.
@@ -121,8 +121,8 @@ impl Command {
 
     /// Hands it this listener as systemd does (`LISTEN_FDS`).
     #[must_use]
-    pub fn inherit(mut self, listener: TcpListener) -> Self {
-        self.inherited = Some(listener);
+    pub fn inherit(mut self, listener: impl Into<OwnedFd>) -> Self {
+        self.inherited = Some(listener.into());
         self
     }
 
@@ -140,7 +140,7 @@ impl Command {
                 command
                     .args(["-c", script])
                     .arg(&self.binary)
-                    .stdin(OwnedFd::from(listener));
+                    .stdin(listener);
                 command
             }
         };

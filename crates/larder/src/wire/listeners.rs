@@ -10,7 +10,7 @@ use crate::{
 };
 use listenfd::ListenFd;
 use proxy::listen::{Address, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
-use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, os::unix::net::UnixListener, sync::Arc, time::Duration};
 
 /// Where clients connect, as a person would type it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Place {
     pub tls: bool,
     /// The address in use; `None` for a Unix socket.
     pub address: Option<SocketAddr>,
-    /// The address as configured.
+    /// The address as configured; the path of a Unix socket that was handed over.
     pub configured: String,
     /// Whether it sends clients to HTTPS, whatever they ask for.
     pub redirects: bool,
@@ -214,7 +214,9 @@ impl Open {
             // They were read a moment ago; somebody changed them since.
             tracing::error!(%error, "certificates stay as they were");
         }
-        self.place.configured = listener.address.to_string();
+        if self.handed.is_none() {
+            self.place.configured = listener.address.to_string();
+        }
         self.place.redirects = listener.redirect_https.is_some();
         self.listener = listener.clone();
         self
@@ -239,6 +241,10 @@ fn open_one(
         certificates => Some(TlsStore::load(certificates.to_vec())?),
     };
     let mut config = listener.config(tls.clone());
+    let configured = match &inherited {
+        Some(Address::InheritedUnix(socket)) => path_of(socket),
+        _ => listener.address.to_string(),
+    };
     if let Some(inherited) = inherited {
         config.address = inherited;
     }
@@ -246,7 +252,7 @@ fn open_one(
     let place = Place {
         tls: tls.is_some(),
         address: bound.first().and_then(Bound::local),
-        configured: listener.address.to_string(),
+        configured,
         redirects: listener.redirect_https.is_some(),
     };
     let (switch, drain) = drain();
@@ -261,6 +267,15 @@ fn open_one(
         },
         bound,
     ))
+}
+
+/// Where clients find a Unix socket that was handed over.
+fn path_of(socket: &UnixListener) -> String {
+    let address = socket.local_addr().ok();
+    let path = address.as_ref().and_then(|address| address.as_pathname());
+    path.map_or("a Unix socket without a path".to_owned(), |path| {
+        format!("unix:{}", path.display())
+    })
 }
 
 /// The inherited socket at `index`, which takes the place of the configured address; `None` if there is none.

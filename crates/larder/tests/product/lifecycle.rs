@@ -352,6 +352,16 @@ fn systemd_hands_over_its_sockets() {
         .start();
     assert_eq!(larder.listeners(), [format!("http://{address}")]);
     assert_eq!(Client::connect(address).get("/").send().text(), "through");
+    drop(larder);
+    let path = testkit::scratch_dir().join("handed.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+    let larder = command()
+        .args(["serve", &origin.url(), "--admin", "127.0.0.1:0"])
+        .inherit(listener)
+        .start();
+    assert_eq!(larder.listeners(), [format!("unix:{}", path.display())]);
+    let mut client = Client::connect(path.as_path());
+    assert_eq!(client.get("/").send().text(), "through");
 }
 
 /// The listener in its place has it, under whatever address.
