@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     fs,
     io::{BufRead, BufReader, Read},
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::{Child, ExitStatus, Stdio},
