@@ -66,9 +66,9 @@ impl Redis {
     pub async fn read(&self, command: &Cmd, read: Read) -> Result<Value, Error> {
         if read == Read::Any
             && let Some(replicas) = &self.replicas
-            && let Some(value) = replicas.ask(command).await
+            && let Some(answer) = replicas.ask(command).await
         {
-            return Ok(value);
+            return answer;
         }
         self.primary.ask(command).await
     }
@@ -88,15 +88,19 @@ impl Redis {
 }
 
 impl Replicas {
-    async fn ask(&self, command: &Cmd) -> Option<Value> {
+    /// What one of them says; `None` where none will do for now.
+    async fn ask(&self, command: &Cmd) -> Option<Result<Value, Error>> {
         let now = Instant::now();
         let resting =
             |until: &Mutex<Option<Instant>>| *until.lock().unwrap_or_else(PoisonError::into_inner);
         if resting(&self.resting_until).is_some_and(|until| now < until) {
             return None;
         }
-        if let Ok(Ok(value)) = timeout(self.timeout, self.pool.ask(command)).await {
-            return Some(value);
+        match timeout(self.timeout, self.pool.ask(command)).await {
+            Ok(Ok(value)) => return Some(Ok(value)),
+            // That is so wherever it is asked.
+            Ok(Err(error)) if error.kind == Kind::WrongType => return Some(Err(error)),
+            Ok(Err(_)) | Err(_) => {}
         }
         self.pool.connections.hang_up();
         let mut until = self

@@ -24,6 +24,8 @@ pub(crate) struct Gate {
     patience: Duration,
     active: AtomicUsize,
     waiting: AtomicUsize,
+    /// How many may wait here.
+    share: usize,
     /// How many wait here and at the gates [`beside`](Self::beside) it: the queue's limit is that of all of them.
     in_all: Arc<AtomicUsize>,
     /// Who waits stands here, in the order in which they came; only the first looks for a turn.
@@ -60,6 +62,7 @@ impl Gate {
         Self {
             most: turns.most.max(1),
             queue: turns.queue,
+            share: turns.queue,
             patience: turns.queue_time,
             active: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -69,9 +72,10 @@ impl Gate {
         }
     }
 
-    /// One that some fetches pass before this one: who waits has a place in the same queue.
+    /// One that some fetches pass before this one: who waits has a place in the same queue, of which a quarter is left to others.
     pub(crate) fn beside(&self, turns: Turns) -> Self {
         Self {
+            share: (turns.queue - turns.queue / 4).max(1),
             in_all: Arc::clone(&self.in_all),
             ..Self::new(turns)
         }
@@ -104,10 +108,10 @@ impl Gate {
         if let Some(pass) = self.at_once() {
             return Ok(pass);
         }
-        self.waiting.fetch_add(1, SeqCst);
+        let before = self.waiting.fetch_add(1, SeqCst);
         let others = self.in_all.fetch_add(1, SeqCst);
         let _place = Place(self);
-        if others >= self.queue {
+        if others >= self.queue || before >= self.share {
             return Err(Error::new(Kind::QueueFull));
         }
         let patience = began + self.patience;
@@ -204,5 +208,28 @@ mod tests {
         assert_eq!(late.kind(), Kind::QueueTimeout);
         assert_eq!(began.elapsed(), Duration::from_secs(10), "in both together");
         assert_eq!((gate.waiting(), before.waiting()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_quarter_of_the_queue_is_left_to_who_passes_no_other_gate() {
+        let turns = Turns {
+            most: 1,
+            queue: 4,
+            queue_time: Duration::from_hours(1),
+        };
+        let gate = Gate::new(turns);
+        let (before, gate) = (Arc::new(gate.beside(turns)), Arc::new(gate));
+        let _held = [&gate, &before].map(|gate| gate.at_once().unwrap());
+        let now = Instant::now();
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(before.enter(now, None))).collect();
+        for one in &mut waiting {
+            assert!(look(one.as_mut()).await.is_none());
+        }
+        let refused = before.enter(now, None).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::QueueFull);
+        let mut other = pin!(gate.enter(now, None));
+        assert!(look(other.as_mut()).await.is_none(), "it waits");
+        let refused = gate.enter(now, None).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::QueueFull, "it is full");
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     policy::Site,
     purge_clients,
     recent::RecentKeys,
-    walk::{self, Answer, esi::Readings, receive},
+    walk::{self, Answer, esi::Readings, outbound::own_mark, receive},
 };
 use arc_swap::ArcSwap;
 use http::{HeaderValue, Method, Request};
@@ -186,12 +186,19 @@ pub(crate) type OwnSite = Rc<Own>;
 pub struct Own {
     site: Arc<Site>,
     pub(crate) via: Via,
+    /// The same on requests, with what tells this process from others of the name.
+    pub(crate) via_marked: Via,
 }
 
 impl From<Arc<Site>> for Own {
     fn from(site: Arc<Site>) -> Self {
         let via = Via::new(&site.name);
-        Self { site, via }
+        let via_marked = Via::new(&format!("{} {}", site.name, own_mark()));
+        Self {
+            site,
+            via,
+            via_marked,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Instant,
 };
 use store::{Stored, fill::Fill, purge::Log};
 use tokio::sync::watch;
@@ -22,7 +23,7 @@ pub enum Landed {
     Flying,
     /// Something was stored: look again.
     Stored,
-    /// This was stored or freshened: look again. It is newer than any request that was there before the flight began.
+    /// This was stored or freshened: look again. It is newer than any request that was there before the flight [began](Follower::began).
     Fetched(Arc<Stored>),
     /// A part is on its way: follow it, where it has what you want of it, and look again otherwise. The flight goes on, for others to
     /// follow it too, until the part has come.
@@ -59,6 +60,7 @@ struct Flying {
     fill: Arc<Fill>,
     /// Where the log of purges stood when it began.
     began: u64,
+    began_at: Instant,
 }
 
 /// What a request is to do.
@@ -86,6 +88,7 @@ pub struct Flight {
 #[derive(Debug)]
 pub struct Follower {
     landed: watch::Receiver<Landed>,
+    began: Instant,
     _interest: store::fill::Interest,
 }
 
@@ -112,6 +115,7 @@ impl Flights {
                 .get_or_init(|| watch::Sender::new(Landed::Flying));
             return Seat::Follow(Follower {
                 landed: word.subscribe(),
+                began: flying.began_at,
                 _interest: flying.fill.interest(),
             });
         }
@@ -122,6 +126,7 @@ impl Flights {
                 word: word.clone(),
                 fill,
                 began: log.head(),
+                began_at: Instant::now(),
             },
         );
         Seat::Lead(Flight {
@@ -204,6 +209,11 @@ impl Drop for Flight {
 }
 
 impl Follower {
+    /// When the flight began: nothing was asked of the origin before.
+    pub const fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Waits until the flight has landed.
     pub async fn landed(&mut self) -> Landed {
         match self

@@ -104,8 +104,13 @@ impl Variants {
 
     /// Whether what `new` would take the place of was brought by a later fetch.
     pub(crate) fn supersedes(&self, new: &Stored) -> bool {
+        self.later_than(new).is_some()
+    }
+
+    /// What stands in the place of `old` by a later fetch.
+    pub fn later_than(&self, old: &Stored) -> Option<&Arc<Stored>> {
         let mut all = self.as_slice().iter();
-        all.any(|held| held.variant == new.variant && held.is_of_later_fetch(new))
+        all.find(|held| held.variant == old.variant && held.is_of_later_fetch(old))
     }
 
     /// Whether what `new` would take the place of is newer, or as new and no farther away, or on its way.

@@ -122,20 +122,41 @@ fn who_wants_the_origins_own_word_does_not_wait_for_what_is_under_way() {
         let reply = Reply::ok().cache("max-age=60");
         match request.nth {
             1 => reply.hold_head(&held).body("first"),
-            _ => reply.body("second"),
+            nth => reply.body(nth.to_string()),
         }
     });
     let mut leader = larder.get("/").begin();
     gate.wait_reached();
-    let forced = larder.get("/").header("Cache-Control", "no-cache").send();
-    assert_eq!(forced.text(), "second");
+    for (said, text) in [("no-cache", "2"), ("max-age=0", "3")] {
+        let forced = larder.get("/").header("Cache-Control", said).send();
+        assert_eq!(forced.text(), text, "{said}");
+    }
     gate.open();
     assert_eq!(leader.read().text(), "first");
     let answer = larder.get("/").send();
     assert!(
-        answer.hit() && answer.text() == "second",
+        answer.hit() && answer.text() == "3",
         "the later one is right"
     );
+}
+
+/// Whoever stands before us may be called as we are: that is another tier, and not the same request once more.
+#[test]
+fn requests_of_another_tier_of_our_name_share_one_fetch() {
+    let (origin, larder) = start_with("workers = 1\n[[origin]]\nservers = \"{origin}\"\n");
+    let gate = Gate::new();
+    origin.reply("/", Reply::ok().cache("max-age=60").hold_head(&gate));
+    let via = ["1.1 larder", "1.1 larder (0000002a), 1.1 larder"];
+    let clients: Vec<_> = (0..6)
+        .map(|number| larder.get("/").header("Via", via[number % 2]).begin())
+        .collect();
+    gate.wait_reached();
+    larder.get("/other").send();
+    gate.open();
+    for mut client in clients {
+        assert_eq!(client.read().status, 200);
+    }
+    assert_eq!(origin.requests("/"), 1);
 }
 
 #[test]

@@ -146,6 +146,31 @@ fn behind_sentinels_replicas_are_read_and_bring_nothing_back() {
     reads_go_to_the_replica_and_purges_hold(&url, &primary, &replica);
 }
 
+/// It is a miss.
+#[test]
+fn something_else_under_our_key_is_no_reason_to_leave_a_replica_alone() {
+    let primary = Redis::start();
+    let replica = Redis::replica(&primary);
+    let (_sentinel, url) = sentinel(&primary, &replica);
+    let (url, origin) = (format!("{url}&replicas=read"), application());
+    let nodes = [0, 1].map(|number| node_at(&origin, &url, number, "workers = 1", ""));
+    nodes.iter().for_each(wait_follows);
+    let wait_copied = |page: &str| {
+        let name = format!("larder:http://site.example/{page}");
+        wait_until("the replica had it", || replica.keys().contains(&name));
+    };
+    primary.ask(&["LPUSH", "larder:http://site.example/else", "x"]);
+    wait_copied("else");
+    assert_eq!(get(&nodes[1], "/else").status, 200);
+    get(&nodes[0], "/page");
+    wait_copied("page");
+    let before = (reads(&primary), reads(&replica));
+    let found = get(&nodes[1], "/page");
+    assert!(found.hit(), "{}", found.said());
+    assert_eq!(reads(&primary), before.0, "the replica is asked");
+    assert!(reads(&replica) > before.1);
+}
+
 #[test]
 fn in_a_cluster_replicas_are_read_and_bring_nothing_back() {
     let cluster = Redis::cluster();

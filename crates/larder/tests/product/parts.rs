@@ -43,6 +43,31 @@ fn a_partial_response_is_never_sent_as_the_whole() {
     assert_ne!(whole.text(), "56789abcde");
 }
 
+/// It is the part's own, and nobody knows that of the whole.
+#[test]
+fn what_is_made_of_parts_has_no_digest_of_one() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        ranged(request, CONTENT, "\"a\"")
+            .header("Content-Digest", "sha-256=:AAAA:")
+            .header("Content-MD5", "AAAA")
+    });
+    let whole = |how: &str| {
+        let answer = larder.get("/").send();
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (200, CONTENT),
+            "{how}"
+        );
+        for name in ["content-digest", "content-md5"] {
+            assert_eq!(answer.header(name), None, "{how}");
+        }
+    };
+    range(&larder, "bytes=0-9");
+    whole("completed");
+    whole("from the store");
+}
+
 #[test]
 fn parts_are_combined() {
     let (origin, larder) = partial();

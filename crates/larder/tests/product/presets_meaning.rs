@@ -146,6 +146,12 @@ fn what_an_application_tags_it_purges_in_its_own_words() {
             "BAN / HTTP/1.1\r\nHost: s.test\r\nCache-Tags: \\bnode:12\\b\r\n\r\n",
         ),
         (
+            "drupal",
+            "Cache-Tags",
+            ["list[1] a+b", "list[12] a+c"],
+            "BAN / HTTP/1.1\r\nHost: s.test\r\nCache-Tags: a+b\r\n\r\n",
+        ),
+        (
             "wordpress",
             "X-Cache-Tags",
             ["p-12,home", "p-123,home"],

@@ -81,11 +81,14 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     Ok(command(pool.unwrap_or_else(|| place(policy, head))))
 }
 
-/// Whether what may be a list of tags is an expression: it has what no tag has. A dot is in many.
+/// Whether what may be a list of tags is an expression: it says where a tag begins or ends, or names several. Single characters that mean
+/// something in expressions are in tags too.
 fn is_expression(text: &str) -> bool {
-    text.contains([
-        '|', '\\', '^', '$', '*', '+', '?', '(', ')', '[', ']', '{', '}',
-    ])
+    text.contains('|')
+        || text.contains("\\b")
+        || text.contains(".*")
+        || text.starts_with('^')
+        || text.ends_with('$')
 }
 
 /// Whether a field with an expression has several lines, of which one alone would be read.

@@ -15,7 +15,7 @@ use rules::{status::Handled, time::Time};
 use std::{rc::Rc, sync::Arc};
 use store::{
     Body, Stored,
-    disk::Finding,
+    disk::{Disk, Finding},
     purge::{Address, Purge, What},
     shared::{self, Lease},
 };
@@ -161,9 +161,7 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     if !wanted {
         return;
     }
-    if disk.offer(key, stored) {
-        stored.set_below();
-    } else if knows {
+    if !offer(worker, disk, key, stored) && knows {
         // Better nothing than an older one, here and in memory: the log knows no time between the two.
         disk.forget(key);
         withdraw(worker, key);
@@ -190,14 +188,34 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         && !stored.is_below()
         && lasts(stored)
         && is_held(worker, key, stored)
-        && disk.offer(key, stored)
     {
-        stored.set_below();
-        if !is_held(worker, key, stored) {
-            // Replaced meanwhile, perhaps before the disk knew of it.
-            disk.forget(key);
+        offer(worker, disk, key, stored);
+    }
+}
+
+/// How often what is offered may be overtaken in that very moment.
+const MOST_OFFERS: usize = 3;
+
+/// Offers it to the disk; whether that took it. What takes its place in memory meanwhile may have been offered before, and is then
+/// offered again: what comes last stays.
+fn offer(worker: &Worker, disk: &Disk, key: &[u8], stored: &Arc<Stored>) -> bool {
+    let mut last = stored.clone();
+    for _ in 0..MOST_OFFERS {
+        if !disk.offer(key, &last) {
+            break;
+        }
+        last.set_below();
+        let held = worker.cache.memory.peek(key);
+        match held.as_ref().and_then(|held| held.later_than(&last)) {
+            Some(later) => last = later.clone(),
+            None => return true,
         }
     }
+    let is_refused = Arc::ptr_eq(&last, stored);
+    if !is_refused {
+        disk.forget(key);
+    }
+    !is_refused
 }
 
 /// Whether this very response is in memory.

@@ -32,7 +32,7 @@ use rules::{
     reuse,
     status::{self, Forward, Handled},
 };
-use std::{rc::Rc, sync::Arc};
+use std::{rc::Rc, sync::Arc, time::Instant};
 use store::{
     Stored,
     fill::{Fill, Writer},
@@ -48,12 +48,22 @@ pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
 const MOST_FLIGHTS: usize = 3;
 
 /// What a request has behind it when it joins others.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Past {
-    /// It has waited for another flight: whatever it joins now began after it came.
-    has_followed: bool,
+    /// It was here by then: what flights bring that began later is newer than it.
+    came: Instant,
     /// A flight that it followed has failed.
     has_failed: bool,
+}
+
+impl Past {
+    /// Nothing yet.
+    fn new() -> Self {
+        Self {
+            came: Instant::now(),
+            has_failed: false,
+        }
+    }
 }
 
 /// What a follower is left with when the flight has landed.
@@ -70,9 +80,8 @@ enum Left {
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let waiting = Waiting::new(&worker, &*ask, Some(need.why));
     let mut left = Err(Left::Together(need));
-    let mut past = Past::default();
-    for flights in 0..MOST_FLIGHTS {
-        past.has_followed = flights > 0;
+    let mut past = Past::new();
+    for _ in 0..MOST_FLIGHTS {
         past.has_failed |= matches!(left, Err(Left::Again(_)));
         left = match left {
             Err(Left::Together(need) | Left::Again(need)) => {

@@ -137,7 +137,7 @@ fn without_page(ask: &Ask, fields: &mut HeaderMap) {
 }
 
 /// Takes away what holds for the whole content, where a part is sent (RFC 9530 section 2).
-fn without_digest(fields: &mut HeaderMap) {
+pub fn without_digest(fields: &mut HeaderMap) {
     for name in ["content-digest", "content-md5"] {
         fields.remove(name);
     }

@@ -34,8 +34,11 @@ impl Batch {
     pub(super) fn write_to(&mut self, out: &mut impl Write) -> io::Result<usize> {
         let mut written = 0;
         let ended = loop {
-            match out.write(self.bytes.get(written..).unwrap_or_default()) {
-                _ if written == self.bytes.len() => break Ok(written),
+            let rest = self.bytes.get(written..).unwrap_or_default();
+            if rest.is_empty() {
+                break Ok(written);
+            }
+            match out.write(rest) {
                 Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
                 Ok(more) => written += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

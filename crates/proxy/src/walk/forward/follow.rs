@@ -33,7 +33,8 @@ pub async fn follow(
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
     let response = match landed {
         Ok(landed @ (Landed::Stored | Landed::Fetched(_) | Landed::Part(_))) => {
-            match shared(worker, ask, landed, past).await {
+            let is_newer = follower.began() > past.came;
+            match shared(worker, ask, landed, is_newer).await {
                 Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
                     let handled = Handled::Forwarded {
                         why: need.why,
@@ -81,8 +82,8 @@ pub async fn follow(
     Ok(response)
 }
 
-/// What a leader's fetch has brought for others.
-async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, past: Past) -> Found {
+/// What a leader's fetch has brought for others. `is_newer`: it began after the request had come.
+async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, is_newer: bool) -> Found {
     if let Landed::Part(part) = &landed
         && let Some(hit) = lookup::of_part(worker, ask, part, receive::now())
     {
@@ -91,7 +92,7 @@ async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, past: Past) 
     let found = below::find(worker, ask, receive::now()).await;
     if let Found::Forward(need) = &found
         && need.is_unsure()
-        && past.has_followed
+        && is_newer
         && let Landed::Fetched(fetched) = &landed
         && let Some(hit) = lookup::confirmed(worker, ask, fetched, receive::now())
     {

@@ -136,12 +136,15 @@ pub fn of_part(worker: &Worker, ask: &Ask, part: &Arc<Stored>, now: Time) -> Opt
 /// What an origin has sent or confirmed after the request came, where it answers the request: no purge that the request had to know of
 /// has been missed since.
 pub fn confirmed(worker: &Worker, ask: &Ask, fetched: &Arc<Stored>, now: Time) -> Option<Hit> {
-    if !fetched.matches(&ask.fields, &mut Vec::new())
-        || matches!(kept(worker, ask, fetched), Kept::Gone)
-    {
+    if !fetched.matches(&ask.fields, &mut Vec::new()) {
         return None;
     }
-    match judge(ask, fetched.clone(), now, Vec::new) {
+    let fetched = match kept(worker, ask, fetched) {
+        Kept::Good(fetched) => fetched,
+        Kept::Unsure(_) => fetched.clone(),
+        Kept::Gone => return None,
+    };
+    match judge(ask, fetched, now, Vec::new) {
         Found::Hit(hit) => Some(hit),
         Found::StaleHit(_) | Found::Bypass(_) | Found::Forward(_) => None,
     }

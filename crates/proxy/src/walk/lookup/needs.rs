@@ -52,9 +52,10 @@ pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
     site
 }
 
-/// Whether the client wants an answer of the origin's own (`no-cache`): what was under way before it asked will not do.
+/// Whether the client wants an answer of the origin's own (`no-cache`, `max-age=0`): what was under way before it asked will not do.
 pub fn is_forced(ask: &Ask) -> bool {
-    ask.directives.no_cache && reuse_site_for(ask).client_may_force
+    let said = &ask.directives;
+    (said.no_cache || said.max_age == Some(0)) && reuse_site_for(ask).client_may_force
 }
 
 /// Whole seconds, at most what the rules count with.

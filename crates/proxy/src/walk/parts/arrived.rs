@@ -8,6 +8,7 @@ use crate::{
         below,
         fetch::clone_head,
         pump::Room,
+        shape,
     },
 };
 use http::{HeaderMap, Method, StatusCode, header, response};
@@ -55,6 +56,8 @@ impl Arrived {
         head.status = StatusCode::OK;
         head.headers.remove(header::CONTENT_RANGE);
         head.headers.remove(header::CONTENT_LENGTH);
+        // It is the part's.
+        shape::without_digest(&mut head.headers);
         head
     }
 
@@ -150,7 +153,8 @@ impl Arrived {
     /// `If-Range` leaves most of them out (RFC 9110 section 15.3.7). It is purged by what either was tagged with.
     fn over(&self, worker: &Worker, old: &Stored, body: Body) -> Stored {
         let mut fields = old.all_fields(8);
-        validate::freshen(&mut fields, &self.head.headers, &self.ask.site.targets);
+        let update = self.representation().headers;
+        validate::freshen(&mut fields, &update, &self.ask.site.targets);
         let judged = admit::judge(&self.ask, &Method::GET, self.times, old.status, &fields);
         let storable = judged.unwrap_or(self.storable);
         let kept = admit::stored_fields(
@@ -175,11 +179,12 @@ impl Arrived {
 
     /// The fields for the client whose request completed `old`, where they are more than what is stored.
     fn own_over(&self, old: &Stored) -> Option<Box<HeaderMap>> {
-        let (first_line, update) = ((old.status, self.head.version), &self.head.headers);
+        let first_line = (old.status, self.head.version);
+        let update = self.representation().headers;
         let mut fields = old.all_fields(8);
-        validate::freshen(&mut fields, update, &self.ask.site.targets);
+        validate::freshen(&mut fields, &update, &self.ask.site.targets);
         let updated = (&old.fields, &fields);
-        admit::own_updated(&self.ask, first_line, self.storable, updated, update)
+        admit::own_updated(&self.ask, first_line, self.storable, updated, &update)
     }
 
     /// What purges both.
