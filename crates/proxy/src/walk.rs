@@ -195,7 +195,15 @@ pub(crate) fn fragment(
             if within.has(ask.key.as_bytes()) {
                 return Answer::Now(deliver::failure(worker, &ask, &Failure::Loop));
             }
+            let asks_group = within.asks_group;
             ask.within = Some(within);
+            if asks_group {
+                return user_context::look_up_group(worker, ask, content);
+            }
+            if ask.policy().user_context.is_none() {
+                // There a client may say it, and would get what was made for the group.
+                ask.fields.remove(&user_context::HASH);
+            }
             look_up(worker, ask, content)
         }
     }

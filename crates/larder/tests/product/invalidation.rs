@@ -383,3 +383,43 @@ fn a_refresh_that_began_before_an_invalidation_is_not_used_after_it() {
         assert_eq!(larder.get("/page").send().text(), "after");
     }
 }
+
+/// Whatever its own route keys of the query, and in which order.
+#[test]
+fn a_target_is_invalid_on_the_routes_of_all_requests() {
+    for (routes, target) in [
+        (
+            "[[route]]\nmethod = \"POST\"\nkey.query = \"none\"\n",
+            "/p?id=3",
+        ),
+        (
+            "[[route]]\nmethod = \"POST\"\nkey.drop = [\"id\"]\n",
+            "/p?id=3",
+        ),
+        (
+            "[[route]]\nmethod = \"POST\"\nkey.sort = true\n",
+            "/p?b=1&a=2",
+        ),
+        (
+            "[[route]]\nmethod = \"POST\"\ncache = false\nkey.query = \"none\"\n",
+            "/p?id=3",
+        ),
+        (
+            "[defaults]\nkey.drop_tracking = true\n[[route]]\nmethod = \"GET\"\nkey.sort = true\n",
+            "/p?utm_source=x&id=3",
+        ),
+    ] {
+        let (origin, larder) =
+            start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{routes}"));
+        origin.otherwise(|request| counted(request).cache("max-age=60"));
+        larder.get(target).send();
+        assert!(larder.get(target).send().hit(), "{routes}");
+        assert_eq!(larder.ask("POST", target).body("x").send().status, 200);
+        let answer = larder.get(target).send();
+        assert!(
+            !answer.hit(),
+            "9111 section 4.4: {routes}: {}",
+            answer.said()
+        );
+    }
+}

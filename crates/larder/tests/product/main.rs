@@ -100,7 +100,6 @@ mod parts_streamed;
 mod peers;
 mod poisoning;
 mod presets;
-mod presets_assets;
 mod presets_meaning;
 mod presets_walk;
 mod proxy_protocol;

@@ -362,3 +362,57 @@ fn what_was_told_of_a_user_can_be_purged() {
     assert_eq!(answer.text(), "for editors, made for session=ann");
     assert!(answer.hit(), "{}", answer.said());
 }
+
+/// The question goes where its path leads, and what it is answered with there is its asker's all the same, whatever the answer's `Vary`
+/// says.
+#[test]
+fn on_whatever_route_the_question_is_answered_nobody_gets_anothers_group() {
+    for routes in [
+        "[[route]]\npath = \"/page*\"\nuser_context = \"/_fos_user_context_hash\"\n",
+        "[[route]]\npath = \"/_fos_user_context_hash\"\nset_cookie = \"strip\"\n\
+         [[route]]\nuser_context = \"/_fos_user_context_hash\"\n",
+    ] {
+        let config = format!("[[origin]]\nservers = \"{{origin}}\"\n{routes}");
+        let (origin, larder) = start_with(&config);
+        origin.otherwise(page);
+        origin.on(HASH, |request| {
+            Reply::ok()
+                .cache("public, max-age=600")
+                .header("Content-Type", KIND)
+                .header("X-User-Context-Hash", group(request))
+        });
+        for _ in 0..2 {
+            for (user, group) in [("ann", "editors"), ("eve", "readers")] {
+                let text = get(&larder, "/page", user).text();
+                assert!(
+                    text.starts_with(&format!("for {group},")),
+                    "{user}: {text}: {routes}"
+                );
+            }
+        }
+    }
+}
+
+/// There a client may say which group it is, and must find nothing that was made for one.
+#[test]
+fn an_include_on_a_route_without_groups_is_for_none() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nesi = true\n\
+         [[route]]\npath = [\"/page\", \"/_fos_user_context_hash\"]\nuser_context = \"/_fos_user_context_hash\"\n",
+    );
+    origin.otherwise(page);
+    origin.on(HASH, told);
+    let with_include = "<esi:include src=\"/fragment\"/>";
+    origin.reply(
+        "/page",
+        Reply::ok()
+            .cache("public, max-age=600")
+            .header("Content-Type", "text/html")
+            .body(with_include),
+    );
+    let composed = get(&larder, "/page", "ann").text();
+    assert!(composed.contains("for none"), "{composed}");
+    let ask = larder.get("/fragment");
+    let chosen = ask.header("X-User-Context-Hash", "editors").send();
+    assert!(!chosen.hit(), "{}: {}", chosen.said(), chosen.text());
+}

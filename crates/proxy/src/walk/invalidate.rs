@@ -118,7 +118,7 @@ impl Drop for Undecided {
         // Groups of what lies on disk would have to be waited for.
         match &self.end {
             End::Unheard => {
-                Certainty::MayHaveChanged.forget(worker, ask, &ask.uri());
+                Certainty::MayHaveChanged.forget(worker, ask, &target(ask));
                 bump(&worker.counters.invalidations);
             }
             End::Success(status, response) => {
@@ -133,9 +133,20 @@ fn invalidates(ask: &Ask, status: StatusCode) -> bool {
     invalidate::invalidates(&ask.method, status) && !ask.leaves_stored_responses()
 }
 
+/// The target URI with all of its query, of which the routes of other requests may key what this one's does not.
+fn target(ask: &Ask) -> String {
+    let (path, query) = ask.target.normal();
+    let mut target = [ask.scheme, "://", ask.host(), &path].concat();
+    if let Some(query) = query {
+        target.push('?');
+        target.push_str(&query);
+    }
+    target
+}
+
 /// The URIs that an exchange makes invalid.
 fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
-    let target = ask.uri();
+    let target = target(ask);
     let mut all = invalidate::others(response, &target);
     all.insert(0, target);
     all

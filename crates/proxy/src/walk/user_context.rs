@@ -70,6 +70,14 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answe
     }
 }
 
+/// The walk of the question, whichever route it takes: its answer is kept for who asks, and for nobody else.
+pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+    ask.fields.remove(&HASH);
+    let who = who(&ask);
+    ask.key.asker(&who);
+    look_up_known(worker, ask, content)
+}
+
 /// Whether a client says what only the application may say, or asks for what is nobody's to know.
 fn is_forged(fields: &HeaderMap) -> bool {
     let mut accepted = fields.get_all(header::ACCEPT).iter();
@@ -104,7 +112,7 @@ fn who(ask: &Ask) -> String {
 /// The answer to the question for the group, or the wait for it.
 fn question(worker: &Rc<Worker>, ask: &Ask) -> Option<Result<Response<ReplyBody>, Later>> {
     let path = ask.policy().user_context.as_deref()?;
-    esi::Context::accepting(worker, ask, KIND).walk(path)
+    esi::Context::asking_group(worker, ask, KIND).walk(path)
 }
 
 /// The hash that an answer tells.

@@ -43,11 +43,14 @@ impl Context {
         Rc::new(Self::of(worker, ask))
     }
 
-    /// As [`new`](Self::new), for a request that wants an answer of this media type.
-    pub fn accepting(worker: &Rc<Worker>, ask: &Ask, media: &'static str) -> Rc<Self> {
+    /// As [`new`](Self::new), for the question which group asks: it wants an answer of this media type.
+    pub fn asking_group(worker: &Rc<Worker>, ask: &Ask, media: &'static str) -> Rc<Self> {
         let mut context = Self::of(worker, ask);
         let media = HeaderValue::from_static(media);
         context.fields.insert(header::ACCEPT, media);
+        if let Some(within) = Rc::get_mut(&mut context.within) {
+            within.asks_group = true;
+        }
         Rc::new(context)
     }
 

@@ -18,6 +18,8 @@ pub struct Within {
     left: Rc<Cell<usize>>,
     /// As the client's request has it.
     pub for_another: bool,
+    /// It is no include, but the question which group of users asks.
+    pub asks_group: bool,
 }
 
 impl Within {
@@ -31,6 +33,7 @@ impl Within {
             depth,
             left: left.unwrap_or_else(|| Rc::new(Cell::new(MOST_INCLUDES))),
             for_another,
+            asks_group: false,
         })
     }
 
