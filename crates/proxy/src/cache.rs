@@ -12,7 +12,7 @@ use crate::{
     policy::Site,
     purge_clients,
     recent::RecentKeys,
-    walk::{self, Answer, esi::Readings, outbound::own_mark, receive},
+    walk::{self, Answer, esi::Readings, outbound::own_comment, receive},
 };
 use arc_swap::ArcSwap;
 use http::{HeaderValue, Method, Request};
@@ -187,17 +187,17 @@ pub struct Own {
     site: Arc<Site>,
     pub(crate) via: Via,
     /// The same on requests, with what tells this process from others of the name.
-    pub(crate) via_marked: Via,
+    pub(crate) via_of_requests: Via,
 }
 
 impl From<Arc<Site>> for Own {
     fn from(site: Arc<Site>) -> Self {
         let via = Via::new(&site.name);
-        let via_marked = Via::new(&format!("{} {}", site.name, own_mark()));
+        let via_of_requests = Via::new(&format!("{} {}", site.name, own_comment()));
         Self {
             site,
             via,
-            via_marked,
+            via_of_requests,
         }
     }
 }

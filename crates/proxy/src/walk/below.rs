@@ -161,7 +161,7 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     if !wanted {
         return;
     }
-    if !offer(worker, disk, key, stored) && knows {
+    if offer(worker, disk, key, stored).is_none() && knows {
         // Better nothing than an older one, here and in memory: the log knows no time between the two.
         disk.forget(key);
         withdraw(worker, key);
@@ -188,34 +188,39 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         && !stored.is_below()
         && lasts(stored)
         && is_held(worker, key, stored)
+        && let Some(last) = offer(worker, disk, key, stored)
+        && !is_held(worker, key, &last)
     {
-        offer(worker, disk, key, stored);
+        // Given up meanwhile, perhaps before the disk knew of it.
+        disk.forget(key);
     }
 }
 
 /// How often what is offered may be overtaken in that very moment.
 const MOST_OFFERS: usize = 3;
 
-/// Offers it to the disk; whether that took it. What takes its place in memory meanwhile may have been offered before, and is then
-/// offered again: what comes last stays.
-fn offer(worker: &Worker, disk: &Disk, key: &[u8], stored: &Arc<Stored>) -> bool {
-    let mut last = stored.clone();
+/// Offers it to the disk, and says what that took last; `None` where it took nothing. What takes its place in memory meanwhile may have
+/// been offered before, and is then offered again: what comes last stays.
+fn offer(worker: &Worker, disk: &Disk, key: &[u8], stored: &Arc<Stored>) -> Option<Arc<Stored>> {
+    let mut taken = None;
+    let mut next = stored.clone();
     for _ in 0..MOST_OFFERS {
-        if !disk.offer(key, &last) {
+        if !disk.offer(key, &next) {
             break;
         }
-        last.set_below();
+        next.set_below();
         let held = worker.cache.memory.peek(key);
-        match held.as_ref().and_then(|held| held.later_than(&last)) {
-            Some(later) => last = later.clone(),
-            None => return true,
+        let later = held.and_then(|held| held.later_than(&next).cloned());
+        taken = Some(next);
+        match later {
+            Some(later) => next = later,
+            None => return taken,
         }
     }
-    let is_refused = Arc::ptr_eq(&last, stored);
-    if !is_refused {
+    if taken.is_some() {
         disk.forget(key);
     }
-    !is_refused
+    taken
 }
 
 /// Whether this very response is in memory.

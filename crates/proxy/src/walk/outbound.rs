@@ -69,7 +69,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     });
     let host = Host::of(ask);
     forwarding::tell(&mut fields, ask, &host);
-    ask.site.via_marked.append(&mut fields, ask.version);
+    ask.site.via_of_requests.append(&mut fields, ask.version);
     tell_capabilities(&mut fields, ask.policy().esi);
     if ask.policy().esi == Esi::On {
         // Pages are read here; what is sent compressed would have to be taken apart first.
@@ -110,17 +110,17 @@ fn passes(ask: &Ask) -> usize {
 }
 
 /// What this process adds to its name in `Via` on requests: a comment, which says nothing to others (RFC 9110 section 7.6.3).
-pub fn own_mark() -> &'static str {
-    static MARK: OnceLock<String> = OnceLock::new();
-    MARK.get_or_init(|| format!("({:08x})", RandomState::new().hash_one(()) >> 32))
+pub fn own_comment() -> &'static str {
+    static COMMENT: OnceLock<String> = OnceLock::new();
+    COMMENT.get_or_init(|| format!("({:08x})", RandomState::new().hash_one(()) >> 32))
 }
 
 /// Whether a request comes round, so that whoever it would follow may be waiting for it: it has been with this very process. A proxy that
 /// takes comments away hides that; then it is refused after [`MOST_PASSES`].
 pub fn comes_round(ask: &Ask) -> bool {
     let mut lines = ask.fields.get_all(header::VIA).iter();
-    let mark = own_mark().as_bytes();
-    lines.any(|line| memmem::find(line.as_bytes(), mark).is_some())
+    let comment = own_comment().as_bytes();
+    lines.any(|line| memmem::find(line.as_bytes(), comment).is_some())
 }
 
 /// Whether a member of `Via` is a cache of our name: the protocol comes first, then who received it (RFC 9110 section 7.6.3). Members

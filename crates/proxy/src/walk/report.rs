@@ -192,12 +192,14 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> 
 
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     let target = ask.target.origin_form().unwrap_or("/".into());
-    let came_as = Method::from_bytes(REFRESH.as_bytes()).ok();
+    let method = if ask.said.as_refresh {
+        Method::from_bytes(REFRESH.as_bytes()).unwrap_or_default()
+    } else {
+        ask.method.clone()
+    };
     Record {
         client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
-        method: came_as
-            .filter(|_| ask.said.as_refresh)
-            .unwrap_or_else(|| ask.method.clone()),
+        method,
         target: target.into_owned(),
         host: ask.host().to_owned(),
         version: ask.version,

@@ -179,7 +179,7 @@ fn what_ends_here_is_not_passed_on() {
     assert_eq!(sent(&ask, "accept"), ["text/html"]);
     assert_eq!(sent(&ask, "host"), ["shop.example"]);
     let passes = sent(&ask, "via").join(", ");
-    let own = format!("1.1 other, 1.1 larder {}", own_mark());
+    let own = format!("1.1 other, 1.1 larder {}", own_comment());
     assert_eq!(passes, own);
 }
 
