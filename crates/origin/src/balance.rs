@@ -59,9 +59,6 @@ struct Candidate<'a> {
 impl<'a> Choice<'a> {
     /// The server to ask; `turns` are the calling worker's own. `None`: nobody is left.
     pub(crate) fn make(&self, turns: &mut Turns) -> Option<&'a Arc<Peer>> {
-        if let [only] = self.peers {
-            return self.allows(only).then_some(only);
-        }
         loop {
             let Candidate { peer, standard, .. } = self.best(turns)?;
             // Where another request is the first to try it, it rests for this one.

@@ -101,6 +101,14 @@ impl ResponseBody {
         }
     }
 
+    /// All of it, where its length was told and it has come already.
+    pub fn take_whole(&mut self) -> Option<Bytes> {
+        match &mut self.0 {
+            Via::Direct(body) => body.take_whole(),
+            Via::Http(_) | Via::Own(_) => None,
+        }
+    }
+
     /// Bytes of it that may come and wait here while nobody reads it, beside those of a buffer that is read into: over HTTP/2, where a
     /// connection is read for all of its streams.
     pub fn unread(&self) -> u64 {

@@ -51,7 +51,7 @@ struct Fetch<'a> {
     resolving: Duration,
     /// By `Peer::number`.
     tried: Vec<u64>,
-    /// Further attempts made that the retry limit counts.
+    /// Further attempts made with what may have been sent before.
     retried: u32,
     /// Attempts that the server had not begun with, as it said ([`MOST_LEFT`]).
     left: u32,
@@ -267,7 +267,7 @@ impl Fetch<'_> {
     ///
     /// What was never sent may always go on to a server not yet asked. What may have been sent goes out again only if it
     /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
-    /// nobody's fault and costs nothing: the same server gets a new connection, once.
+    /// nobody's fault and costs nothing of the budget: the same server gets a new connection, once.
     fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
         self.now = Instant::now();
         self.resolving = Duration::ZERO;
@@ -301,11 +301,15 @@ impl Fetch<'_> {
                 stale,
                 again,
             } if stale && !fresh => match again {
-                Some(request) => Ok(Next {
-                    request,
-                    peer,
-                    fresh: true,
-                }),
+                Some(request) => {
+                    // It may have come after all: what is a retry that fails is not tried once more (RFC 9110 section 9.2.2).
+                    self.retried += 1;
+                    Ok(Next {
+                        request,
+                        peer,
+                        fresh: true,
+                    })
+                }
                 None => Err(error),
             },
             Failure::Sent { error, again, .. } => self.retry(error, again, peer),

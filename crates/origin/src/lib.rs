@@ -42,6 +42,7 @@ mod resolve;
 mod roster;
 mod seldom;
 mod servers;
+pub mod spares;
 mod stream;
 mod tls;
 mod upload;
@@ -69,7 +70,7 @@ use pages::Pages;
 use servers::Servers;
 use std::{future, pin::Pin, sync::Arc};
 use tokio::time::Instant;
-use waiting::Waiting;
+pub use waiting::Waiting;
 
 /// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
 #[derive(Debug)]
@@ -159,16 +160,15 @@ impl Origin {
     /// A response with 101 carries `hyper::upgrade::OnUpgrade` in its extensions; an upgraded connection no longer counts
     /// against `Turns::most`, and at its server while the response's body is held.
     ///
-    /// `Expect` is dropped and the framing fields are set anew from the body. A response that comes back has believable
+    /// The framing fields are set anew from the body, and of `Expect` nothing stays but `100-continue` where content follows. A response that comes back has believable
     /// framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
     /// source knows how long it holds carries a [`Lifetime`] in its extensions; one whose request had to wait, [`Waited`].
-    pub fn fetch(
-        self: &Arc<Self>,
-        request: Request<RequestBody>,
-        context: Context,
-    ) -> impl Future<Output = Result<Response<ResponseBody>, Error>> {
+    pub fn fetch(self: &Arc<Self>, request: Request<RequestBody>, context: Context) -> Waiting<'_> {
         match &self.source {
-            Source::FirstOf(all) => Waiting::untimed(Box::pin(in_turn(all, request, context))),
+            Source::FirstOf(all) => {
+                let began = Instant::now();
+                Waiting::since(began, Box::pin(in_turn(all, request, context)))
+            }
             _ => self.ask(request, context),
         }
     }
@@ -193,7 +193,7 @@ impl Origin {
                 )))
             }
         };
-        Waiting::timed(fetching, &self.latency, began)
+        Waiting::since(began, fetching).counted(&self.latency)
     }
 
     /// What it has for `request`; `None`: another is to be asked, because it is not there or cannot be had.

@@ -6,26 +6,39 @@ use std::{
     future::Future,
     pin::Pin,
     task::{self, Poll, ready},
+    time::Duration,
 };
 use tokio::time::Instant;
 
-/// A fetch under way, and where it is counted how long it took.
+/// A fetch under way, and how long it takes.
 pub struct Waiting<'a> {
     fetching: Fetching<'a>,
-    timed: Option<(&'a latency::Counts, Instant)>,
+    began: Instant,
+    took: Duration,
+    /// Where that is counted.
+    counts: Option<&'a latency::Counts>,
 }
 
 impl<'a> Waiting<'a> {
-    /// One whose time is counted elsewhere.
-    pub fn untimed(fetching: Fetching<'a>) -> Self {
-        let timed = None;
-        Self { fetching, timed }
+    /// One that began then. Its time is counted elsewhere.
+    pub(crate) fn since(began: Instant, fetching: Fetching<'a>) -> Self {
+        Self {
+            fetching,
+            began,
+            took: Duration::ZERO,
+            counts: None,
+        }
     }
 
-    /// One that began then.
-    pub fn timed(fetching: Fetching<'a>, counts: &'a latency::Counts, began: Instant) -> Self {
-        let timed = Some((counts, began));
-        Self { fetching, timed }
+    /// The same, its time counted here.
+    pub(crate) fn counted(self, counts: &'a latency::Counts) -> Self {
+        let counts = Some(counts);
+        Self { counts, ..self }
+    }
+
+    /// How long it took to its final head, or to its failure; zero before.
+    pub fn took(&self) -> Duration {
+        self.took
     }
 }
 
@@ -34,11 +47,12 @@ impl Future for Waiting<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(self.fetching.as_mut().poll(cx));
+        self.took = self.began.elapsed();
         let was_asked = |error: &Error| !error.kind().is_of_the_queue();
-        if let Some((counts, began)) = self.timed
+        if let Some(counts) = self.counts
             && answer.as_ref().err().is_none_or(was_asked)
         {
-            counts.count(began.elapsed());
+            counts.count(self.took);
         }
         Poll::Ready(answer)
     }

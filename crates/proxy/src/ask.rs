@@ -21,7 +21,7 @@ use hyper::upgrade::OnUpgrade;
 use rules::{directives::RequestDirectives, time::Time};
 use std::{cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
 
-/// A request that may be answered from the store. Everything but its content.
+/// A request that may be answered from the store. Everything but its content, as far as that is not part of the key.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -36,13 +36,14 @@ pub struct Ask {
     pub is_ambiguous: bool,
     pub method: Method,
     pub version: Version,
-    /// The client's fields as they came, but for cookies that are kept from what may be stored ([`set_cookies_aside`]).
+    /// The client's fields as they came, but for those of its connection and what was set aside: cookies that are kept from what may be stored
+    /// ([`set_cookies_aside`]), and what only a trusted proxy may say.
     pub fields: HeaderMap,
     /// `Cookie` as it came, where it was set aside. The includes of a page get it.
     pub cookies: Vec<HeaderValue>,
     /// What it says that only a trusted proxy may, and its client is none: the origin does not get it, and no variant depends on it.
     pub aside: Vec<(HeaderName, HeaderValue)>,
-    /// Whether the cookies that were set aside go to the origin if nothing is stored.
+    /// Whether its answer must not fill the store, whatever it is: the cookies that were set aside go to the origin then.
     pub stores_nothing: bool,
     /// What it brings that is part of the key.
     pub content: Content,

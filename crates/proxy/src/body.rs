@@ -75,7 +75,12 @@ impl Content {
     }
 
     /// As it leaves for a client: what lies in no store counts on its way.
-    pub fn counted(self, memory: &Arc<Memory>) -> Self {
+    pub fn counted(mut self, memory: &Arc<Memory>) -> Self {
+        if let Self::Origin(body) = &mut self
+            && let Some(whole) = body.take_whole()
+        {
+            return Self::Whole(transit::counted(whole, memory));
+        }
         let transit = match &self {
             // What is to be stored counts with its fill.
             Self::Following(_) => Transit::new(memory, Some(0), 0),

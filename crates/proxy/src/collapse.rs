@@ -5,7 +5,7 @@
 //! those who ask for the same get it from the flight. Whatever happens to the leader, its
 //! [`Flight`] lands: when it is dropped without a word, followers are released to fetch on their own.
 
-use rules::reuse::Failure;
+use crate::outcome::Failing;
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
@@ -37,7 +37,7 @@ pub enum Landed {
     /// The origin failed; the same failure is yours, unless something stale may be sent.
     Failed(Arc<origin::Error>),
     /// The origin failed and the leader sent something stale: so may you, where your request allows it.
-    Stale(Failure, &'static str),
+    Stale(Failing),
 }
 
 /// Flights under way, by cache key (and variant, and range). Shared by all workers.

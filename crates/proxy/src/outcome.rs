@@ -8,11 +8,11 @@ pub use record::{Ending, Record};
 
 use crate::{content_key::Unkeyed, error::Failure, purge_clients::Operation};
 use rules::{
-    reuse::{StaleReason, ValidateReason},
+    reuse::{self, StaleReason, ValidateReason},
     status::{Forward, Handled},
     storable::NotStorable,
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use store::Refused;
 
 /// Why, beyond RFC 9211's own words: the `detail` of `Cache-Status`.
@@ -28,10 +28,10 @@ pub enum Detail {
     Unsure,
     /// It was sent stale, and was allowed to be.
     Stale(StaleReason),
-    /// Sent stale because the origin failed: the failure's own token.
-    StaleOnFailure(&'static str),
-    /// Fresh, and sent because the origin, whose word the client wanted, failed: the failure's own token.
-    FreshOnFailure(&'static str),
+    /// Sent stale because the origin failed.
+    StaleOnFailure(Failing),
+    /// Fresh, and sent because the origin, whose word the client wanted, failed.
+    FreshOnFailure(Failing),
     /// The site says so.
     Bypass(Bypass),
     /// We answered ourselves.
@@ -42,6 +42,32 @@ pub enum Detail {
     Purged(Operation),
     /// It was a purge, which was not: why, in one token.
     Unpurged(&'static str),
+}
+
+/// How an origin failed for whose answer something stored stands in.
+#[derive(Clone, Debug)]
+pub enum Failing {
+    /// It answered with an error.
+    Status,
+    /// No answer of its came. Apart, lest each outcome be as large.
+    Unreachable(Arc<Failure>),
+}
+
+impl Failing {
+    /// As the rules know it.
+    pub const fn kind(&self) -> reuse::Failure {
+        match self {
+            Self::Status => reuse::Failure::Status,
+            Self::Unreachable(_) => reuse::Failure::Unreachable,
+        }
+    }
+
+    fn token(&self, on_status: &'static str) -> &'static str {
+        match self {
+            Self::Status => on_status,
+            Self::Unreachable(failure) => failure.detail(),
+        }
+    }
 }
 
 impl From<Refused> for Detail {
@@ -64,7 +90,7 @@ pub enum Unkept {
     Superseded,
 }
 
-/// Which rule of the site bypassed the store.
+/// Why the store was bypassed: mostly a rule of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bypass {
     /// Nothing is stored on this route (`cache = false`).
@@ -106,10 +132,9 @@ impl Detail {
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),
-            Self::StaleOnFailure(why)
-            | Self::FreshOnFailure(why)
-            | Self::Refused(why)
-            | Self::Unpurged(why) => why,
+            Self::StaleOnFailure(why) => why.token("stale-if-error"),
+            Self::FreshOnFailure(why) => why.token("fresh-if-error"),
+            Self::Refused(why) | Self::Unpurged(why) => why,
             Self::Bypass(why) => why.token(),
             Self::Failed(failure) => failure.detail(),
             Self::Purged(Operation::Exact) => "purge-exact",

@@ -28,11 +28,13 @@ pub struct RecentKeys {
 }
 
 impl RecentKeys {
-    /// An empty table in which keys stay known for so many seconds. `slots` take eight bytes each.
+    /// An empty table in which keys stay known for so many seconds. It has at least as many `slots`, eight bytes each: their number is a
+    /// power of two.
     pub fn lasting(seconds: u64, slots: usize) -> Self {
+        let slots = slots.next_power_of_two();
         Self {
             seconds,
-            slots: (0..slots.max(1)).map(|_| AtomicU64::new(0)).collect(),
+            slots: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             seed: RandomState::new().hash_one(()),
         }
     }
@@ -80,14 +82,12 @@ impl RecentKeys {
     /// The slot of `key`, and the bits of its hash that tell it from others there.
     #[allow(
         clippy::indexing_slicing,
-        reason = "the index is a remainder of the length"
+        reason = "no index is greater than the last, whose bits are all ones"
     )]
     fn place(&self, key: &[u8]) -> (&AtomicU64, u64) {
         let hash = xxh3_64_with_seed(key, self.seed);
-        (
-            &self.slots[hash as usize % self.slots.len()],
-            hash >> LOW_BITS,
-        )
+        let last = self.slots.len() - 1;
+        (&self.slots[hash as usize & last], hash >> LOW_BITS)
     }
 }
 

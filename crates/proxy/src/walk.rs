@@ -25,8 +25,8 @@
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]). What an answer says of how
 //! it was made, and what is logged and counted of that, is [`report`]'s.
 //!
-//! A request that can be answered at once is: [`Answer::Now`] and [`Answer::Prepared`] never wait, take no contended lock and
-//! spawn nothing but a refresh. The rest is [`Answer::Later`], and is
+//! A request that can be answered at once is: [`Answer::Now`] and [`Answer::Prepared`] never wait and spawn nothing but a refresh; a fresh
+//! hit takes no contended lock. The rest is [`Answer::Later`], and is
 //! [`waiting`] for a client that may leave.
 
 pub(crate) mod admit;
@@ -131,17 +131,17 @@ pub fn walk_head(
     let site = worker.site();
     let wanted = purge::look(&site, head, connection);
     let content = RequestBody::none();
-    match (
-        receive::alone(worker, site, head, connection, interim),
-        wanted,
-    ) {
-        (Err(failure), _) => Answer::Now(deliver::refusal(worker, &failure)),
-        (Ok(ask), Some(wanted)) => purge::answer(worker, ask, content, wanted),
-        (Ok(ask), None) => received(worker, ask, content),
+    match receive::alone(worker, site, head, connection, interim) {
+        Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
+        Ok(ask) => match wanted {
+            Some(wanted) => purge::answer(worker, ask, content, wanted),
+            None => received(worker, ask, content),
+        },
     }
 }
 
 /// The walk from receipt on.
+#[inline]
 fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Answer {
     if receive::is_redirected(&ask) {
         return Answer::Now(deliver::redirect_https(worker, &ask));

@@ -69,12 +69,28 @@ pub fn company(needs: Needs, is_unshared: impl FnOnce() -> bool) -> Company {
     }
 }
 
-/// Whether an answer of `status` finds fault with the request: with its fields, its content, its length or how often it comes. Another
-/// request for the same may well get another answer.
-fn is_of_request(status: StatusCode) -> bool {
+/// Whether an answer of `status` finds fault with how one client wrote its request, or how often it asks: with fields, content, framing or
+/// version, which are no part of the key (RFC 9110 section 15.5, RFC 8470 section 5.2, RFC 6585). Another request for the same may well get
+/// another answer. 405, 414 and 501 are to method and target, and 404 and 410 to the target: these are heuristically cacheable (RFC 9110
+/// section 15.1).
+pub const fn is_of_request(status: StatusCode) -> bool {
     matches!(
         status.as_u16(),
-        400 | 405 | 406 | 408 | 411 | 413 | 414 | 415 | 417 | 421 | 425 | 426 | 428 | 429 | 431
+        400 | 406
+            | 408
+            | 411
+            | 412
+            | 413
+            | 415
+            | 416
+            | 417
+            | 421
+            | 425
+            | 426
+            | 428
+            | 429
+            | 431
+            | 505
     )
 }
 

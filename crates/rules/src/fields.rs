@@ -1,7 +1,5 @@
 //! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
-pub mod spares;
-
 use crate::{
     directives::{Qualified, ResponseDirectives},
     freshness, surrogate,
@@ -117,21 +115,18 @@ pub fn forward(fields: &mut HeaderMap, stays: impl Fn(&HeaderName) -> bool) {
     remove_where(fields, |name| is_hop_by_hop(name) || !stays(name));
 }
 
-/// As [`forward`], of a message that is still needed as it was, with room for `more` fields.
-pub fn forwarded(
+/// As [`forward`], of a message that is still needed as it was: what is forwarded of it goes to `forwarded`.
+pub fn forward_to(
+    forwarded: &mut HeaderMap,
     fields: &HeaderMap,
-    more: usize,
     stays: impl Fn(&HeaderName) -> bool,
-) -> HeaderMap {
+) {
     let nominated = nominated(fields);
-    let mut forwarded = spares::take();
-    forwarded.reserve(fields.len() + more);
     for (name, value) in fields {
         if !is_hop_by_hop(name) && stays(name) && !nominated.contains(name) {
             forwarded.append(name.clone(), value.clone());
         }
     }
-    forwarded
 }
 
 /// Whether the field is there. Mostly it is not, and few others are, so that a look at each name is cheaper than the map's own search.
@@ -200,11 +195,6 @@ static DECIDING: [HeaderName; 3] = [
     freshness::REVERSE_PROXY_TTL,
     freshness::ACCEL_EXPIRES,
 ];
-
-/// Removes what must not be stored beyond hop-by-hop; see [`is_unstorable`].
-pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives) {
-    remove_where(fields, |name| is_unstorable(name, directives));
-}
 
 /// Whether a field must not be stored beyond hop-by-hop: those that `no-cache="…"` and `private="…"` name, and `Proxy-*` (RFC 9111
 /// section 3.1).

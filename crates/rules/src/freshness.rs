@@ -94,6 +94,14 @@ impl Facts {
         self.age(now).saturating_sub(self.lifetime())
     }
 
+    /// How long it can be used from its beginning, fresh and in the windows that it opens for itself.
+    pub fn useful(&self) -> Duration {
+        let windows = [self.stale_while_revalidate, self.stale_if_error];
+        let stale = windows.into_iter().flatten().max().unwrap_or_default();
+        self.lifetime()
+            .saturating_add(Duration::from_secs(stale.into()))
+    }
+
     /// Whether no use of the response goes without the origin's word.
     pub const fn is_always_validated(&self) -> bool {
         self.no_cache || (self.lifetime_ms == 0 && self.stale_while_revalidate.is_none())

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | RFC 9111 2 | the cache key: method and target | [`key::normalize`], [`key::normalize_host`], [`key::choose_query`] |
 //! | RFC 9111 3 | storing responses | [`storable::judge`] |
-//! | RFC 9111 3.1 | fields not stored | [`fields::remove_hop_by_hop`], [`fields::remove_unstorable`] |
+//! | RFC 9111 3.1 | fields not stored | [`fields::remove_hop_by_hop`], [`fields::is_unstorable`] |
 //! | RFC 9111 3.2 | updating stored fields | [`validate::freshen`] |
 //! | RFC 9111 3.3 | incomplete responses | [`partial::Spans`], [`partial::range_value`] |
 //! | RFC 9111 3.4 | combining parts | [`partial::combinable`] |

@@ -76,6 +76,11 @@ pub const fn ttl(remaining: Duration) -> i64 {
     remaining.as_secs().saturating_add(begun).cast_signed()
 }
 
+/// The `ttl` of what has been stale for `staleness`: negative from its first moment on (RFC 9211 section 2.4).
+pub const fn stale_ttl(staleness: Duration) -> i64 {
+    -(staleness.as_millis().div_ceil(1000) as i64)
+}
+
 /// One member of the field.
 #[derive(Clone, Debug)]
 pub struct Member<'a> {

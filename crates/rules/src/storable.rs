@@ -58,7 +58,7 @@ pub struct Exchange<'a> {
     pub target: &'a str,
     /// The response's status.
     pub status: StatusCode,
-    /// The response's fields, before [`crate::fields::remove_unstorable`].
+    /// The response's fields, with those that [must not be stored](crate::fields::is_unstorable).
     pub response: &'a HeaderMap,
     /// When the request was sent.
     pub request_time: Time,

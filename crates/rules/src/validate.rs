@@ -69,17 +69,11 @@ fn is_condition(name: &HeaderName) -> bool {
 const LONGEST_LIST: usize = 3 * 1024;
 
 /// Writes `If-None-Match` (every tag of `candidates`, the chosen one first) and `If-Modified-Since` (of the chosen one,
-/// which is `candidates[0]`) into `request`, in place of those it has. Returns false if there is no validator to use
+/// which is `candidates[0]`) into `request`, in place of those it has: none where there is no validator to use
 /// (RFC 9111 section 4.3.1).
 ///
 /// Of candidates that do not match the request only strong tags are sent.
-pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) -> bool {
-    if candidates.is_empty() {
-        fields::remove_where(request, |name| {
-            matches!(*name, IF_NONE_MATCH | IF_MODIFIED_SINCE)
-        });
-        return false;
-    }
+pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) {
     let mut list = Vec::new();
     let mut listed: Vec<EntityTag<'_>> = Vec::new();
     for candidate in candidates {
@@ -104,10 +98,8 @@ pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) -> bool
     });
     let tags = HeaderValue::from_bytes(&list).ok();
     let tags = tags.filter(|tags| !tags.is_empty());
-    let any = tags.is_some() || modified.is_some();
     replace(request, IF_NONE_MATCH, tags);
     replace(request, IF_MODIFIED_SINCE, modified);
-    any
 }
 
 fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
@@ -238,12 +230,13 @@ pub enum HeadSays {
 }
 
 /// Judges the answer to a HEAD request against a stored GET response that could have been chosen for it. `stored_length` is
-/// the length of its content where that is known.
+/// the length of its content where that is known. `now` decides the century of a year in two digits.
 pub fn head_says(
     status: StatusCode,
     head: &HeaderMap,
     stored: &HeaderMap,
     stored_length: Option<u64>,
+    now: Time,
 ) -> HeadSays {
     let codings = |fields: &HeaderMap| -> Vec<HeaderValue> {
         let all = fields.get_all(CONTENT_ENCODING).iter();
@@ -258,7 +251,7 @@ pub fn head_says(
     });
     let modified = head.get(LAST_MODIFIED).map(|value| {
         let own = stored.get(LAST_MODIFIED);
-        own.is_some_and(|own| same_date(value, own, Time::default()))
+        own.is_some_and(|own| same_date(value, own, now))
     });
     let length = head.get(CONTENT_LENGTH).zip(stored_length);
     let length = length.map(|(value, own)| value.as_bytes() == own.to_string().as_bytes());

@@ -82,8 +82,11 @@ impl Reservation {
 
     /// Holds exactly `bytes` from now on, be there room or not.
     pub fn hold(&mut self, bytes: u64) {
-        self.shrink_to(bytes);
-        self.take(bytes - self.bytes);
+        match bytes.checked_sub(self.bytes) {
+            Some(0) => {}
+            Some(more) => self.take(more),
+            None => self.shrink_to(bytes),
+        }
     }
 
     /// Of what it holds a part.
@@ -110,8 +113,10 @@ impl Reservation {
     /// Gives back what is held beyond `bytes`.
     pub fn shrink_to(&mut self, bytes: u64) {
         let over = self.bytes.saturating_sub(bytes);
-        self.budget.reserved.fetch_sub(over, Relaxed);
-        self.bytes -= over;
+        if over > 0 {
+            self.budget.reserved.fetch_sub(over, Relaxed);
+            self.bytes -= over;
+        }
     }
 
     /// Gives everything back.

@@ -44,6 +44,8 @@ pub struct Memory {
     limit: u64,
     /// The capacity last given to `entries`; lowered by what is in flight.
     capacity: AtomicU64,
+    /// Held while that is given.
+    resizing: Mutex<()>,
     budget: Arc<Budget>,
     stripes: Box<[Mutex<()>]>,
     /// Nobody else knows it, lest keys be made that fall on one stripe.
@@ -83,6 +85,7 @@ impl Memory {
             entries: entries(limit, 1, Weigh, Evictions(evictions.clone())),
             limit,
             capacity: AtomicU64::new(for_stored(limit)),
+            resizing: Mutex::new(()),
             budget,
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
             seed: RandomState::new().hash_one(()),

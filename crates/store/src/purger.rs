@@ -212,10 +212,13 @@ impl Purger {
     pub fn invalidate(&self, purge: Purge, at: Time) {
         match self.shared.get() {
             Some(shared) => shared.tell(purge, at),
-            None => {
-                self.memory.apply(purge, at, None);
-            }
+            None => self.invalidate_here(purge, at),
         }
+    }
+
+    /// As [`invalidate`](Self::invalidate), on this node alone: what is out of date here, other nodes may hold anew.
+    pub fn invalidate_here(&self, purge: Purge, at: Time) {
+        self.memory.apply(purge, at, None);
     }
 
     /// Waits until what was invalidated before lasts, for two seconds at most. Where the log cannot be written nobody is told here,

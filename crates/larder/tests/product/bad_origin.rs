@@ -497,6 +497,24 @@ fn a_connection_that_died_while_idle_is_replaced() {
     }
 }
 
+/// RFC 9110 section 9.2.2: a client SHOULD NOT automatically retry a failed automatic retry, be the first connection an idle one or not.
+#[test]
+fn a_retry_that_fails_is_not_tried_again() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok().cache("no-store").body("kept alive"),
+        _ => Reply::close(),
+    });
+    let mut asked = 0;
+    for (connection, sent) in [("new", 1), ("idle", 2), ("new", 2)] {
+        let answer = larder.get("/").send();
+        let is_first = asked == 0;
+        assert_eq!(answer.status, if is_first { 200 } else { 502 });
+        asked += sent;
+        assert_eq!(origin.requests("/"), asked, "{connection}");
+    }
+}
+
 #[test]
 fn a_post_is_never_sent_twice() {
     let (origin, larder) = start();

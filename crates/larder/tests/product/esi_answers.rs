@@ -282,3 +282,26 @@ fn parts_that_do_not_tell_their_type_are_no_way_to_a_pages_source() {
         }
     }
 }
+
+/// A range means nothing with `POST` (RFC 9110 section 14.2). Where the application takes it for one all the same, nothing is done twice,
+/// and no source of a page gets out.
+#[test]
+fn a_post_with_a_range_is_sent_once_and_without_it() {
+    for route in ["esi = true", "cache = true"] {
+        let (origin, larder) = start_with(&ON.replace("esi = true", route));
+        origin.on("/buy", |request| match request.header("range") {
+            Some(_) => Reply::status(206)
+                .header("Content-Range", "bytes 0-3/26")
+                .header("Surrogate-Control", "content=\"ESI/1.0\"")
+                .body("a<esi:remove>b"),
+            None => page("a<esi:include src=\"/f\"/>b")
+                .header("Surrogate-Control", "content=\"ESI/1.0\""),
+        });
+        origin.reply("/f", Reply::ok().cache("max-age=60").body("F"));
+        let ask = larder.ask("POST", "/buy").header("Range", "bytes=0-3");
+        let answer = ask.send();
+        let got = (answer.status, answer.text());
+        assert_eq!(got, (200, "aFb".to_owned()), "{route}");
+        assert_eq!(origin.requests("/buy"), 1, "{route}");
+    }
+}

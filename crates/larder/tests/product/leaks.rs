@@ -565,6 +565,62 @@ fn what_is_read_and_written_leaves_nothing_behind() {
     }
 }
 
+/// What a request's fields were read to serves the next that has the same: after misses that wait for the origin at once, too. Each is
+/// forwarded as its own client wrote it.
+#[test]
+fn fields_of_requests_that_wait_together_do_not_change_places() {
+    let (origin, larder) = start_with(
+        r#"
+        workers = 1
+        [[origin]]
+        servers = "{origin}"
+        [[route]]
+        path = "/aside/*"
+        key = { drop_cookies = true }
+        [[route]]
+        "#,
+    );
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.otherwise(move |request| {
+        let told =
+            ["x-user", "cookie"].map(|name| request.header(name).unwrap_or("none").to_owned());
+        let reply = Reply::ok().cache("no-store").body(told.join(" "));
+        match request.target.as_str() {
+            "/held" => reply.hold_head(&held),
+            _ => reply,
+        }
+    });
+    let ask = |target: &str, user: &str| {
+        format!("GET {target} HTTP/1.1\r\nHost: a\r\nX-User: {user}\r\nCookie: id={user}\r\n\r\n")
+    };
+    // From now on nobody waits for another's answer.
+    for target in ["/held", "/aside/", "/free"] {
+        let mut client = larder.client();
+        client.send(ask(target, "0"));
+        if target == "/held" {
+            gate.wait_reached();
+            gate.open();
+        }
+        client.read();
+    }
+    for round in 0..20 {
+        let mut clients: Vec<_> = (0..6).map(|_| larder.client()).collect();
+        let target = ["/held", "/aside/", "/free"][round % 3];
+        for (number, client) in clients.iter_mut().enumerate() {
+            client.send(ask(target, &(number % 3).to_string()));
+        }
+        for (number, client) in clients.iter_mut().enumerate() {
+            let user = number % 3;
+            let cookie = match target {
+                "/aside/" => "none".to_owned(),
+                _ => format!("id={user}"),
+            };
+            assert_eq!(client.read().text(), format!("{user} {cookie}"), "{target}");
+        }
+    }
+}
+
 /// Applications resolve dot segments, merge slashes, decode them, or leave parameters out: what is closed must not be kept for everybody
 /// under another spelling.
 #[test]

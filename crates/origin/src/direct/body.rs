@@ -72,6 +72,12 @@ impl Body {
         self.take(|framing| framing.take_whole(behind));
     }
 
+    /// See `ResponseBody::take_whole`.
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        let is_there = self.link.is_none() && matches!(self.framing, Framing::Length(0));
+        is_there.then(|| std::mem::take(&mut self.ahead))
+    }
+
     /// From now on, whether at most [`LITTLE`] is read at once and nothing held besides.
     pub(crate) fn read_little(&mut self, little: bool) {
         self.little = little;

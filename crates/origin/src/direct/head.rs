@@ -1,14 +1,13 @@
 //! Heads of answers (RFC 9112 section 4), read by the parser that hyper uses.
 
 use super::desk;
-use crate::{Error, Kind};
+use crate::{Error, Kind, spares};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version,
     header::{self, InvalidHeaderName},
 };
 use httparse::{Header, ParserConfig, Status};
-use rules::fields::spares;
 use std::mem::MaybeUninit;
 
 /// Field lines at most; `hyper` is told the same.

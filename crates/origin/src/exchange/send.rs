@@ -9,12 +9,12 @@ use crate::{
     leave::Leave,
     link::{Http1, Http2, alarm},
     message::{self, Afterwards},
+    spares,
     upload::{Outgoing, Upload},
     wait::{Lost, Wait},
 };
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::client::conn::TrySendError;
-use rules::fields::spares;
 use std::error::Error as _;
 use tokio::time::Instant;
 

@@ -127,11 +127,16 @@ impl Key {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// The normalised authority of the request, with port where it is not the scheme's own.
+    /// The normalised authority of the request, with port where it is not the scheme's own. It was a string before it was keyed.
     pub fn host(&self) -> &str {
-        let keyed = self.bytes.get(self.host..self.path).unwrap_or_default();
-        let keyed = || std::str::from_utf8(keyed).unwrap_or_default();
-        self.host_apart.as_deref().unwrap_or_else(keyed)
+        std::str::from_utf8(self.host_bytes()).unwrap_or_default()
+    }
+
+    /// As [`host`](Self::host).
+    pub fn host_bytes(&self) -> &[u8] {
+        let keyed = || self.bytes.get(self.host..self.path).unwrap_or_default();
+        let apart = self.host_apart.as_deref().map(str::as_bytes);
+        apart.unwrap_or_else(keyed)
     }
 
     /// The path alone.
@@ -142,6 +147,11 @@ impl Key {
 
     /// Path and query as they are sent to the origin. They were a string before they were keyed.
     pub fn path_and_query(&self) -> &str {
-        std::str::from_utf8(self.bytes.get(self.path..self.end).unwrap_or_default()).unwrap_or("/")
+        std::str::from_utf8(self.target()).unwrap_or("/")
+    }
+
+    /// As [`path_and_query`](Self::path_and_query).
+    pub fn target(&self) -> &[u8] {
+        self.bytes.get(self.path..self.end).unwrap_or_default()
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     outcome::Ending,
 };
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use rules::coding::Coding;
 use std::{
@@ -23,6 +24,8 @@ pub struct ReplyBody {
     ending: Option<Box<Ending>>,
     /// The error with which it is to end.
     broken: Option<Error>,
+    /// The fields of its request, as they came, where they are needed no more.
+    asked: Option<Box<HeaderMap>>,
 }
 
 impl From<Content> for ReplyBody {
@@ -38,6 +41,11 @@ impl ReplyBody {
     /// Tells `ending` of the bytes sent, when the body ends or is dropped.
     pub fn watched(&mut self, ending: Ending) {
         self.ending = Some(Box::new(ending));
+    }
+
+    /// The fields of its request, as they came, are needed no more.
+    pub fn gives_back(&mut self, asked: HeaderMap) {
+        self.asked = Some(Box::new(asked));
     }
 
     /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
@@ -110,6 +118,10 @@ impl AtHand for ReplyBody {
         if let Some(ending) = &mut self.ending {
             ending.sent(length as u64);
         }
+    }
+
+    fn asked(&mut self) -> Option<HeaderMap> {
+        self.asked.take().map(|asked| *asked)
     }
 }
 

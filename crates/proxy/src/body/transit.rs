@@ -39,6 +39,33 @@ struct Counted {
     held: Arc<Mutex<Held>>,
 }
 
+/// A whole answer; dropped when it is sent.
+struct Whole {
+    content: Bytes,
+    /// Held for its drop.
+    _reservation: Reservation,
+}
+
+/// Counts an answer that has come `whole` until it is dropped.
+pub fn counted(whole: Bytes, memory: &Memory) -> Bytes {
+    if whole.is_empty() {
+        return whole;
+    }
+    let mut reservation = memory.budget().reservation();
+    reservation.hold(whole.len() as u64);
+    memory.make_room();
+    Bytes::from_owner(Whole {
+        content: whole,
+        _reservation: reservation,
+    })
+}
+
+impl AsRef<[u8]> for Whole {
+    fn as_ref(&self) -> &[u8] {
+        &self.content
+    }
+}
+
 impl Transit {
     /// Of an answer of `length` bytes, where that is known, of which so many may wait `unread`.
     pub fn new(memory: &Arc<Memory>, length: Option<u64>, unread: u64) -> Self {

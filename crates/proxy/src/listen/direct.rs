@@ -40,6 +40,7 @@ use reply::{Answer, Sent};
 use section::Section;
 use std::{
     future::poll_fn,
+    rc::Rc,
     task::{Context, Poll, ready},
 };
 use wait::wait;
@@ -80,7 +81,7 @@ struct Open {
     asked: Asked,
     target: Target,
     /// What its fields were read from, until it is answered.
-    section: Option<Section>,
+    section: Option<Rc<Section>>,
 }
 
 impl Open {
@@ -92,7 +93,7 @@ impl Open {
         };
         let method = self.asked.verb.text();
         let line = [method, " ", &self.target.to_string(), version].concat();
-        let section = self.section.as_ref().map(Section::bytes);
+        let section = self.section.as_ref().map(|section| section.bytes());
         [line.as_bytes(), section.unwrap_or_default()]
             .concat()
             .into()

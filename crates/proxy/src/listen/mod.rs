@@ -60,7 +60,7 @@ pub use texts::Texts;
 pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::Full;
 use std::{cell::Cell, mem, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
 use store::Memory;
@@ -126,7 +126,7 @@ pub enum Served<B> {
 /// The wait for an answer.
 pub type Later<B> = Pin<Box<dyn Future<Output = Response<B>>>>;
 
-/// Content that may lie in one piece.
+/// What a listener may take of a body beside its frames.
 pub trait AtHand {
     /// All of the content, where it lies here in one piece of which nothing has been given out.
     fn at_hand(&self) -> Option<&[u8]> {
@@ -134,6 +134,10 @@ pub trait AtHand {
     }
     /// What is [at hand](Self::at_hand) was copied: it is not given out any more.
     fn taken(&mut self) {}
+    /// Takes out the fields of the request, as they came, where nobody needs them any more.
+    fn asked(&mut self) -> Option<HeaderMap> {
+        None
+    }
 }
 
 impl AtHand for Full<Bytes> {}

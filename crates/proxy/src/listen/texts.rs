@@ -20,11 +20,11 @@ impl Texts {
     pub fn element(
         &self,
         scheme: Option<&'static str>,
-        host: &str,
+        host: &[u8],
         make: impl FnOnce() -> Option<HeaderValue>,
     ) -> Option<HeaderValue> {
         let make = || make().ok_or(());
-        self.element.or_make(scheme, host.as_bytes(), make).ok()
+        self.element.or_make(scheme, host, make).ok()
     }
 
     /// The host that is meant by what was `written` for this scheme.

@@ -17,7 +17,7 @@ fn stale(detail: Detail) -> Outcome {
 
 fn on_failure() -> Outcome {
     Outcome {
-        detail: Some(Detail::StaleOnFailure("refused")),
+        detail: Some(Detail::StaleOnFailure(Failing::Status)),
         ..answered(Forward::Stale, 503)
     }
 }
@@ -47,7 +47,7 @@ fn each_outcome_in_the_words_of_nginx() {
         (on_failure(), "STALE"),
         (
             Outcome {
-                detail: Some(Detail::FreshOnFailure("refused")),
+                detail: Some(Detail::FreshOnFailure(Failing::Status)),
                 ..answered(Forward::Request, 503)
             },
             "HIT",

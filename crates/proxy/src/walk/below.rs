@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use rules::{status::Handled, time::Time};
-use std::{rc::Rc, sync::Arc};
+use std::{rc::Rc, sync::Arc, time::Duration};
 use store::{
     Body, Stored,
     disk::{Disk, Finding},
@@ -21,7 +21,7 @@ use store::{
 };
 
 /// What can be used for less long, fresh and stale together, is not written to disk: it would be written again and again.
-const WORTH_WRITING_MS: u64 = 30_000;
+const WORTH_WRITING: Duration = Duration::from_secs(30);
 
 /// Waits for the disk, and looks up what it brought.
 pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Found {
@@ -131,15 +131,12 @@ pub fn keep_freshened(
 
 /// Whether it can be used for long enough to be worth writing to disk.
 fn lasts(stored: &Stored) -> bool {
-    let facts = &stored.facts;
-    let windows = [facts.stale_while_revalidate, facts.stale_if_error];
-    let stale = windows.into_iter().flatten().max().unwrap_or_default();
-    facts.lifetime_ms + u64::from(stale) * 1000 >= WORTH_WRITING_MS
+    stored.facts.useful() >= WORTH_WRITING
 }
 
 /// Notes of what was fetched lately: that what the disk has of the key does not [last](lasts), or that it may.
 const SHORT: u8 = 1;
-const MAY_LAST: u8 = 0;
+pub(super) const MAY_LAST: u8 = 0;
 
 /// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched. What does not last
 /// takes the place of one that may, which would answer again after a restart; not of another that does not last either.
@@ -162,9 +159,13 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         return;
     }
     if offer(worker, disk, key, stored).is_none() && knows {
-        // Better nothing than an older one, here and in memory: the log knows no time between the two.
+        // Better nothing than an older one, here and in memory: the log knows no time between the two. Other nodes have disks of their
+        // own.
         disk.forget(key);
-        withdraw(worker, key);
+        worker
+            .cache
+            .purger
+            .invalidate_here(all_of(key), receive::now());
     }
 }
 
@@ -260,7 +261,11 @@ pub fn let_go(worker: &Worker, key: &[u8], stored: &Stored) {
 
 /// Nothing that was received under `key` until now is ever answered with again, also after a restart.
 fn withdraw(worker: &Worker, key: &[u8]) {
+    worker.cache.purger.invalidate(all_of(key), receive::now());
+}
+
+/// The purge of all that is stored under `key`.
+fn all_of(key: &[u8]) -> Purge {
     let url = Address::of(key).text();
-    let purge = Purge::hard(What::Url(vec![url]));
-    worker.cache.purger.invalidate(purge, receive::now());
+    Purge::hard(What::Url(vec![url]))
 }

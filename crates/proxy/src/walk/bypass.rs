@@ -14,6 +14,7 @@ use crate::{
     error::Failure,
     listen::RequestBody,
     outcome::{Bypass, Detail, Outcome, bump},
+    policy::Esi,
     walk::{
         admit::Times,
         coding, deliver, esi,
@@ -40,7 +41,7 @@ pub async fn bypass(
     content: RequestBody,
     why: Bypassed,
 ) -> Response<ReplyBody> {
-    if ask.directives.only_if_cached && ask.method.is_safe() {
+    if ask.directives.only_if_cached && rules::invalidate::is_safe(&ask.method) {
         // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
         return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
     }
@@ -116,11 +117,7 @@ async fn pass(
     }
     pass_expectation(ask, &mut fields);
     let body = request_body(ask, received)?;
-    let whole = ask.fields.contains_key(header::RANGE).then(|| {
-        let mut fields = fields.clone();
-        fields.remove(header::RANGE);
-        fields
-    });
+    let whole = whole(ask, &mut fields);
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
     let mut asked = receive::now();
@@ -185,10 +182,27 @@ fn may_have_arrived(failure: &Failure) -> bool {
     }
 }
 
+/// The `fields` of a request for a part, without that. With methods other than `GET` a range means nothing (RFC 9110 section 14.2); an
+/// origin that takes it for one would send a part of a page that is composed here, and what does something is not asked for twice: there it
+/// goes at once.
+fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
+    if !ask.fields.contains_key(header::RANGE) {
+        return None;
+    }
+    let mut whole = fields.clone();
+    whole.remove(header::RANGE);
+    if ask.method == Method::GET {
+        return Some(whole);
+    }
+    if ask.policy().esi != Esi::Off {
+        *fields = whole;
+    }
+    None
+}
+
 /// Whether a part with these fields is of no use: only the whole can be composed, and the client may hold it in another coding.
 fn only_whole_is_right(ask: &Ask, fields: &HeaderMap) -> bool {
-    esi::is_part_of_page(ask, fields)
-        || (ask.method == Method::GET && coding::is_of_another(ask, fields, None))
+    esi::is_part_of_page(ask, fields) || coding::is_of_another(ask, fields, None)
 }
 
 /// The request and its answer, both as they are.

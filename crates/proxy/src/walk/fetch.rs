@@ -13,7 +13,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     hit_for_miss::Unshared,
-    outcome::{Detail, bump},
+    outcome::{Detail, Failing, bump},
     walk::{
         admit::Times,
         lookup::{self, Hit, Need},
@@ -24,13 +24,8 @@ use crate::{
 };
 use http::{HeaderMap, Method, Response, header, response};
 use origin::ResponseBody;
-use rules::{fields::has, reuse};
-use std::{
-    cell::Cell,
-    rc::Rc,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use rules::fields::has;
+use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 use store::{
     Stored, Ticket,
     fill::{Reader, Writer},
@@ -61,11 +56,7 @@ pub enum Landing {
         own: Option<Box<HeaderMap>>,
     },
     /// The origin failed, and this may be sent although it is stale.
-    Stale {
-        stored: Arc<Stored>,
-        failure: reuse::Failure,
-        why: &'static str,
-    },
+    Stale { stored: Arc<Stored>, why: Failing },
     /// The origin's answer as it came; `pump` where it is stored on the way.
     Raw {
         head: response::Parts,
@@ -83,8 +74,9 @@ pub struct Fetch<'a> {
     pub ask: &'a Rc<Ask>,
     pub need: &'a Need,
     pub ticket: Ticket,
-    pub began: Instant,
     pub times: Times,
+    /// How long the origin took so far.
+    pub took: Duration,
     /// Whether the client's own condition goes along: nothing is stored, and what comes will not be either, so that the origin alone
     /// can spare anybody the content.
     pub passes_condition: bool,
@@ -111,12 +103,12 @@ pub async fn fetch(
         ask,
         need,
         ticket,
-        began: Instant::now(),
         times: Times {
             request: now,
             response: now,
             lifetime: None,
         },
+        took: Duration::ZERO,
         passes_condition: passes_condition(worker, ask, need),
         lease: Cell::new(lease),
     };
@@ -138,7 +130,7 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     }
 }
 
-impl Fetch<'_> {
+impl<'a> Fetch<'a> {
     pub async fn run(&mut self, writer: Option<Writer>) -> Fetched {
         let mut plan = self.plan();
         let began = self.times.request;
@@ -157,7 +149,7 @@ impl Fetch<'_> {
                 (!is_useless).then_some(response).ok_or(Failure::Unasked)
             });
         }
-        let origin_time = self.began.elapsed();
+        let origin_time = self.took;
         self.times.response = began.plus(origin_time);
         let origin_status = answer
             .as_ref()
@@ -186,23 +178,21 @@ impl Fetch<'_> {
     }
 
     async fn exchange(
-        &self,
+        &mut self,
         plan: &Plan,
         conditional: bool,
     ) -> Result<Response<ResponseBody>, Failure> {
-        let waiting = self.begin(plan, conditional)?;
-        waiting.await.map_err(|error| {
+        let mut waiting = self.begin(plan, conditional)?;
+        let answer = (&mut waiting).await;
+        self.took += waiting.took();
+        answer.map_err(|error| {
             bump(&self.worker.counters.origin_errors);
             Failure::Origin(Arc::new(error))
         })
     }
 
     /// Asks the origin.
-    fn begin(
-        &self,
-        plan: &Plan,
-        conditional: bool,
-    ) -> Result<impl Future<Output = Result<Response<ResponseBody>, origin::Error>>, Failure> {
+    fn begin(&self, plan: &Plan, conditional: bool) -> Result<origin::Waiting<'a>, Failure> {
         let request = self.request(plan, conditional)?;
         let is_personal = || has(&self.ask.fields, &header::AUTHORIZATION);
         let context = origin::Context {

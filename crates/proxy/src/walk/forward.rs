@@ -13,7 +13,7 @@ use crate::{
     cache::Worker,
     collapse::{Landed, Seat},
     error::Failure,
-    outcome::{Detail, Outcome},
+    outcome::{Detail, Failing, Outcome},
     walk::{
         below::{self, Shared},
         deliver,
@@ -28,10 +28,7 @@ use flight_key::flight_key;
 use follow::follow;
 use http::Response;
 use lead::take_pump;
-use rules::{
-    reuse,
-    status::{self, Forward, Handled},
-};
+use rules::status::{self, Forward, Handled};
 use std::{rc::Rc, sync::Arc, time::Instant};
 use store::{
     Stored,
@@ -77,40 +74,66 @@ enum Left {
 }
 
 /// Answers a request that needs an origin.
-pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
+pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let waiting = Waiting::new(&worker, &*ask, Some(need.why));
-    let mut left = Err(Left::Together(need));
-    let mut past = Past::new();
-    for _ in 0..MOST_FLIGHTS {
-        past.has_failed |= matches!(left, Err(Left::Again(_)));
-        left = match left {
-            Err(Left::Together(need) | Left::Again(need)) => {
-                together(&worker, &ask, need, past).await
-            }
-            ended => ended,
-        };
-    }
-    let response = match left {
+    let answered = if is_for_company(&worker, &ask, &need) {
+        // Boxed, lest who goes alone be as large.
+        Box::pin(in_company(&worker, &ask, need)).await
+    } else {
+        Err(need)
+    };
+    let mut response = match answered {
         Ok(response) => response,
-        Err(Left::Together(need) | Left::Again(need) | Left::Alone(need)) => {
-            alone(worker.clone(), ask.clone(), need).await
-        }
+        Err(need) => alone(&worker, &ask, need).await,
     };
     waiting.over();
+    if let Some(ask) = Rc::get_mut(&mut ask)
+        && ask.policy().user_context.is_none()
+        && ask.within.is_none()
+    {
+        // With groups, and in an include, they are not those that came.
+        response.body_mut().gives_back(ask.fields_as_they_came());
+    }
     response
 }
 
-/// Leads a flight or follows one, where that may help.
+/// Whether the request goes with others who want the same.
+fn is_for_company(worker: &Worker, ask: &Ask, need: &Need) -> bool {
+    let is_unshared = || is_unshared(worker, ask, need);
+    way::company(lookup::needs(ask), is_unshared) == Company::Together
+}
+
+/// Goes with others as long as that may help; what is left to be fetched alone.
+async fn in_company(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    mut need: Need,
+) -> Result<Response<ReplyBody>, Need> {
+    let mut past = Past::new();
+    for _ in 0..MOST_FLIGHTS {
+        need = match together(worker, ask, need, past).await {
+            Ok(response) => return Ok(response),
+            Err(Left::Alone(need)) => return Err(need),
+            Err(Left::Together(need)) => need,
+            Err(Left::Again(need)) => {
+                past.has_failed = true;
+                need
+            }
+        };
+        if !is_for_company(worker, ask, &need) {
+            break;
+        }
+    }
+    Err(need)
+}
+
+/// Leads a flight or follows one.
 async fn together(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
     past: Past,
 ) -> Result<Response<ReplyBody>, Left> {
-    let is_unshared = || is_unshared(worker, ask, &need);
-    if way::company(lookup::needs(ask), is_unshared) != Company::Together {
-        return Err(Left::Alone(need));
-    }
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let key = flight_key(worker, ask, &need);
     if (outbound::comes_round(ask) || lookup::is_forced(ask)) && flights.flying(&key, log) {
@@ -156,7 +179,7 @@ async fn together(
         }
         Seat::Follow(follower) => {
             drop((interest, writer));
-            // Boxed, lest who leads or goes alone be as large.
+            // Boxed, lest who leads be as large.
             Box::pin(follow(worker, ask, need, follower, past)).await
         }
     }
@@ -195,7 +218,7 @@ pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
     }
 }
 
-/// A follower's share of a fetch that was another's.
+/// What a request comes to without a fetch of its own: by another's, or by a tier below.
 pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
     let origin_time = receive::now().since(ask.now);
     Fetched {
@@ -207,22 +230,22 @@ pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
 }
 
 /// Fetches for one request only; what is storable is stored all the same.
-async fn alone(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let is_hopeless = is_unshared(&worker, &ask, &need);
+async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
+    let is_hopeless = is_unshared(worker, ask, &need);
     let need = if is_hopeless && !ask.directives.only_if_cached {
         need
     } else {
-        match below::shared(&worker, &ask, need, false).await {
-            Shared::Hit(hit) => return deliver::stored(&worker, &ask, hit),
+        match below::shared(worker, ask, need, false).await {
+            Shared::Hit(hit) => return deliver::stored(worker, ask, hit),
             Shared::Need(need, _) => need,
         }
     };
     if ask.directives.only_if_cached {
-        return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
+        return deliver::failure(worker, ask, &Failure::OnlyIfCached);
     }
-    let mut fetched = fetch::fetch(&worker, &ask, &need, None, None).await;
+    let mut fetched = fetch::fetch(worker, ask, &need, None, None).await;
     let pump = take_pump(&mut fetched.landing);
-    let response = answer(&worker, &ask, &need, fetched);
+    let response = answer(worker, ask, &need, fetched);
     if let Some(pump) = pump {
         if !deliver::reads_fill(&response) {
             pump.writer.fill().interest().keep();
@@ -286,12 +309,8 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
             let ttl = left.filter(|_| is_for_others).map(status::ttl);
             (kept.is_ok(), ttl, detail)
         }
-        Landing::Stale {
-            stored,
-            failure,
-            why,
-        } => {
-            let (ttl, detail) = on_failure(stored, *failure, why);
+        Landing::Stale { stored, why } => {
+            let (ttl, detail) = on_failure(stored, why.clone());
             (false, Some(ttl), Some(detail))
         }
         Landing::Raw { why, .. } => (why.is_none(), None, why.clone()),
@@ -318,15 +337,11 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
 
 /// The `ttl` and the reason of what is stored and sent because the origin failed: fresh where it was the client that wanted the origin's
 /// word.
-fn on_failure(stored: &Stored, failure: reuse::Failure, why: &'static str) -> (i64, Detail) {
+fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
     let now = receive::now();
     let Some(left) = stored.facts.remaining(now) else {
-        let ttl = lookup::stale_ttl(stored, now);
+        let ttl = status::stale_ttl(stored.facts.staleness(now));
         return (ttl, Detail::StaleOnFailure(why));
-    };
-    let why = match failure {
-        reuse::Failure::Status => "fresh-if-error",
-        reuse::Failure::Unreachable => why,
     };
     (status::ttl(left), Detail::FreshOnFailure(why))
 }

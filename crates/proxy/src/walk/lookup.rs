@@ -7,7 +7,7 @@ mod needs;
 
 pub use content::{answers, holds, wanted};
 pub use from_disk::{adopted, from_disk};
-pub use judge::{confirmed, of_part, purged_since, stale_ttl, unpurged};
+pub use judge::{confirmed, of_part, purged_since, unpurged};
 pub use needs::{condition_is_the_origins, is_forced, needs, reuse_site, reuse_site_for, seconds};
 
 use crate::{

@@ -18,11 +18,9 @@ use crate::{
     policy::{Edit, Esi},
 };
 use forwarding::{Host, X_FORWARDED_FOR};
-use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    header::{self, Entry},
-};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use memchr::memmem;
+use origin::spares;
 use rules::fields;
 use std::{
     hash::{BuildHasher, RandomState},
@@ -55,7 +53,9 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     let is_nominated = |name: &HeaderName| {
         ask.nominated.contains(name) && !matches!(*name, header::HOST | header::CONTENT_LENGTH)
     };
-    let mut fields = fields::forwarded(&ask.fields, MOST_ADDED, |name| {
+    let mut fields = spares::take();
+    fields.reserve(ask.fields.len() + MOST_ADDED);
+    fields::forward_to(&mut fields, &ask.fields, |name| {
         let is_said_by_another = *name == X_FORWARDED_FOR
             // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
             || *name == SURROGATE_CAPABILITY;
@@ -87,20 +87,17 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
 
 /// Adds what we can do to what trusted surrogates before us said that they can.
 fn tell_capabilities(fields: &mut HeaderMap, esi: Esi) {
-    let mut lines = match fields.entry(&SURROGATE_CAPABILITY) {
-        Entry::Occupied(mut lines) => {
-            lines.append(CAPABILITY);
-            lines
-        }
-        Entry::Vacant(place) => place.insert_entry(CAPABILITY),
-    };
+    fields.append(&SURROGATE_CAPABILITY, CAPABILITY);
     if esi != Esi::Off {
-        lines.append(ESI_CAPABILITY);
+        fields.append(&SURROGATE_CAPABILITY, ESI_CAPABILITY);
     }
 }
 
 /// How often a request has come through a cache of our name.
 fn passes(ask: &Ask) -> usize {
+    if !fields::has(&ask.fields, &header::VIA) {
+        return 0;
+    }
     ask.fields
         .get_all(header::VIA)
         .iter()

@@ -4,6 +4,7 @@
 use super::{Accepted, Coding, Made};
 use crate::{
     etag::{EntityTag, Listed},
+    invalidate::is_safe,
     time::Time,
 };
 use http::{
@@ -139,7 +140,7 @@ pub fn for_origin(request: &mut HeaderMap, method: &Method, accepted: impl Fn() 
     for name in [IF_NONE_MATCH, IF_MATCH] {
         if request.get_all(&name).iter().any(mentions) {
             translate(request, &name, |form| {
-                !method.is_safe() || accepted().takes(form.coding)
+                !is_safe(method) || accepted().takes(form.coding)
             });
         }
     }

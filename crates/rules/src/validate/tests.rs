@@ -70,11 +70,10 @@ fn the_conditional_request() {
         (vec![], None, None),
     ] {
         let mut request = fields(&[("if-none-match", "*"), ("if-modified-since", LATE)]);
-        let any = condition(&mut request, &candidates(&stored));
+        condition(&mut request, &candidates(&stored));
         let value = |name| request.get(name).and_then(|value| value.to_str().ok());
         assert_eq!(value(IF_NONE_MATCH), tags, "{stored:?}");
         assert_eq!(value(IF_MODIFIED_SINCE), date, "{stored:?}");
-        assert_eq!(any, tags.is_some() || date.is_some(), "{stored:?}");
     }
 }
 
@@ -83,7 +82,7 @@ fn the_list_of_tags_is_bounded_but_has_the_first() {
     let long = format!("\"{}\"", "x".repeat(LONGEST_LIST));
     let stored = [fields(&[("etag", &long)]), fields(&[("etag", r#""b""#)])];
     let mut request = HeaderMap::new();
-    assert!(condition(&mut request, &candidates(&stored)));
+    condition(&mut request, &candidates(&stored));
     assert_eq!(request.get(IF_NONE_MATCH).unwrap(), &long);
 }
 
@@ -201,8 +200,11 @@ fn what_a_head_says() {
     use HeadSays::{Disqualify, Freshen, Nothing};
     const TAG: (&str, &str) = ("etag", "\"a\"");
     const DATED: (&str, &str) = ("last-modified", EARLY);
+    const LONG: (&str, &str) = ("last-modified", "Sat, 01 Mar 2025 00:00:00 GMT");
+    const SHORT: (&str, &str) = ("last-modified", "Saturday, 01-Mar-25 00:00:00 GMT");
     const FIVE: (&str, &str) = ("content-length", "5");
     const GZIP: (&str, &str) = ("content-encoding", "gzip");
+    let now = Time::from_secs(1_800_000_000);
     let (full, bare) = (&[TAG, DATED][..], &[][..]);
     for (head, stored, length, expected) in [
         (&[TAG][..], full, None, Freshen),
@@ -216,11 +218,12 @@ fn what_a_head_says() {
         (&[("etag", "\"open")], full, None, Disqualify),
         (&[DATED], bare, None, Disqualify),
         (&[], full, Some(5), Nothing),
+        (&[SHORT], &[LONG], None, Freshen),
         (&[FIVE], full, None, Nothing),
         (&[TAG, GZIP], full, None, Nothing),
         (&[("etag", "W/\"a\""), GZIP], full, None, Nothing),
     ] {
-        let says = |status| head_says(status, &fields(head), &fields(stored), length);
+        let says = |status| head_says(status, &fields(head), &fields(stored), length, now);
         assert_eq!(says(StatusCode::OK), expected, "{head:?}");
         assert_eq!(says(StatusCode::NOT_FOUND), Nothing, "{head:?}");
         assert_eq!(says(StatusCode::NOT_MODIFIED), Nothing, "{head:?}");

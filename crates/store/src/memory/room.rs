@@ -2,7 +2,7 @@
 
 use super::{Memory, for_stored, largest_body};
 use crate::Budget;
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, atomic::Ordering::Relaxed};
 
 /// A snapshot for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,12 +53,22 @@ impl Memory {
     /// forgotten does so itself. A few loads where no step was crossed.
     pub fn make_room(&self) {
         self.evictions.leaving.look();
+        if self.capacity.load(Relaxed) == self.room() {
+            return;
+        }
+        // One at a time: of two, the one that looked first must not have the last word.
+        let _one = self.resizing.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = self.room();
+        if self.capacity.swap(wanted, Relaxed) != wanted {
+            self.entries.set_capacity(wanted);
+        }
+    }
+
+    /// What may be stored now.
+    fn room(&self) -> u64 {
         let (step, most) = ((self.limit / 64).max(1), for_stored(self.limit));
         let taken = self.budget.reserved() + self.log.tags().unweighed();
         let taken = taken.div_ceil(step) * step;
-        let wanted = most - taken.min(most.saturating_sub(step));
-        if self.capacity.load(Relaxed) != wanted && self.capacity.swap(wanted, Relaxed) != wanted {
-            self.entries.set_capacity(wanted);
-        }
+        most - taken.min(most.saturating_sub(step))
     }
 }

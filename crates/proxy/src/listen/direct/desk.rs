@@ -6,11 +6,12 @@ use super::{
     section::{Section, Sections},
 };
 use crate::listen::wire::Wire;
-use rules::fields::spares;
+use origin::spares;
 use std::{
     cell::{Cell, RefCell},
     io,
     pin::Pin,
+    rc::Rc,
     task::{Context, Poll, ready},
 };
 use tokio::io::{AsyncRead, ReadBuf};
@@ -52,14 +53,12 @@ impl Desk {
     }
 
     /// Has what an answer needs no more serve the next request.
-    pub(super) fn reuse(&self, spent: Spent, section: Option<Section>) {
-        let spare = match (spent, section) {
-            (Spent::Asked(fields), Some(section)) => {
-                self.sections.borrow_mut().keep(section, fields)
-            }
-            (Spent::Asked(fields) | Spent::Said(fields), _) => Some(fields),
+    pub(super) fn reuse(&self, spent: Spent, section: Option<Rc<Section>>) {
+        let asked = match (spent.asked, section) {
+            (Some(fields), Some(section)) => self.sections.borrow_mut().keep(section, fields),
+            (fields, _) => fields,
         };
-        if let Some(spare) = spare {
+        for spare in [asked, spent.said].into_iter().flatten() {
             spares::keep(spare);
         }
     }

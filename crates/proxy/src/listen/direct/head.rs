@@ -14,8 +14,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use httparse::Status;
 use line::Start;
-use rules::fields::spares;
-use std::{cell::RefCell, mem::MaybeUninit};
+use origin::spares;
+use std::{cell::RefCell, mem::MaybeUninit, rc::Rc};
 
 pub(super) use fields::Told;
 
@@ -73,7 +73,7 @@ fn again(
     line: &[u8],
     length: usize,
     limits: &Limits,
-    (section, fields): (Section, HeaderMap),
+    (section, fields): (Rc<Section>, HeaderMap),
 ) -> Option<Head> {
     let start = line::read(line).or_else(|| {
         let mut request = httparse::Request::new(&mut []);
@@ -118,12 +118,12 @@ fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Op
         lines: request.headers.len(),
         told,
     };
-    Some(Head::new(start, length, section, read))
+    Some(Head::new(start, length, section.into(), read))
 }
 
 impl Head {
     /// The head, of so many bytes, with the fields of its section.
-    fn new(start: Start, length: usize, section: Section, fields: HeaderMap) -> Self {
+    fn new(start: Start, length: usize, section: Rc<Section>, fields: HeaderMap) -> Self {
         let asked = Asked {
             verb: start.verb,
             version: start.version,

@@ -1,6 +1,6 @@
 //! Answers, written as they are.
 
-use super::super::{Serve, meter::Meter, service::Session, watch::Order};
+use super::super::{AtHand, Serve, meter::Meter, service::Session, watch::Order};
 use super::{
     Open,
     flow::Flow,
@@ -20,14 +20,14 @@ pub(super) trait Answer<B> {
     /// Writes its head, and says how it frames the content, which may close the connection. `None` where that is not known here.
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing>;
 
-    /// Its body, and a map that is not needed any more.
+    /// Its body, and maps that are not needed any more.
     fn into_parts(self) -> (B, Spent);
 
     /// The same answer with its fields in a map.
     fn response(self) -> Response<B>;
 }
 
-impl<B: Body> Answer<B> for Response<B> {
+impl<B: Body + AtHand> Answer<B> for Response<B> {
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing> {
         let framing = framing(self, *asked)?;
         asked.closes |= matches!(framing, Framing::UntilClose);
@@ -36,8 +36,12 @@ impl<B: Body> Answer<B> for Response<B> {
     }
 
     fn into_parts(self) -> (B, Spent) {
-        let (parts, body) = self.into_parts();
-        (body, Spent::Said(parts.headers))
+        let (parts, mut body) = self.into_parts();
+        let spent = Spent {
+            asked: body.asked(),
+            said: Some(parts.headers),
+        };
+        (body, spent)
     }
 
     fn response(self) -> Self {
@@ -52,7 +56,11 @@ impl<B> Answer<B> for Prepared<B> {
 
     fn into_parts(self) -> (B, Spent) {
         let (body, fields) = self.into_parts();
-        (body, Spent::Asked(fields))
+        let spent = Spent {
+            asked: Some(fields),
+            said: None,
+        };
+        (body, spent)
     }
 
     fn response(self) -> Response<B> {
@@ -61,11 +69,11 @@ impl<B> Answer<B> for Prepared<B> {
 }
 
 /// What an answer needs no more when its head is written.
-pub(super) enum Spent {
+pub(super) struct Spent {
     /// The fields of its request, as they came.
-    Asked(HeaderMap),
+    pub(super) asked: Option<HeaderMap>,
     /// Its own fields.
-    Said(HeaderMap),
+    pub(super) said: Option<HeaderMap>,
 }
 
 /// How far an answer has come.

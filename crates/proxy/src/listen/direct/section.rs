@@ -5,12 +5,15 @@ use super::head::Told;
 use bytes::Bytes;
 use http::HeaderMap;
 use memchr::memmem;
-use std::array;
+use std::{array, rc::Rc};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many are kept: two hundred kilobytes for each worker at the usual size of one, and half a megabyte at most. Each lies where
-/// its bytes say, and makes room for the next that lies there.
+/// How many sections are kept. Each lies where its bytes say, and makes room for the next that lies there.
 const KEPT: usize = 64;
+
+/// How many times the fields of sections are kept beyond the first time of each: requests with the same section wait for an origin at
+/// once. With the usual twenty fields all of them take half a megabyte for each worker, and three megabytes at most.
+const MOST_AGAIN: usize = 128;
 
 /// The longest head whose section is kept, in bytes.
 const LONGEST: usize = 4 << 10;
@@ -39,20 +42,29 @@ impl Section {
 /// The sections that requests of one worker came with. They are told apart by all of their bytes, so that nothing of one request
 /// gets into another.
 pub(super) struct Sections {
-    kept: Box<[Option<(Section, HeaderMap)>; KEPT]>,
+    places: Box<[Option<Place>; KEPT]>,
+    /// How many maps lie in all places behind the first of each.
+    again: usize,
+}
+
+/// A section, and its fields as often as they are at hand.
+struct Place {
+    section: Rc<Section>,
+    fields: Vec<HeaderMap>,
 }
 
 impl Default for Sections {
     fn default() -> Self {
         Self {
-            kept: Box::new(array::from_fn(|_| None)),
+            places: Box::new(array::from_fn(|_| None)),
+            again: 0,
         }
     }
 }
 
 impl Sections {
-    /// Takes out the section that `bytes` begin with, and its fields; and says how long it is.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Option<(usize, (Section, HeaderMap))> {
+    /// Finds the section that `bytes` begin with, and takes out its fields; and says how long it is.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Option<(usize, (Rc<Section>, HeaderMap))> {
         // Mostly nothing follows, and where it ends need not be looked for: one that was read ends where its bytes do.
         if let Some(taken) = self.take_same(bytes) {
             return Some((bytes.len(), taken));
@@ -62,28 +74,50 @@ impl Sections {
         Some((end, self.take_same(section)?))
     }
 
-    fn take_same(&mut self, bytes: &[u8]) -> Option<(Section, HeaderMap)> {
-        self.place(bytes)?
-            .take_if(|(section, _)| section.bytes() == bytes)
+    fn take_same(&mut self, bytes: &[u8]) -> Option<(Rc<Section>, HeaderMap)> {
+        let place = self.places.get_mut(place(bytes))?.as_mut()?;
+        if place.section.bytes() != bytes {
+            return None;
+        }
+        let fields = place.fields.pop()?;
+        self.again -= usize::from(!place.fields.is_empty());
+        Some((place.section.clone(), fields))
     }
 
     /// Keeps a section, and its fields, for the next request that has it. Returns a map that is not needed any more.
-    pub(super) fn keep(&mut self, section: Section, fields: HeaderMap) -> Option<HeaderMap> {
+    pub(super) fn keep(&mut self, section: Rc<Section>, fields: HeaderMap) -> Option<HeaderMap> {
         // Fields that are not those of the section would be another request's. One without lines would be found in any head
         // that is not all there yet.
         if section.lines == 0 || section.head.len() > LONGEST || fields.len() != section.lines {
             return Some(fields);
         }
-        let Some(place) = self.place(section.bytes()) else {
+        let bytes = section.bytes();
+        let Some(there) = self.places.get_mut(place(bytes)) else {
             return Some(fields);
         };
-        place.replace((section, fields)).map(|(_, fields)| fields)
+        match there {
+            Some(place) if place.section.bytes() == bytes => {
+                let is_first = place.fields.is_empty();
+                if !is_first && self.again == MOST_AGAIN {
+                    return Some(fields);
+                }
+                self.again += usize::from(!is_first);
+                place.fields.push(fields);
+                None
+            }
+            other => {
+                let fields = vec![fields];
+                let mut gone = other.replace(Place { section, fields })?.fields;
+                self.again -= gone.len().saturating_sub(1);
+                gone.pop()
+            }
+        }
     }
+}
 
-    fn place(&mut self, bytes: &[u8]) -> Option<&mut Option<(Section, HeaderMap)>> {
-        let at = xxh3_64(bytes) % KEPT as u64;
-        self.kept.get_mut(at as usize)
-    }
+/// Where a section lies.
+fn place(section: &[u8]) -> usize {
+    (xxh3_64(section) % KEPT as u64) as usize
 }
 
 /// A request's line, as far as `bytes` begin with one, and what follows it.

@@ -5,6 +5,7 @@ use crate::{
     ask::Ask,
     policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::lookup::seconds,
+    way,
 };
 use http::{HeaderMap, StatusCode};
 use rules::freshness;
@@ -62,22 +63,12 @@ impl Lifetime {
             .iter()
             .find(|(pattern, lifetime)| match pattern {
                 StatusPattern::Exact(exact) => *exact == code,
-                _ if is_one_requests(code) && !lifetime.is_zero() => false,
+                _ if way::is_of_request(status) && !lifetime.is_zero() => false,
                 StatusPattern::Class(class) => u16::from(*class) == code / 100,
                 StatusPattern::Any => true,
             })
             .map(|(_, lifetime)| *lifetime)
     }
-}
-
-/// Whether an answer of this status is to how one client wrote its request: to fields, content, framing or version, which are no part
-/// of the key (RFC 9110 section 15.5, RFC 8470 section 5.2). 405, 414 and 501 are to method and target, and 404 and 410 to the
-/// target: these are heuristically cacheable (RFC 9110 section 15.1).
-const fn is_one_requests(code: u16) -> bool {
-    matches!(
-        code,
-        400 | 406 | 408 | 411 | 412 | 413 | 415 | 416 | 417 | 421 | 425 | 426 | 505
-    )
 }
 
 #[cfg(test)]

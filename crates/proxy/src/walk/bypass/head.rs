@@ -43,7 +43,8 @@ fn says_of(
 ) {
     let key = ask.key.as_bytes();
     let mut fields = stored.all_fields(4);
-    match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
+    let length = stored.body.length();
+    match validate::head_says(head.status, &head.headers, &fields, length, times.response) {
         HeadSays::Nothing => return,
         // It was said to us alone.
         HeadSays::Freshen if fields::nominates_end_to_end(&head.headers) => return,

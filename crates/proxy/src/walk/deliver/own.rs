@@ -70,7 +70,7 @@ pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     )
 }
 
-/// The methods that are passed on.
+/// The best known of the methods that are passed on, which are all but `CONNECT`.
 const ALLOWED: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 

@@ -7,6 +7,7 @@ use crate::{
     cache::Worker,
     collapse::{Follower, Landed},
     error::Failure,
+    outcome::Failing,
     walk::{
         below, deliver,
         fetch::Landing,
@@ -16,7 +17,7 @@ use crate::{
     },
 };
 use http::Response;
-use rules::{reuse, status::Handled};
+use rules::status::Handled;
 use std::rc::Rc;
 
 /// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
@@ -65,15 +66,20 @@ pub async fn follow(
             Found::Bypass(_) => return Err(Left::Alone(need)),
         },
         Ok(Landed::Failed(error)) => {
-            let why = error.kind().detail();
-            let landing = match stale(worker, ask, &need, reuse::Failure::Unreachable, why) {
+            let failure = Failure::Origin(error.clone());
+            let landing = match stale(
+                worker,
+                ask,
+                &need,
+                Failing::Unreachable(failure.clone().into()),
+            ) {
                 Some(stale) => stale,
                 None if error.was_sent() && !past.has_failed => return Err(Left::Again(need)),
-                None => Landing::Failed(Failure::Origin(error)),
+                None => Landing::Failed(failure),
             };
             answer(worker, ask, &need, not_fetched(ask, landing))
         }
-        Ok(Landed::Stale(failure, why)) => match stale(worker, ask, &need, failure, why) {
+        Ok(Landed::Stale(why)) => match stale(worker, ask, &need, why) {
             Some(landing) => answer(worker, ask, &need, not_fetched(ask, landing)),
             None => return Err(Left::Alone(need)),
         },
@@ -102,17 +108,7 @@ async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, is_newer: bo
 }
 
 /// What is stored, for a follower whose leader found the origin failing.
-fn stale(
-    worker: &Worker,
-    ask: &Ask,
-    need: &Need,
-    failure: reuse::Failure,
-    why: &'static str,
-) -> Option<Landing> {
-    let stored = land::usable_on_failure(worker, ask, need, failure)?;
-    Some(Landing::Stale {
-        stored,
-        failure,
-        why,
-    })
+fn stale(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<Landing> {
+    let stored = land::usable_on_failure(worker, ask, need, why.kind())?;
+    Some(Landing::Stale { stored, why })
 }

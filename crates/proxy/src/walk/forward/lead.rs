@@ -85,7 +85,7 @@ fn landed(landing: &Landing) -> Landed {
             Err(_) => Landed::Released,
         },
         Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
-        Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
+        Landing::Stale { why, .. } => Landed::Stale(why.clone()),
         Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
     }
 }

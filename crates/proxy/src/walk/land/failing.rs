@@ -5,6 +5,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     hit_for_miss::Unshared,
+    outcome::Failing,
     walk::{
         fetch::{Fetch, Landing},
         forward::page_key,
@@ -23,36 +24,28 @@ impl Fetch<'_> {
         if !reuse::is_failure(status) {
             return None;
         }
-        let stored = usable_on_failure(self.worker, self.ask, self.need, reuse::Failure::Status)?;
-        Some(Landing::Stale {
-            stored,
-            failure: reuse::Failure::Status,
-            why: "stale-if-error",
-        })
+        self.stored_instead(Failing::Status)
     }
 
+    /// No answer came, or none that is one: where the origin is why, the cache is disconnected (RFC 9111 section 4.2.4).
     pub fn failed(&self, failure: Failure) -> Landing {
         if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
             let key = page_key(self.ask, self.need);
             table.remember(&key, why, self.times.response);
         }
-        // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
-        match usable_on_failure(
-            self.worker,
-            self.ask,
-            self.need,
-            reuse::Failure::Unreachable,
-        ) {
-            Some(stored) if matches!(failure, Failure::Origin(_) | Failure::Unasked) => {
-                Landing::Stale {
-                    stored,
-                    failure: reuse::Failure::Unreachable,
-                    why: failure.detail(),
-                }
+        let instead = match failure {
+            Failure::Origin(_) | Failure::Unasked => {
+                self.stored_instead(Failing::Unreachable(failure.clone().into()))
             }
-            _ => Landing::Failed(failure),
-        }
+            _ => None,
+        };
+        instead.unwrap_or(Landing::Failed(failure))
+    }
+
+    fn stored_instead(&self, why: Failing) -> Option<Landing> {
+        let stored = usable_on_failure(self.worker, self.ask, self.need, why.kind())?;
+        Some(Landing::Stale { stored, why })
     }
 }
 

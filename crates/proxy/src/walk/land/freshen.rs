@@ -141,9 +141,9 @@ impl Fetch<'_> {
     /// Stores what a 304 has confirmed, unless it was invalidated or a later one has come meanwhile.
     fn insert_confirmed(&self, fresh: &Arc<Stored>) -> Result<(), Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
-        let mut known = self.need.selected.iter().chain(&self.need.others);
-        let mut is_later = |there: &Stored| {
-            there.variant == fresh.variant && known.all(|known| known.id() != there.id())
+        let known = || self.need.selected.iter().chain(&self.need.others);
+        let is_later = |there: &Stored| {
+            there.variant == fresh.variant && known().all(|known| known.id() != there.id())
         };
         let (marks, most) = (fresh.marks.as_deref(), self.ask.site.most_variants);
         let kept = memory.combine(key, self.ticket, marks, most, |held| {

@@ -172,7 +172,7 @@ fn judge(
     let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
         Verdict::Fresh(remaining) => Outcome::hit(status::ttl(remaining)),
         Verdict::Stale(reason) => {
-            let ttl = stale_ttl(&stored, now);
+            let ttl = status::stale_ttl(stored.facts.staleness(now));
             Outcome {
                 detail: Some(Detail::Stale(reason)),
                 ..Outcome::hit(ttl)
@@ -208,9 +208,4 @@ fn judge(
         }
         Held::TooLittle => need(Forward::Partial, None, stored),
     }
-}
-
-/// The `ttl` of a stale answer: negative from its first moment on (RFC 9211 section 2.4).
-pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
-    -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
 }

@@ -19,7 +19,7 @@ pub fn context(ask: &Ask, is_personal: impl FnOnce() -> bool) -> Context {
     }
     if heeds.asker {
         context.visitor = visitor(ask);
-        Host::of(ask).text.clone_into(&mut context.host);
+        Host::of(ask).text().clone_into(&mut context.host);
         context.personal = is_personal();
     }
     context

@@ -22,7 +22,7 @@ pub fn is_written_anew(name: &HeaderName) -> bool {
 
 /// The host that the origin is asked for: the client's, or the site's where the client's is no part of the key.
 pub struct Host<'a> {
-    pub text: &'a str,
+    text: &'a [u8],
     /// As the value of a field. Mostly the client wrote it just so.
     value: Option<HeaderValue>,
     is_as_asked: bool,
@@ -34,17 +34,18 @@ impl<'a> Host<'a> {
         if !policy.key.host {
             let host = policy.host.as_ref();
             return Self {
-                text: host.and_then(|host| host.to_str().ok()).unwrap_or_default(),
+                text: host.map(HeaderValue::as_bytes).unwrap_or_default(),
                 // A configuration without one is refused; even so nobody is asked for the client's.
                 value: Some(host.cloned().unwrap_or(HeaderValue::from_static(""))),
                 is_as_asked: false,
             };
         }
-        let text = ask.host();
-        let line = ask.fields.get(header::HOST).filter(|line| *line == text);
+        let text = ask.key.host_bytes();
+        let line = ask.fields.get(header::HOST);
+        let line = line.filter(|line| line.as_bytes() == text);
         // A client of HTTP/1.0 may name none: then the origin is called by its own name.
         let named = || {
-            HeaderValue::from_str(text)
+            HeaderValue::from_bytes(text)
                 .ok()
                 .filter(|name| !name.is_empty())
         };
@@ -53,6 +54,11 @@ impl<'a> Host<'a> {
             value: line.cloned().or_else(named),
             is_as_asked: line.is_some(),
         }
+    }
+
+    /// As text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(self.text).unwrap_or_default()
     }
 
     /// The value of `Host`, where the field is not there already.
@@ -89,10 +95,10 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     } else if !is_named(ask, &X_FORWARDED_PROTO) {
         fields.remove(&X_FORWARDED_PROTO);
     }
-    if let Some(host) = &host.value {
-        fields
-            .entry(&X_FORWARDED_HOST)
-            .or_insert_with(|| host.clone());
+    if let Some(host) = &host.value
+        && !has(fields, &X_FORWARDED_HOST)
+    {
+        fields.append(&X_FORWARDED_HOST, host.clone());
     }
 }
 
@@ -126,7 +132,7 @@ fn leave_out(fields: &mut HeaderMap, names: &[&str]) {
 }
 
 /// What `Forwarded` says of this hop (RFC 7239 section 4); `address` is the peer's.
-fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<HeaderValue> {
+fn element(scheme: Option<&str>, host: &[u8], address: &HeaderValue) -> Option<HeaderValue> {
     let (open, close) = if address.as_bytes().contains(&b':') {
         ("\"[", "]\"")
     } else {
@@ -143,7 +149,7 @@ fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<He
         address.as_bytes(),
         close.as_bytes(),
         host_is.as_bytes(),
-        host.as_bytes(),
+        host,
         host_ends.as_bytes(),
         scheme.map_or(b"", |_| b";proto="),
         scheme.unwrap_or_default().as_bytes(),
@@ -158,12 +164,12 @@ fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<He
 /// Makes the lines of a list field one, with one more member: `last`. They stay as bytes, and what is empty among them goes: a sender
 /// must not write empty members (RFC 9110 section 5.6.1.1).
 fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
-    let mut lines = match fields.entry(name) {
-        Entry::Occupied(lines) => lines,
-        Entry::Vacant(place) => {
-            place.insert(last);
-            return;
-        }
+    if !has(fields, name) {
+        fields.append(name, last);
+        return;
+    }
+    let Entry::Occupied(mut lines) = fields.entry(name) else {
+        return;
     };
     let before = lines.iter().map(|line| without_empty_ends(line.as_bytes()));
     let before = before.filter(|line| !line.is_empty());

@@ -3,6 +3,7 @@
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
+    walk::below::MAY_LAST,
 };
 use rules::time::Time;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ impl Overflow for ToDisk {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
         let disk = self.cache.disk.as_ref()?;
         let again = self.cache.fetched.knows(&self.key, self.now) || disk.knows(&self.key);
-        self.cache.fetched.remember(&self.key, 0, self.now);
+        self.cache.fetched.remember(&self.key, MAY_LAST, self.now);
         if !again {
             return None;
         }

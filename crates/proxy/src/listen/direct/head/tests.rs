@@ -1,4 +1,3 @@
-use super::super::section::Section;
 use super::{fields::name, *};
 use crate::listen::check::{check, check_target};
 use http::{HeaderName, Method, Version, header};
@@ -23,7 +22,7 @@ fn told(head: &Head) -> Told {
     head.open
         .section
         .as_ref()
-        .map(|section: &Section| section.told)
+        .map(|section| section.told)
         .expect("it is read")
 }
 

@@ -20,12 +20,8 @@ fn answer(text: &[u8], before: &RefCell<Sections>) -> Option<Head> {
 }
 
 /// What its fields were read from.
-fn section(head: &Head) -> Section {
-    let section = head.open.section.as_ref().expect("it is read");
-    Section {
-        head: section.head.clone(),
-        ..*section
-    }
+fn section(head: &Head) -> Rc<Section> {
+    head.open.section.clone().expect("it is read")
 }
 
 /// What a head says.
@@ -178,8 +174,35 @@ fn a_long_one_is_not_kept() {
     );
     let before = RefCell::default();
     answer(text.as_bytes(), &before).unwrap();
-    let kept = &before.borrow().kept;
-    assert!(kept.iter().all(Option::is_none));
+    let places = &before.borrow().places;
+    assert!(places.iter().all(Option::is_none));
+}
+
+/// The fields of one section are at hand for as many requests as had them at once, within the limit, and for all sections together.
+#[test]
+fn fields_are_kept_as_often_as_they_were_needed_at_once() {
+    let sections = ["Host: a\r\n\r\n", "Host: b\r\n\r\n"];
+    let before = RefCell::default();
+    for _ in 0..3 {
+        for lines in sections {
+            let text = format!("GET / HTTP/1.1\r\n{lines}");
+            let heads: Vec<_> = (0..MOST_AGAIN)
+                .map(|_| read(text.as_bytes(), &before).1.expect("a plain head"))
+                .collect();
+            for head in heads {
+                let (section, fields) = (section(&head), head.request.fields);
+                let _ = before.borrow_mut().keep(section, fields);
+            }
+            let before = before.borrow();
+            let kept = before.places.iter().flatten();
+            let counts: Vec<_> = kept.map(|place| place.fields.len()).collect();
+            let again: usize = counts.iter().map(|count| count.saturating_sub(1)).sum();
+            assert_eq!(before.again, again, "{counts:?}");
+            assert!(again <= MOST_AGAIN, "{counts:?}");
+        }
+    }
+    let before = before.into_inner();
+    assert_eq!(before.again, MOST_AGAIN, "they are used again");
 }
 
 fn field() -> impl Strategy<Value = String> {
