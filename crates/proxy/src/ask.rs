@@ -20,6 +20,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use hyper::upgrade::OnUpgrade;
 use rules::{directives::RequestDirectives, time::Time};
 use std::{cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
+use store::Stored;
 
 /// A request that may be answered from the store. Everything but its content, as far as that is not part of the key.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct Ask {
     pub aside: Vec<(HeaderName, HeaderValue)>,
     /// Whether its answer must not fill the store, whatever it is: the cookies that were set aside go to the origin then.
     pub stores_nothing: bool,
+    /// What is stored and answers it no more, where it passes the store by because of that: if the origin fails, it may have to.
+    pub stand_in: Option<Arc<Stored>>,
     /// What it brings that is part of the key.
     pub content: Content,
     pub directives: RequestDirectives,
@@ -129,6 +132,7 @@ impl Ask {
             fields,
             cookies: self.cookies.clone(),
             aside: Vec::new(),
+            stand_in: None,
             content: Content::default(),
             directives: RequestDirectives::default(),
             key: self.key.clone(),

@@ -137,6 +137,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         fields,
         cookies: Vec::new(),
         aside: Vec::new(),
+        stand_in: None,
         stores_nothing: false,
         content: crate::content_key::Content::default(),
         key: Key::build(&spec, "http", "shop.example", "/p", None),

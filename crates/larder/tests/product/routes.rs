@@ -291,6 +291,23 @@ fn the_browser_may_be_told_another_lifetime() {
     );
 }
 
+/// The first answer brings what is for its client alone. A cache on its way must hear so; later answers have nothing of it.
+#[test]
+fn what_is_for_one_client_alone_keeps_the_word_that_says_so() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\nbrowser_ttl = \"5s\"\n");
+    let said = "max-age=60, private=\"x-user\"";
+    let reply = Reply::ok().cache(said).header("X-User", "alice");
+    origin.reply("/", reply.body("everybody's"));
+    let first = larder.get("/").send();
+    assert_eq!(first.header("x-user"), Some("alice"));
+    assert_eq!(first.joined("cache-control"), said);
+    let second = larder.get("/").send();
+    assert!(second.hit(), "{}", second.said());
+    assert_eq!(second.header("x-user"), None);
+    assert_eq!(second.joined("cache-control"), "max-age=5");
+}
+
 /// Everybody gets what is stored, whatever its status.
 #[test]
 fn the_browser_is_told_it_of_all_that_is_stored() {

@@ -498,3 +498,50 @@ fn a_refresh_goes_without_its_clients_directives() {
         assert_eq!(asked.header("cache-control"), None, "{directives}");
     }
 }
+
+/// With `misses_with` a visitor's answer fills no store; what is stored stands in for it all the same, as for everybody.
+#[test]
+fn who_must_not_fill_the_store_gets_what_is_stale_as_others_do() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\nbypass = { misses_with = [\"form\"] }\n",
+    );
+    let page = |of: &'static str| {
+        move |request: &Request| match request.nth {
+            1 => Reply::ok()
+                .cache("max-age=60, stale-if-error=600")
+                .header("Age", "70")
+                .body("everybody's"),
+            2 => Reply::ok().body("the visitor's own"),
+            3 => Reply::status(503).body("overloaded"),
+            4 => Reply::status(404).body("gone"),
+            _ => Reply::ok().body(of),
+        }
+    };
+    origin.on("/", page("again"));
+    origin.on("/guarded", |_| {
+        Reply::ok()
+            .cache("max-age=60, must-revalidate")
+            .header("Age", "70")
+            .body("guarded")
+    });
+    let ask = |target: &str| larder.get(target).header("Cookie", "form=1").send();
+    assert_eq!(larder.get("/").send().text(), "everybody's");
+    larder.get("/guarded").send();
+    assert_eq!(ask("/").text(), "the visitor's own");
+    let stale = ask("/");
+    assert_eq!(
+        (stale.status, stale.text().as_str()),
+        (200, "everybody's"),
+        "{}",
+        stale.said()
+    );
+    assert_eq!(stale.parameter("fwd").as_deref(), Some("bypass"));
+    assert_eq!(stale.parameter("fwd-status").as_deref(), Some("503"));
+    assert_eq!(stale.parameter("detail").as_deref(), Some("stale-if-error"));
+    assert_eq!(ask("/").status, 404, "no failure of the origin");
+    origin.stop();
+    let stale = ask("/");
+    assert_eq!((stale.status, stale.text().as_str()), (200, "everybody's"));
+    assert_eq!(stale.parameter("detail").as_deref(), Some("refused"));
+    assert_eq!(ask("/guarded").status, 502);
+}

@@ -6,6 +6,7 @@ mod content;
 mod head;
 mod post;
 pub mod rule;
+mod stand_in;
 
 use crate::{
     ask::{Ask, Upgrade},
@@ -123,11 +124,16 @@ async fn pass(
     let mut asked = receive::now();
     let mut undecided = Undecided::begin(worker, ask);
     let answer = exchange(worker, ask, why, fields, body).await;
-    let mut response = answer.inspect_err(|failure| {
-        if !may_have_arrived(failure) {
-            undecided.decided();
-        }
-    })?;
+    if answer
+        .as_ref()
+        .is_err_and(|failure| !may_have_arrived(failure))
+    {
+        undecided.decided();
+    }
+    if let Some(stale) = stand_in::instead(worker, ask, (why, began), &answer) {
+        return Ok(stale);
+    }
+    let mut response = answer?;
     if let Some(whole) = whole
         && response.status() == StatusCode::PARTIAL_CONTENT
         && !ask.has_content

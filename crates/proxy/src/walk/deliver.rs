@@ -25,7 +25,10 @@ use crate::{
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use rules::status::Handled;
+use rules::{
+    directives::{self, Qualified},
+    status::Handled,
+};
 use std::{rc::Rc, sync::Arc, time::Duration};
 use store::{Stored, fill::Reader};
 
@@ -187,6 +190,7 @@ pub fn finish(
         && !ask.composed.get()
         && !is_of_request(status)
         && outcome.is_for_all()
+        && !has_named_fields(ask, &fields)
     {
         // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.
         let told = format!("max-age={}", browser.as_secs() + age.as_secs());
@@ -205,6 +209,16 @@ pub fn finish(
     let mut response = assemble(status, fields, content);
     report::note(worker, ask, status, outcome, response.body_mut());
     response
+}
+
+/// Whether an answer has fields that are for its client alone (`private="…"`), or that must not be used again without asking
+/// (`no-cache="…"`): caches on its way hear of that from its own `Cache-Control`. What is stored has none of them.
+fn has_named_fields(ask: &Ask, fields: &HeaderMap) -> bool {
+    let (directives, _) = directives::response(fields, &ask.site.targets);
+    let mut named = [&directives.no_cache, &directives.private]
+        .into_iter()
+        .flat_map(Qualified::names);
+    named.any(|name| fields.contains_key(name))
 }
 
 /// Whether a status is the answer to a condition or range of the request, whatever is stored.

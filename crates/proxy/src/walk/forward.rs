@@ -337,7 +337,7 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
 
 /// The `ttl` and the reason of what is stored and sent because the origin failed: fresh where it was the client that wanted the origin's
 /// word.
-fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
+pub fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
     let now = receive::now();
     let Some(left) = stored.facts.remaining(now) else {
         let ttl = status::stale_ttl(stored.facts.staleness(now));

@@ -131,7 +131,10 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
     let found = match found {
         Found::Forward(need) => match way::past(needs(ask)) {
-            Some(Past::Cookie) => Found::Bypass(Bypassed::Site(Bypass::Cookie)),
+            Some(Past::Cookie) => {
+                ask.stand_in = need.selected;
+                Found::Bypass(Bypassed::Site(Bypass::Cookie))
+            }
             Some(Past::Condition) => Found::Bypass(Bypassed::Condition(need.why)),
             None => Found::Forward(need),
         },

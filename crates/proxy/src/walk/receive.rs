@@ -170,6 +170,7 @@ pub fn read(
         cookies: Vec::new(),
         aside,
         stores_nothing: false,
+        stand_in: None,
         content: Content::default(),
         directives,
         said: head.said,

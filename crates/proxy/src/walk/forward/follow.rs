@@ -109,6 +109,7 @@ async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, is_newer: bo
 
 /// What is stored, for a follower whose leader found the origin failing.
 fn stale(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<Landing> {
-    let stored = land::usable_on_failure(worker, ask, need, why.kind())?;
+    let selected = need.selected.as_ref()?;
+    let stored = land::usable_on_failure(worker, ask, selected, why.kind())?;
     Some(Landing::Stale { stored, why })
 }

@@ -9,7 +9,7 @@ use crate::{
     walk::{
         fetch::{Fetch, Landing},
         forward::page_key,
-        lookup::{self, Need, answers, reuse_site},
+        lookup::{self, answers, reuse_site},
         receive,
     },
 };
@@ -44,7 +44,8 @@ impl Fetch<'_> {
     }
 
     fn stored_instead(&self, why: Failing) -> Option<Landing> {
-        let stored = usable_on_failure(self.worker, self.ask, self.need, why.kind())?;
+        let selected = self.need.selected.as_ref()?;
+        let stored = usable_on_failure(self.worker, self.ask, selected, why.kind())?;
         Some(Landing::Stale { stored, why })
     }
 }
@@ -53,10 +54,10 @@ impl Fetch<'_> {
 pub fn usable_on_failure(
     worker: &Worker,
     ask: &Ask,
-    need: &Need,
+    selected: &Arc<Stored>,
     failure: reuse::Failure,
 ) -> Option<Arc<Stored>> {
-    let stored = lookup::unpurged(worker, ask, need.selected.as_ref()?)?;
+    let stored = lookup::unpurged(worker, ask, selected)?;
     let site = reuse_site(ask.policy());
     let usable = reuse::on_failure(
         &stored.facts,

@@ -1,0 +1,54 @@
+//! What is stored, for a request that passes the store by only lest its answer be kept (`misses_with`), where the origin fails: what others
+//! get then answers it too.
+
+use super::forward;
+use crate::{
+    ask::Ask,
+    body::ReplyBody,
+    cache::Worker,
+    error::Failure,
+    outcome::{Failing, Outcome},
+    walk::{deliver, forward::on_failure, land::usable_on_failure, lookup::Bypassed, lookup::Hit},
+};
+use http::Response;
+use rules::{reuse, status::Handled};
+use std::{rc::Rc, time::Instant};
+
+/// What goes out instead of this answer, of a request that `went` to the origin for this reason at this moment.
+pub(super) fn instead<B>(
+    worker: &Rc<Worker>,
+    ask: &Ask,
+    went: (Bypassed, Instant),
+    answer: &Result<Response<B>, Failure>,
+) -> Option<Response<ReplyBody>> {
+    let (status, failing) = match answer {
+        Ok(response) if reuse::is_failure(response.status()) => {
+            (Some(response.status()), Failing::Status)
+        }
+        Err(failure @ Failure::Origin(_)) => (None, Failing::Unreachable(failure.clone().into())),
+        _ => return None,
+    };
+    let (why, began) = went;
+    let selected = ask.stand_in.as_ref()?;
+    let stored = usable_on_failure(worker, ask, selected, failing.kind())?;
+    let (ttl, detail) = on_failure(&stored, failing);
+    let outcome = Outcome {
+        handled: Handled::Forwarded {
+            why: forward(why),
+            status: status.map(|status| status.as_u16()),
+            stored: false,
+            collapsed: false,
+        },
+        ttl: Some(ttl),
+        detail: Some(detail),
+        origin_time: Some(began.elapsed()),
+        ..Outcome::forwarded(forward(why))
+    };
+    let hit = Hit {
+        stored,
+        reader: None,
+        outcome,
+        own: None,
+    };
+    Some(deliver::stored(worker, ask, hit))
+}
