@@ -51,8 +51,11 @@ struct Fetch<'a> {
     resolving: Duration,
     /// By `Peer::number`.
     tried: Vec<u64>,
-    /// Further attempts made with what may have been sent before.
+    /// Further attempts made that the retry limit counts.
     retried: u32,
+    /// An idle connection closed with the request on it, which may have come after all, and another took its place: the same server is
+    /// not asked once more.
+    replaced: bool,
     /// Attempts that the server had not begun with, as it said ([`MOST_LEFT`]).
     left: u32,
 }
@@ -100,6 +103,7 @@ pub(crate) fn fetch(
         resolving: Duration::ZERO,
         tried: Vec::new(),
         retried: 0,
+        replaced: false,
         left: 0,
     };
     fetch.answer(request)
@@ -267,7 +271,7 @@ impl Fetch<'_> {
     ///
     /// What was never sent may always go on to a server not yet asked. What may have been sent goes out again only if it
     /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
-    /// nobody's fault and costs nothing of the budget: the same server gets a new connection, once.
+    /// nobody's fault and costs nothing: the same server gets a new connection, once.
     fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
         self.now = Instant::now();
         self.resolving = Duration::ZERO;
@@ -302,8 +306,7 @@ impl Fetch<'_> {
                 again,
             } if stale && !fresh => match again {
                 Some(request) => {
-                    // It may have come after all: what is a retry that fails is not tried once more (RFC 9110 section 9.2.2).
-                    self.retried += 1;
+                    self.replaced = true;
                     Ok(Next {
                         request,
                         peer,
@@ -342,8 +345,9 @@ impl Fetch<'_> {
         if !may_retry(kind) || self.retried >= rule.attempts {
             return Err(error);
         }
-        // Somebody else, or the same once more if it only hung up (a worker of it was restarted, say).
-        let same = (kind == Kind::Truncated).then_some(peer);
+        // Somebody else, or the same once more if it only hung up (a worker of it was restarted, say). A retry that fails is not tried again
+        // there (RFC 9110 section 9.2.2).
+        let same = (kind == Kind::Truncated && !self.replaced).then_some(peer);
         let Some(peer) = self.other().or(same) else {
             return Err(error);
         };

@@ -37,7 +37,7 @@ const STRIPES: usize = 1024;
 
 /// The memory tier. Shared by all workers.
 ///
-/// Lock order: a stripe, then the cache's own shard. Readers take only the shard's shared lock.
+/// Lock order: a stripe, then `resizing`, then the cache's own shard. Readers take only the shard's shared lock.
 #[derive(Debug)]
 pub struct Memory {
     entries: Entries,

@@ -578,6 +578,9 @@ fn fields_of_requests_that_wait_together_do_not_change_places() {
         path = "/aside/*"
         key = { drop_cookies = true }
         [[route]]
+        path = "/keyed/*"
+        key = { cookies = ["id"], drop_cookies = true }
+        [[route]]
         "#,
     );
     let gate = Gate::new();
@@ -592,10 +595,12 @@ fn fields_of_requests_that_wait_together_do_not_change_places() {
         }
     });
     let ask = |target: &str, user: &str| {
-        format!("GET {target} HTTP/1.1\r\nHost: a\r\nX-User: {user}\r\nCookie: id={user}\r\n\r\n")
+        format!(
+            "GET {target} HTTP/1.1\r\nHost: a\r\nX-User: {user}\r\nCookie: id={user}; more={user}\r\n\r\n"
+        )
     };
     // From now on nobody waits for another's answer.
-    for target in ["/held", "/aside/", "/free"] {
+    for target in ["/held", "/aside/", "/keyed/", "/free"] {
         let mut client = larder.client();
         client.send(ask(target, "0"));
         if target == "/held" {
@@ -606,7 +611,7 @@ fn fields_of_requests_that_wait_together_do_not_change_places() {
     }
     for round in 0..20 {
         let mut clients: Vec<_> = (0..6).map(|_| larder.client()).collect();
-        let target = ["/held", "/aside/", "/free"][round % 3];
+        let target = ["/held", "/aside/", "/keyed/", "/free"][round % 4];
         for (number, client) in clients.iter_mut().enumerate() {
             client.send(ask(target, &(number % 3).to_string()));
         }
@@ -614,7 +619,8 @@ fn fields_of_requests_that_wait_together_do_not_change_places() {
             let user = number % 3;
             let cookie = match target {
                 "/aside/" => "none".to_owned(),
-                _ => format!("id={user}"),
+                "/keyed/" => format!("id={user}"),
+                _ => format!("id={user}; more={user}"),
             };
             assert_eq!(client.read().text(), format!("{user} {cookie}"), "{target}");
         }

@@ -272,6 +272,25 @@ fn what_passes_counts_and_is_read_little_by_little_where_memory_is_short() {
     assert_eq!(larder.get("/chunks").send().body.len(), SIZE);
 }
 
+/// What has come as a whole, and is short enough to be copied for the socket, counts until that has it, too.
+#[test]
+fn short_answers_that_are_not_read_count() {
+    let (origin, larder) = start();
+    origin.otherwise(|_| Reply::ok().cache("no-store").body([b'x'; 11_000]));
+    let mut client = larder.client();
+    // More than the kernel holds for a connection.
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2_000));
+    wait_until("an answer waits for its client", || {
+        sample(&larder, "larder_in_flight_bytes") >= 11_000
+    });
+    for _ in 0..2_000 {
+        assert_eq!(client.read().body.len(), 11_000);
+    }
+    wait_until("nothing waits any more", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+}
+
 #[test]
 fn who_finds_no_room_at_all_is_told() {
     const SIZE: usize = 24_000_000;

@@ -43,6 +43,25 @@ fn only_what_may_be_asked_twice_is_tried_again() {
     }
 }
 
+/// One that closes what it gets, on idle connections and on new ones, costs nobody an answer that the other has.
+#[test]
+fn a_server_that_closes_all_it_gets_is_made_up_for_by_the_other() {
+    let (servers, larder) = two_servers("passive = { failures = 0 }");
+    let [closing, _] = &servers;
+    for number in 0..4 {
+        assert_eq!(larder.get(&format!("/{number}")).send().status, 200);
+    }
+    assert!(
+        closing.requests("/0") + closing.requests("/1") > 0,
+        "it has an idle connection"
+    );
+    closing.otherwise(|_| Reply::close());
+    for number in 4..10 {
+        let answer = larder.get(&format!("/{number}")).send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "1"));
+    }
+}
+
 #[test]
 fn retries_end_with_their_budget() {
     const REQUESTS: usize = 200;

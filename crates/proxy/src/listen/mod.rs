@@ -132,7 +132,7 @@ pub trait AtHand {
     fn at_hand(&self) -> Option<&[u8]> {
         None
     }
-    /// What is [at hand](Self::at_hand) was copied: it is not given out any more.
+    /// What is [at hand](Self::at_hand) was copied, and is out: it is not given out any more.
     fn taken(&mut self) {}
     /// Takes out the fields of the request, as they came, where nobody needs them any more.
     fn asked(&mut self) -> Option<HeaderMap> {

@@ -30,7 +30,7 @@ use content::{cut, request_body, room};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version, header};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::status::Forward;
+use rules::{fields, status::Forward};
 use std::{rc::Rc, sync::Arc, time::Instant};
 
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
@@ -192,16 +192,17 @@ fn may_have_arrived(failure: &Failure) -> bool {
 /// origin that takes it for one would send a part of a page that is composed here, and what does something is not asked for twice: there it
 /// goes at once.
 fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
+    let part = [header::RANGE, header::IF_RANGE];
     if !ask.fields.contains_key(header::RANGE) {
         return None;
     }
-    let mut whole = fields.clone();
-    whole.remove(header::RANGE);
     if ask.method == Method::GET {
+        let mut whole = fields.clone();
+        fields::remove_where(&mut whole, |name| part.contains(name));
         return Some(whole);
     }
     if ask.policy().esi != Esi::Off {
-        *fields = whole;
+        fields::remove_where(fields, |name| part.contains(name));
     }
     None
 }

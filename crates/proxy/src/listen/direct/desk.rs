@@ -2,10 +2,10 @@
 
 use super::{
     page::Page,
-    reply::Spent,
     section::{Section, Sections},
 };
 use crate::listen::wire::Wire;
+use http::HeaderMap;
 use origin::spares;
 use std::{
     cell::{Cell, RefCell},
@@ -52,13 +52,13 @@ impl Desk {
         self.written.set(page.bytes);
     }
 
-    /// Has what an answer needs no more serve the next request.
-    pub(super) fn reuse(&self, spent: Spent, section: Option<Rc<Section>>) {
-        let asked = match (spent.asked, section) {
-            (Some(fields), Some(section)) => self.sections.borrow_mut().keep(section, fields),
-            (fields, _) => fields,
+    /// Has the fields of a request that is answered, as they came, serve the next that has its `section`.
+    pub(super) fn reuse(&self, section: Option<Rc<Section>>, fields: HeaderMap) {
+        let spare = match section {
+            Some(section) => self.sections.borrow_mut().keep(section, fields),
+            None => Some(fields),
         };
-        for spare in [asked, spent.said].into_iter().flatten() {
+        if let Some(spare) = spare {
             spares::keep(spare);
         }
     }

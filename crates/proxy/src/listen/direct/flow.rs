@@ -50,6 +50,8 @@ enum State {
     Going,
     /// More is not at hand: whoever brings it wakes us.
     Stalled,
+    /// All of it was copied to what is written. The body has it until that is out, so that it counts as long.
+    Copied,
     /// Its end was written.
     Whole,
     /// It broke off.
@@ -101,13 +103,14 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         }
         loop {
             ready!(self.poll_unsent(cx, meter))?;
+            self.is_out();
             match &self.state {
                 State::Going => {}
                 State::Stalled => {
                     ready!(Pin::new(meter).poll_flush(cx))?;
                     return Poll::Pending;
                 }
-                State::Whole => return Pin::new(meter).poll_flush(cx),
+                State::Copied | State::Whole => return Pin::new(meter).poll_flush(cx),
                 State::Broken => {
                     // What came before goes out, as far as it is taken at once.
                     let _ = Pin::new(meter).poll_flush(cx)?;
@@ -135,7 +138,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             COPIED
         };
         let Run { cut, mut large } = self.gather(cx, page, most_copied);
-        if self.closes && matches!(self.state, State::Whole) {
+        if self.closes && matches!(self.state, State::Copied | State::Whole) {
             meter.end();
         }
         let (before, after) = page.written().split_at_checked(cut).unwrap_or_default();
@@ -144,6 +147,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             Poll::Pending => 0,
         };
         if out == before.len() + large.len() + after.len() {
+            self.is_out();
             return Ok(());
         }
         let mut sent_of = |length: usize| {
@@ -167,8 +171,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             && !Splices::is_stand_in(content)
         {
             page.put(content);
-            self.body.taken();
-            self.state = State::Whole;
+            self.state = State::Copied;
             return Run::of(page);
         }
         let mut large: Option<Run> = None;
@@ -258,6 +261,14 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// What was written is out.
+    fn is_out(&mut self) {
+        if matches!(self.state, State::Copied) {
+            self.body.taken();
+            self.state = State::Whole;
+        }
     }
 
     fn left(&mut self) -> &mut Left {

@@ -112,12 +112,8 @@ fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Op
     let mut read = spares::take();
     let told = fields::read(&copy, request.headers, &mut read)?;
     let first = request.headers.first();
-    let section = Section {
-        at: first.map_or(length, |first| copy.at(first.name.as_bytes())),
-        head: copy.bytes,
-        lines: request.headers.len(),
-        told,
-    };
+    let at = first.map_or(length, |first| copy.at(first.name.as_bytes()));
+    let section = Section::new(copy.bytes, at, request.headers.len(), told);
     Some(Head::new(start, length, section.into(), read))
 }
 

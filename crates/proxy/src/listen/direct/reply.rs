@@ -2,16 +2,19 @@
 
 use super::super::{AtHand, Serve, meter::Meter, service::Session, watch::Order};
 use super::{
-    Open,
+    Desk, Open,
     flow::Flow,
     page::{Asked, Framing, Page, framing, write_head},
     prepared::Prepared,
+    section::Section,
     wait::poll_left,
 };
-use http::{HeaderMap, Response};
+use http::Response;
 use http_body::Body;
+use origin::spares;
 use std::{
     future::poll_fn,
+    rc::Rc,
     task::{Context, Poll},
 };
 
@@ -20,8 +23,8 @@ pub(super) trait Answer<B> {
     /// Writes its head, and says how it frames the content, which may close the connection. `None` where that is not known here.
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing>;
 
-    /// Its body, and maps that are not needed any more.
-    fn into_parts(self) -> (B, Spent);
+    /// Its body. The maps that are not needed any more, that of its request's `section` among them, serve the next request.
+    fn into_body(self, desk: &Desk, section: Option<Rc<Section>>) -> B;
 
     /// The same answer with its fields in a map.
     fn response(self) -> Response<B>;
@@ -35,13 +38,13 @@ impl<B: Body + AtHand> Answer<B> for Response<B> {
         Some(framing)
     }
 
-    fn into_parts(self) -> (B, Spent) {
+    fn into_body(self, desk: &Desk, section: Option<Rc<Section>>) -> B {
         let (parts, mut body) = self.into_parts();
-        let spent = Spent {
-            asked: body.asked(),
-            said: Some(parts.headers),
-        };
-        (body, spent)
+        if let Some(fields) = body.asked() {
+            desk.reuse(section, fields);
+        }
+        spares::keep(parts.headers);
+        body
     }
 
     fn response(self) -> Self {
@@ -54,26 +57,15 @@ impl<B> Answer<B> for Prepared<B> {
         self.write_head(page, *asked)
     }
 
-    fn into_parts(self) -> (B, Spent) {
+    fn into_body(self, desk: &Desk, section: Option<Rc<Section>>) -> B {
         let (body, fields) = self.into_parts();
-        let spent = Spent {
-            asked: Some(fields),
-            said: None,
-        };
-        (body, spent)
+        desk.reuse(section, fields);
+        body
     }
 
     fn response(self) -> Response<B> {
         self.response()
     }
-}
-
-/// What an answer needs no more when its head is written.
-pub(super) struct Spent {
-    /// The fields of its request, as they came.
-    pub(super) asked: Option<HeaderMap>,
-    /// Its own fields.
-    pub(super) said: Option<HeaderMap>,
 }
 
 /// How far an answer has come.
@@ -100,8 +92,7 @@ pub(super) fn begin<S: Serve, A: Answer<S::Body>>(
         session.desk.give_back(page);
         return Sent::Not(answer);
     };
-    let (body, spent) = answer.into_parts();
-    session.desk.reuse(spent, open.section.take());
+    let body = answer.into_body(&session.desk, open.section.take());
     let mut flow = Flow::new(body, framing, open.asked.closes);
     let begun = flow.run(cx, meter, &mut page);
     session.desk.give_back(page);

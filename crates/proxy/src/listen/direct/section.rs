@@ -1,7 +1,8 @@
 //! Header sections that came lately, with what they were read as: a client says in its next request mostly what it said in the last,
 //! but for the target, and reading that is half the work of a hit.
 
-use super::head::Told;
+use super::head::{self, Told};
+use crate::listen::config::Limits;
 use bytes::Bytes;
 use http::HeaderMap;
 use memchr::memmem;
@@ -22,14 +23,36 @@ const LONGEST: usize = 4 << 10;
 #[derive(Debug)]
 pub(super) struct Section {
     /// The head it came in.
-    pub(super) head: Bytes,
+    head: Bytes,
     /// Where in that it begins, if it has lines.
-    pub(super) at: usize,
+    at: usize,
     pub(super) lines: usize,
     pub(super) told: Told,
+    /// Where it lies, if it is kept.
+    place: usize,
 }
 
 impl Section {
+    /// The section of so many lines that begins there in `head`.
+    pub(super) fn new(head: Bytes, at: usize, lines: usize, told: Told) -> Self {
+        let mut section = Self {
+            head,
+            at,
+            lines,
+            told,
+            place: 0,
+        };
+        section.place = place(section.bytes());
+        section
+    }
+
+    /// Whether these are the fields that it says.
+    fn says(&self, fields: &HeaderMap) -> bool {
+        let head = [b"GET / HTTP/1.1\r\n", self.bytes()].concat();
+        head::request(&head, &Limits::default())
+            .is_none_or(|(request, _)| request.fields == *fields)
+    }
+
     /// As it came.
     pub(super) fn bytes(&self) -> &[u8] {
         match self.lines {
@@ -51,6 +74,12 @@ pub(super) struct Sections {
 struct Place {
     section: Rc<Section>,
     fields: Vec<HeaderMap>,
+}
+
+impl Place {
+    fn is_of(&self, section: &Rc<Section>) -> bool {
+        Rc::ptr_eq(&self.section, section) || self.section.bytes() == section.bytes()
+    }
 }
 
 impl Default for Sections {
@@ -91,12 +120,12 @@ impl Sections {
         if section.lines == 0 || section.head.len() > LONGEST || fields.len() != section.lines {
             return Some(fields);
         }
-        let bytes = section.bytes();
-        let Some(there) = self.places.get_mut(place(bytes)) else {
+        debug_assert!(section.says(&fields), "{:?}", section.bytes());
+        let Some(there) = self.places.get_mut(section.place) else {
             return Some(fields);
         };
         match there {
-            Some(place) if place.section.bytes() == bytes => {
+            Some(place) if place.is_of(&section) => {
                 let is_first = place.fields.is_empty();
                 if !is_first && self.again == MOST_AGAIN {
                     return Some(fields);

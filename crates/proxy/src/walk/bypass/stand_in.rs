@@ -21,6 +21,7 @@ pub(super) fn instead<B>(
     went: (Bypassed, Instant),
     answer: &Result<Response<B>, Failure>,
 ) -> Option<Response<ReplyBody>> {
+    let selected = ask.stand_in.as_ref()?;
     let (status, failing) = match answer {
         Ok(response) if reuse::is_failure(response.status()) => {
             (Some(response.status()), Failing::Status)
@@ -29,7 +30,6 @@ pub(super) fn instead<B>(
         _ => return None,
     };
     let (why, began) = went;
-    let selected = ask.stand_in.as_ref()?;
     let stored = usable_on_failure(worker, ask, selected, failing.kind())?;
     let (ttl, detail) = on_failure(&stored, failing);
     let outcome = Outcome {
