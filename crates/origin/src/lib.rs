@@ -62,6 +62,7 @@ pub use lifetime::Lifetime;
 pub use report::{Report, ServerReport};
 pub use upload::UNSENT;
 pub use waited::Waited;
+pub use waiting::Waiting;
 
 use files::{Files, Found, Turn, respond};
 use first_of::in_turn;
@@ -70,7 +71,6 @@ use pages::Pages;
 use servers::Servers;
 use std::{future, pin::Pin, sync::Arc};
 use tokio::time::Instant;
-pub use waiting::Waiting;
 
 /// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
 #[derive(Debug)]
@@ -160,8 +160,8 @@ impl Origin {
     /// A response with 101 carries `hyper::upgrade::OnUpgrade` in its extensions; an upgraded connection no longer counts
     /// against `Turns::most`, and at its server while the response's body is held.
     ///
-    /// The framing fields are set anew from the body, and of `Expect` nothing stays but `100-continue` where content follows. A response that comes back has believable
-    /// framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
+    /// The framing fields are set anew from the body, and of `Expect` nothing stays but `100-continue` where content follows. A response that
+    /// comes back has believable framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
     /// source knows how long it holds carries a [`Lifetime`] in its extensions; one whose request had to wait, [`Waited`].
     pub fn fetch(self: &Arc<Self>, request: Request<RequestBody>, context: Context) -> Waiting<'_> {
         match &self.source {

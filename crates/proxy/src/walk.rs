@@ -11,7 +11,7 @@
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
 //! | | `Hit` | [`deliver`]; [`plain`] where the head goes out as it is kept |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
-//! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s |
+//! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s; what was found and is stale may stand in for an origin that fails |
 //! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |

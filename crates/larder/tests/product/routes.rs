@@ -306,6 +306,16 @@ fn what_is_for_one_client_alone_keeps_the_word_that_says_so() {
     assert!(second.hit(), "{}", second.said());
     assert_eq!(second.header("x-user"), None);
     assert_eq!(second.joined("cache-control"), "max-age=5");
+    // A field for us alone lets us keep all of it; for others it stays what it is.
+    let reply = Reply::ok().cache(said).header("X-User", "alice");
+    let reply = reply.header("CDN-Cache-Control", "max-age=60");
+    origin.reply("/targeted", reply.body("everybody's"));
+    for expected in [false, true] {
+        let answer = larder.get("/targeted").send();
+        assert_eq!(answer.hit(), expected, "{}", answer.said());
+        assert_eq!(answer.header("x-user"), Some("alice"));
+        assert_eq!(answer.joined("cache-control"), said);
+    }
 }
 
 /// Everybody gets what is stored, whatever its status.

@@ -505,25 +505,18 @@ fn who_must_not_fill_the_store_gets_what_is_stale_as_others_do() {
     let (origin, larder) = start_with(
         "[[origin]]\nservers = \"{origin}\"\n[[route]]\nbypass = { misses_with = [\"form\"] }\n",
     );
-    let page = |of: &'static str| {
-        move |request: &Request| match request.nth {
-            1 => Reply::ok()
-                .cache("max-age=60, stale-if-error=600")
-                .header("Age", "70")
-                .body("everybody's"),
-            2 => Reply::ok().body("the visitor's own"),
-            3 => Reply::status(503).body("overloaded"),
-            4 => Reply::status(404).body("gone"),
-            _ => Reply::ok().body(of),
-        }
-    };
-    origin.on("/", page("again"));
-    origin.on("/guarded", |_| {
-        Reply::ok()
-            .cache("max-age=60, must-revalidate")
-            .header("Age", "70")
-            .body("guarded")
+    let past = |said: &str| Reply::ok().cache(said).header("Age", "70");
+    let first = past("max-age=60, stale-if-error=600").body("everybody's");
+    origin.on("/", move |request| match request.nth {
+        1 => first.clone(),
+        2 => Reply::ok().body("the visitor's own"),
+        3 => Reply::status(503).body("overloaded"),
+        _ => Reply::status(404).body("gone"),
     });
+    origin.reply(
+        "/guarded",
+        past("max-age=60, must-revalidate").body("guarded"),
+    );
     let ask = |target: &str| larder.get(target).header("Cookie", "form=1").send();
     assert_eq!(larder.get("/").send().text(), "everybody's");
     larder.get("/guarded").send();

@@ -147,11 +147,11 @@ impl Key {
 
     /// Path and query as they are sent to the origin. They were a string before they were keyed.
     pub fn path_and_query(&self) -> &str {
-        std::str::from_utf8(self.target()).unwrap_or("/")
+        std::str::from_utf8(self.path_and_query_bytes()).unwrap_or("/")
     }
 
     /// As [`path_and_query`](Self::path_and_query).
-    pub fn target(&self) -> &[u8] {
+    pub fn path_and_query_bytes(&self) -> &[u8] {
         self.bytes.get(self.path..self.end).unwrap_or_default()
     }
 }

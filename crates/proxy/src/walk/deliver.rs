@@ -188,9 +188,9 @@ pub fn finish(
     let policy = ask.policy();
     if let Some(browser) = policy.browser_ttl
         && !ask.composed.get()
-        && !is_of_request(status)
+        && !is_to_condition(status)
         && outcome.is_for_all()
-        && !has_named_fields(ask, &fields)
+        && !has_named_fields(&fields)
     {
         // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.
         let told = format!("max-age={}", browser.as_secs() + age.as_secs());
@@ -212,9 +212,10 @@ pub fn finish(
 }
 
 /// Whether an answer has fields that are for its client alone (`private="…"`), or that must not be used again without asking
-/// (`no-cache="…"`): caches on its way hear of that from its own `Cache-Control`. What is stored has none of them.
-fn has_named_fields(ask: &Ask, fields: &HeaderMap) -> bool {
-    let (directives, _) = directives::response(fields, &ask.site.targets);
+/// (`no-cache="…"`): caches on its way hear of that from its own `Cache-Control`. What is stored has them only where a targeted field says
+/// otherwise to us.
+fn has_named_fields(fields: &HeaderMap) -> bool {
+    let (directives, _) = directives::response(fields, &[]);
     let mut named = [&directives.no_cache, &directives.private]
         .into_iter()
         .flat_map(Qualified::names);
@@ -222,7 +223,7 @@ fn has_named_fields(ask: &Ask, fields: &HeaderMap) -> bool {
 }
 
 /// Whether a status is the answer to a condition or range of the request, whatever is stored.
-const fn is_of_request(status: StatusCode) -> bool {
+const fn is_to_condition(status: StatusCode) -> bool {
     matches!(
         status,
         StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE

@@ -8,7 +8,12 @@ use crate::{
     cache::Worker,
     error::Failure,
     outcome::{Failing, Outcome},
-    walk::{deliver, forward::on_failure, land::usable_on_failure, lookup::Bypassed, lookup::Hit},
+    walk::{
+        deliver,
+        forward::on_failure,
+        land::usable_on_failure,
+        lookup::{Bypassed, Hit},
+    },
 };
 use http::Response;
 use rules::{reuse, status::Handled};

@@ -52,7 +52,7 @@ pub fn as_it_came(
 
 /// A request whose answer may be stored: what is sent as target is a slice of what is keyed.
 fn keyed(ask: &Ask) -> Result<Uri, Failure> {
-    Uri::try_from(ask.key.target()).map_err(|_| Failure::BadRequest("bad-target"))
+    Uri::try_from(ask.key.path_and_query_bytes()).map_err(|_| Failure::BadRequest("bad-target"))
 }
 
 fn assemble(
