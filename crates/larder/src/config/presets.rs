@@ -8,6 +8,7 @@ mod expand;
 mod tests;
 
 pub(super) use expand::expand;
+use expand::stack;
 
 use super::written::Preset;
 use serde::Deserialize;
@@ -41,7 +42,7 @@ impl Preset {
         };
         // A test reads them all; none has a fault.
         let mut document = DeTable::parse_recoverable(text).0.into_inner();
-        expand(&mut document, &mut Vec::new());
+        stack(&mut document);
         forget_names(&mut document);
         document
     }

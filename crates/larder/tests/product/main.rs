@@ -100,6 +100,7 @@ mod parts_streamed;
 mod peers;
 mod poisoning;
 mod presets;
+mod presets_assets;
 mod presets_meaning;
 mod presets_walk;
 mod proxy_protocol;

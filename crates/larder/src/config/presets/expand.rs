@@ -5,6 +5,7 @@
 
 mod document;
 mod route;
+mod special;
 mod under;
 
 use super::{key, word};
@@ -15,6 +16,7 @@ use crate::config::{
 use document::{preset_of, put_routes, said, take_routes};
 use route::on_routes;
 use serde::Deserialize;
+use special::filled_up;
 use std::ops::Range;
 use toml::{
     Spanned,
@@ -53,6 +55,22 @@ pub(in crate::config) fn expand(document: &mut DeTable<'_>, faults: &mut Vec<Fau
     true
 }
 
+/// Puts a preset under the one in `document`, which is a preset's own.
+pub(super) fn stack(document: &mut DeTable<'static>) {
+    let Some(DeValue::Table(defaults)) = document.get_mut("defaults").map(Spanned::get_mut) else {
+        return;
+    };
+    let table = DeValue::Table(defaults.clone());
+    let Some((preset, span)) = preset_of(&table) else {
+        return;
+    };
+    let (base, below) = said(preset, &span);
+    under_all(defaults, &base);
+    let mut routes = take_routes(document);
+    routes.extend(below.into_iter().map(|route| whole(route, &span)));
+    put_routes(document, routes);
+}
+
 /// A preset that holds on every route.
 fn everywhere<'i>(
     document: &mut DeTable<'i>,
@@ -71,14 +89,22 @@ fn everywhere<'i>(
             }
         }
     }
+    let mut own = DeTable::default();
     if let Some(DeValue::Table(defaults)) = document.get_mut("defaults").map(Spanned::get_mut) {
+        own = defaults.clone();
         under_all(defaults, &base);
     }
+    let below = below.into_iter();
+    let below = below.map(|special| whole(filled_up(special, &own, &base), span));
     let at = routes
         .iter()
         .position(matches_everything)
         .unwrap_or(routes.len());
     routes.splice(at..at, below);
+}
+
+fn whole<'i>(route: DeTable<'i>, span: &Range<usize>) -> Spanned<DeValue<'i>> {
+    Spanned::new(span.clone(), DeValue::Table(route))
 }
 
 /// Names the routes that have none by the place at which they stand, before others come between them.

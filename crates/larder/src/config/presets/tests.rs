@@ -99,7 +99,7 @@ fn what_is_written_goes_over_the_preset_and_bypass_is_added_to() {
         "[defaults]\npreset = \"wordpress\"\nttl = \"3s\"\nkey.sort = true\nbypass.cookies = \"own\"\n\
          [[route]]\nname = \"news\"\npath = \"/news/*\"\nbypass = { cookies = [\"other\"] }\norigin_host = \"app.test\"\nkey = { host = false }\n",
     );
-    assert_eq!(names(&config), ["news", "static", "default"]);
+    assert_eq!(names(&config), ["news", "assets", "static", "default"]);
     let pages = &route(&config, "default");
     assert_eq!(pages.policy.lifetime.by_status.len(), 3, "200, 301 and 302");
     assert!(
@@ -113,6 +113,9 @@ fn what_is_written_goes_over_the_preset_and_bypass_is_added_to() {
             "{cookie}"
         );
     }
+    let assets = route(&config, "assets");
+    assert!(cookies(assets).contains("\"own\"") && !cookies(assets).contains("wordpress"));
+    assert!(!assets.policy.bypass.headers.is_empty() && assets.policy.key.sort);
     let news = route(&config, "news");
     assert!(cookies(news).contains("wp-postpass_") && cookies(news).contains("\"other\""));
     assert!(
@@ -138,11 +141,27 @@ fn a_preset_of_a_route_holds_there_alone() {
     );
     assert_eq!(
         names(&config),
-        ["shop-static", "shop", "blog-static", "blog", "default"]
+        [
+            "shop-assets",
+            "shop-static",
+            "shop",
+            "blog-assets",
+            "blog-static",
+            "blog",
+            "default"
+        ]
+    );
+    assert!(
+        route(&config, "shop-assets")
+            .policy
+            .bypass
+            .cookies
+            .is_empty(),
+        "no cookie of the shop's, and none of the blog's below it"
     );
     assert!(cookies(route(&config, "shop-static")).contains("woocommerce_items_in_cart"));
     assert!(route(&config, "default").policy.bypass.cookies.is_empty());
-    let paths = &route(&config, "blog-static").matcher.paths;
+    let paths = &route(&config, "blog-assets").matcher.paths;
     let covers = |path: &str| paths.iter().any(|pattern| pattern.matches(path));
     assert!(covers("/blog/core/misc/a.css") && covers("/blog/de/core/a.css"));
     assert!(!covers("/core/a.css") && !covers("/BLOG/core/a.css") && !covers("/blogs/core/a.css"));

@@ -11,14 +11,18 @@ use toml::{
 pub(super) fn said(
     preset: Preset,
     span: &Range<usize>,
-) -> (DeTable<'static>, Vec<Spanned<DeValue<'static>>>) {
+) -> (DeTable<'static>, Vec<DeTable<'static>>) {
     let mut document = moved(preset.document(), span);
-    let routes = take_routes(&mut document);
+    let routes = take_routes(&mut document).into_iter();
+    let routes = routes.filter_map(|route| match route.into_inner() {
+        DeValue::Table(route) => Some(route),
+        _ => None,
+    });
     let base = match document.remove("defaults").map(Spanned::into_inner) {
         Some(DeValue::Table(base)) => base,
         _ => DeTable::default(),
     };
-    (base, routes)
+    (base, routes.collect())
 }
 
 fn moved<'i>(table: DeTable<'i>, span: &Range<usize>) -> DeTable<'i> {

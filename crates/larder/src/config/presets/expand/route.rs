@@ -1,6 +1,6 @@
 //! A preset that holds on one route: it becomes several, which match what it matches.
 
-use super::{said, under::under_all};
+use super::{said, special::filled_up, under::under_all};
 use crate::config::{
     Fault,
     presets::{key, word},
@@ -31,11 +31,13 @@ pub(super) fn on_routes<'i>(
         if let (DeValue::Table(table), Some((preset, span))) = (route.get_mut(), preset) {
             let (base, below) = said(preset, &span);
             inherit(table, defaults, &base);
+            let own = table.clone();
             under_all(table, &base);
             match folders(table) {
                 Some(folders) => all.extend(
                     below
                         .into_iter()
+                        .map(|special| filled_up(special, &own, &base))
                         .filter_map(|special| within(table, special, &folders, &span)),
                 ),
                 None => faults.push(
@@ -62,13 +64,10 @@ fn inherit<'i>(route: &mut DeTable<'i>, defaults: Option<&DeTable<'i>>, base: &D
 /// A route of the preset, for what `route` matches: as `route`, with what it says itself over that.
 fn within<'i>(
     route: &DeTable<'i>,
-    special: Spanned<DeValue<'i>>,
+    special: DeTable<'i>,
     folders: &[String],
     span: &Range<usize>,
 ) -> Option<Spanned<DeValue<'i>>> {
-    let DeValue::Table(special) = special.into_inner() else {
-        return None;
-    };
     let mut made = route.clone();
     let of = |table: &DeTable<'_>| Some(table.get("name")?.get_ref().as_str()?.to_owned());
     let name = format!("{}-{}", of(route)?, of(&special)?);
