@@ -119,7 +119,7 @@ impl Body {
     }
 
     /// The whole content of a small or middle body, as it lies in memory.
-    pub fn whole(&self) -> Option<&[u8]> {
+    pub fn whole(&self) -> Option<&Bytes> {
         match self {
             Self::Whole(bytes) => Some(bytes),
             _ => None,

@@ -13,12 +13,14 @@ const CLIENTS: [&str; 5] = [
 ];
 
 /// Settings that take a part of what was said away, or look at it.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 7] = [
     "",
     "[route.key]\ndrop_cookies = true",
     "[route.key]\ncookies = [\"theme\"]\ndrop_cookies = true",
     "[route.key]\ncookies = [\"session\"]\nheaders = [\"X-User\"]",
     "[route.bypass]\nmisses_with = [\"session\"]",
+    "[route.bypass]\ncookies = [\"session\"]",
+    "[route.bypass]\nheaders = [\"X-User: bob\"]\n[route.key]\ndrop_cookies = true",
 ];
 
 /// Says what the origin was told, but for what Larder adds of the connection.

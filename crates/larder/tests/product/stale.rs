@@ -1,6 +1,9 @@
 //! Stale answers: while revalidating, on errors, when the origin cannot be reached (RFC 5861, RFC 9111 section 4.2.4).
 
-use crate::common::{Said, sample, start, start_with};
+use crate::{
+    common::{Said, sample, start, start_with},
+    explain::explained,
+};
 use testkit::{Gate, Larder, Origin, Reply, Request, wait_until};
 
 /// The first answer has these directives beside `max-age=60`, and an age of 70; what comes after, `then` says.
@@ -503,7 +506,7 @@ fn a_refresh_goes_without_its_clients_directives() {
 #[test]
 fn who_must_not_fill_the_store_gets_what_is_stale_as_others_do() {
     let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\n[[route]]\nbypass = { misses_with = [\"form\"] }\n",
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\nbypass = { misses_with = [\"form\"], cookies = [\"login\"] }\n",
     );
     let past = |said: &str| Reply::ok().cache(said).header("Age", "70");
     let first = past("max-age=60, stale-if-error=600").body("everybody's");
@@ -520,6 +523,25 @@ fn who_must_not_fill_the_store_gets_what_is_stale_as_others_do() {
     let ask = |target: &str| larder.get(target).header("Cookie", "form=1").send();
     assert_eq!(larder.get("/").send().text(), "everybody's");
     larder.get("/guarded").send();
+    let told = |target: &str, cookie| {
+        explained(
+            &larder,
+            &format!("http://example.test{target}"),
+            &[("Cookie", cookie)],
+        )
+    };
+    for (target, cookie, is_told) in [
+        ("/", "form=1", true),
+        ("/guarded", "form=1", false),
+        ("/", "login=1", false),
+    ] {
+        let told = told(target, cookie);
+        assert_eq!(
+            told.contains("what is stored is sent in its place"),
+            is_told,
+            "{told}"
+        );
+    }
     assert_eq!(ask("/").text(), "the visitor's own");
     let stale = ask("/");
     assert_eq!(

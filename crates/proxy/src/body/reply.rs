@@ -107,6 +107,13 @@ impl AtHand for ReplyBody {
     fn at_hand(&self) -> Option<&[u8]> {
         match &self.content {
             Content::Whole(bytes) => Some(bytes),
+            Content::Stored(stored) => stored.body.whole().map(|content| &**content),
+            _ => None,
+        }
+    }
+
+    fn kept(&self) -> Option<&Bytes> {
+        match &self.content {
             Content::Stored(stored) => stored.body.whole(),
             _ => None,
         }

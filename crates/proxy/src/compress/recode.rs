@@ -89,7 +89,11 @@ impl Recoded {
         let start = match &content {
             Content::Empty => return Some(content),
             Content::Whole(bytes) => &**bytes,
-            Content::Stored(stored) => stored.body.whole().unwrap_or_default(),
+            Content::Stored(stored) => stored
+                .body
+                .whole()
+                .map(|content| &**content)
+                .unwrap_or_default(),
             _ => &[],
         };
         let decoder = Decoder::new(coding, start, memory)?;

@@ -64,17 +64,22 @@ impl Asked {
 
     /// The key to look for on disk, where memory has nothing for this request.
     pub(super) fn wanted_below(&self, cache: &Cache) -> Option<Vec<u8>> {
-        let judge = Judge {
+        let judge = self.judge(cache);
+        (!judge.decides_here()).then(|| self.ask.key.as_bytes().to_vec())
+    }
+
+    fn judge<'a>(&'a self, cache: &'a Cache) -> Judge<'a> {
+        Judge {
             cache,
             ask: &self.ask,
-        };
-        (!judge.decides_here()).then(|| self.ask.key.as_bytes().to_vec())
+            bypassed: self.bypass.is_some(),
+        }
     }
 
     /// What would happen to it; `below` is what the disk has.
     pub(super) fn explained(&self, cache: &Cache, below: Vec<Arc<Stored>>) -> Explanation {
         let ask = &self.ask;
-        let (stored, selected) = Judge { cache, ask }.stored(below);
+        let (stored, selected) = self.judge(cache).stored(below);
         let page = page_of(cache, ask.key.as_bytes(), &ask.fields);
         let hit_for_miss = cache.hit_for_miss.knows(&page, ask.now);
         let replaceable = selected

@@ -18,6 +18,8 @@ use store::{Body, Stored, Variant, Variants, purge::Standing};
 pub(super) struct Judge<'a> {
     pub(super) cache: &'a Cache,
     pub(super) ask: &'a Ask,
+    /// Whether it passes the store by before anything there is looked at.
+    pub(super) bypassed: bool,
 }
 
 impl Judge<'_> {
@@ -91,8 +93,10 @@ impl Judge<'_> {
         let verdict = reuse::judge(&stored.facts, request, &site, now);
         let invalidated = standing == Standing::Gone;
         // Parts stand in for no whole, and nothing for what only the origin may judge.
-        let stands_in =
-            !invalidated && !matches!(stored.body, Body::Parts(_)) && !needs(ask).on_condition;
+        let stands_in = !self.bypassed
+            && !invalidated
+            && !matches!(stored.body, Body::Parts(_))
+            && !needs(ask).on_condition;
         let sent =
             |failure| stands_in && reuse::on_failure(&stored.facts, request, &site, failure, now);
         let window = |failure| reuse::window_on_failure(&stored.facts, request, &site, failure);

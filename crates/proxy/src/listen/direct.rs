@@ -14,6 +14,7 @@ mod page;
 mod prepared;
 mod reply;
 mod section;
+mod sheets;
 mod wait;
 
 pub(super) use desk::Desk;

@@ -132,6 +132,10 @@ pub trait AtHand {
     fn at_hand(&self) -> Option<&[u8]> {
         None
     }
+    /// The same, where it is stored, and may be at hand for other answers too.
+    fn kept(&self) -> Option<&Bytes> {
+        None
+    }
     /// What is [at hand](Self::at_hand) was copied, and is out: it is not given out any more.
     fn taken(&mut self) {}
     /// Takes out the fields of the request, as they came, where nobody needs them any more.

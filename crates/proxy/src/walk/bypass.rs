@@ -19,6 +19,7 @@ use crate::{
     walk::{
         admit::Times,
         coding, deliver, esi,
+        forward::give_fields_back,
         invalidate::{self, Undecided},
         lookup::Bypassed,
         outbound, receive,
@@ -50,18 +51,20 @@ pub async fn bypass(
         return deliver::ended(&worker, &ask);
     }
     let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
-    let ask = Rc::new(ask);
+    let mut ask = Rc::new(ask);
     let waiting = Waiting::new(&worker, &*ask, Some(forward(why)));
     let passed = pass(&worker, &ask, content, why, upgrade).await;
     waiting.over();
-    match passed {
+    let mut response = match passed {
         Ok(response) => {
             // Who is told that something changed may rely on it, over a restart too.
             worker.cache.purger.settled().await;
             response
         }
         Err(failure) => deliver::failed_forward(&worker, &ask, &failure, &failed(why, &failure)),
-    }
+    };
+    give_fields_back(&mut ask, &mut response);
+    response
 }
 
 fn failed(why: Bypassed, failure: &Failure) -> Outcome {

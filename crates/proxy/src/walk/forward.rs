@@ -87,14 +87,19 @@ pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Respon
         Err(need) => alone(&worker, &ask, need).await,
     };
     waiting.over();
-    if let Some(ask) = Rc::get_mut(&mut ask)
+    give_fields_back(&mut ask, &mut response);
+    response
+}
+
+/// Has the fields of a request that nobody needs any more serve the next that says the same.
+pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
+    if let Some(ask) = Rc::get_mut(ask)
         && ask.policy().user_context.is_none()
         && ask.within.is_none()
     {
         // With groups, and in an include, they are not those that came.
         response.body_mut().gives_back(ask.fields_as_they_came());
     }
-    response
 }
 
 /// Whether the request goes with others who want the same.

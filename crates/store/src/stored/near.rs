@@ -19,7 +19,7 @@ impl Stored {
         black_box((
             self.fields.packed().as_ptr(),
             self.facts.lifetime_ms,
-            self.body.whole().map(<[u8]>::as_ptr),
+            self.body.whole().map(|content| content.as_ptr()),
             self.id,
             self.is_coded,
         ));

@@ -37,7 +37,7 @@ mod tests {
 
     fn lie_together(stored: &(Fields, Body)) -> bool {
         let head = stored.0.packed().as_ptr_range();
-        stored.1.whole().map(<[u8]>::as_ptr) == Some(head.end)
+        stored.1.whole().map(|content| content.as_ptr()) == Some(head.end)
     }
 
     /// A row: bytes of fields, of content, and whether they lie together.
@@ -70,7 +70,7 @@ mod tests {
             assert_eq!(lie_together(&placed), beside, "{fields}, {body}");
             assert_eq!(is_beside(fields, body), beside, "{fields}, {body}");
             assert_eq!(placed.0, packed);
-            assert_eq!(placed.1.whole(), Some(&*content));
+            assert_eq!(placed.1.whole(), Some(&content));
         }
     }
 

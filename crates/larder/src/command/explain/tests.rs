@@ -169,7 +169,7 @@ fn what_is_sent_stale_and_when() {
     assert!(only.contains("If the origin cannot be reached, what is stored is sent in its place."));
     for (why, stored) in [
         ("stale", disconnected(false)),
-        ("bypass", disconnected(true)),
+        ("bypass", disconnected(false)),
         (
             "vary-miss",
             Judged {

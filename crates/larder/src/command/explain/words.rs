@@ -138,7 +138,7 @@ fn without_origin(answer: &Answer) -> String {
 
 /// What a client gets where the origin is asked and fails.
 fn on_failure(answer: &Answer) -> Option<&'static str> {
-    if answer.from != From::Origin || answer.why == "bypass" || answer.origin_down {
+    if answer.from != From::Origin || answer.origin_down {
         return None;
     }
     let selected = answer.stored.iter().find(|stored| stored.selected)?;

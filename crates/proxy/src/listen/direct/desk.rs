@@ -3,6 +3,7 @@
 use super::{
     page::Page,
     section::{Section, Sections},
+    sheets::Sheets,
 };
 use crate::listen::wire::Wire;
 use http::HeaderMap;
@@ -25,6 +26,8 @@ pub(in crate::listen) struct Desk {
     written: Cell<Box<[u8]>>,
     /// The header sections of requests that are answered.
     pub(super) sections: RefCell<Sections>,
+    /// Content that is sent again and again.
+    pub(super) sheets: RefCell<Sheets>,
 }
 
 impl Default for Desk {
@@ -33,6 +36,7 @@ impl Default for Desk {
             read: RefCell::new(vec![0; LONGEST].into()),
             written: Cell::new(vec![0; LONGEST].into()),
             sections: RefCell::default(),
+            sheets: RefCell::default(),
         }
     }
 }

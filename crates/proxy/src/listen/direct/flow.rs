@@ -4,6 +4,7 @@ use super::super::{AtHand, meter::Meter, splice::Splices};
 use super::{
     Desk,
     page::{Framing, Page},
+    sheets::Sheets,
 };
 use bytes::{Buf, Bytes};
 use http_body::Body;
@@ -122,6 +123,47 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             desk.give_back(page);
             run?;
         }
+    }
+
+    /// Writes the head on `page`, and as much of the content as [`run`](Self::run) does.
+    pub(super) fn begin(
+        &mut self,
+        cx: &mut Context<'_>,
+        meter: &mut Meter,
+        page: &mut Page,
+        desk: &Desk,
+    ) -> io::Result<()> {
+        let mut sheets = desk.sheets.borrow_mut();
+        let Some(all) = self.repeated(meter, page, &mut sheets) else {
+            drop(sheets);
+            return self.run(cx, meter, page);
+        };
+        self.state = State::Copied;
+        if self.closes {
+            meter.end();
+        }
+        let out = match poll_write(cx, meter, [all, &[], &[]]) {
+            Poll::Ready(out) => out?,
+            Poll::Pending => 0,
+        };
+        match all.get(out..) {
+            None | Some([]) => self.is_out(),
+            Some(rest) => {
+                self.left().unsent = [Bytes::copy_from_slice(rest), Bytes::new(), Bytes::new()];
+            }
+        }
+        Ok(())
+    }
+
+    /// The head on `page` with all of the content behind it, where that was sent before and is so long that copying it would cost more
+    /// than finding it.
+    fn repeated<'s>(&self, meter: &Meter, page: &Page, sheets: &'s mut Sheets) -> Option<&'s [u8]> {
+        let content = self.body.kept()?;
+        let is_worth_it = (COPIED_IN_TLS..=COPIED).contains(&content.len()) && !meter.is_tls();
+        if !is_worth_it || self.framing != Framing::Length(content.len() as u64) {
+            return None;
+        }
+        sheets.behind(page, content)
     }
 
     /// Writes what is on `page` and as much of the content as is at hand and fits into one run, as far as the socket takes it

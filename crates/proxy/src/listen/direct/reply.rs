@@ -94,7 +94,7 @@ pub(super) fn begin<S: Serve, A: Answer<S::Body>>(
     };
     let body = answer.into_body(&session.desk, open.section.take());
     let mut flow = Flow::new(body, framing, open.asked.closes);
-    let begun = flow.run(cx, meter, &mut page);
+    let begun = flow.begin(cx, meter, &mut page, &session.desk);
     session.desk.give_back(page);
     if begun.is_err() {
         return Sent::Broken;
