@@ -10,6 +10,7 @@ use crate::{
     cache::OwnSite,
     content_key::Content,
     listen::{Connection, InterimSink},
+    marks,
     policy::{KeySpec, Policy, Route},
     routing,
     said::Said,
@@ -18,7 +19,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use hyper::upgrade::OnUpgrade;
-use rules::{directives::RequestDirectives, time::Time};
+use rules::{directives::RequestDirectives, key, time::Time};
 use std::{cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
 use store::Stored;
 
@@ -103,6 +104,34 @@ impl Ask {
     /// The authority the request is for.
     pub fn host(&self) -> &str {
         self.key.host()
+    }
+
+    /// The host by which the application knows its own origin, where the site says another than the client's.
+    pub fn known_as(&self) -> Option<&str> {
+        self.policy().host.as_ref()?.to_str().ok()
+    }
+
+    /// The names of these cache groups within the request's origin (RFC 9875 section 2.1); where the key does not tell hosts or schemes apart,
+    /// within the one of which the application knows, by either scheme.
+    pub fn groups(&self, groups: &[String]) -> Vec<String> {
+        let spec = &self.policy().key;
+        let schemes = if spec.scheme {
+            &[self.scheme][..]
+        } else {
+            &["http", "https"]
+        };
+        let mut all = Vec::with_capacity(groups.len());
+        for scheme in schemes.iter().filter(|_| !groups.is_empty()) {
+            let known_as = self.known_as().filter(|_| !spec.host);
+            let known_as = known_as.and_then(|host| key::normalize_host(host, scheme));
+            let host = known_as.as_deref().unwrap_or_else(|| self.host());
+            all.extend(
+                groups
+                    .iter()
+                    .map(|group| marks::of_group(scheme, host, group)),
+            );
+        }
+        all
     }
 
     /// The target URI (RFC 9110 section 7.1).

@@ -184,7 +184,7 @@ impl Asked {
             return Vec::new();
         }
         let target = ask.uri();
-        let mut uris = invalidate::others(fields, &target);
+        let mut uris = invalidate::others(fields, &target, ask.known_as());
         uris.push(target);
         let keys = uris.iter().flat_map(|uri| purging::keys(&ask.site, uri));
         keys.map(|key| key.as_bytes().to_vec()).collect()

@@ -27,7 +27,10 @@ pub fn invalidates(method: &Method, status: StatusCode) -> bool {
 /// The other URIs to invalidate besides the target: `Location` and `Content-Location`, resolved against `target`
 /// (`scheme://authority/path?query`), only of the same origin (RFC 9111 section 4.4). In the same form, with the host as
 /// [`normalize_host`] and path and query as [`normalize`] give them.
-pub fn others(response: &HeaderMap, target: &str) -> Vec<String> {
+///
+/// `known_as` is the host by which the application knows the target's origin, where that is another: what it names of that is the
+/// target's.
+pub fn others(response: &HeaderMap, target: &str, known_as: Option<&str>) -> Vec<String> {
     let Some(own) = normal_form(&Reference::parse(target)) else {
         return Vec::new();
     };
@@ -36,9 +39,12 @@ pub fn others(response: &HeaderMap, target: &str) -> Vec<String> {
     for value in locations.chain(response.get_all(CONTENT_LOCATION)) {
         let written = uri::encode(value.as_bytes());
         let resolved = uri::resolve(&Reference::parse(target), &Reference::parse(&written));
-        let Some(other) = normal_form(&Reference::parse(&resolved)) else {
+        let Some(mut other) = normal_form(&Reference::parse(&resolved)) else {
             continue;
         };
+        if known_as.is_some_and(|host| other.is_at(host)) {
+            other = other.at(&own.origin);
+        }
         if other.origin == own.origin && other.uri != own.uri && !found.contains(&other.uri) {
             found.push(other.uri);
         }
@@ -51,6 +57,25 @@ struct NormalForm {
     /// `scheme://authority` (RFC 9110 section 4.3.1).
     origin: String,
     uri: String,
+}
+
+impl NormalForm {
+    /// Whether it is of this host, in whichever scheme.
+    fn is_at(&self, host: &str) -> bool {
+        let parts = self.origin.split_once("://");
+        parts.is_some_and(|(scheme, own)| {
+            normalize_host(host, scheme).is_some_and(|host| host == own)
+        })
+    }
+
+    /// The same path and query at `origin`.
+    fn at(self, origin: &str) -> Self {
+        let rest = self.uri.get(self.origin.len()..).unwrap_or_default();
+        Self {
+            uri: [origin, rest].concat(),
+            origin: origin.to_owned(),
+        }
+    }
 }
 
 /// `None` for what is not an `http` or `https` URI with a valid host.
@@ -139,7 +164,7 @@ mod tests {
             ("mailto:a@a.example", None),
             ("http:///x", None),
         ] {
-            let found = others(&locations(&[(LOCATION, location)]), TARGET);
+            let found = others(&locations(&[(LOCATION, location)]), TARGET, None);
             let expected: Vec<String> = expected.map(str::to_owned).into_iter().collect();
             assert_eq!(found, expected, "{location}");
         }
@@ -149,8 +174,33 @@ mod tests {
     fn default_ports_of_the_target_count_as_absent() {
         let response = locations(&[(LOCATION, "https://a.example/x")]);
         assert_eq!(
-            others(&response, "https://A.example:443/"),
+            others(&response, "https://A.example:443/", None),
             ["https://a.example/x"]
+        );
+    }
+
+    /// What is asked for by another name is one origin all the same.
+    #[test]
+    fn the_name_by_which_the_application_knows_it_is_the_targets() {
+        for (location, expected) in [
+            ("http://app.internal:8000/x?y", Some("http://a.example/x?y")),
+            ("https://App.internal:8000/x", Some("http://a.example/x")),
+            ("//app.internal:8000", Some("http://a.example/")),
+            ("/x", Some("http://a.example/x")),
+            ("http://app.internal:8000/dir/page?q=1", None),
+            ("http://app.internal/x", None),
+            ("http://app.internal:8000.b.example/x", None),
+            ("http://b.example/x", None),
+        ] {
+            let response = locations(&[(LOCATION, location)]);
+            let found = others(&response, TARGET, Some("app.internal:8000"));
+            let expected: Vec<String> = expected.map(str::to_owned).into_iter().collect();
+            assert_eq!(found, expected, "{location}");
+        }
+        let response = locations(&[(LOCATION, "https://app.internal/x")]);
+        assert_eq!(
+            others(&response, TARGET, Some("app.internal")),
+            ["http://a.example/x"]
         );
     }
 
@@ -162,15 +212,16 @@ mod tests {
             (CONTENT_LOCATION, "/one"),
         ]);
         assert_eq!(
-            others(&response, TARGET),
+            others(&response, TARGET, None),
             ["http://a.example/one", "http://a.example/two"]
         );
     }
 
     proptest! {
         #[test]
-        fn never_another_origin(location in "[a-z:/?#@.\\[\\]%0-9\\\\ é]{0,30}") {
-            for other in others(&locations(&[(LOCATION, &location)]), TARGET) {
+        fn never_another_origin(location in "[a-z:/?#@.\\[\\]%0-9\\\\ é]{0,30}", known_as in "[a-z:.0-9]{0,6}") {
+            let known_as = Some(known_as.as_str());
+            for other in others(&locations(&[(LOCATION, &location)]), TARGET, known_as) {
                 prop_assert!(other.starts_with("http://a.example/"), "{other}");
             }
         }

@@ -339,6 +339,11 @@ fn an_origin_that_is_known_to_be_down_is_told_of() {
             .header("Age", "100")
             .body("x")
     });
+    // A check that came before the origin knew its answers took the server out until the next.
+    let checked = origin.requests("/health");
+    wait_until("a check was answered, and another has begun", || {
+        origin.requests("/health") >= checked + 2
+    });
     assert_eq!(larder.get("/page").send().text(), "x");
     let url = |path: &str| format!("http://example.test{path}");
     let told = explained(&larder, &url("/page"), &[]);

@@ -423,3 +423,62 @@ fn a_target_is_invalid_on_the_routes_of_all_requests() {
         );
     }
 }
+
+/// The application knows itself by the name that it is asked by.
+#[test]
+fn a_location_at_the_applications_own_name_is_the_clients() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\norigin_host = \"app.internal:8000\"\n",
+    );
+    origin.otherwise(|request| match request.method.as_str() {
+        "GET" => counted(request).cache("max-age=60"),
+        _ => Reply::status(201)
+            .header("Location", "http://app.internal:8000/new")
+            .header("Content-Location", "http://app.internal/other"),
+    });
+    for path in ["/new", "/other"] {
+        larder.get(path).send();
+        assert!(kept(&larder, path));
+    }
+    larder.ask("POST", "/").send();
+    assert!(!kept(&larder, "/new"), "9111 section 4.4");
+    assert!(kept(&larder, "/other"), "another origin");
+}
+
+/// What hosts or schemes share is in one group, whoever it was fetched for.
+#[test]
+fn what_is_kept_together_is_grouped_together() {
+    for (key, host, proto) in [
+        (
+            "key.host = false\norigin_host = \"App.internal\"",
+            "b.test",
+            "http",
+        ),
+        ("key.scheme = false", "a.test", "https"),
+        (
+            "key = { host = false, scheme = false }\norigin_host = \"app.internal\"",
+            "b.test",
+            "https",
+        ),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "trusted = [\"127.0.0.1\"]\n[[origin]]\nservers = \"{{origin}}\"\n[defaults]\n{key}\n"
+        ));
+        origin.otherwise(|request| match request.method.as_str() {
+            "GET" => counted(request)
+                .cache("max-age=60")
+                .header("Cache-Groups", "\"shoes\""),
+            _ => Reply::status(204).header("Cache-Group-Invalidation", "\"shoes\""),
+        });
+        let ask = |method: &str, path: &str, host: &str, proto: &str| {
+            let ask = larder.ask(method, path).header("Host", host);
+            ask.header("X-Forwarded-Proto", proto).send()
+        };
+        ask("GET", "/page", "a.test", "http");
+        let other = ask("GET", "/page", host, proto);
+        assert!(other.hit(), "{key}: {}", other.said());
+        ask("POST", "/elsewhere", host, proto);
+        let first = ask("GET", "/page", "a.test", "http");
+        assert!(!first.hit(), "9875 section 3: {key}: {}", first.said());
+    }
+}

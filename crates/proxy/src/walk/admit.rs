@@ -203,9 +203,7 @@ pub fn marks(
 /// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
 /// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
 pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<String> {
-    let groups = surrogate::groups(response)
-        .into_iter()
-        .map(|group| marks::of_group(ask.scheme, ask.host(), &group));
+    let groups = ask.groups(&surrogate::groups(response));
     let pool = response.get(marks::X_POOL);
     let pool = pool.and_then(|line| Some(marks::of_pool(line.to_str().ok()?.trim())));
     let mut tags = surrogate::tags(response);
@@ -214,7 +212,7 @@ pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<S
         let kept = kept.into_iter().flat_map(|marks| marks.texts());
         tags.extend(kept.filter(|tag| marks::is_tag(tag)).map(str::to_owned));
     }
-    tags.extend(groups.chain(pool));
+    tags.extend(groups.into_iter().chain(pool));
     tags.extend(
         ask.operation()
             .into_iter()

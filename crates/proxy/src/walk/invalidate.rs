@@ -24,9 +24,9 @@ pub fn invalidate(
     let targets = targets(ask, response).into_iter();
     let forgotten = targets.map(|uri| Certainty::Changed.forget(worker, ask, &uri));
     let mut entries: u64 = forgotten.sum();
-    let named = surrogate::invalidated_groups(response).into_iter();
-    let named = named.map(|group| marks::of_group(ask.scheme, ask.host(), &group));
-    let mut groups: Vec<_> = named.chain(on_disk).collect();
+    let named = surrogate::invalidated_groups(response);
+    let mut groups = ask.groups(&named);
+    groups.extend(on_disk);
     groups.sort_unstable();
     groups.dedup();
     entries += Certainty::Changed.purge_groups(worker, groups);
@@ -147,7 +147,7 @@ fn target(ask: &Ask) -> String {
 /// The URIs that an exchange makes invalid.
 fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
     let target = target(ask);
-    let mut all = invalidate::others(response, &target);
+    let mut all = invalidate::others(response, &target, ask.known_as());
     all.insert(0, target);
     all
 }
