@@ -111,8 +111,8 @@ impl Ask {
         self.policy().host.as_ref()?.to_str().ok()
     }
 
-    /// The names of these cache groups within the request's origin (RFC 9875 section 2.1); where the key does not tell hosts or schemes apart,
-    /// within the one of which the application knows, by either scheme.
+    /// The names of these cache groups within the request's origin (RFC 9875 section 2.1); where the key does not tell hosts apart,
+    /// within the one that the application knows, and where it does not tell schemes apart, within both.
     pub fn groups(&self, groups: &[String]) -> Vec<String> {
         let spec = &self.policy().key;
         let schemes = if spec.scheme {
