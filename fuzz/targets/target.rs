@@ -64,7 +64,11 @@ fuzz_target!(|text: &str| {
         return;
     };
     let response = HeaderMap::from_iter([(LOCATION, location)]);
-    for other in invalidate::others(&response, "http://a.example/dir/page?query", Some("b.example")) {
+    for other in invalidate::others(
+        &response,
+        "http://a.example/dir/page?query",
+        Some("b.example"),
+    ) {
         let path = other
             .strip_prefix("http://a.example")
             .expect("of the same origin");
