@@ -147,7 +147,7 @@ fn what_listeners_refuse_is_counted_and_logged_under_the_sites_name() {
         ("report.cache_status = false", None),
     ] {
         let (origin, larder, log) = logged(&format!(
-            "{config}\n[limits]\ntarget_length = \"64B\"\nheader_count = 16\nheader_time = \"10ms\""
+            "{config}\n[limits]\ntarget_length = \"64B\"\nheader_count = 16\nheader_time = \"200ms\""
         ));
         for (request, status, _) in REFUSED {
             let mut client = larder.client();

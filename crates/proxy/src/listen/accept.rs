@@ -22,7 +22,7 @@ use super::{
 use crate::listen::counters::add;
 use listener::{Listener, accept, must_rest};
 use open::Open;
-use std::{io, net::SocketAddr, rc::Rc, sync::Arc};
+use std::{io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 use tokio::{
     task::spawn_local,
     time::{Instant, Interval, MissedTickBehavior, interval},
@@ -40,7 +40,7 @@ pub async fn accept_loop<S: Serve>(
     mut drain: Drain,
 ) -> io::Result<()> {
     let mut listener = Some(Listener::new(bound.socket, bound.local)?);
-    let mut clock = clock(&shared.limits());
+    let mut clock = clock(shared.limits().tick);
     let worker = Worker::new(shared.enlist(), service.memory());
     let place = Rc::new(Place {
         config: bound.config,
@@ -79,8 +79,13 @@ pub async fn accept_loop<S: Serve>(
                 Err(error) => resting = must_rest(&error),
             },
             _ = clock.tick(), if ticks => {
-                place.step();
+                place.step(clock.period());
                 resting = false;
+                // A coarser one would make what has lasted some of the finer steps seem to have lasted longer.
+                let tick = place.shared.limits().tick;
+                if tick < clock.period() {
+                    clock = self::clock(tick);
+                }
             }
             at = drain.changed() => deadline = Some(at),
             () = place.open.gone.notified(), if deadline.is_some() => {}
@@ -90,8 +95,8 @@ pub async fn accept_loop<S: Serve>(
     Ok(())
 }
 
-fn clock(limits: &Limits) -> Interval {
-    let mut clock = interval(limits.tick.max(std::time::Duration::from_millis(1)));
+fn clock(tick: Duration) -> Interval {
+    let mut clock = interval(tick.max(Duration::from_millis(1)));
     clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
     clock
 }
@@ -139,9 +144,10 @@ impl<S: Serve> Place<S> {
     }
 
     /// One step of the clock: every connection is judged.
-    fn step(&self) {
+    /// One step of the clock, which was `tick` long.
+    fn step(&self, tick: Duration) {
         let now = self.worker.step();
-        let patience = Patience::new(&self.shared.limits());
+        let patience = Patience::new(&self.shared.limits(), tick);
         let counters = &self.worker.counters;
         for watch in self.open.watches.borrow().values() {
             match watch.judge(now, &patience) {

@@ -56,6 +56,9 @@ pub(super) const READ: usize = 32 * 1024;
 /// Bytes of content in a frame of HTTP/2, at most: more is not allowed to clients (RFC 9113 section 4.2).
 const FRAME: u64 = 16 * 1024;
 
+/// Step of the coarse clock at most, and at least.
+const TICK: (Duration, Duration) = (Duration::from_millis(500), Duration::from_millis(20));
+
 /// What clients may cost us. Times are kept by a coarse clock: a limit strikes up to two `tick`s late, never early.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -89,11 +92,28 @@ pub struct Limits {
     pub http2_stream_window: u32,
     /// HTTP/2 receive window of a connection, in bytes.
     pub http2_connection_window: u32,
-    /// Step of the coarse clock.
+    /// Step of the coarse clock. A reload may make it finer for the connections that are open, and never coarser.
     pub tick: Duration,
 }
 
 impl Limits {
+    /// The same with a clock by which none of the times is missed by more than a quarter of it, nor by more than a second.
+    #[must_use]
+    pub fn kept_in_time(self) -> Self {
+        let times = [
+            self.head_time,
+            self.idle_time,
+            self.body_time,
+            self.write_time,
+            self.handshake_time,
+        ];
+        let least = times.into_iter().min().unwrap_or(TICK.0);
+        Self {
+            tick: (least / 8).clamp(TICK.1, TICK.0),
+            ..self
+        }
+    }
+
     /// Bytes that `hyper` keeps in reserve to read into over HTTP/1: a whole head has room there.
     pub(super) fn http1_buffer(&self) -> usize {
         self.header_size.max(READ)
@@ -130,7 +150,33 @@ impl Default for Limits {
             http2_resets: 100,
             http2_stream_window: 256 * 1024,
             http2_connection_window: 256 * 1024,
-            tick: Duration::from_millis(500),
+            tick: TICK.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_is_as_fine_as_the_shortest_time_asks_for() {
+        let step = |head_time| {
+            let limits = Limits {
+                head_time,
+                ..Limits::default()
+            };
+            limits.kept_in_time().tick
+        };
+        let millis = Duration::from_millis;
+        for (shortest, tick) in [
+            (Duration::from_secs(10), millis(500)),
+            (millis(4000), millis(500)),
+            (millis(800), millis(100)),
+            (millis(10), millis(20)),
+            (Duration::ZERO, millis(20)),
+        ] {
+            assert_eq!(step(shortest), tick, "{shortest:?}");
         }
     }
 }

@@ -115,4 +115,5 @@ fn timed(written: &written::Limits, sink: &mut Sink<'_>) -> proxy::listen::Limit
         idle_time: idle_time.map_or(usual.idle_time, |time| time.value),
         ..usual
     }
+    .kept_in_time()
 }

@@ -13,11 +13,16 @@ pub(in crate::listen) struct Patience {
     write: u32,
     handshake: u32,
     linger: u32,
+    moment: u32,
 }
 
+/// What who came when a stop had begun has for the first request, about.
+const MOMENT: Duration = Duration::from_millis(500);
+
 impl Patience {
-    pub(in crate::listen) fn new(limits: &Limits) -> Self {
-        let tick = limits.tick.as_nanos().max(1);
+    /// In steps of `tick`.
+    pub(in crate::listen) fn new(limits: &Limits, tick: Duration) -> Self {
+        let tick = tick.as_nanos().max(1);
         let steps = |time: Duration| {
             let steps = time.as_nanos().div_ceil(tick) + 1;
             u32::try_from(steps).unwrap_or(u32::MAX)
@@ -29,16 +34,16 @@ impl Patience {
             write: steps(limits.write_time),
             handshake: steps(limits.handshake_time),
             linger: steps(limits.linger_time),
+            moment: steps(MOMENT) - 1,
         }
     }
 }
 
 impl Watch {
-    /// How long nothing need be said. Who came when a stop had begun has a moment for the first request.
+    /// How long nothing need be said.
     fn silence(&self, patience: &Patience) -> u32 {
-        const MOMENT: u32 = 1;
         if self.order() == Order::Drain {
-            MOMENT
+            patience.moment
         } else {
             patience.idle
         }

@@ -21,8 +21,7 @@ impl Wake for Woken {
 /// Limits of so many steps, one apart.
 fn patience() -> Patience {
     let steps = |n: u64| Duration::from_millis(500 * n);
-    Patience::new(&Limits {
-        tick: steps(1),
+    let limits = Limits {
         head_time: steps(10),
         idle_time: steps(20),
         body_time: steps(30),
@@ -30,7 +29,8 @@ fn patience() -> Patience {
         handshake_time: steps(50),
         linger_time: steps(5),
         ..Limits::default()
-    })
+    };
+    Patience::new(&limits, steps(1))
 }
 
 /// What the clock says after so many steps without anything happening, and one step later: the last fine one and the first not.
