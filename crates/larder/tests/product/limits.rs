@@ -1,6 +1,9 @@
 //! What a client and an origin may cost: times, sizes, counts.
 
-use super::collapse::reading;
+use super::{
+    collapse::reading,
+    frames::{PREFACE, frame, literal, read_frame, request},
+};
 use crate::common::{Said, sample, start_with};
 use testkit::{Client, Gate, Larder, Origin, Reply, date, scratch_dir, wait_until};
 
@@ -60,7 +63,7 @@ fn over_http_2_a_body_that_does_not_come_in_time_gets_408() {
         log.display().to_string()
     ));
     let mut client = larder.client();
-    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    client.send(PREFACE);
     client.send(frame(4, 0, &[]));
     let query = ("content-type", "application/json");
     let purge = ("fastly-key", "any");
@@ -95,19 +98,6 @@ fn over_http_2_a_body_that_does_not_come_in_time_gets_408() {
     assert_eq!(errors, Some("larder_origin_errors_total 0"));
 }
 
-/// A field as literals without a name from a table (RFC 7541 section 6.2.2).
-fn literal((name, value): (&str, &str)) -> Vec<u8> {
-    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
-    [vec![0], text(name), text(value)].concat()
-}
-
-/// A frame of HTTP/2 (RFC 9113 section 4.1); a head is whole in one.
-fn frame(kind: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
-    let flags = if kind == 1 { 4 } else { 0 };
-    let head = [0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream];
-    [&head, payload].concat()
-}
-
 /// As over HTTP/1, whatever else the client sends: what it does not take holds nothing for ever.
 #[test]
 fn over_http_2_an_answer_that_its_client_does_not_take_is_ended() {
@@ -118,7 +108,7 @@ fn over_http_2_an_answer_that_its_client_does_not_take_is_ended() {
         Reply::ok().cache("no-store").endless("more")
     });
     let mut client = larder.client();
-    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    client.send(PREFACE);
     // No window for content (RFC 9113 section 6.5.2).
     client.send(frame(4, 0, &[0, 4, 0, 0, 0, 0]));
     client.send(request(1, "/endless"));
@@ -138,32 +128,6 @@ fn over_http_2_an_answer_that_its_client_does_not_take_is_ended() {
         }
     };
     assert_eq!(content, b"/again");
-}
-
-/// A `GET` over HTTP/2.
-fn request(stream: u8, path: &str) -> Vec<u8> {
-    let block = [
-        (":method", "GET"),
-        (":scheme", "http"),
-        (":authority", "a"),
-        (":path", path),
-    ];
-    let mut bytes = frame(1, stream, &block.map(literal).concat());
-    // Its content ends with its head (RFC 9113 section 6.2).
-    if let Some(flags) = bytes.get_mut(4) {
-        *flags |= 1;
-    }
-    bytes
-}
-
-/// The next frame: what kind, on which stream, with what.
-fn read_frame(client: &mut Client) -> (u8, u8, Vec<u8>) {
-    let head = client.read_bytes(9);
-    let [_, high, low, kind, _, _, _, _, stream] = head[..] else {
-        panic!("the connection ended: {head:?}");
-    };
-    let length = usize::from(high) << 8 | usize::from(low);
-    (kind, stream, client.read_bytes(length))
 }
 
 #[test]

@@ -69,6 +69,36 @@ impl RequestBody {
         }
     }
 
+    /// The same, or no content where what has come already is empty and ends it: `DATA` without bytes, and nothing behind it, is all
+    /// that some clients of HTTP/2 end a `GET` with (RFC 9113 section 8.1), and means what the end of its head would have meant.
+    pub(super) fn or_none(mut self, cx: &mut Context<'_>) -> Self {
+        let is_open = self
+            .0
+            .as_ref()
+            .is_some_and(|content| content.may_be_peeked());
+        if !is_open {
+            return self;
+        }
+        let polled = Pin::new(&mut self).poll_frame(cx);
+        if let Some(content) = &mut self.0 {
+            // Nobody waits for it yet, however long the request itself has to.
+            content.await_more(None);
+        }
+        match polled {
+            Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                Ok(data) if data.is_empty() && self.is_end_stream() => Self::none(),
+                Ok(data) => {
+                    self.put_back(data, None);
+                    self
+                }
+                Err(_trailers) => Self::none(),
+            },
+            Poll::Ready(None) => Self::none(),
+            // An error is said again to who reads.
+            Poll::Ready(Some(Err(_))) | Poll::Pending => self,
+        }
+    }
+
     /// Takes what it may hold on its way from the budget, until all of it is sent. False where there is no room.
     #[inline]
     pub(crate) fn take_room(&mut self, memory: &Memory) -> bool {
@@ -116,6 +146,11 @@ impl RequestBody {
 }
 
 impl Content {
+    /// Whether it may be read before anybody asks for it: its client waits for no word of ours, and has not said that it brings any.
+    fn may_be_peeked(&self) -> bool {
+        self.source.is_unannounced() && self.source.size_hint().exact().is_none()
+    }
+
     /// Whether what we wait for takes too long.
     fn is_late(&self) -> bool {
         self.awaited.is_some_and(|wait| self.watch.is_late(wait))

@@ -34,7 +34,7 @@ pub(super) fn begin<S: Serve>(
 ) {
     let is_head = request.method() == Method::HEAD;
     let reply = Arc::new(Reply::new(respond));
-    let (served, counted) = ask(session, request, &reply);
+    let (served, counted) = ask(cx, session, request, &reply);
     let answer = match served {
         Ok(Served::Now(response)) => response.map(Either::Left),
         Ok(Served::Prepared(prepared)) => prepared.response().map(Either::Left),
@@ -58,6 +58,7 @@ type ServedOn<S> = Result<Served<<S as Serve>::Body>, Box<Response<Bytes>>>;
 
 /// Has the service begin with the request.
 fn ask<S: Serve>(
+    cx: &mut Context<'_>,
     session: &Session<S>,
     request: Request<RecvStream>,
     reply: &Arc<Reply>,
@@ -68,6 +69,7 @@ fn ask<S: Serve>(
         let most = session.limits.held_content(request.version());
         let (head, stream) = request.into_parts();
         let body = RequestBody::http2((&head, stream), Arc::clone(watch), most, reply);
+        let body = body.or_none(cx);
         Request::from_parts(head, body)
     } else {
         request.map(|_| RequestBody::none())

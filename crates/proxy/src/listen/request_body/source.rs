@@ -50,6 +50,17 @@ impl Source {
         }
     }
 
+    /// Whether nobody holds it back, and what has come of it is there to be read.
+    pub(super) fn is_unannounced(&self) -> bool {
+        matches!(
+            self,
+            Self::Http2 {
+                held_back: None,
+                ..
+            }
+        )
+    }
+
     pub(super) fn is_ended(&self) -> bool {
         match self {
             Self::Http1(incoming) => incoming.is_end_stream(),
