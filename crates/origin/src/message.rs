@@ -248,6 +248,16 @@ pub(crate) fn judge<B>(
     })
 }
 
+/// Whether a server may leave the content of this request where it is, since the method gives it no meaning, and read it as the next
+/// request of the connection (RFC 9110 section 9.3.1): what the client wrote there would be answered to somebody else.
+pub(crate) fn may_be_left_unread<B: Body>(request: &Request<B>) -> bool {
+    let has_meaning = !matches!(
+        *request.method(),
+        Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS | Method::TRACE
+    );
+    !has_meaning && !request.body().is_end_stream()
+}
+
 /// What RFC 9113 section 8.2.1 asks of the fields of a message over HTTP/2 beyond what `h2` sees to.
 pub(crate) fn check_values(headers: &HeaderMap) -> Result<(), &'static str> {
     if fields::has_padded_value(headers) {

@@ -39,8 +39,8 @@ pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
         .unwrap_or(routes.len().saturating_sub(1))
 }
 
-/// Whether an origin that reads the path more leniently than `route` was chosen by would have it on another route, or among the
-/// paths that pass the store by.
+/// Whether an origin that reads the path otherwise than `route` was chosen by would have it on another route, or among the paths that
+/// bypass the store.
 pub fn is_ambiguous(routes: &[Route], subject: &Subject<'_>, route: usize) -> bool {
     if let [only] = routes
         && only.policy.bypass.paths.is_empty()
@@ -48,15 +48,11 @@ pub fn is_ambiguous(routes: &[Route], subject: &Subject<'_>, route: usize) -> bo
         // However it is read.
         return false;
     }
-    let Some(path) = key::lenient(subject.path) else {
-        return false;
-    };
-    let read = Subject {
-        path: &path,
-        ..*subject
-    };
-    let passes_by = |route: &Route| route.policy.bypass.paths.matches(&path);
-    choose(routes, &read) != route || routes.get(route).is_some_and(passes_by)
+    key::readings(subject.path).iter().any(|path| {
+        let read = Subject { path, ..*subject };
+        let passes_by = |route: &Route| route.policy.bypass.paths.matches(path);
+        choose(routes, &read) != route || routes.get(route).is_some_and(passes_by)
+    })
 }
 
 impl Matcher {

@@ -331,3 +331,44 @@ fn a_get_with_content_reaches_the_origin_and_leads_nobody() {
     );
     assert_eq!(larder.get("/").send().text(), "/");
 }
+
+/// PHP has an underscore for each of these, and would take the field for the one that is not passed on.
+#[test]
+fn names_that_applications_take_for_others_are_not_passed_on() {
+    let (origin, larder) = crate::common::start();
+    for (at, name) in ["X.Original.Url", "X~Original~Url", "X!Forwarded!Host"]
+        .iter()
+        .enumerate()
+    {
+        let path = format!("/{at}");
+        origin.reply(&path, Reply::ok().cache("max-age=60").body("page"));
+        larder.get(&path).header(name, "/evil").send();
+        assert_eq!(origin.last(&path).header(name), None, "{name}");
+    }
+}
+
+/// An application that leaves the content of a `GET` unread would take it for the next request of the connection, which is somebody else's.
+#[test]
+fn a_connection_that_brought_content_no_method_defines_is_not_used_again() {
+    let origin = testkit::Origin::start();
+    let larder = crate::common::serve(&origin)
+        .args(["--workers", "1"])
+        .start();
+    origin.otherwise(|_| Reply::ok().cache("no-store").body("page"));
+    for method in ["GET", "DELETE", "OPTIONS"] {
+        let before = origin.connections();
+        let mut client = larder.client();
+        client.send(format!(
+            "{method} /x HTTP/1.1\r\nHost: a\r\nContent-Length: 31\r\n\r\nGET /evil HTTP/1.1\r\nHost: a\r\n\r\n"
+        ));
+        assert_eq!(client.read().status, 200);
+        assert_eq!(larder.get("/next").send().text(), "page");
+        assert!(origin.connections() > before, "{method}");
+    }
+    assert_eq!(origin.requests("/evil"), 0);
+    let before = origin.connections();
+    let mut client = larder.client();
+    client.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nform");
+    assert_eq!(client.read().status, 200);
+    assert_eq!(origin.connections(), before, "a POST has content");
+}

@@ -84,10 +84,14 @@ fn is_forged(fields: &HeaderMap) -> bool {
     fields.keys().any(is_hash) || accepted.any(|line| holds(line, KIND))
 }
 
-/// Whether an application may take it for [`HASH`]: where fields become variables, `_` and `-` are one.
+/// Whether an application may take it for [`HASH`]: where fields become variables, all that is neither a letter nor a digit is one.
 fn is_hash(name: &HeaderName) -> bool {
     let hash = HASH;
-    name.as_str().len() == hash.as_str().len() && hash.as_str() == name.as_str().replace('_', "-")
+    let (hash, name) = (hash.as_str().as_bytes(), name.as_str().as_bytes());
+    let is_alike = |(of, byte): (&u8, &u8)| {
+        of == byte || (!of.is_ascii_alphanumeric() && !byte.is_ascii_alphanumeric())
+    };
+    name.len() == hash.len() && hash.iter().zip(name).all(is_alike)
 }
 
 /// Who asks the question, as a digest of all that says so and reaches the application. Answers are kept by it, so that nobody is

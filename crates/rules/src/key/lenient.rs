@@ -1,39 +1,85 @@
-//! How the most lenient of origins reads a path.
+//! How lenient origins read a path.
 
 use super::triplet;
 
-/// The path as an origin might read it that decodes slashes, takes a backslash for one, leaves out parameters of segments (`;x`), takes
-/// several slashes for one and resolves dot segments (RFC 3986 section 5.2.4). `path` is [normalised](super::normalize) and begins with
-/// a slash. `None`: all origins read it alike.
-pub fn lenient(path: &str) -> Option<String> {
-    if !is_suspicious(path.as_bytes()) {
-        return None;
-    }
-    let slashes = path.replace("%2F", "/").replace("%5C", "/");
-    let slashes = slashes.replace('\\', "/");
-    let mut segments = Vec::new();
-    let mut is_folder = false;
-    for segment in slashes.split('/') {
-        let name = segment.split(';').next().unwrap_or_default();
-        is_folder = matches!(name, "" | "." | "..");
-        match name {
-            "" | "." => {}
-            ".." => drop(segments.pop()),
-            name => segments.push(name),
-        }
-    }
-    let mut read = String::with_capacity(path.len());
-    for segment in &segments {
-        read.push('/');
-        read.push_str(segment);
-    }
-    if is_folder || segments.is_empty() {
-        read.push('/');
-    }
-    (read != path).then_some(read)
+/// What an origin may do with a path beside resolving its dot segments (RFC 3986 section 5.2.4).
+#[derive(Clone, Copy, Debug)]
+struct Leniency {
+    /// It decodes slashes and backslashes.
+    decodes: bool,
+    /// It takes a backslash for a slash.
+    turns: bool,
+    /// It leaves out parameters of segments (`;x`).
+    cuts: bool,
+    /// It takes several slashes for one.
+    merges: bool,
 }
 
-/// Whether all origins take the last segment for one name and the path for the way to it: it is [read alike](lenient), has no parameters,
+impl Leniency {
+    /// All there are: each origin does some of it, and what it does not do decides what a `..` takes away.
+    fn all() -> impl Iterator<Item = Self> {
+        (0..16_u8).rev().map(|bits| Self {
+            decodes: bits & 1 != 0,
+            turns: bits & 2 != 0,
+            cuts: bits & 4 != 0,
+            merges: bits & 8 != 0,
+        })
+    }
+
+    fn read(self, path: &str) -> String {
+        let mut slashes = path.to_owned();
+        if self.decodes {
+            slashes = slashes.replace("%2F", "/").replace("%5C", "\\");
+        }
+        if self.turns {
+            slashes = slashes.replace('\\', "/");
+        }
+        let mut segments = Vec::new();
+        let mut is_folder = false;
+        for segment in slashes.split('/').skip(1) {
+            let name = match segment.split_once(';') {
+                Some((name, _)) if self.cuts => name,
+                _ => segment,
+            };
+            is_folder = matches!(name, "" | "." | "..");
+            match name {
+                "" if self.merges => {}
+                "." => {}
+                ".." => drop(segments.pop()),
+                name => segments.push(name),
+            }
+        }
+        // What ends with an empty segment has its slash already.
+        let is_ended = segments.last().is_some_and(|last| last.is_empty());
+        let mut read = String::with_capacity(path.len());
+        for segment in &segments {
+            read.push('/');
+            read.push_str(segment);
+        }
+        if (is_folder && !is_ended) || segments.is_empty() {
+            read.push('/');
+        }
+        read
+    }
+}
+
+/// The path as origins might read it that decode slashes, take a backslash for one, leave out parameters of segments (`;x`) or take
+/// several slashes for one, be it all or some of it, and resolve dot segments. The most lenient reading comes first, and none is the
+/// path itself. `path` is [normalised](super::normalize) and begins with a slash. None: all origins read it alike.
+pub fn readings(path: &str) -> Vec<String> {
+    if !is_suspicious(path.as_bytes()) {
+        return Vec::new();
+    }
+    let mut readings = Vec::new();
+    for reading in Leniency::all().map(|leniency| leniency.read(path)) {
+        if reading != path && !readings.contains(&reading) {
+            readings.push(reading);
+        }
+    }
+    readings
+}
+
+/// Whether all origins take the last segment for one name and the path for the way to it: it is [read alike](readings), has no parameters,
 /// and nothing in it becomes a delimiter or a control character when it is decoded, be it twice. `path` is
 /// [normalised](super::normalize).
 pub fn is_plain(path: &str) -> bool {
@@ -42,7 +88,7 @@ pub fn is_plain(path: &str) -> bool {
         Some(byte) => byte.is_ascii_control() || b"#%/;?\\".contains(&byte),
         None => true,
     };
-    lenient(path).is_none()
+    readings(path).is_empty()
         && !bytes.contains(&b';')
         && !memchr::memchr_iter(b'%', bytes).any(divides)
 }
@@ -77,7 +123,27 @@ mod tests {
             ("//", "/"),
             ("/admin%2Fy", "/admin/y"),
         ] {
-            assert_eq!(lenient(written).as_deref(), Some(read), "{written}");
+            assert_eq!(
+                readings(written).first().map(String::as_str),
+                Some(read),
+                "{written}"
+            );
+        }
+    }
+
+    /// What an origin does not do of it decides what a `..` takes away.
+    #[test]
+    fn what_some_origins_read() {
+        for (written, read) in [
+            ("/static/..%2Fme%2F..;%2Fpic.css", "/me/..;/pic.css"),
+            ("/y%2F..%2Fme%2F..%5C", "/me/..\\"),
+            ("/y%2F..%2Fme%2F%2F..", "/me/"),
+            ("/a%2Fb/../admin/x", "/admin/x"),
+            ("/y/../admin//../x", "/admin/x"),
+            ("/a/../admin/..;/z", "/admin/..;/z"),
+        ] {
+            let all = readings(written);
+            assert!(all.iter().any(|one| one == read), "{written}: {all:?}");
         }
     }
 
@@ -94,7 +160,7 @@ mod tests {
             "/a%20b",
             "/...",
         ] {
-            assert_eq!(lenient(path), None, "{path}");
+            assert!(readings(path).is_empty(), "{path}");
         }
     }
 
@@ -128,14 +194,14 @@ mod tests {
         /// What was read has one reading.
         #[test]
         fn there_is_nothing_left_to_read(path in "/([a.;/\\\\]|%2F|%41){0,12}") {
-            if let Some(read) = lenient(&path) {
-                prop_assert_eq!(lenient(&read), None, "{}", read);
+            if let Some(read) = readings(&path).first() {
+                prop_assert_eq!(readings(read), Vec::<String>::new(), "{}", read);
             }
         }
 
         #[test]
         fn any_path(path in "\\PC*") {
-            if let Some(read) = lenient(&path) {
+            for read in readings(&path) {
                 prop_assert!(read.starts_with('/'));
             }
         }

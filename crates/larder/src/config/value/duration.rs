@@ -13,6 +13,13 @@ impl Word for Duration {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let text = text.trim();
+        // To the library it is a month.
+        if text.contains('M') {
+            return Err(
+                Wrong::new(format!("`{text}` is not a duration: minutes are `m`"))
+                    .instead(text.replace('M', "m")),
+            );
+        }
         match humantime::parse_duration(text) {
             Ok(duration) if duration > LONGEST => {
                 Err(Wrong::new("the duration is longer than a hundred years").instead("365d"))

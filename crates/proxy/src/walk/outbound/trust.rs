@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed, or in a way that
 /// is meant for a part of the application itself. Passed on only where the route says so or keys on them.
-pub static POISONOUS: [HeaderName; 50] = [
+pub static POISONOUS: [HeaderName; 70] = [
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-server"),
     HeaderName::from_static("x-forwarded-scheme"),
@@ -60,11 +60,31 @@ pub static POISONOUS: [HeaderName; 50] = [
     HeaderName::from_static("x-forwarded-method"),
     HeaderName::from_static("cf-visitor"),
     HeaderName::from_static("x-proto"),
+    HeaderName::from_static("x-forwarded-context"),
+    HeaderName::from_static("x-proxyhost"),
+    HeaderName::from_static("x-proxyscheme"),
+    HeaderName::from_static("x-proxyport"),
+    HeaderName::from_static("x-proxycontextpath"),
+    HeaderName::from_static("x-proxied-https"),
+    HeaderName::from_static("wl-proxy-ssl"),
+    HeaderName::from_static("x-vhm-host"),
+    HeaderName::from_static("x-vhm-root"),
+    HeaderName::from_static("x-request-base"),
+    HeaderName::from_static("x-nuxt-no-ssr"),
+    HeaderName::from_static("x-astro-path"),
+    HeaderName::from_static("x-original-proto"),
+    HeaderName::from_static("x-original-prefix"),
+    HeaderName::from_static("x-original-forwarded-host"),
+    HeaderName::from_static("x-envoy-original-path"),
+    HeaderName::from_static("x-envoy-original-host"),
+    HeaderName::from_static("x-rewrite-uri"),
+    HeaderName::from_static("x-nextjs-data"),
+    HeaderName::from_static("disguised-host"),
     HeaderName::from_static("forwarded"),
 ];
 
 /// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
-const OF_ONE_TARGET: [&str; 19] = [
+const OF_ONE_TARGET: [&str; 23] = [
     "x-forwarded-path",
     "x-forwarded-uri",
     "x-original-uri",
@@ -84,10 +104,14 @@ const OF_ONE_TARGET: [&str; 19] = [
     "x-now-route-matches",
     "x-original-method",
     "x-forwarded-method",
+    "x-astro-path",
+    "x-envoy-original-path",
+    "x-rewrite-uri",
+    "x-nextjs-data",
 ];
 
 /// Those of [`POISONOUS`] that name the host that the client asked for.
-const OF_HOST: [&str; 10] = [
+const OF_HOST: [&str; 15] = [
     "x-forwarded-host",
     "x-forwarded-server",
     "x-forwarded-port",
@@ -98,10 +122,15 @@ const OF_HOST: [&str; 10] = [
     "host-override",
     "x-base-url",
     "x-forwarded-url",
+    "x-proxyhost",
+    "x-vhm-host",
+    "x-original-forwarded-host",
+    "x-envoy-original-host",
+    "disguised-host",
 ];
 
 /// Those that name the scheme it used.
-const OF_SCHEME: [&str; 14] = [
+const OF_SCHEME: [&str; 18] = [
     "x-forwarded-scheme",
     "x-forwarded-port",
     "x-forwarded-ssl",
@@ -116,6 +145,10 @@ const OF_SCHEME: [&str; 14] = [
     "x-forwarded-url",
     "cf-visitor",
     "x-proto",
+    "x-proxyscheme",
+    "x-proxied-https",
+    "wl-proxy-ssl",
+    "x-original-proto",
 ];
 
 /// What trusted proxies say of the client's address beside `X-Forwarded-For`, which is written anew.
@@ -157,6 +190,8 @@ fn may_mislead(name: &HeaderName) -> bool {
             | [b'f', ..]
             | [b'c', b'l' | b'f', ..]
             | [b't', b'r', b'u', ..]
+            | [b'w', b'l', b'-', ..]
+            | [b'd', b'i', b's', ..]
             | [b'h', b'o', b's', b't', b'-', ..]
     )
 }
@@ -212,11 +247,12 @@ pub fn is_named(ask: &Ask, name: &HeaderName) -> bool {
 }
 
 /// Whether applications may take a field for another: CGI, and what comes after it, has an underscore for each hyphen (RFC 3875 section
-/// 4.1.18), calls the path `SCRIPT_NAME`, and the environment's proxy `HTTP_PROXY` (CVE-2016-5385). Dropped from a trusted proxy too,
+/// 4.1.18), and some servers have one for whatever is neither a letter nor a digit; it calls the path `SCRIPT_NAME`, and the environment's proxy `HTTP_PROXY` (CVE-2016-5385). Dropped from a trusted proxy too,
 /// which may have passed on what anybody wrote.
 pub fn is_ambiguous(name: &HeaderName) -> bool {
     let name = name.as_str();
-    name.bytes().any(|byte| byte == b'_') || name == "proxy"
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !name.bytes().all(is_plain) || name == "proxy"
 }
 
 #[cfg(test)]
@@ -237,8 +273,27 @@ mod tests {
             "te",
             "from",
             "x-own",
+            "dnt",
         ] {
             assert!(!misleads(&HeaderName::from_static(name)), "{name}");
+        }
+    }
+
+    /// PHP and lighttpd have `_` for each of these.
+    #[test]
+    fn names_that_become_others() {
+        for name in [
+            "x_host",
+            "x.original.url",
+            "x~host",
+            "x!host",
+            "a+b",
+            "proxy",
+        ] {
+            assert!(is_ambiguous(&HeaderName::from_static(name)), "{name}");
+        }
+        for name in ["x-host", "x-1", "accept", "sec-ch-ua"] {
+            assert!(!is_ambiguous(&HeaderName::from_static(name)), "{name}");
         }
     }
 
