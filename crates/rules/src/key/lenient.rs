@@ -4,6 +4,10 @@ use super::triplet;
 
 /// What an origin may do with a path beside resolving its dot segments (RFC 3986 section 5.2.4).
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one origin's habit, apart from the others"
+)]
 struct Leniency {
     /// It decodes slashes and backslashes.
     decodes: bool,

@@ -89,4 +89,10 @@ mod tests {
         assert_eq!(Duration::number(-5).instead.as_deref(), Some("\"60s\""));
         assert_eq!(Duration::number(60).instead.as_deref(), Some("\"60s\""));
     }
+
+    #[test]
+    fn months_are_not_meant() {
+        let wrong = Duration::parse("10M").expect_err("ten months");
+        assert!(wrong.to_string().contains("minutes are `m`"), "{wrong}");
+    }
 }

@@ -53,7 +53,7 @@ impl Word for CookiePattern {
 /// A name, and a value where one is written.
 pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
     if let Some(pattern) = text.strip_prefix('~') {
-        let name = TextPattern::Regex(anchored(pattern.trim_start())?);
+        let name = TextPattern::Regex(of_name(pattern.trim_start())?);
         return Ok(NamePattern { name, value: None });
     }
     let (name, value) = match text.split_once('=') {
@@ -70,6 +70,24 @@ pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
         name,
         value: value.map(value_pattern).transpose()?,
     })
+}
+
+/// An expression for names. One that is meant to be searched for, or for name and value, would hardly ever match.
+fn of_name(pattern: &str) -> Result<Regex, Wrong> {
+    let is_open = pattern.starts_with('^') && !pattern.ends_with(['$', '*', '+']);
+    if is_open {
+        let whole = pattern.strip_prefix('^').unwrap_or(pattern);
+        return Err(Wrong::new(
+            "a regular expression covers the whole name, not its beginning alone",
+        )
+        .instead(format!("~ {whole}.*")));
+    }
+    if pattern.contains('=') {
+        return Err(
+            Wrong::new("a regular expression is for the name alone").instead("name=~ value")
+        );
+    }
+    anchored(pattern)
 }
 
 /// A value: as it is, with `*` for anything, or `~` and a regular expression. Always the whole value.
@@ -89,6 +107,21 @@ fn stars(text: &str) -> Result<Regex, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn expressions_that_would_hardly_match() {
+        for pattern in ["~ ^wordpress_", "~ ab=B", "~ session=.*"] {
+            assert!(CookiePattern::parse(pattern).is_err(), "{pattern}");
+        }
+        for pattern in [
+            "~ ^wordpress_.*",
+            "~ ^a$",
+            "~ (dev|test)_.*",
+            "preview=~ [01]",
+        ] {
+            assert!(CookiePattern::parse(pattern).is_ok(), "{pattern}");
+        }
+    }
 
     #[test]
     fn fields() {

@@ -205,20 +205,25 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
     if pattern.is_empty() {
         return Err(Wrong::new("the regular expression is empty").instead(r"~ /v[0-9]+/.*"));
     }
-    let literal = pattern.starts_with(|first: char| first.is_ascii_alphanumeric())
-        || pattern.starts_with("\\.");
+    // What says how to read it, such as `(?i)`, says nothing of where it begins.
+    let flags = pattern
+        .find(')')
+        .filter(|_| pattern.starts_with("(?") && !pattern.starts_with("(?:"));
+    let (flags, begun) = pattern.split_at(flags.map_or(0, |at| at + 1));
+    let literal =
+        begun.starts_with(|first: char| first.is_ascii_alphanumeric()) || begun.starts_with("\\.");
     if literal {
         return Err(Wrong::new(
             "a regular expression covers the whole path, which begins with `/`",
         )
-        .instead(format!("~ .*{pattern}")));
+        .instead(format!("~ {flags}.*{begun}")));
     }
-    let is_open = pattern.starts_with('^') && !pattern.ends_with(['$', '*', '+']);
+    let is_open = begun.starts_with('^') && !pattern.ends_with(['$', '*', '+']);
     if is_open {
         return Err(Wrong::new(
             "a regular expression covers the whole path, not its beginning alone",
         )
-        .instead(format!("~ {}", whole_path(pattern))));
+        .instead(format!("~ {flags}{}", whole_path(begun))));
     }
     anchored(pattern)
 }
