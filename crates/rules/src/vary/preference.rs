@@ -132,6 +132,8 @@ fn append_by_weight(
         let mut same = before.filter(|before| before.same_name(member));
         match same.next() {
             Some(same) if same.weight != member.weight => return false,
+            // Values of parameters may differ in what names do not.
+            Some(same) if written(append, same) != written(append, member) => return false,
             Some(_) => {}
             None => {
                 separate(start, into);
@@ -141,6 +143,12 @@ fn append_by_weight(
         }
     }
     true
+}
+
+fn written(append: fn(&[u8], &mut Vec<u8>), member: &Member<'_>) -> Vec<u8> {
+    let mut name = Vec::new();
+    append(member.name, &mut name);
+    name
 }
 
 fn separate(start: usize, into: &mut Vec<u8>) {

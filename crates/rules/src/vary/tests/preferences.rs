@@ -216,3 +216,16 @@ proptest! {
         }
     }
 }
+
+/// RFC 9111 section 4.1: values are alike where they are known to mean the same, and a parameter's value has case and spaces.
+#[test]
+fn what_differs_in_a_parameter_is_no_repetition() {
+    for (several, one) in [
+        ("a/b;profile=A, a/b;profile=a", "a/b;profile=A"),
+        (r#"a/b;p="x y", a/b;p="xy""#, r#"a/b;p="x y""#),
+    ] {
+        assert_ne!(normal(&ACCEPT, several), normal(&ACCEPT, one), "{several}");
+    }
+    let (twice, once) = ("a/b;p=A, A/b;p=A", "a/b;p=A");
+    assert_eq!(normal(&ACCEPT, twice), normal(&ACCEPT, once));
+}
