@@ -30,6 +30,14 @@ impl Leniency {
         })
     }
 
+    /// Whether it finds something to do, where one that does less of it does not.
+    fn matters(self, path: &str) -> bool {
+        let has_coded = path.contains("%2F") || path.contains("%5C");
+        (!self.decodes || has_coded)
+            && (!self.turns || path.contains('\\') || path.contains("%5C"))
+            && (!self.cuts || path.contains(';'))
+    }
+
     fn read(self, path: &str) -> String {
         let mut slashes = path.to_owned();
         if self.decodes {
@@ -75,7 +83,8 @@ pub fn readings(path: &str) -> Vec<String> {
         return Vec::new();
     }
     let mut readings = Vec::new();
-    for reading in Leniency::all().map(|leniency| leniency.read(path)) {
+    let all = Leniency::all().filter(|leniency| leniency.matters(path));
+    for reading in all.map(|leniency| leniency.read(path)) {
         if reading != path && !readings.contains(&reading) {
             readings.push(reading);
         }
@@ -97,13 +106,18 @@ pub fn is_plain(path: &str) -> bool {
         && !memchr::memchr_iter(b'%', bytes).any(divides)
 }
 
-/// Whether anything in it is read in more than one way; some of what is, is not. This is on the path of a hit.
+/// Whether anything in it is read in more than one way; some of what is, is not. This is on the path of a hit, and letters of other
+/// scripts (`%C3%A9`) are read alike.
 fn is_suspicious(path: &[u8]) -> bool {
     let mut before = 0;
-    path.iter().any(|&byte| {
+    path.iter().enumerate().any(|(at, &byte)| {
         let pair = (before, byte);
         before = byte;
-        matches!(pair, (b'/', b'/' | b'.') | (_, b'%' | b';' | b'\\'))
+        match pair {
+            (b'/', b'/' | b'.') | (_, b';' | b'\\') => true,
+            (_, b'%') => matches!(path.get(at + 1..at + 3), Some(b"2F" | b"5C")),
+            _ => false,
+        }
     })
 }
 
