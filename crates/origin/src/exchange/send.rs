@@ -71,7 +71,7 @@ impl Attempt<'_> {
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
         let is_head = request.method() == Method::HEAD;
-        let may_lie = message::may_be_left_unread(&request);
+        let may_leave_content = message::may_be_left_unread(&request);
         let leave = message::expects_continue(request.headers()).then(Leave::default);
         if let Some(leave) = &leave {
             request.body_mut().await_leave(leave);
@@ -103,8 +103,8 @@ impl Attempt<'_> {
             // hyper's socket cannot be asked whether content comes behind the head all the same. A 204, as uploads are often answered
             // with, stays: with one that announces content the connection is closed anyway.
             let is_bare = direct::is_bare(&response, is_head);
-            let may_go_on = is_bare && response.status() != StatusCode::NO_CONTENT;
-            let afterwards = if may_go_on || may_lie {
+            let may_bring_more = is_bare && response.status() != StatusCode::NO_CONTENT;
+            let afterwards = if may_bring_more || may_leave_content {
                 Afterwards::Close
             } else {
                 judged.afterwards

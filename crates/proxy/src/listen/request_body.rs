@@ -75,7 +75,7 @@ impl RequestBody {
         let is_open = self
             .0
             .as_ref()
-            .is_some_and(|content| content.may_be_peeked());
+            .is_some_and(|content| content.source.may_be_peeked());
         if !is_open {
             return self;
         }
@@ -146,11 +146,6 @@ impl RequestBody {
 }
 
 impl Content {
-    /// Whether it may be read before anybody asks for it: its client waits for no word of ours, and has not said that it brings any.
-    fn may_be_peeked(&self) -> bool {
-        self.source.is_unannounced() && self.source.size_hint().exact().is_none()
-    }
-
     /// Whether what we wait for takes too long.
     fn is_late(&self) -> bool {
         self.awaited.is_some_and(|wait| self.watch.is_late(wait))

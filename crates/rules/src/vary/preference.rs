@@ -145,6 +145,7 @@ fn append_by_weight(
     true
 }
 
+/// A member's name as the normal form has it.
 fn written(append: fn(&[u8], &mut Vec<u8>), member: &Member<'_>) -> Vec<u8> {
     let mut name = Vec::new();
     append(member.name, &mut name);

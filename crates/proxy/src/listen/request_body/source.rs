@@ -50,15 +50,12 @@ impl Source {
         }
     }
 
-    /// Whether nobody holds it back, and what has come of it is there to be read.
-    pub(super) fn is_unannounced(&self) -> bool {
-        matches!(
-            self,
-            Self::Http2 {
-                held_back: None,
-                ..
-            }
-        )
+    /// Whether it may be read before anybody asks for it: its client waits for no word of ours, and has not announced any.
+    pub(super) fn may_be_peeked(&self) -> bool {
+        let Self::Http2 { content, held_back } = self else {
+            return false;
+        };
+        held_back.is_none() && content.size_hint().exact().is_none()
     }
 
     pub(super) fn is_ended(&self) -> bool {

@@ -16,7 +16,7 @@ pub(in crate::listen) struct Patience {
     moment: u32,
 }
 
-/// What who came when a stop had begun has for the first request, about.
+/// How long a connection that came when a stop had begun may be silent before its first request, about.
 const MOMENT: Duration = Duration::from_millis(500);
 
 impl Patience {
