@@ -59,3 +59,31 @@ fn a_certificate_without_a_name_is_first_or_a_fault() {
         "{told}"
     );
 }
+
+/// Every answer would count as one that is said to this cache alone, and be stored with the cookie that it sets.
+#[test]
+fn what_is_said_to_all_caches_is_no_targeted_field() {
+    let said = faults(&format!("targeted_fields = [\"Cache-Control\"]\n{ORIGIN}"));
+    assert!(said.contains("`CDN-Cache-Control`"), "{said}");
+    let said = faults(&format!(
+        "targeted_fields = [\"CDN-Cache-Control\"]\n{ORIGIN}"
+    ));
+    assert_eq!(said, "");
+}
+
+/// nginx searches for these; over the whole path they would match hardly anything.
+#[test]
+fn expressions_that_are_meant_to_be_searched_for_are_told() {
+    for (path, proposal) in [
+        ("~ ^/admin", "/admin.*"),
+        ("~ (?i)^/admin", "(?i)/admin.*"),
+        ("~ (?i)admin", "(?i).*admin"),
+    ] {
+        let said = faults(&format!("{ORIGIN}[[route]]\npath = '{path}'\n"));
+        assert!(said.contains(proposal), "{path}: {said}");
+    }
+    for path in ["~ (/a|/b)c", "~ (?i)/admin.*", "~ (?:/a|/b)c"] {
+        let said = faults(&format!("{ORIGIN}[[route]]\npath = '{path}'\n"));
+        assert_eq!(said, "", "{path}");
+    }
+}

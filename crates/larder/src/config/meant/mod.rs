@@ -90,6 +90,7 @@ pub(super) fn build(
         .map_or(in_memory, |disk| in_memory.max(disk.size));
     let routes = routes::build(written, &origins, room, &mut sink);
     let report = settings::report(written.report.as_ref(), &mut sink);
+    let targets = settings::targets(written, &mut sink);
     if sink.any() {
         return None;
     }
@@ -114,7 +115,7 @@ pub(super) fn build(
             name: settings::name(written),
             trusted: settings::trusted(written),
             largest_request_body: limits.request_body,
-            targets: settings::targets(written),
+            targets,
             most_variants: limits.variants,
             refetch,
             purge: policy,

@@ -6,7 +6,7 @@ use crate::config::{
     value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, of_admin},
     written::{self, AccessFormat, Level},
 };
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, header::CACHE_CONTROL};
 use ipnet::IpNet;
 use proxy::policy::Report;
 use std::{
@@ -186,7 +186,17 @@ pub(super) fn trusted(written: &written::Config) -> Vec<IpNet> {
     values(written.trusted.as_ref())
 }
 
-pub(super) fn targets(written: &written::Config) -> Vec<HeaderName> {
+pub(super) fn targets(written: &written::Config, sink: &mut Sink<'_>) -> Vec<HeaderName> {
+    let list = written.targeted_fields.iter().flat_map(|list| &list.list);
+    for field in list.filter(|field| field.value == CACHE_CONTROL) {
+        let wrong = Fault::at(
+            &field.span,
+            "`Cache-Control` is said to all caches, and read anyway",
+        );
+        sink.push(
+            wrong.instead("name a field that is said to this cache alone: `CDN-Cache-Control`"),
+        );
+    }
     match &written.targeted_fields {
         Some(list) => values(Some(list)),
         None => ["surrogate-control", "cdn-cache-control"]

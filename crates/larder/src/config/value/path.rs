@@ -206,10 +206,13 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
         return Err(Wrong::new("the regular expression is empty").instead(r"~ /v[0-9]+/.*"));
     }
     // What says how to read it, such as `(?i)`, says nothing of where it begins.
-    let flags = pattern
-        .find(')')
-        .filter(|_| pattern.starts_with("(?") && !pattern.starts_with("(?:"));
-    let (flags, begun) = pattern.split_at(flags.map_or(0, |at| at + 1));
+    let is_flag = |letter: char| letter.is_ascii_alphabetic() || letter == '-';
+    let (flags, begun) = match pattern.strip_prefix("(?") {
+        Some(rest) if rest.trim_start_matches(is_flag).starts_with(')') => {
+            pattern.split_at(pattern.len() - rest.trim_start_matches(is_flag).len() + 1)
+        }
+        _ => ("", pattern),
+    };
     let literal =
         begun.starts_with(|first: char| first.is_ascii_alphanumeric()) || begun.starts_with("\\.");
     if literal {

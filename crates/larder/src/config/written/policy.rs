@@ -84,8 +84,8 @@ macro_rules! with_policy {
             /// Changes of the response's header on its way to the client.
             response_headers: Edits,
             /// Request headers that are passed on although an answer could depend on them unseen, such as
-            /// `X-Forwarded-Host`, and all with an underscore in the name, which applications take for a hyphen. Safer: put them
-            /// into `key.headers`. [Which are kept back](storing.md#what-a-client-may-not-say).
+            /// `X-Forwarded-Host`, and all with anything but letters, digits and hyphens in the name, which applications take for a
+            /// hyphen. Safer: put them into `key.headers`. [Which are kept back](storing.md#what-a-client-may-not-say).
             #[schemars(extend("default" = [], "examples" = ["X-Forwarded-Host"]))]
             pass_fields: Many<Text<EditableName>>,
             /// `Host` towards the origin: a host, and a port where it needs one. The client's where nothing is said. With
