@@ -87,6 +87,11 @@ pub struct Upgrade {
 }
 
 impl Ask {
+    /// Whether it has cookies that the origin gets.
+    pub fn has_cookies(&self) -> bool {
+        rules::fields::has(&self.fields, &header::COOKIE)
+    }
+
     /// The policy of the route taken.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.route().policy

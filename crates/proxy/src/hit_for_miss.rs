@@ -1,5 +1,6 @@
 //! Hit-for-miss: keys whose last answer was of no use to others, so that requests for them do not queue behind each other; and why,
-//! which is told for as long as the table has room for it.
+//! which is told for as long as the table has room for it. What came of a request with cookies may be that user's own: it says nothing
+//! of requests without any.
 
 use crate::{
     error::Failure,
@@ -117,6 +118,11 @@ impl Unshared {
         }
     }
 
+    /// Whether the cookies of the request may be why: who has others, or none, may be given what all can share.
+    const fn may_be_for_cookies(self) -> bool {
+        matches!(self, Self::NotStored(_) | Self::Validated)
+    }
+
     /// How long requests for its key do not collapse. `None` where it says nothing of other requests, which may well be answered
     /// together: the request alone is the reason, a failure, or what came meanwhile. Once the page comes again, one request is to fetch it for all.
     pub const fn keeps_apart(self) -> Option<Duration> {
@@ -145,25 +151,34 @@ impl Default for HitForMiss {
 }
 
 impl HitForMiss {
-    /// The answer for `key` was of no use to others. Where that says nothing of other requests, the key does not count as known.
-    pub fn remember(&self, key: &[u8], why: Unshared, now: Time) {
+    /// The answer for `key`, to a request with cookies or without, was of no use to others. Where that says nothing of other requests,
+    /// the key does not count as known.
+    pub fn remember(&self, key: &[u8], has_cookies: bool, why: Unshared, now: Time) {
         let place = Unshared::ALL.iter().position(|one| *one == why);
         let note = place.map_or(0, |place| place as u8 + 1);
-        if why.keeps_apart().is_some() {
+        let keeps_apart = why.keeps_apart().is_some();
+        let is_for_cookies = has_cookies && why.may_be_for_cookies();
+        if keeps_apart && is_for_cookies {
+            self.0.remember(&with_cookies(key), note, now);
+        }
+        if keeps_apart && !is_for_cookies {
             self.0.remember(key, note, now);
         } else if !self.0.knows(key, now) {
             self.0.note(key, note);
         }
     }
 
-    /// The answer for `key` is of use to others.
-    pub fn forget(&self, key: &[u8]) {
+    /// The answer for `key`, to a request with cookies or without, is of use to others.
+    pub fn forget(&self, key: &[u8], has_cookies: bool) {
         self.0.forget(key);
+        if has_cookies {
+            self.0.forget(&with_cookies(key));
+        }
     }
 
-    /// Whether the last answer for `key` was lately of no use to others.
-    pub fn knows(&self, key: &[u8], now: Time) -> bool {
-        self.0.knows(key, now)
+    /// Whether the last answer for `key` was lately of no use to others, as far as such a request is concerned.
+    pub fn knows(&self, key: &[u8], has_cookies: bool, now: Time) -> bool {
+        self.0.knows(key, now) || (has_cookies && self.0.knows(&with_cookies(key), now))
     }
 
     /// Why the last answer for `key` was of no use to others, however long ago that was.
@@ -171,6 +186,11 @@ impl HitForMiss {
         let place = usize::from(self.0.noted(key)?).checked_sub(1)?;
         Unshared::ALL.get(place).copied()
     }
+}
+
+/// The place of requests with cookies for `key`, which is no key.
+fn with_cookies(key: &[u8]) -> Vec<u8> {
+    [key, b"\ncookies"].concat()
 }
 
 #[cfg(test)]
@@ -182,11 +202,11 @@ mod tests {
         let table = HitForMiss::default();
         let now = Time::from_secs(1_000_000);
         for why in Unshared::ALL {
-            table.forget(b"k");
-            table.remember(b"k", why, now);
+            table.forget(b"k", false);
+            table.remember(b"k", false, why, now);
             assert_eq!(table.why(b"k"), Some(why));
             assert_eq!(
-                table.knows(b"k", now),
+                table.knows(b"k", false, now),
                 why.keeps_apart().is_some(),
                 "{why:?}"
             );
@@ -238,14 +258,36 @@ mod tests {
         let now = Time::from_secs(1_000_000);
         let private = Unshared::NotStored(NotStorable::Private);
         let authorized = Unshared::NotStored(NotStorable::Authorization);
-        table.remember(b"k", private, now);
-        table.remember(b"k", authorized, now);
+        table.remember(b"k", false, private, now);
+        table.remember(b"k", false, authorized, now);
         assert_eq!(table.why(b"k"), Some(private));
-        assert!(table.knows(b"k", now));
+        assert!(table.knows(b"k", false, now));
         let later = Time::from_secs(1_000_000 + SECONDS);
         assert_eq!(table.why(b"k"), Some(private), "however long ago");
-        table.remember(b"k", authorized, later);
+        table.remember(b"k", false, authorized, later);
         assert_eq!(table.why(b"k"), Some(authorized));
-        assert!(!table.knows(b"k", later));
+        assert!(!table.knows(b"k", false, later));
+    }
+
+    #[test]
+    fn what_one_gets_for_his_cookies_keeps_nobody_apart_who_has_none() {
+        let now = Time::from_secs(1_000_000);
+        for (why, others_too) in [
+            (Unshared::NotStored(NotStorable::Private), false),
+            (Unshared::Validated, false),
+            (Unshared::TooLarge, true),
+        ] {
+            let table = HitForMiss::default();
+            table.remember(b"k", true, why, now);
+            assert!(table.knows(b"k", true, now), "{why:?}");
+            assert_eq!(table.knows(b"k", false, now), others_too, "{why:?}");
+            assert_eq!(table.why(b"k"), Some(why));
+            table.forget(b"k", false);
+            assert_eq!(table.knows(b"k", true, now), !others_too, "{why:?}");
+            table.forget(b"k", true);
+            assert!(!table.knows(b"k", true, now), "{why:?}");
+            table.remember(b"k", false, why, now);
+            assert!(table.knows(b"k", true, now), "{why:?}");
+        }
     }
 }

@@ -88,6 +88,8 @@ pub enum Unkept {
     Invalidated,
     /// Something newer had come meanwhile, of which nobody knew when the origin was asked.
     Superseded,
+    /// An error in answer to a request for a part, which may be about the range.
+    OfRange,
 }
 
 /// Why the store was bypassed: mostly a rule of the site.
@@ -129,6 +131,7 @@ impl Detail {
             Self::Unkept(Unkept::TooLarge) => "too-large",
             Self::Unkept(Unkept::Invalidated) => "invalidated",
             Self::Unkept(Unkept::Superseded) => "superseded",
+            Self::Unkept(Unkept::OfRange) => "range-error",
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),

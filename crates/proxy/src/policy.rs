@@ -10,7 +10,7 @@ pub use graphql::{GraphQl, Operation};
 pub use patterns::{AnyPath, FieldPattern, HostPattern, NamePattern, PathPattern, TextPattern};
 pub use purge::PurgePolicy;
 
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use ipnet::IpNet;
 use rules::{key::QueryChoice, storable::SetCookie};
 use std::{sync::Arc, time::Duration};
@@ -188,15 +188,55 @@ pub enum StatusPattern {
     Any,
 }
 
+impl StatusPattern {
+    /// Whether `status` is meant.
+    pub fn covers(self, status: StatusCode) -> bool {
+        match self {
+            Self::Exact(code) => code == status.as_u16(),
+            Self::Class(digit) => u16::from(digit) == status.as_u16() / 100,
+            Self::Any => true,
+        }
+    }
+}
+
 /// Windows past the lifetime. What the origin says goes first (RFC 5861).
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Stale {
     /// Sent at once, while a refresh runs in the background; `None`: only where the origin says so.
     pub while_revalidate: Option<Duration>,
-    /// Sent when the origin answers 500, 502, 503 or 504; `None`: only where the origin says so.
+    /// Sent when the origin answers with one of `statuses`; `None`: only where the origin says so.
     pub if_error: Option<Duration>,
+    /// The statuses with which an origin fails: what is stored hides them while it may.
+    pub statuses: Vec<StatusPattern>,
     /// Sent when the origin cannot be reached or gives no head in time (RFC 9111 section 4.2.4).
     pub unreachable: Duration,
+}
+
+impl Stale {
+    /// The statuses that RFC 5861 section 4 names.
+    pub const USUAL_STATUSES: [StatusPattern; 4] = [
+        StatusPattern::Exact(500),
+        StatusPattern::Exact(502),
+        StatusPattern::Exact(503),
+        StatusPattern::Exact(504),
+    ];
+
+    /// Whether an origin that answers with `status` fails.
+    pub fn is_failure(&self, status: StatusCode) -> bool {
+        let mut statuses = self.statuses.iter();
+        statuses.any(|pattern| pattern.covers(status))
+    }
+}
+
+impl Default for Stale {
+    fn default() -> Self {
+        Self {
+            while_revalidate: None,
+            if_error: None,
+            statuses: Self::USUAL_STATUSES.to_vec(),
+            unreachable: Duration::ZERO,
+        }
+    }
 }
 
 /// What makes up the cache key, besides the path.

@@ -14,6 +14,7 @@ use crate::{
     walk::{
         admit::{self, Times},
         bypass::rule,
+        invalidate,
         lookup::{self, Bypassed},
         receive::{self, Beside},
     },
@@ -22,7 +23,7 @@ use crate::{
 use http::{HeaderMap, Method, Request, StatusCode};
 use rules::{
     directives::RequestDirectives,
-    invalidate, reuse,
+    reuse,
     storable::{NotStorable, Storable},
     time::Time,
 };
@@ -166,6 +167,11 @@ impl Asked {
         lookup::reuse_site_for(&self.ask)
     }
 
+    /// Whether the origin fails, as the site counts failures, where it answers with `status`.
+    pub fn is_failure(&self, status: StatusCode) -> bool {
+        self.ask.policy().stale.is_failure(status)
+    }
+
     /// What would select an answer with these fields among its key's variants; `None` when any request does.
     pub fn variant(&self, fields: &HeaderMap) -> Option<Box<Variant>> {
         admit::variant(&self.ask, fields)
@@ -180,12 +186,10 @@ impl Asked {
     /// fields (RFC 9111 section 4.4). Empty where it would not.
     pub fn invalidated(&self, status: StatusCode, fields: &HeaderMap) -> Vec<Vec<u8>> {
         let ask = &self.ask;
-        if !invalidate::invalidates(&ask.method, status) {
+        if !invalidate::invalidates(ask, status) {
             return Vec::new();
         }
-        let target = ask.uri();
-        let mut uris = invalidate::others(fields, &target, ask.known_as());
-        uris.push(target);
+        let uris = invalidate::targets(ask, fields);
         let keys = uris.iter().flat_map(|uri| purging::keys(&ask.site, uri));
         keys.map(|key| key.as_bytes().to_vec()).collect()
     }
@@ -250,7 +254,7 @@ mod tests {
         let keys = post.invalidated(StatusCode::FOUND, &fields(&[("location", "/q")]));
         assert_eq!(
             keys,
-            [&b"http://shop.example/q"[..], b"http://shop.example/p"]
+            [&b"http://shop.example/p"[..], b"http://shop.example/q"]
         );
         assert!(
             post.invalidated(StatusCode::NOT_FOUND, &HeaderMap::new())

@@ -5,7 +5,7 @@ mod cookies;
 mod digest;
 
 pub use client::{Client, Peer};
-pub use cookies::{Cookie, any_cookie_matches, cookies, sets_any_cookie};
+pub use cookies::{Cookie, any_cookie_matches, any_parameter_matches, cookies, sets_any_cookie};
 pub use digest::digest;
 
 use crate::policy::{

@@ -77,6 +77,14 @@ impl Target {
         })
     }
 
+    /// The scheme, where it is told.
+    pub fn scheme(&self) -> Option<&str> {
+        match &self.0 {
+            Form::Usual { .. } => None,
+            Form::Uri(uri) => uri.scheme_str(),
+        }
+    }
+
     /// The authority, where it is told.
     pub fn authority(&self) -> Option<&str> {
         match &self.0 {

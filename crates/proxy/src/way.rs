@@ -99,6 +99,13 @@ pub fn refuses(status: StatusCode, has_credentials: bool) -> bool {
     has_credentials && matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
+/// Whether an answer of `status` to a request for a part finds fault with the range, as many origins write it, or may well do so: of the
+/// whole only 404 and 410 say something.
+pub fn is_of_range(status: StatusCode) -> bool {
+    let is_error = status.is_client_error() || status.is_server_error();
+    is_error && !matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE)
+}
+
 /// Whether an answer of `status` says that what was there is there no more, or not for everybody: it is gone, has moved, or is guarded
 /// now.
 fn is_elsewhere(status: StatusCode) -> bool {
@@ -106,6 +113,11 @@ fn is_elsewhere(status: StatusCode) -> bool {
         status.as_u16(),
         301 | 302 | 303 | 307 | 308 | 401 | 403 | 404 | 410 | 451
     )
+}
+
+/// Whether an answer of `status` keeps something from its client, of which others may be given it.
+fn is_guarded(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 401 | 403 | 451)
 }
 
 /// Whether an answer of `status` is to a condition or a range of its request.
@@ -127,6 +139,7 @@ impl Unshared {
             _ if is_of_request(status) => Self::OfRequest,
             Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::OfRequest,
             Detail::NotStored(why) => Self::NotStored(*why),
+            Detail::Unkept(Unkept::OfRange) => Self::OfRequest,
             Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
             Detail::Unkept(Unkept::Invalidated) => Self::Invalidated,
             Detail::Unkept(Unkept::Superseded) => Self::Superseded,
@@ -154,13 +167,17 @@ impl Unshared {
     }
 
     /// Whether the answer of `status`, which is not kept, shows that what is stored is out of date: the origin has something else now, or
-    /// nothing (RFC 9111 section 4.3.3).
-    pub fn withdraws(self, status: StatusCode) -> bool {
+    /// nothing (RFC 9111 section 4.3.3). `is_fresh`: what is stored is, so that the client alone wanted the origin's word. That it is
+    /// refused, or gets what is its own, says nothing of others then, to whom the origin has promised what is stored.
+    pub fn withdraws(self, status: StatusCode, is_fresh: bool) -> bool {
         let is_the_requests = match self {
-            Self::NotStored(why) => why.is_of_this_request(),
+            Self::NotStored(why) => {
+                why.is_of_this_request() || (is_fresh && why == NotStorable::Private)
+            }
             Self::OfRequest => true,
             _ => false,
         };
+        let is_the_requests = is_the_requests || (is_fresh && is_guarded(status));
         (status.is_success() || is_elsewhere(status)) && !is_the_requests
     }
 }
@@ -198,9 +215,9 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_not_kept_withdraws_what_is_out_of_date() {
-        let of = |status: u16, why| {
+        let of = |status: u16, why, is_fresh| {
             let status = StatusCode::from_u16(status).unwrap();
-            Unshared::of(status, &why).withdraws(status)
+            Unshared::of(status, &why).withdraws(status, is_fresh)
         };
         let not = Detail::NotStored;
         for (status, why, withdraws) in [
@@ -223,7 +240,42 @@ mod tests {
             (206, not(NotStorable::Status), false),
             (206, not(NotStorable::NoStore), true),
         ] {
-            assert_eq!(of(status, why.clone()), withdraws, "{status} {why:?}");
+            assert_eq!(
+                of(status, why.clone(), false),
+                withdraws,
+                "{status} {why:?}"
+            );
+        }
+        // The client alone wanted to know.
+        for (status, why, withdraws) in [
+            (200, not(NotStorable::NoStore), true),
+            (200, not(NotStorable::Private), false),
+            (404, not(NotStorable::NoFreshness), true),
+            (404, not(NotStorable::Private), false),
+            (302, not(NotStorable::NoStore), true),
+            (401, not(NotStorable::NoFreshness), false),
+            (403, not(NotStorable::NoStore), false),
+            (403, Detail::Unkept(Unkept::TooLarge), false),
+            (451, not(NotStorable::NoStore), false),
+        ] {
+            assert_eq!(of(status, why.clone(), true), withdraws, "{status} {why:?}");
+        }
+    }
+
+    #[test]
+    fn of_errors_to_ranges_404_and_410_alone_say_something_of_the_whole() {
+        for (code, wanted) in [
+            (200, false),
+            (302, false),
+            (400, true),
+            (403, true),
+            (404, false),
+            (410, false),
+            (416, true),
+            (501, true),
+        ] {
+            let status = StatusCode::from_u16(code).unwrap();
+            assert_eq!(is_of_range(status), wanted, "{code}");
         }
     }
 }

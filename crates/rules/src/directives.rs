@@ -173,6 +173,18 @@ pub fn request(fields: &HeaderMap) -> RequestDirectives {
     directives
 }
 
+/// Whether this line, its name in lower case, says that the content must stay as it is: `no-transform` (RFC 9111 section 5.2.2.6) in
+/// `Cache-Control`, in any field of that kind (RFC 9213 section 2), or in `Surrogate-Control`. Whichever cache is meant, a coding made
+/// here would reach it, so that malformed members beside it and an argument change nothing.
+pub fn forbids_transform(name: &[u8], value: &[u8]) -> bool {
+    let is_of_kind = name == b"cache-control"
+        || name.ends_with(b"-cache-control")
+        || name == CONTROL.as_str().as_bytes();
+    is_of_kind
+        && list::directives(value)
+            .any(|directive| directive.name.eq_ignore_ascii_case(b"no-transform"))
+}
+
 impl ResponseDirectives {
     /// Whether `no-cache` or `private` names fields, which are not stored then (sections 5.2.2.4 and 5.2.2.7).
     pub fn names_fields(&self) -> bool {

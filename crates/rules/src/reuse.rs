@@ -93,13 +93,14 @@ impl fmt::Display for ValidateReason {
 /// Why the origin did not give a usable answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It answered 500, 502, 503 or 504 (RFC 5861 section 4).
+    /// It answered with an error: 500, 502, 503 or 504 (RFC 5861 section 4), or what else the site counts as one.
     Status,
     /// It could not be reached, or gave no complete head in time: the cache is disconnected (RFC 9111 section 4.2.4).
     Unreachable,
 }
 
-/// Whether an answer of `status` is an origin's failure, which something stored may hide (RFC 5861 section 4).
+/// Whether an answer of `status` is an origin's failure, which something stored may hide where the site names no others (RFC 5861
+/// section 4), and which itself hides no other.
 pub const fn is_failure(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }

@@ -115,7 +115,7 @@ impl Stored {
     pub fn with_made_of(self, old: &Self) -> Self {
         let mut with = self.over_content_of(old);
         with.derived.clone_from(&old.derived);
-        if coding::forbids(with.fields.iter()) {
+        if coding::forbids(with.lines()) {
             return with;
         }
         let again = old.forms.as_slice().iter().map(|form| {

@@ -139,6 +139,12 @@ impl Stored {
         self.fetch > other.fetch
     }
 
+    /// The lines that decide whether its content may be coded: all that is kept of what the origin said of it.
+    pub fn lines(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let unsent = self.unsent.iter().flat_map(|unsent| unsent.iter());
+        self.fields.iter().chain(unsent)
+    }
+
     /// All that is kept of what the origin said of it, with room for `more` fields.
     pub fn all_fields(&self, more: usize) -> HeaderMap {
         let mut all = self.fields.unpack(more);

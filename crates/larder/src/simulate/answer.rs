@@ -83,11 +83,7 @@ pub(super) fn not_stored(
     behind: Option<Box<Judged>>,
 ) -> Judged {
     let why = Unshared::of(status, &Detail::NotStored(why));
-    Judged::Not {
-        why,
-        withdraws: why.withdraws(status),
-        behind,
-    }
+    Judged::Not { why, behind }
 }
 
 pub(super) fn micros(time: Duration) -> u64 {

@@ -140,6 +140,7 @@ mod tests {
             },
             needs: Needs::default(),
             status: StatusCode::OK,
+            is_failure: false,
         };
         Batch {
             events: vec![event],

@@ -36,6 +36,8 @@ pub(super) struct Event {
     pub needs: Needs,
     /// The origin's answer.
     pub status: StatusCode,
+    /// Whether that is a failure, as the site counts them.
+    pub is_failure: bool,
 }
 
 impl Event {
@@ -47,7 +49,7 @@ impl Event {
     /// Whether what is kept hides that the origin failed, from a request of these directives.
     pub(super) fn hides_behind(&self, kept: &Kept, directives: &RequestDirectives) -> bool {
         let failure = reuse::Failure::Status;
-        reuse::is_failure(self.status)
+        self.is_failure
             && reuse::on_failure(&kept.facts, directives, &self.site, failure, self.landed)
     }
 }
@@ -59,8 +61,6 @@ pub(super) enum Judged {
     Not {
         /// What it is to others.
         why: Unshared,
-        /// What is kept is out of date.
-        withdraws: bool,
         /// What would become of it behind a stale answer, where that is something else: the request's own directives do not count then.
         behind: Option<Box<Self>>,
     },

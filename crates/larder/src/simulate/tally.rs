@@ -186,7 +186,7 @@ impl Simulation {
             let is_stale = kept.facts.remaining(event.landed).is_none();
             return Landed::Hidden { is_stale };
         }
-        let (unshared, withdraws) = match judged {
+        let unshared = match judged {
             Judged::Stored(kept) if kept.body <= self.largest.min(kept.largest) => {
                 let kept = kept.clone();
                 let unshared = Unshared::of_kept(&kept.facts);
@@ -198,13 +198,16 @@ impl Simulation {
             }
             Judged::Stored(_) => {
                 self.tally.too_large += self.one_in;
-                let why = Unshared::TooLarge;
-                (why, why.withdraws(event.status))
+                Unshared::TooLarge
             }
-            Judged::Not { why, withdraws, .. } => (*why, *withdraws),
+            Judged::Not { why, .. } => *why,
         };
         self.learn(event, Some(unshared));
-        if withdraws && seen.here.is_some() {
+        let is_fresh = seen
+            .here
+            .as_ref()
+            .is_some_and(|kept| kept.facts.remaining(event.landed).is_some());
+        if seen.here.is_some() && unshared.withdraws(event.status, is_fresh) {
             match seen.coming {
                 Some(kept) => self.store(event.key, kept, None),
                 None => self.keep.remove(event.key),

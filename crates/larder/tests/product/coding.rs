@@ -137,6 +137,23 @@ fn what_is_left_alone() {
         (200, &[("Content-Type", "text/event-stream")], &body),
         (200, &[], &body),
         (200, &[html, ("Cache-Control", "no-transform")], &body),
+        // Whichever cache is told, and whatever stands beside it.
+        (
+            200,
+            &[html, ("CDN-Cache-Control", "max-age=60, no-transform")],
+            &body,
+        ),
+        (
+            200,
+            &[html, ("Surrogate-Control", "max-age=60, no-transform")],
+            &body,
+        ),
+        (200, &[html, ("Cache-Control", "x=1 2 no-transform")], &body),
+        (
+            200,
+            &[html, ("Cache-Control", "x=\"y, no-transform")],
+            &body,
+        ),
         (200, &[html], "tiny"),
         (200, &[html, ("Content-Encoding", "deflate")], &body),
         (301, &[html, ("Location", "/x")], &body),

@@ -90,6 +90,7 @@ mod nodes_disk;
 mod nodes_failover;
 mod nodes_memcached;
 mod nodes_purge;
+mod one_client;
 mod origins;
 mod origins_names;
 mod origins_trouble;

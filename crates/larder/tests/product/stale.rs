@@ -560,3 +560,36 @@ fn who_must_not_fill_the_store_gets_what_is_stale_as_others_do() {
     assert_eq!(stale.parameter("detail").as_deref(), Some("refused"));
     assert_eq!(ask("/guarded").status, 502);
 }
+
+/// The statuses that count as failing are the site's to name, as with nginx's `proxy_cache_use_stale`.
+#[test]
+fn the_statuses_of_a_failing_origin_are_the_sites_to_name() {
+    for (statuses, failing, passed) in [
+        (r#"["429", "404"]"#, &[429, 404][..], &[500, 503, 410][..]),
+        (r#"["5xx"]"#, &[500, 501, 599], &[429]),
+        ("\"503\"", &[503], &[500, 504]),
+        ("[]", &[], &[500, 503]),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\nretry.attempts = 0\n\
+             [[route]]\nstale.if_error = \"1h\"\nstale.statuses = {statuses}\n"
+        ));
+        for status in failing.iter().chain(passed).copied() {
+            let path = format!("/{status}");
+            origin.on(&path, move |request| match request.nth {
+                1 => Reply::ok()
+                    .cache("max-age=60")
+                    .header("Age", "70")
+                    .body("old"),
+                _ => Reply::status(status).cache("no-store"),
+            });
+            larder.get(&path).send();
+            let answer = larder.get(&path).send();
+            let hides = failing.contains(&status);
+            let wanted = if hides { 200 } else { status };
+            assert_eq!(answer.status, wanted, "{statuses}: {}", answer.said());
+            let detail = answer.parameter("detail");
+            assert_eq!(detail.as_deref() == Some("stale-if-error"), hides);
+        }
+    }
+}

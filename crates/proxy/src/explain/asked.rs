@@ -81,7 +81,7 @@ impl Asked {
         let ask = &self.ask;
         let (stored, selected) = self.judge(cache).stored(below);
         let page = page_of(cache, ask.key.as_bytes(), &ask.fields);
-        let hit_for_miss = cache.hit_for_miss.knows(&page, ask.now);
+        let hit_for_miss = cache.hit_for_miss.knows(&page, ask.has_cookies(), ask.now);
         let replaceable = selected
             .and_then(|index| stored.get(index))
             .is_none_or(|one| one.replaceable);

@@ -16,7 +16,7 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
         return Err(Fault::FieldInvalid);
     }
     let uri = request.uri();
-    check_target(request.method(), uri.path())?;
+    check_target(request.method(), uri.scheme_str(), path(request))?;
     let scheme = uri.scheme_str().unwrap_or("http");
     let authority = uri.authority().map(Authority::as_str);
     check_host(request.version(), (scheme, authority), request.headers())
@@ -40,10 +40,20 @@ fn target_length(uri: &Uri) -> usize {
     }
 }
 
-/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`. All that is left to judge of a request by HTTP/1
+/// The path; as it came over HTTP/2, where it must not be empty (RFC 9113 section 8.3.1).
+fn path<B>(request: &Request<B>) -> &str {
+    match request.uri().path_and_query() {
+        Some(target) if request.version() == Version::HTTP_2 => target.as_str(),
+        _ => request.uri().path(),
+    }
+}
+
+/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`; of other schemes than two nothing is served. All that is left to judge of a request by HTTP/1
 /// within its limits that names its host in one valid field.
-pub(super) fn check_target(method: &Method, path: &str) -> Result<(), Fault> {
+pub(super) fn check_target(method: &Method, scheme: Option<&str>, path: &str) -> Result<(), Fault> {
+    let is_served = scheme.is_none_or(|scheme| matches!(scheme, "http" | "https"));
     let fits = match *method {
+        _ if !is_served => false,
         Method::CONNECT => true,
         Method::OPTIONS => path.starts_with('/') || path == "*",
         _ => path.starts_with('/'),

@@ -170,7 +170,7 @@ fn answer<S: Serve>(
 /// What is left to judge of a request when it has been read.
 fn checked(request: &RequestHead, open: &Open) -> Result<(), Fault> {
     let RequestHead { target, fields, .. } = request;
-    check_target(&request.method, target.path())?;
+    check_target(&request.method, target.scheme(), target.path())?;
     if open
         .section
         .as_ref()

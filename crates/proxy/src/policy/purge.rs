@@ -43,8 +43,9 @@ impl Default for PurgePolicy {
 }
 
 /// Fields that only a request carries which is not its peer's own: those with which proxies tell for whom they ask, and those
-/// with which browsers tell whose page asks. No purge client sends any of them.
-static NOT_THE_PEERS_OWN: [HeaderName; 10] = [
+/// with which browsers tell whose page asks. No purge client sends any of them. A page can have its reader's browser leave out most of
+/// the latter, which is why [`ACCEPT_LANGUAGE`](header::ACCEPT_LANGUAGE) counts too.
+static NOT_THE_PEERS_OWN: [HeaderName; 11] = [
     HeaderName::from_static("x-forwarded-for"),
     header::FORWARDED,
     header::VIA,
@@ -54,6 +55,7 @@ static NOT_THE_PEERS_OWN: [HeaderName; 10] = [
     HeaderName::from_static("true-client-ip"),
     HeaderName::from_static("cf-connecting-ip"),
     header::ORIGIN,
+    header::REFERER,
     HeaderName::from_static("sec-fetch-site"),
 ];
 
@@ -77,7 +79,7 @@ impl PurgePolicy {
     /// Whether a request with these fields is made for somebody else than its peer.
     pub(crate) fn is_for_another(fields: &HeaderMap) -> bool {
         let mut names = NOT_THE_PEERS_OWN.iter();
-        names.any(|name| fields.contains_key(name))
+        names.any(|name| fields.contains_key(name)) || speaks_a_language(fields)
     }
 
     fn knows_secret(&self, fields: &HeaderMap) -> bool {
@@ -87,6 +89,12 @@ impl PurgePolicy {
         let mut lines = fields.get_all(name).iter();
         lines.any(|line| same(line.as_bytes(), secret.as_bytes()))
     }
+}
+
+/// Whether somebody's language is told, as browsers always do; `*` is what Node.js sends by itself.
+fn speaks_a_language(fields: &HeaderMap) -> bool {
+    let mut lines = fields.get_all(header::ACCEPT_LANGUAGE).iter();
+    lines.any(|line| line != "*")
 }
 
 /// Whether two values are the same, in a time that tells nothing of where they differ.
@@ -175,6 +183,18 @@ mod tests {
                 &[("origin", "null"), ("x-purge-key", "s3cret")],
                 true,
             ),
+            // Over plain HTTP a browser tells of an image no more than this.
+            (
+                Some("127.0.0.1"),
+                &[("referer", "http://evil.example/")],
+                false,
+            ),
+            (
+                Some("127.0.0.1"),
+                &[("accept-language", "de-DE,de;q=0.9")],
+                false,
+            ),
+            (Some("127.0.0.1"), &[("accept-language", "*")], true),
             // Whatever it says there is no reason to believe it.
             (
                 Some("192.0.2.1"),

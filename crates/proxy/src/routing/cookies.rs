@@ -108,6 +108,20 @@ pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool 
             .any(|line| cookies(line.as_bytes()).any(|cookie| cookie.is_like(patterns)))
 }
 
+/// Whether any parameter of the query matches any of these, as written or as an application may read it: PHP reads the names of
+/// parameters as it reads those of cookies, and some take `;` for `&`.
+pub fn any_parameter_matches(patterns: &[NamePattern], query: Option<&str>) -> bool {
+    let Some(query) = query.filter(|_| !patterns.is_empty()) else {
+        return false;
+    };
+    let is_meant = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (spelled, value) = (name.as_bytes(), value.as_bytes());
+        Cookie { spelled, value }.is_like(patterns)
+    };
+    query.split('&').any(is_meant) || (query.contains(';') && query.split(['&', ';']).any(is_meant))
+}
+
 /// Whether a response sets a cookie that matches any of these.
 pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     !patterns.is_empty()

@@ -430,3 +430,33 @@ fn forwarded_names_the_client_where_nothing_else_does() {
         }
     }
 }
+
+#[test]
+fn parameters_are_read_as_applications_read_them() {
+    let preview = [named(TextPattern::Exact("preview_id".into()), None)];
+    let yes = [named(TextPattern::Exact("draft".into()), Some("^1$"))];
+    for (query, is_meant, says_yes) in [
+        ("preview_id=1", true, false),
+        ("preview.id=1", true, false),
+        ("preview%5Fid", true, false),
+        ("a=1&preview+id=1", true, false),
+        ("preview_id[]=1", true, false),
+        ("preview%5Bid=1", true, false),
+        ("%20preview_id=1", true, false),
+        ("a=1;preview_id=1", true, false),
+        ("previewid=1", false, false),
+        ("a=preview_id", false, false),
+        ("draft=1", false, true),
+        ("draft=%31", false, true),
+        ("a;draft=1;b", false, true),
+        ("draft=2", false, false),
+        ("", false, false),
+    ] {
+        let found = any_parameter_matches(&preview, Some(query));
+        assert_eq!(found, is_meant, "{query}");
+        let found = any_parameter_matches(&yes, Some(query));
+        assert_eq!(found, says_yes, "{query}");
+        assert!(!any_parameter_matches(&[], Some(query)));
+    }
+    assert!(!any_parameter_matches(&preview, None));
+}

@@ -97,7 +97,7 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         };
     }
     if stored.is_coded {
-        let to_decode = coding::to_decode(stored.fields.iter(), &compress.types, accepted);
+        let to_decode = coding::to_decode(stored.lines(), &compress.types, accepted);
         let then = to_decode.map_or(Then::Nothing, Then::Decode);
         return Chosen {
             stored,
@@ -207,7 +207,7 @@ fn missing(
     let length = stored.body.length();
     let why = coding::judge(
         stored.status,
-        stored.fields.iter(),
+        stored.lines(),
         length,
         &compress.types,
         compress.least,
@@ -238,7 +238,7 @@ pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
     let (types, least) = (&compress.types, compress.least);
     ask.said.codings
         && Accepted::read(&ask.fields).takes_any()
-        && coding::judge(stored.status, stored.fields.iter(), length, types, least).is_none()
+        && coding::judge(stored.status, stored.lines(), length, types, least).is_none()
 }
 
 /// Does what was chosen to the content of a whole answer, and to its fields.

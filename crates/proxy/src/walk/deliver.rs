@@ -4,7 +4,7 @@ mod own;
 mod raw;
 
 pub use own::{ended, failed_forward, failure, redirect_https, refusal};
-pub use raw::raw;
+pub use raw::{Received, raw};
 
 use crate::{
     ask::Ask,

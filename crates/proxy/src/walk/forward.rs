@@ -193,7 +193,7 @@ async fn together(
 /// Whether the last answer to such a request was lately of no use to others.
 pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     let table = &worker.cache.hit_for_miss;
-    table.knows(&page_key(ask, need), ask.now)
+    table.knows(&page_key(ask, need), ask.has_cookies(), ask.now)
 }
 
 /// What another flight has landed after a request's lookup and before its own took off.

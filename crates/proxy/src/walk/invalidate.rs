@@ -129,7 +129,8 @@ impl Drop for Undecided {
     }
 }
 
-fn invalidates(ask: &Ask, status: StatusCode) -> bool {
+/// Whether an answer of `status` makes anything invalid.
+pub fn invalidates(ask: &Ask, status: StatusCode) -> bool {
     invalidate::invalidates(&ask.method, status) && !ask.leaves_stored_responses()
 }
 
@@ -145,7 +146,7 @@ fn target(ask: &Ask) -> String {
 }
 
 /// The URIs that an exchange makes invalid.
-fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
+pub fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
     let target = target(ask);
     let mut all = invalidate::others(response, &target, ask.known_as());
     all.insert(0, target);

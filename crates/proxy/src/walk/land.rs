@@ -48,6 +48,10 @@ impl Fetch<'_> {
         if status == StatusCode::PARTIAL_CONTENT {
             return self.part(plan, response, writer);
         }
+        if !matches!(plan, Plan::Whole) && way::is_of_range(status) {
+            let (head, body) = response.into_parts();
+            return self.raw(head, body, Detail::Unkept(Unkept::OfRange));
+        }
         self.whole(response, writer)
     }
 
@@ -138,7 +142,7 @@ impl Fetch<'_> {
     fn was_too_large(&self) -> bool {
         let table = &self.worker.cache.hit_for_miss;
         let key = page_key(self.ask, self.need);
-        table.knows(&key, self.times.response) && table.why(&key) == Some(Unshared::TooLarge)
+        table.knows(&key, false, self.times.response) && table.why(&key) == Some(Unshared::TooLarge)
     }
 
     /// What goes where `new` is put, if its content is at hand and the budget has room for both: what the request would have been answered
@@ -224,10 +228,14 @@ impl Fetch<'_> {
         // One whose length nobody knows beforehand is kept again some time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
             let key = page_key(self.ask, self.need);
-            table.remember(&key, unshared, self.times.response);
+            table.remember(&key, self.ask.has_cookies(), unshared, self.times.response);
         }
         let has_credentials = has(&self.ask.fields, &header::AUTHORIZATION);
-        if unshared.withdraws(head.status) && !way::refuses(head.status, has_credentials) {
+        let selected = self.need.selected.as_ref();
+        let is_fresh =
+            selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
+        if unshared.withdraws(head.status, is_fresh) && !way::refuses(head.status, has_credentials)
+        {
             self.withdraw();
         }
         Landing::Raw {
@@ -243,9 +251,10 @@ impl Fetch<'_> {
         let table = &self.worker.cache.hit_for_miss;
         let key = page_key(self.ask, self.need);
         let unkept = unkept.map(|why| Unshared::of(stored.status, why));
+        let has_cookies = self.ask.has_cookies();
         match Unshared::of_kept(&stored.facts).or(unkept) {
-            Some(why) => table.remember(&key, why, self.times.response),
-            None => table.forget(&key),
+            Some(why) => table.remember(&key, has_cookies, why, self.times.response),
+            None => table.forget(&key, has_cookies),
         }
     }
 }

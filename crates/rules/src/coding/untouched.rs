@@ -1,7 +1,10 @@
 //! What is sent as it is.
 
 use super::{Accepted, Coding};
-use crate::fields::{is_event_stream, media_type};
+use crate::{
+    directives::forbids_transform,
+    fields::{is_event_stream, media_type},
+};
 use http::StatusCode;
 
 /// Why a response is not coded here.
@@ -9,7 +12,7 @@ use http::StatusCode;
 pub enum Untouched {
     /// Its status has no content of its own, or a part: 1xx, 204, 205, 206, 3xx.
     Status,
-    /// `Cache-Control: no-transform` (RFC 9111 section 5.2.2.6).
+    /// `no-transform`, said to whatever cache ([`forbids_transform`]).
     NoTransform,
     /// It came coded.
     Coded,
@@ -121,8 +124,8 @@ pub fn judge<'a>(
                 return Some(Untouched::Coded);
             }
             b"content-range" => return Some(Untouched::Part),
-            b"cache-control" if says_no_transform(value) => return Some(Untouched::NoTransform),
             b"content-type" => kind = Some(value),
+            name if forbids_transform(name, value) => return Some(Untouched::NoTransform),
             _ => {}
         }
     }
@@ -141,8 +144,7 @@ pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     let mut fields = fields;
     fields.any(|(name, value)| match name {
         b"content-encoding" => !value.eq_ignore_ascii_case(b"identity"),
-        b"cache-control" => says_no_transform(value),
-        _ => false,
+        name => forbids_transform(name, value),
     })
 }
 
@@ -169,8 +171,8 @@ pub fn decodable<'a>(
             // Two lie over one another.
             b"content-encoding" if only.is_some() => return None,
             b"content-encoding" => only = Some(Coding::parse(value)?),
-            b"cache-control" if says_no_transform(value) => return None,
             b"content-type" => kind = Some(value),
+            name if forbids_transform(name, value) => return None,
             _ => {}
         }
     }
@@ -183,9 +185,4 @@ pub fn is_coded<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool 
     fields.any(|(name, value)| {
         name == b"content-encoding" && !value.eq_ignore_ascii_case(b"identity")
     })
-}
-
-fn says_no_transform(value: &[u8]) -> bool {
-    let mut members = value.split(|byte| *byte == b',');
-    members.any(|member| member.trim_ascii().eq_ignore_ascii_case(b"no-transform"))
 }

@@ -26,7 +26,7 @@ impl Memory {
     /// Gives the responses over `content` a form. False if they are gone, would be too large with it, or may not be transformed by now.
     pub fn add_form(&self, key: &[u8], content: u64, coded: &Coded) -> bool {
         self.amend_content(key, content, |held| {
-            let may = !coding::forbids(held.fields.iter());
+            let may = !coding::forbids(held.lines());
             may.then(|| held.with_form(coded.clone()))
         })
     }

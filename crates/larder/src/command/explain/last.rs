@@ -17,6 +17,7 @@ fn meanwhile(why: &str) -> Option<&'static str> {
         "invalidated" => {
             "a purge, an unsafe request or a cache group was for it while it was fetched"
         }
+        "range-error" => "it was an error in answer to a request for a part",
         "superseded" => "a later request had brought something newer meanwhile",
         _ => return None,
     })

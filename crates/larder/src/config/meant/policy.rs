@@ -156,6 +156,12 @@ fn stale(written: Option<&written::Stale>) -> Stale {
     Stale {
         while_revalidate: written.and_then(|stale| time(stale.while_revalidate.as_ref())),
         if_error: written.and_then(|stale| time(stale.if_error.as_ref())),
+        statuses: written
+            .and_then(|stale| stale.statuses.as_ref())
+            .map_or_else(
+                || Stale::USUAL_STATUSES.to_vec(),
+                |statuses| statuses.list.iter().map(|status| status.value.0).collect(),
+            ),
         unreachable: written
             .and_then(|stale| time(stale.unreachable.as_ref()))
             .unwrap_or(DEFAULT_UNREACHABLE),

@@ -42,6 +42,6 @@ pub use server::ServerUrl;
 pub use shared::{PeerUrl, SharedUrl};
 pub use size::Size;
 pub use token::{CookieName, EditableName, FieldLine, KeyedName, OwnField, Token};
-pub use ttl::Ttl;
+pub use ttl::{FailingStatus, Ttl};
 pub use word::{Text, Word};
 pub use wrong::Wrong;

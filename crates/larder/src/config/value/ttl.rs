@@ -59,6 +59,29 @@ impl Word for StatusPattern {
     }
 }
 
+/// A status, or all of a class, with which an origin may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailingStatus(pub StatusPattern);
+
+impl Word for FailingStatus {
+    const WHAT: &'static str = "the status of an error";
+    const EXAMPLES: &'static [&'static str] = &["503", "5xx", "429"];
+    const PATTERN: &'static str = "^[45]([0-9]{2}|[xX]{2})$";
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match StatusPattern::parse(text) {
+            Ok(pattern @ (StatusPattern::Exact(400..) | StatusPattern::Class(4..))) => {
+                Ok(Self(pattern))
+            }
+            _ => Err(Wrong::new(format!("`{text}` is not the status of an error")).instead("503")),
+        }
+    }
+
+    fn number(number: i64) -> Wrong {
+        Wrong::new("a status is written as text, as in `ttl`").instead(number.to_string())
+    }
+}
+
 /// The more exact first.
 const fn rank(pattern: StatusPattern) -> u8 {
     match pattern {
@@ -135,6 +158,21 @@ mod tests {
         assert_eq!(StatusPattern::parse("any"), Ok(StatusPattern::Any));
         for bad in ["99", "103", "1xx", "600", "20x", "ok", ""] {
             StatusPattern::parse(bad).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn statuses_of_errors() {
+        for (text, pattern) in [
+            ("400", StatusPattern::Exact(400)),
+            ("599", StatusPattern::Exact(599)),
+            ("4xx", StatusPattern::Class(4)),
+            ("5XX", StatusPattern::Class(5)),
+        ] {
+            assert_eq!(FailingStatus::parse(text), Ok(FailingStatus(pattern)));
+        }
+        for bad in ["200", "399", "3xx", "any", "600", "503 ", ""] {
+            FailingStatus::parse(bad).unwrap_err();
         }
     }
 

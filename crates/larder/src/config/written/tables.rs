@@ -1,8 +1,8 @@
 //! The tables of a route, as written.
 
 use crate::config::value::{
-    At, CookieName, CookiePattern, EditableName, FieldLine, KeyedName, Many, Query, QueryPattern,
-    Text, Token,
+    At, CookieName, CookiePattern, EditableName, FailingStatus, FieldLine, KeyedName, Many, Query,
+    QueryPattern, Text, Token,
 };
 use http::{HeaderValue, Method};
 use proxy::policy::{FieldPattern, PathPattern};
@@ -64,9 +64,13 @@ pub struct Stale {
     /// At once, while it is refreshed in the background. Not unless the origin says so where nothing is said.
     #[schemars(extend("examples" = ["30s"]))]
     pub while_revalidate: Option<Text<Duration>>,
-    /// When the origin answers 500, 502, 503 or 504. Not unless the origin says so where nothing is said.
+    /// When the origin answers with one of `statuses`. Not unless the origin says so where nothing is said.
     #[schemars(extend("examples" = ["1h"]))]
     pub if_error: Option<Text<Duration>>,
+    /// The statuses with which the origin fails, as nginx's `proxy_cache_use_stale` names them: what is stored is sent instead, for
+    /// `if_error` or what the origin says, and where a client forces a fetch (RFC 5861 section 4).
+    #[schemars(extend("default" = ["500", "502", "503", "504"]))]
+    pub statuses: Option<Many<Text<FailingStatus>>>,
     /// When the origin cannot be reached or gives no answer in time (RFC 9111 section 4.2.4).
     #[schemars(extend("default" = "1d"))]
     pub unreachable: Option<Text<Duration>>,

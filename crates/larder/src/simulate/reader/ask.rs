@@ -36,6 +36,12 @@ fn told(answer: &Answer) -> usize {
         .sum()
 }
 
+/// What selects the answer among its page's variants, where anything does.
+fn variant_of(asked: &Asked, answer: &Answer) -> Option<u64> {
+    let variant = asked.variant(&answer.fields);
+    variant.map(|variant| xxh3_64(&variant.key))
+}
+
 impl Reader {
     /// The store is asked: would the answer be stored?
     pub(super) fn ask(
@@ -59,10 +65,8 @@ impl Reader {
         }
         self.count_unfilled(asked, answer, url, (body, took));
         let page = xxh3_64(asked.key());
-        let key = match asked.variant(&answer.fields) {
-            Some(variant) => xxh3_64_with_seed(asked.key(), xxh3_64(&variant.key)),
-            None => page,
-        };
+        let key = variant_of(asked, answer)
+            .map_or(page, |variant| xxh3_64_with_seed(asked.key(), variant));
         if !self.urls.follows(url, key) {
             return;
         }
@@ -105,6 +109,7 @@ impl Reader {
             site: asked.reuse(),
             needs: asked.needs(),
             status: answer.status,
+            is_failure: asked.is_failure(answer.status),
         });
     }
 

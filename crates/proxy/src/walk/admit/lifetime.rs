@@ -58,16 +58,13 @@ impl Lifetime {
     /// The lifetime the site gives to answers of `status`; first match wins. What finds fault with its own request alone gets one by
     /// its very status, or none: others, who ask for the same, did nothing of the kind.
     pub fn of(&self, status: StatusCode) -> Option<Duration> {
-        let code = status.as_u16();
-        self.by_status
-            .iter()
-            .find(|(pattern, lifetime)| match pattern {
-                StatusPattern::Exact(exact) => *exact == code,
-                _ if way::is_of_request(status) && !lifetime.is_zero() => false,
-                StatusPattern::Class(class) => u16::from(*class) == code / 100,
-                StatusPattern::Any => true,
-            })
-            .map(|(_, lifetime)| *lifetime)
+        let is_meant = |(pattern, lifetime): &&(StatusPattern, Duration)| {
+            let is_named = matches!(pattern, StatusPattern::Exact(_));
+            let is_for_others = !way::is_of_request(status) || lifetime.is_zero();
+            (is_named || is_for_others) && pattern.covers(status)
+        };
+        let found = self.by_status.iter().find(is_meant);
+        found.map(|(_, lifetime)| *lifetime)
     }
 }
 

@@ -13,10 +13,12 @@ use crate::{
     error::Failure,
     outcome::{Detail, Outcome},
     walk::{
-        admit::{self, Times},
-        coding, deliver, esi, invalidate,
+        admit::Times,
+        coding,
+        deliver::{self, Received},
+        esi, invalidate,
         lookup::Bypassed,
-        receive, tunnel,
+        tunnel,
     },
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
@@ -91,27 +93,22 @@ fn pass_on(
     content: Content,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
-    let response::Parts {
-        status,
-        version,
-        headers: mut fields,
-        ..
-    } = head;
-    let is_page = esi::is_raw_page(ask, status, &fields);
-    fields::remove_hop_by_hop_of_answer(status, &mut fields);
-    admit::complete(ask, version, &mut fields, receive::now);
+    let status = head.status;
+    let is_page = esi::is_raw_page(ask, status, &head.headers);
+    let mut received = Received::new(ask, head, outcome);
     if status == StatusCode::NOT_MODIFIED
-        && let Some(tag) = coding::held_of(ask, &fields)
+        && let Some(tag) = coding::held_of(ask, &received.fields)
     {
-        fields.insert(header::ETAG, tag);
-        rules::coding::vary_by_coding(&mut fields);
+        received.fields.insert(header::ETAG, tag);
+        rules::coding::vary_by_coding(&mut received.fields);
     }
     let content = if is_page {
-        esi::raw(worker, ask, status, &mut fields, content).content
+        esi::raw(worker, ask, status, &mut received.fields, content).content
     } else {
         content
     };
-    let content = coding::passed(worker, ask, status, &mut fields, content);
+    let content = received.coded(worker, ask, content);
+    let fields = received.fields;
     deliver::finish(
         worker,
         ask,

@@ -95,11 +95,7 @@ pub fn site_bypass(
         Some(Bypass::Path)
     } else if bypass.methods.contains(method) {
         Some(Bypass::Method)
-    } else if bypass
-        .query
-        .iter()
-        .any(|pattern| routing::query_matches(pattern, query))
-    {
+    } else if routing::any_parameter_matches(&bypass.query, query) {
         Some(Bypass::Query)
     } else {
         None

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use http::Response;
-use rules::{reuse, status::Handled};
+use rules::status::Handled;
 use std::{rc::Rc, time::Instant};
 
 /// What goes out instead of this answer, of a request that `went` to the origin for this reason at this moment.
@@ -28,7 +28,7 @@ pub(super) fn instead<B>(
 ) -> Option<Response<ReplyBody>> {
     let selected = ask.stand_in.as_ref()?;
     let (status, failing) = match answer {
-        Ok(response) if reuse::is_failure(response.status()) => {
+        Ok(response) if ask.policy().stale.is_failure(response.status()) => {
             (Some(response.status()), Failing::Status)
         }
         Err(failure @ Failure::Origin(_)) => (None, Failing::Unreachable(failure.clone().into())),

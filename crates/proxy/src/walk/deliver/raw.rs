@@ -8,14 +8,60 @@ use crate::{
     outcome::Outcome,
     walk::{admit, coding, esi, receive, shape::Shaped},
 };
-use http::{HeaderValue, Method, Response, StatusCode, header, response};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
 use rules::{
+    directives::forbids_transform,
     fields::{self, has},
     precondition::{self, Representation},
     status::Handled,
 };
 use std::{rc::Rc, time::Duration};
 use store::X_CACHE_DEBUG;
+
+/// The end-to-end part of an answer that goes out as it came, with what a recipient adds.
+pub struct Received {
+    pub status: StatusCode,
+    pub fields: HeaderMap,
+    may_be_coded: bool,
+}
+
+impl Received {
+    /// Of what came with this head.
+    pub fn new(ask: &Ask, head: response::Parts, outcome: &Outcome) -> Self {
+        let response::Parts {
+            status,
+            version,
+            headers: mut fields,
+            ..
+        } = head;
+        fields::remove_hop_by_hop_of_answer(status, &mut fields);
+        if strips_cookies(ask, outcome) {
+            fields.remove(header::SET_COOKIE);
+        }
+        // What is said to us alone goes.
+        let lines = fields.iter();
+        let mut lines = lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+        let may_be_coded = !lines.any(|(name, value)| forbids_transform(name, value));
+        admit::complete(ask, version, &mut fields, receive::now);
+        if has(&fields, &X_CACHE_DEBUG) {
+            fields.insert(X_CACHE, hit_or_miss(outcome));
+        }
+        Self {
+            status,
+            fields,
+            may_be_coded,
+        }
+    }
+
+    /// Codes its content on the way, where that may be.
+    pub fn coded(&mut self, worker: &Worker, ask: &Ask, content: Content) -> Content {
+        if self.may_be_coded {
+            coding::passed(worker, ask, self.status, &mut self.fields, content)
+        } else {
+            content
+        }
+    }
+}
 
 /// Answers with what the origin sent, as it came.
 pub fn raw(
@@ -27,50 +73,40 @@ pub fn raw(
 ) -> Response<ReplyBody> {
     let is_page = esi::is_raw_page(ask, head.status, &head.headers);
     let condition = client_condition(ask, &head);
-    let response::Parts {
-        status,
-        version,
-        headers: mut fields,
-        ..
-    } = head;
-    fields::remove_hop_by_hop_of_answer(status, &mut fields);
-    if strips_cookies(ask, outcome) {
-        fields.remove(header::SET_COOKIE);
-    }
-    admit::complete(ask, version, &mut fields, receive::now);
-    if has(&fields, &X_CACHE_DEBUG) {
-        fields.insert(X_CACHE, hit_or_miss(outcome));
-    }
+    let mut received = Received::new(ask, head, outcome);
+    let status = received.status;
     let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;
-    let named = coding::held_of(ask, &fields).filter(|_| is_of_content && !is_page);
+    let named = coding::held_of(ask, &received.fields).filter(|_| is_of_content && !is_page);
     let condition = match named {
         Some(tag) => {
-            fields.insert(header::ETAG, tag);
-            rules::coding::vary_by_coding(&mut fields);
+            received.fields.insert(header::ETAG, tag);
+            rules::coding::vary_by_coding(&mut received.fields);
             precondition::Outcome::NotModified
         }
         None => condition,
     };
-    let (status, content) = match condition {
+    let content = match condition {
         _ if is_page => {
-            let Shaped { status, content } = esi::raw(worker, ask, status, &mut fields, content);
-            let content = coding::passed(worker, ask, status, &mut fields, content);
-            (status, content)
+            let fields = &mut received.fields;
+            let Shaped { status, content } = esi::raw(worker, ask, status, fields, content);
+            received.status = status;
+            received.coded(worker, ask, content)
         }
         precondition::Outcome::Proceed | precondition::Outcome::Failed => {
             let content = match ask.method {
                 Method::HEAD => Content::Empty,
                 _ => content,
             };
-            let content = coding::passed(worker, ask, status, &mut fields, content);
-            (status, content)
+            received.coded(worker, ask, content)
         }
         precondition::Outcome::NotModified => {
-            coding::vary(ask, status, &mut fields);
-            precondition::trim_not_modified(&mut fields);
-            (StatusCode::NOT_MODIFIED, Content::Empty)
+            coding::vary(ask, status, &mut received.fields);
+            precondition::trim_not_modified(&mut received.fields);
+            received.status = StatusCode::NOT_MODIFIED;
+            Content::Empty
         }
     };
+    let Received { status, fields, .. } = received;
     finish(
         worker,
         ask,

@@ -21,7 +21,7 @@ use store::Stored;
 impl Fetch<'_> {
     /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
     pub fn stale_instead(&self, status: StatusCode) -> Option<Landing> {
-        if !reuse::is_failure(status) {
+        if !self.ask.policy().stale.is_failure(status) {
             return None;
         }
         self.stored_instead(Failing::Status)
@@ -32,7 +32,7 @@ impl Fetch<'_> {
         if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
             let key = page_key(self.ask, self.need);
-            table.remember(&key, why, self.times.response);
+            table.remember(&key, self.ask.has_cookies(), why, self.times.response);
         }
         let instead = match failure {
             Failure::Origin(_) | Failure::Unasked => {

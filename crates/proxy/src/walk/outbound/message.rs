@@ -2,10 +2,22 @@
 
 use crate::{ask::Ask, error::Failure};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
 use rules::fields::remove_where;
+
+/// Fields that describe content, which there is none of, and `Max-Forwards`, which means nothing to `GET` (RFC 9110 section 7.6.2). No
+/// key holds them, and an origin that finds fault with one would find it for all.
+static OF_CONTENT: [HeaderName; 7] = [
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_LOCATION,
+    header::CONTENT_RANGE,
+    header::MAX_FORWARDS,
+];
 
 /// A request without content.
 pub fn bodyless(
@@ -17,9 +29,7 @@ pub fn bodyless(
         .map_err(|never| match never {})
         .boxed_unsync();
     let mut fields = fields;
-    remove_where(&mut fields, |name| {
-        matches!(*name, header::CONTENT_LENGTH | header::CONTENT_TYPE)
-    });
+    remove_where(&mut fields, |name| OF_CONTENT.contains(name));
     Ok(assemble(method, keyed(ask)?, fields, empty))
 }
 

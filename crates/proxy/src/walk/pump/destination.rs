@@ -92,7 +92,7 @@ impl Destination {
         let others = held.filter(|held| held.id() != stored.id());
         let key = page_key_of(key, &ask.fields, others);
         let table = &cache.hit_for_miss;
-        table.remember(&key, why, receive::now());
+        table.remember(&key, ask.has_cookies(), why, receive::now());
     }
 }
 

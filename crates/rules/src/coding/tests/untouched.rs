@@ -101,6 +101,34 @@ fn what_is_left_alone() {
         ),
         (
             200,
+            &[html, ("cdn-cache-control", "no-transform")],
+            Some(1000),
+            Some(Untouched::NoTransform),
+        ),
+        (
+            200,
+            &[html, ("surrogate-control", "max-age=5,no-transform")],
+            Some(1000),
+            Some(Untouched::NoTransform),
+        ),
+        (
+            200,
+            &[html, ("cache-control", "max-age=60 0 no-transform=?0")],
+            Some(1000),
+            Some(Untouched::NoTransform),
+        ),
+        (
+            200,
+            &[
+                html,
+                ("cache-control", "x=\"no-transform\""),
+                ("x-control", "no-transform"),
+            ],
+            Some(1000),
+            None,
+        ),
+        (
+            200,
             &[
                 ("cache-control", "max-age=5"),
                 html,
