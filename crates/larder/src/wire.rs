@@ -7,8 +7,10 @@
 //! | `larder-log` | the access log's writer, when there is one |
 
 mod control;
+mod descriptors;
 mod listeners;
 mod outage;
+pub mod threads;
 mod tiers;
 mod worker;
 
@@ -20,7 +22,7 @@ use crate::{
         meant::{self, Admin, Config},
         value::PeerUrl,
     },
-    telemetry::access_log::{AccessLog, Haste},
+    telemetry::access_log::{AccessLog, CannotStart, Haste},
 };
 use arc_swap::ArcSwap;
 use control::Control;
@@ -66,8 +68,8 @@ pub enum StartError {
     #[error("{0} (the admin API's: `--admin` gives it another, or `off`)")]
     Admin(BindError),
     /// The access log cannot be written.
-    #[error("cannot write the access log: {0}")]
-    Log(io::Error),
+    #[error(transparent)]
+    Log(#[from] CannotStart),
     /// A thread or its runtime cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
@@ -177,8 +179,8 @@ pub fn start_with(
     let admin_address = admin
         .as_ref()
         .and_then(|listener| listener.local_addr().ok());
-    let log = AccessLog::start(&config.log).map_err(StartError::Log)?;
-    let shared = Shared::new(config.limits.listen.clone());
+    let log = AccessLog::start(&config.log)?;
+    let shared = Shared::new(descriptors::within(config.limits.listen.clone()));
     let Store {
         tiers,
         purger,
@@ -257,7 +259,8 @@ impl Running {
         let waiting = self.fixed.differences(&Fixed::of(&config));
         let change = self.listeners.prepare(&config, self.fixed.workers)?;
         // From here on nothing can fail.
-        self.shared.set_limits(config.limits.listen.clone());
+        self.shared
+            .set_limits(descriptors::within(config.limits.listen.clone()));
         self.state.cache.site.store(Arc::new(config.site));
         self.state.origins.store(Arc::new(config.origins.clone()));
         self.control.watch(config.origins);

@@ -7,7 +7,7 @@ pub(crate) use incoming::Incoming;
 use crate::{
     Error, Kind, direct,
     held::Held,
-    link::{Alarm, Driver, Http1, Slot},
+    link::{Alarm, Driver, Http1, Listening, Slot},
     message::Afterwards,
     pool::Single,
     upload::Upload,
@@ -62,6 +62,7 @@ pub(crate) enum Carrier {
     },
     Http2 {
         alarm: Alarm,
+        listening: Listening,
         /// What sends the request's content, if it does still. With the answer it ends.
         _uploading: Option<Driver>,
         /// Held, so that the connection is seen in use.
@@ -229,21 +230,32 @@ impl HttpBody {
             return Poll::Pending;
         };
         let Carried { carrier, upload } = &mut under_way.carried;
-        let alarm = match carrier {
-            Carrier::Http1 { link, .. } => &mut link.alarm,
-            Carrier::Http2 { alarm, .. } => alarm,
+        let (alarm, mut listening) = match carrier {
+            Carrier::Http1 { link, .. } => (&mut link.alarm, None),
+            Carrier::Http2 {
+                alarm, listening, ..
+            } => (alarm, Some(listening)),
             Carrier::Upgraded => return Poll::Pending,
         };
         let moved = std::mem::take(&mut self.moved);
+        if moved && let Some(listening) = &mut listening {
+            listening.goes_on();
+        }
         let pace = under_way.held.pace;
-        match pace.poll(alarm, moved, cx) {
+        let polled = match pace.poll(alarm, moved, cx) {
             Poll::Ready(late)
                 if late.kind() == Kind::BetweenBytesTimeout && pace.excuses(upload.awaited()) =>
             {
                 pace.poll(alarm, true, cx)
             }
             polled => polled,
+        };
+        if polled.is_ready()
+            && let Some(listening) = listening
+        {
+            listening.ran_out();
         }
+        polled
     }
 }
 

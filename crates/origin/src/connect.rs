@@ -8,6 +8,7 @@ use crate::{
     pem,
     stream::{Secured, Stream, Wire},
 };
+use rustix::io::Errno;
 use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tokio::{
     net::{TcpSocket, TcpStream, UnixStream},
@@ -54,7 +55,7 @@ async fn connect(
     until: Instant,
 ) -> Result<Dialled, Error> {
     let wire = match &peer.place {
-        Place::Unix(path) => Wire::Unix(knock(path).await.map_err(refused)?),
+        Place::Unix(path) => Wire::Unix(knock(path).await.map_err(|cause| refused(cause, None))?),
         Place::Tcp(ways) => {
             let left = until.saturating_duration_since(Instant::now());
             let part = part(left, origin.roster.count(peer));
@@ -130,7 +131,7 @@ async fn reach(ways: &Ways, limit: Duration) -> Result<TcpStream, Error> {
 
 async fn within(limit: Duration, address: SocketAddr) -> Result<TcpStream, Error> {
     match timeout(limit, to(address)).await {
-        Ok(done) => done.map_err(refused),
+        Ok(done) => done.map_err(|cause| refused(cause, Some(address))),
         Err(_) => Err(Error::new(Kind::ConnectTimeout)),
     }
 }
@@ -147,9 +148,13 @@ async fn to(address: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-fn refused(cause: io::Error) -> Error {
-    let kind = match cause.kind() {
-        io::ErrorKind::TimedOut => Kind::ConnectTimeout,
+/// Why there is no connection; `to`: the address, where the server has one.
+fn refused(cause: io::Error, to: Option<SocketAddr>) -> Error {
+    let kind = match Errno::from_io_error(&cause) {
+        Some(Errno::TIMEDOUT) => Kind::ConnectTimeout,
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Kind::NoSocket,
+        // All ports are taken. Of IPv6 a machine may have no address at all.
+        Some(Errno::ADDRNOTAVAIL) if to.is_some_and(|to| to.is_ipv4()) => Kind::NoSocket,
         _ => Kind::Refused,
     };
     Error::new(kind).because(cause)
@@ -159,6 +164,26 @@ fn refused(cause: io::Error) -> Error {
 mod tests {
     use super::*;
     use crate::resolve::Pair;
+
+    #[test]
+    fn what_this_machine_lacks_is_no_servers_fault() {
+        let v4 = Some(SocketAddr::from(([192, 0, 2, 1], 80)));
+        let v6 = Some(SocketAddr::from(([0; 16], 80)));
+        for (errno, to, kind) in [
+            (Errno::MFILE, v4, Kind::NoSocket),
+            (Errno::MFILE, None, Kind::NoSocket),
+            (Errno::NOBUFS, v6, Kind::NoSocket),
+            (Errno::ADDRNOTAVAIL, v4, Kind::NoSocket),
+            (Errno::ADDRNOTAVAIL, v6, Kind::Refused),
+            (Errno::CONNREFUSED, v4, Kind::Refused),
+            (Errno::NETUNREACH, v4, Kind::Refused),
+            (Errno::NOENT, None, Kind::Refused),
+            (Errno::TIMEDOUT, v4, Kind::ConnectTimeout),
+        ] {
+            assert_eq!(refused(errno.into(), to).kind(), kind, "{errno:?}");
+        }
+        assert!(!Kind::NoSocket.is_the_servers());
+    }
 
     #[tokio::test]
     async fn the_other_way_is_tried_and_remembered() {

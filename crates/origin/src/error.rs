@@ -142,6 +142,8 @@ pub enum Kind {
     Unresolvable,
     /// No connection could be made: refused, no route, no such socket.
     Refused,
+    /// This machine has none to make a connection with: no descriptor, port or memory is left. No server is at fault.
+    NoSocket,
     /// A page store answers that it does not do what it is asked for: a wrong password, an unknown command.
     Declined,
     /// No connection (TLS included) within `Timeouts::connect`.
@@ -188,6 +190,7 @@ impl Kind {
         match self {
             Self::Unresolvable => "unresolvable",
             Self::Refused => "refused",
+            Self::NoSocket => "no-socket",
             Self::Declined => "declined",
             Self::ConnectTimeout => "connect-timeout",
             Self::Tls => "tls",
@@ -227,12 +230,13 @@ impl Kind {
         )
     }
 
-    /// No answer could be had at all: refused, declined, unresolvable, out of time before the head, no healthy server, no turn.
+    /// No answer could be had at all: refused, nothing to connect with, declined, unresolvable, out of time before the head, no healthy server, no turn.
     pub fn is_unreachable(self) -> bool {
         matches!(
             self,
             Self::Unresolvable
                 | Self::Refused
+                | Self::NoSocket
                 | Self::Declined
                 | Self::ConnectTimeout
                 | Self::FirstByteTimeout
@@ -244,7 +248,10 @@ impl Kind {
 
     /// Whether the server that was asked is to blame, so that others may do better.
     pub(crate) fn is_the_servers(self) -> bool {
-        !matches!(self, Self::RequestBody | Self::Spool | Self::Script)
+        !matches!(
+            self,
+            Self::NoSocket | Self::RequestBody | Self::Spool | Self::Script
+        )
     }
 
     /// The same request may well succeed if sent again later.
@@ -259,6 +266,7 @@ impl Kind {
         match self {
             Self::Unresolvable => "the server's name has no address",
             Self::Refused => "the server cannot be connected to",
+            Self::NoSocket => "this machine has no socket left to connect with",
             Self::Declined => "the server answers, but not with a page",
             Self::ConnectTimeout => "no connection in time",
             Self::Tls => "the TLS handshake failed",

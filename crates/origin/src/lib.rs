@@ -40,7 +40,7 @@ mod pool;
 mod report;
 mod resolve;
 mod roster;
-mod seldom;
+pub mod seldom;
 mod servers;
 pub mod spares;
 mod stream;

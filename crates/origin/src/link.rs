@@ -2,7 +2,7 @@
 
 mod http2;
 
-pub(crate) use http2::{Http2, STREAM_WINDOW, Slot};
+pub(crate) use http2::{Http2, Listening, STREAM_WINDOW, Slot};
 
 use crate::{Error, Kind, Servers, direct, upload::Outgoing};
 use hyper::client::conn::http1;

@@ -10,11 +10,11 @@ const PAUSE: u64 = 10;
 
 /// Lets a line through now and then.
 #[derive(Debug, Default)]
-pub(crate) struct Seldom(AtomicU64);
+pub struct Seldom(AtomicU64);
 
 impl Seldom {
     /// Whether it is time for another line.
-    pub(crate) fn now(&self) -> bool {
+    pub fn now(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_secs());
         let last = self.0.load(Relaxed);

@@ -90,9 +90,11 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         | Kind::FirstByteTimeout
         | Kind::BetweenBytesTimeout
         | Kind::WholeTimeout => StatusCode::GATEWAY_TIMEOUT,
-        Kind::QueueFull | Kind::QueueTimeout | Kind::NoHealthyServer | Kind::Spool => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Kind::QueueFull
+        | Kind::QueueTimeout
+        | Kind::NoHealthyServer
+        | Kind::NoSocket
+        | Kind::Spool => StatusCode::SERVICE_UNAVAILABLE,
         Kind::RequestBody => StatusCode::BAD_REQUEST,
         Kind::Unreadable | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unresolvable

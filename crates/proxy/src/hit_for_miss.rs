@@ -42,7 +42,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All of them. A note in the table is a place in this list, counted from one.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -65,6 +65,7 @@ impl Unshared {
         Self::Superseded,
         Self::Unanswered(Kind::Unresolvable),
         Self::Unanswered(Kind::Refused),
+        Self::Unanswered(Kind::NoSocket),
         Self::Unanswered(Kind::Declined),
         Self::Unanswered(Kind::ConnectTimeout),
         Self::Unanswered(Kind::Tls),
@@ -221,6 +222,7 @@ mod tests {
             match kind {
                 Kind::Unresolvable
                 | Kind::Refused
+                | Kind::NoSocket
                 | Kind::Declined
                 | Kind::ConnectTimeout
                 | Kind::Tls
@@ -249,7 +251,36 @@ mod tests {
                 kinds.push(kind);
             }
         }
-        assert_eq!(kinds.len(), 21);
+        assert_eq!(kinds.len(), 22);
+    }
+
+    /// The same of reasons for not storing.
+    #[test]
+    fn no_reason_is_forgotten() {
+        const fn is_listed(why: NotStorable) -> bool {
+            match why {
+                NotStorable::Method
+                | NotStorable::Status
+                | NotStorable::NoStoreRequest
+                | NotStorable::NoStore
+                | NotStorable::Private
+                | NotStorable::Authorization
+                | NotStorable::MustUnderstand
+                | NotStorable::SetCookie
+                | NotStorable::VaryStar
+                | NotStorable::TooManyTags
+                | NotStorable::Connection
+                | NotStorable::NoFreshness => true,
+            }
+        }
+        let mut reasons: Vec<NotStorable> = Vec::new();
+        for why in Unshared::ALL {
+            if let Unshared::NotStored(why) = why {
+                assert!(is_listed(why) && !reasons.contains(&why), "{why:?}");
+                reasons.push(why);
+            }
+        }
+        assert_eq!(reasons.len(), 12);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::{
     cli::Ending,
     config::{self, Flags, meant},
     systemd::{State, notify},
-    wire::{self, Running, StartError},
+    wire::{self, Running, StartError, threads},
 };
 use std::{
     io::{self, Write},
@@ -37,9 +37,10 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
     // A connection is a descriptor; where the limit cannot be raised, the one in force holds.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let drain_time = config.limits.drain_time;
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let mut builder = runtime::Builder::new_current_thread();
+    let runtime = threads::stay(builder.enable_all()).build()?;
+    // The stop needs one.
+    threads::begin(runtime.handle())?;
     // Caught before anybody can know that we run: a signal that comes early is obeyed as soon as we are ready.
     let signals = runtime.block_on(async { Signals::catch() })?;
     let running = match wire::start_with(config, &mut listenfd::ListenFd::from_env()) {

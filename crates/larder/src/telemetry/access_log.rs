@@ -27,6 +27,17 @@ use std::{
 use target::Target;
 use writer::Writer;
 
+/// Why there is no access log. The operator's to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum CannotStart {
+    /// The file cannot be opened for appending.
+    #[error("cannot write the access log: {0}")]
+    Unwritable(io::Error),
+    /// The system has no thread to give for its writer.
+    #[error("cannot start a thread: {0}")]
+    NoThread(io::Error),
+}
+
 /// Records that wait at most. The queue's room is taken once, at the start: about 2 MiB.
 const QUEUE: usize = 8192;
 
@@ -81,15 +92,16 @@ impl AccessLog {
     /// Opens the log that `log` asks for and starts its writer; `None` where it asks for none.
     ///
     /// # Errors
-    /// The file cannot be opened for appending, or no thread can be started: the operator's to mend.
-    pub fn start(log: &Log) -> io::Result<Option<Self>> {
+    /// See [`CannotStart`].
+    pub fn start(log: &Log) -> Result<Option<Self>, CannotStart> {
         let Some(target) = Target::of(&log.access) else {
             return Ok(None);
         };
         let (queue, records) = sync_channel(QUEUE);
         let wishes = Arc::new(Wishes::default());
         let counters = Arc::<Counters>::default();
-        let mut writer = Writer::new(target, log.format, wishes.clone(), counters.clone())?;
+        let writer = Writer::new(target, log.format, wishes.clone(), counters.clone());
+        let mut writer = writer.map_err(CannotStart::Unwritable)?;
         let (end, ended) = sync_channel(0);
         thread::Builder::new()
             .name("larder-log".to_owned())
@@ -97,7 +109,8 @@ impl AccessLog {
                 // Whoever waits for the end finds the queue closed: both go with it, the queue first.
                 let _end: SyncSender<()> = end;
                 writer.run(records);
-            })?;
+            })
+            .map_err(CannotStart::NoThread)?;
         Ok(Some(Self {
             queue,
             thread: Awaited { wishes, ended },

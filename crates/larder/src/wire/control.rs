@@ -1,5 +1,6 @@
 //! The control thread: what is not a request's business.
 
+use super::threads;
 use crate::admin::{self, peers::Peers};
 use origin::Origin;
 use std::{
@@ -37,9 +38,9 @@ impl Control {
         let (origins, watched) = unbounded_channel();
         let (peers, sent) = unbounded_channel();
         let (stop, stopped) = oneshot::channel();
-        let runtime = runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let mut builder = runtime::Builder::new_current_thread();
+        let runtime = threads::stay(builder.enable_all()).build()?;
+        threads::begin(runtime.handle())?;
         let thread = thread::Builder::new()
             .name("larder-control".to_owned())
             .spawn(move || {

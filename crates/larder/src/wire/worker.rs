@@ -1,5 +1,6 @@
 //! Worker threads: one runtime each, and everything a request needs.
 
+use super::threads;
 use proxy::{
     Cache, Service, Worker,
     listen::{Bound, Drain, Shared, accept_loop},
@@ -119,9 +120,10 @@ impl Handle {
 /// A worker's own runtime, which cannot leave the thread that makes it. Its tasks need no `LocalSet`, through which each of them would
 /// be woken and polled in two steps.
 fn runtime() -> io::Result<LocalRuntime> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build_local(LocalOptions::default())
+    let mut builder = Builder::new_current_thread();
+    let runtime = threads::stay(builder.enable_all()).build_local(LocalOptions::default())?;
+    threads::begin(runtime.handle())?;
+    Ok(runtime)
 }
 
 /// Serves listeners as they are ordered, until no more can come and all have drained.

@@ -411,3 +411,123 @@ fn a_new_variant_stays_however_old_its_date() {
     let left = ["a", "b"].map(|kind| ask(kind).hit());
     assert_ne!(left, [true, true], "another had to go");
 }
+
+/// Lets the program open so many files from now on.
+fn allow_files(larder: &Larder, files: usize) {
+    let pid = larder.id().to_string();
+    let limit = format!("--nofile={files}:20000");
+    let done = std::process::Command::new("prlimit")
+        .args(["--pid", &pid, &limit])
+        .status();
+    assert!(done.expect("prlimit").success());
+}
+
+/// Where connections took all of the descriptors, nobody could be answered any more, nor look.
+#[test]
+fn connections_leave_descriptors_for_what_else_there_is() {
+    let (_origin, larder) = limited("[limits]\nconnections = 1000\n");
+    allow_files(&larder, 200);
+    larder.reload();
+    larder.wait_output("136 connections at most");
+    let mut clients: Vec<Client> = (0..136).map(|_| larder.client()).collect();
+    for client in &mut clients {
+        assert_eq!(client.get("/").send().status, 200);
+    }
+    assert_eq!(larder.get("/").send().status, 503, "one too many");
+    assert_eq!(larder.admin_get("/healthz").send().status, 200);
+}
+
+/// The numbers of the descriptors that the program has.
+fn descriptors(larder: &Larder) -> Vec<usize> {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", larder.id())).expect("descriptors");
+    open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+#[test]
+fn that_this_machine_has_no_socket_left_is_no_servers_fault() {
+    let (origin, larder) = limited("");
+    let answer = || Reply::ok().header("Connection", "close");
+    let old = answer().cache("max-age=1").header("Age", "5").body("old");
+    origin.reply("/old", old);
+    origin.reply("/miss", answer().cache("no-store").body("new"));
+    let at_first = descriptors(&larder).len();
+    larder.get("/old").send();
+    wait_until("all is closed", || descriptors(&larder).len() == at_first);
+    let numbers = descriptors(&larder);
+    let most = numbers.iter().max().expect("some") + 2;
+    allow_files(&larder, most);
+    // Each has one, and no more is left.
+    let mut clients: Vec<Client> = (numbers.len()..most)
+        .map(|_| {
+            let mut client = larder.client();
+            let taken = client.ask("OPTIONS", "*").header("Max-Forwards", "0");
+            assert_eq!(taken.send().status, 204);
+            client
+        })
+        .collect();
+    let client = clients.last_mut().expect("one");
+    let missed = client.get("/miss").send();
+    assert_eq!(missed.status, 503, "{}", missed.said());
+    assert_eq!(missed.parameter("detail").as_deref(), Some("no-socket"));
+    let stale = client.get("/old").send();
+    assert_eq!((stale.status, stale.text().as_str()), (200, "old"));
+    allow_files(&larder, 20_000);
+    assert_eq!(client.get("/miss").send().text(), "new");
+    assert!(!larder.output().contains("is down"), "{}", larder.output());
+}
+
+/// A user whom a limit on threads holds, as it does not hold root.
+const SOMEBODY: [&str; 5] = [
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--",
+    "env",
+];
+
+/// Files are looked up and a stop is waited for on threads of their own. Where the system has none left, those that are there do it.
+#[test]
+fn where_no_thread_can_be_made_files_are_sent_and_a_stop_is_a_stop() {
+    let user = std::process::Command::new("id").arg("-u").output();
+    let user = String::from_utf8(user.expect("a user").stdout).expect("a number");
+    let somebody: &[&str] = match user.trim() {
+        "0" => &[
+            "setpriv",
+            SOMEBODY[0],
+            SOMEBODY[1],
+            SOMEBODY[2],
+            SOMEBODY[3],
+            SOMEBODY[4],
+        ],
+        _ => &["env"],
+    };
+    let folder = scratch_dir();
+    let site = folder.join("site");
+    std::fs::create_dir(&site).expect("a folder");
+    std::fs::write(site.join("a.txt"), "a file").expect("a file");
+    // Where the program lies nobody else may look.
+    let program = folder.join("larder");
+    std::fs::copy(env!("CARGO_BIN_EXE_larder"), &program).expect("the program");
+    let config = format!(
+        "workers = 1\n[[origin]]\nstatic = \"{}\"\n[[route]]\ncache = false\n",
+        site.display()
+    );
+    let mut larder = testkit::Command::new(somebody[0])
+        .args(&somebody[1..])
+        .args([program.as_os_str()])
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin", "off"])
+        .config(&config)
+        .start();
+    let limited = std::process::Command::new(somebody[0])
+        .args(&somebody[1..])
+        .args(["prlimit", "--pid", &larder.id().to_string(), "--nproc=1:1"])
+        .status();
+    assert!(limited.expect("prlimit").success());
+    let clients: Vec<Client> = (0..5).map(|_| larder.get("/a.txt").begin()).collect();
+    for mut client in clients {
+        assert_eq!(client.read().text(), "a file");
+    }
+    larder.terminate();
+    assert_eq!(larder.wait().code, Some(0), "{}", larder.output());
+}

@@ -32,7 +32,8 @@ fn refused(node: &Larder) -> Response {
     answer
 }
 
-const NOTHING: &str = "the log that nodes share cannot be reached: nothing was purged";
+const NOTHING: &str =
+    "the log that nodes share cannot be reached, or takes nothing: nothing was purged";
 
 #[test]
 fn a_password_that_changes_is_told_of_once_and_forgiven_when_it_is_back() {

@@ -129,6 +129,7 @@ impl Attempt<'_> {
             }
         };
         let had_answered = link.has_answered();
+        let mut listening = link.listening();
         let sending = http2::ask(link, request, leave, told);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
@@ -137,6 +138,9 @@ impl Attempt<'_> {
             slot,
             uploading,
         } = waited.map_err(|lost| {
+            if matches!(lost, Lost::Late(_)) {
+                listening.ran_out();
+            }
             let stale = match &lost {
                 // One that ends with the first request that it is asked may end because of that: another is an attempt like any other.
                 Lost::Sent(error) => !was_taken(error) && (had_answered || is_untouched(error)),
@@ -145,9 +149,11 @@ impl Attempt<'_> {
             failure(lost, stale)
         })?;
         slot.answered();
+        listening.goes_on();
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 {
             alarm,
+            listening,
             _uploading: uploading,
             _slot: slot,
         };

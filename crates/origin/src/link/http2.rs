@@ -15,7 +15,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
 };
@@ -50,6 +50,37 @@ struct Shared {
     closed: AtomicBool,
     /// An answer has come on it.
     answered: AtomicBool,
+    /// Bytes received on it so far.
+    heard: Arc<AtomicU64>,
+    /// A fetch ran out of time on it, and nothing was heard meanwhile: it may be dead.
+    doubted: AtomicBool,
+}
+
+/// What a fetch remembers of its connection, whether it is still there or not.
+#[derive(Clone, Debug)]
+pub(crate) struct Listening {
+    shared: Weak<Shared>,
+    heard: u64,
+}
+
+impl Listening {
+    /// Something has come for the fetch.
+    pub(crate) fn goes_on(&mut self) {
+        if let Some(shared) = self.shared.upgrade() {
+            self.heard = shared.heard.load(Relaxed);
+        }
+    }
+
+    /// The fetch ran out of time. Where nothing has come since for anybody, no further one goes there: it would wait as long for what
+    /// may never come.
+    pub(crate) fn ran_out(&self) {
+        if let Some(shared) = self.shared.upgrade()
+            && shared.heard.load(Relaxed) == self.heard
+        {
+            shared.doubted.store(true, Relaxed);
+            shared.freed.notify_waiters();
+        }
+    }
 }
 
 impl Http2 {
@@ -67,7 +98,8 @@ impl Http2 {
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
         let streams = allowed(&mut connection).await?;
-        let alive = connection.ping_pong().map(|pings| Alive::new(pings, heard));
+        let pings = connection.ping_pong();
+        let alive = pings.map(|pings| Alive::new(pings, Arc::clone(&heard)));
         let probe = sender.clone();
         let shared = Arc::new_cyclic(|shared: &Weak<Shared>| {
             let task = spawn_local(Driven {
@@ -83,6 +115,8 @@ impl Http2 {
                 freed: Notify::new(),
                 closed: AtomicBool::new(false),
                 answered: AtomicBool::new(false),
+                heard,
+                doubted: AtomicBool::new(false),
             }
         });
         Ok(Self { sender, shared })
@@ -103,9 +137,17 @@ impl Http2 {
         self.under_way() >= self.shared.streams.load(Relaxed)
     }
 
-    /// No further fetch goes there: the server has closed it or said GOAWAY.
+    /// No further fetch goes there: the server has closed it or said GOAWAY, or it may be dead.
     pub(crate) fn is_closed(&self) -> bool {
-        self.shared.closed.load(Relaxed)
+        self.shared.closed.load(Relaxed) || self.shared.doubted.load(Relaxed)
+    }
+
+    /// What has been heard on it until now.
+    pub(crate) fn listening(&self) -> Listening {
+        Listening {
+            shared: Arc::downgrade(&self.shared),
+            heard: self.shared.heard.load(Relaxed),
+        }
     }
 }
 

@@ -336,10 +336,46 @@ fn no_head_in_time_resets_the_stream_only() {
         })
         .await;
         let origin = origin_of(&server);
-        let hanging = too_late(get(&origin, "/hang"), || hangs.get()).await;
+        let others = Rc::clone(&hangs);
+        let (asked, answered) = (Arc::clone(&origin), Rc::new(Cell::new(false)));
+        let heard = Rc::clone(&answered);
+        spawn_local(async move {
+            until(|| others.get()).await;
+            get(&asked, "/").await.unwrap();
+            heard.set(true);
+        });
+        let hanging = too_late(get(&origin, "/hang"), || answered.get()).await;
         assert_eq!(kind(hanging), Kind::FirstByteTimeout);
         get(&origin, "/").await.unwrap();
-        assert_eq!(server.connections(), 1);
+        assert_eq!(server.connections(), 1, "the server is there for others");
+    });
+}
+
+/// What dies without a word is found out by who runs out of time, and by nobody after him.
+#[test]
+fn a_connection_on_which_nothing_comes_while_a_fetch_runs_out_of_time_gets_no_further_one() {
+    work(async {
+        let hangs = Rc::new(Cell::new(0));
+        let hung = Rc::clone(&hangs);
+        let server = Http2Server::start(move |request: Request<Incoming>| {
+            let hung = Rc::clone(&hung);
+            async move {
+                if request.uri().path() == "/hang" {
+                    hung.set(hung.get() + 1);
+                    std::future::pending::<()>().await;
+                }
+                text("fine")
+            }
+        })
+        .await;
+        let origin = origin_of(&server);
+        get(&origin, "/").await.unwrap();
+        let hanging = too_late(get(&origin, "/hang"), || hangs.get() > 0).await;
+        assert_eq!(kind(hanging), Kind::FirstByteTimeout);
+        get(&origin, "/").await.unwrap();
+        assert_eq!(server.connections(), 2);
+        get(&origin, "/").await.unwrap();
+        assert_eq!(server.connections(), 2);
     });
 }
 

@@ -76,7 +76,7 @@ pub async fn accept_loop<S: Serve>(
         tokio::select! {
             accepted = accept(listener.as_mut()), if !resting => match accepted {
                 Ok(accepted) => place.welcome(accepted),
-                Err(error) => resting = must_rest(&error),
+                Err(error) => resting = must_rest(&error, &place.shared.cannot_accept),
             },
             _ = clock.tick(), if ticks => {
                 place.step(clock.period());

@@ -5,6 +5,7 @@ use super::{
     counters::{Counters, Snapshot, add},
 };
 use arc_swap::ArcSwap;
+use origin::seldom::Seldom;
 use std::{
     collections::HashMap,
     net::IpAddr,
@@ -21,6 +22,8 @@ pub struct Shared {
     open: AtomicUsize,
     by_address: Mutex<HashMap<IpAddr, usize>>,
     workers: Mutex<Vec<Arc<Counters>>>,
+    /// That none can be accepted is said now and then, by whichever worker.
+    pub(super) cannot_accept: Seldom,
 }
 
 impl Shared {
@@ -31,6 +34,7 @@ impl Shared {
             open: AtomicUsize::new(0),
             by_address: Mutex::default(),
             workers: Mutex::default(),
+            cannot_accept: Seldom::default(),
         })
     }
 

@@ -18,7 +18,7 @@ pub struct Memory {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Connections at the same time.
+    /// Connections at the same time; no more than three quarters of the files that the system lets the process open.
     #[schemars(range(min = 1), extend("default" = 50_000))]
     pub connections: Option<At<Count>>,
     /// Connections at the same time from one address (IPv6: from one /64). No limit where nothing is said.

@@ -4,6 +4,7 @@ use crate::listen::{
     bind::{Listening, SocketName},
     socket::Socket,
 };
+use origin::seldom::Seldom;
 use std::{
     future::poll_fn,
     io,
@@ -13,16 +14,16 @@ use std::{
 };
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
-/// Whether accepting must pause. What a single client did (it left before we took it) is no reason.
-pub(super) fn must_rest(error: &io::Error) -> bool {
+/// Whether accepting must pause, which is said now and then. What a single client did (it left before we took it) is no reason.
+pub(super) fn must_rest(error: &io::Error, said: &Seldom) -> bool {
     let the_clients = matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::Interrupted
     );
-    if !the_clients {
-        tracing::warn!(%error, "cannot accept connections for a moment");
+    if !the_clients && said.now() {
+        tracing::warn!(%error, "cannot accept connections now");
     }
     !the_clients
 }

@@ -171,12 +171,15 @@ impl<B: Body<Data = Bytes> + Unpin> Future for Sending<B> {
         let sending = self.get_mut();
         if sending.is_late() {
             add(&sending.counted.watch().worker.counters.timeouts, 1);
+            // We cancel it, not the client.
+            sending.counted.finish();
             return Poll::Ready(());
         }
         // A panic in the content must not end the other streams, on whose connection's task this may be.
         let sent = catch_unwind(AssertUnwindSafe(|| sending.poll_all(cx)));
         sent.unwrap_or_else(|_| {
             add(&sending.counted.watch().worker.counters.panics, 1);
+            sending.counted.finish();
             Poll::Ready(())
         })
     }
