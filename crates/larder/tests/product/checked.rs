@@ -87,3 +87,27 @@ fn expressions_that_are_meant_to_be_searched_for_are_told() {
         assert_eq!(said, "", "{path}");
     }
 }
+
+/// How lifetimes stand to the origin's may be said once for routes that each have their own.
+#[test]
+fn the_mode_of_lifetimes_in_defaults_is_for_the_routes_that_have_any() {
+    for (rest, is_of_use) in [
+        ("ttl = \"1m\"\n", true),
+        ("[[route]]\npath = \"/a\"\nttl = \"1m\"\n", true),
+        (
+            "[[route]]\npath = \"/a\"\nttl = \"1m\"\n[[route]]\npath = \"/b\"\n",
+            true,
+        ),
+        ("", false),
+        ("[[route]]\npath = \"/a\"\n", false),
+    ] {
+        let said = faults(&format!(
+            "{ORIGIN}[defaults]\nttl_mode = \"override\"\n{rest}"
+        ));
+        assert_eq!(said.is_empty(), is_of_use, "{rest}: {said}");
+        assert_eq!(said.contains("`ttl_mode` has no effect"), !is_of_use);
+    }
+    let own = "[[route]]\npath = \"/a\"\nttl = \"1m\"\n[[route]]\npath = \"/b\"\nttl_mode = \"override\"\n";
+    let said = faults(&format!("{ORIGIN}{own}"));
+    assert!(said.contains("`ttl_mode` has no effect"), "{said}");
+}

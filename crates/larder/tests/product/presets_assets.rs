@@ -7,7 +7,7 @@ use crate::{
 use testkit::Reply;
 
 /// A preset, the cookie of one who is logged in, and a file that all pages have.
-const ASSETS: [(&str, &str, &str); 8] = [
+const ASSETS: [(&str, &str, &str); 9] = [
     (
         "wordpress",
         "wordpress_logged_in_1",
@@ -36,6 +36,7 @@ const ASSETS: [(&str, &str, &str); 8] = [
         "/static/frontend/a/b/de_DE/requirejs.js",
     ),
     ("django", "sessionid", "/static/polls/base.css"),
+    ("django", "sessionid", "/static/admin/css/base.css"),
 ];
 
 #[test]
@@ -89,6 +90,10 @@ fn what_is_only_called_like_an_asset_is_none() {
             "/wp-content/uploads/members/a.png",
         ),
         ("django", "sessionid", "/static/own.json"),
+        ("django", "sessionid", "/admin/static/a.css"),
+        ("django", "sessionid", "/accounts/static/a.css"),
+        ("django", "sessionid", "/static/../admin/a.css"),
+        ("django", "sessionid", "/static/..%2Faccounts/a.css"),
     ] {
         let (_origin, larder) = with_preset(preset);
         for _ in 0..2 {

@@ -1,33 +1,30 @@
 //! Admit: whether an answer is stored, and in which form. How long it is fresh is told in `lifetime`, what becomes of its fields
-//! in `fields`, and how its body gets into the store in `pump`.
+//! in `fields`, what is stored of it is made in `made`, and how its body gets into the store in `pump`.
 
 mod fields;
 mod lifetime;
+mod made;
 mod settled;
 
-pub use fields::{Kept, complete, keep_language, own_fields, own_updated, stored_fields};
+pub use fields::{complete, keep_language, own_fields, own_updated};
+pub use made::{Update, marks, new_stored, tags, updated};
 
 use crate::{
     ask::Ask,
-    cache::Worker,
-    marks, routing,
+    routing,
     walk::{
         coding,
         outbound::{self, Sent},
     },
 };
-use fields::kept_fields;
-use http::{Extensions, HeaderMap, Method, StatusCode, response};
+use http::{Extensions, HeaderMap, Method, StatusCode};
 use lifetime::{freshness_site, is_no_file};
 use rules::{
-    directives::{self, ResponseDirectives},
     storable::{self, Exchange, NotStorable, SetCookie, Storable},
-    surrogate,
     time::Time,
     vary::{self, Nominated},
 };
-use std::sync::Arc;
-use store::{Body, Fields, Stored, Ticket, Variant, Variants, purge::Marks};
+use store::Variant;
 
 /// When an exchange with an origin took place.
 #[derive(Clone, Copy, Debug)]
@@ -175,82 +172,4 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     } else {
         Nominated::Fields(kept)
     }
-}
-
-/// The tags by which the response can be purged ([`tags`]), as they are stored; `began`: where the log stood when its fetch began.
-/// What takes the place of another of the same tags, being of the same variant, carries that one's.
-pub fn marks(
-    worker: &Worker,
-    ask: &Ask,
-    response: &HeaderMap,
-    (variant, began): (Option<&Variant>, u64),
-    freshens: Option<&Stored>,
-) -> Option<Arc<Marks>> {
-    let tags = tags(ask, response, freshens);
-    if tags.is_empty() {
-        return None;
-    }
-    let memory = &worker.cache.memory;
-    let held = memory.peek(ask.key.as_bytes());
-    let mut held = held.iter().flat_map(Variants::as_slice);
-    let before = held.find(|held| held.variant.as_deref() == variant);
-    let carried = before.and_then(|before| before.marks.clone());
-    carried
-        .filter(|marks| marks.serve_for(&tags))
-        .or_else(|| memory.log().tags().marks(tags, began))
-}
-
-/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
-/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
-pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<String> {
-    let groups = ask.groups(&surrogate::groups(response));
-    let pool = response.get(marks::X_POOL);
-    let pool = pool.and_then(|line| Some(marks::of_pool(line.to_str().ok()?.trim())));
-    let mut tags = surrogate::tags(response);
-    if tags.is_empty() {
-        let kept = freshens.and_then(|old| old.marks.as_ref());
-        let kept = kept.into_iter().flat_map(|marks| marks.texts());
-        tags.extend(kept.filter(|tag| marks::is_tag(tag)).map(str::to_owned));
-    }
-    tags.extend(groups.into_iter().chain(pool));
-    tags.extend(
-        ask.operation()
-            .into_iter()
-            .flat_map(|operation| operation.tags.clone()),
-    );
-    tags
-}
-
-/// A new stored response for `ask`, and the fields it is sent with as they were before they were packed. `admitted` was judged of `head`.
-pub fn new_stored(
-    worker: &Worker,
-    ask: &Ask,
-    ticket: Ticket,
-    head: response::Parts,
-    admitted: Admitted,
-    body: Body,
-    at: Time,
-) -> (Stored, HeaderMap) {
-    let Admitted { storable, variant } = admitted;
-    // Most responses name no fields, as was found when this one was judged.
-    let directives = if storable.names_fields {
-        directives::response(&head.headers, &ask.site.targets).0
-    } else {
-        ResponseDirectives::default()
-    };
-    let of = (variant.as_deref(), ticket.began);
-    let marks = marks(worker, ask, &head.headers, of, None);
-    let first_line = (head.status, head.version);
-    let kept = kept_fields(ask, first_line, storable, head.headers, at, &directives);
-    let Kept { fields, unsent } = kept;
-    let stored = Stored::new(
-        ticket.began,
-        head.status,
-        Fields::pack(&fields),
-        storable.facts,
-        variant,
-        marks,
-        body,
-    );
-    (stored.with_unsent(unsent).fetched_by(ticket), fields)
 }

@@ -359,9 +359,10 @@ pub(super) fn hosts_together(written: &Defaults, sink: &mut Sink<'_>) {
     }
 }
 
-/// Keys of a whole policy that do nothing for want of another.
-pub(super) fn without_effect(written: &Defaults, sink: &mut Sink<'_>) {
-    if let (Some(mode), None) = (&written.ttl_mode, &written.ttl)
+/// Keys of a table that do nothing for want of another. `has_lifetime`: there is a `ttl` for them, here or where else it counts.
+pub(super) fn without_effect(written: &Defaults, has_lifetime: bool, sink: &mut Sink<'_>) {
+    if let Some(mode) = &written.ttl_mode
+        && !has_lifetime
         && !matches!(mode.value, written::TtlMode::Default)
     {
         sink.missing(

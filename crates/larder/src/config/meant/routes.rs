@@ -25,7 +25,11 @@ pub(super) fn build(
     let tables = || written.route.iter().flatten();
     let mut routes: Vec<Route> = Vec::new();
     policy::contradictions(defaults, room, sink);
-    policy::without_effect(defaults, sink);
+    let has_lifetime =
+        defaults.ttl.is_some() || tables().any(|table| table.value.policy(&none).ttl.is_some());
+    if !sink.may_say_under(&["route"], &["ttl"]) {
+        policy::without_effect(defaults, has_lifetime, sink);
+    }
     let stores = |cache: Option<bool>| cache.or(defaults.cache).unwrap_or(true);
     if !stores(None) && !tables().any(|table| stores(table.value.cache)) {
         policy::stores_nothing(defaults, None, sink);
@@ -60,7 +64,7 @@ pub(super) fn build(
             sink.may_say(&table.span, &[key]) || sink.may_say_under(&["defaults"], &[key])
         };
         if !may_say(sink, "ttl") {
-            policy::without_effect(&merged, sink);
+            policy::without_effect(&own, merged.ttl.is_some(), sink);
         }
         if !may_say(sink, "origin_host") {
             policy::hosts_together(&merged, sink);

@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     walk::{
-        admit::{self, Times},
+        admit::{self, Times, Update},
         below,
     },
 };
@@ -14,7 +14,7 @@ use rules::{
     validate::{self, HeadSays},
 };
 use std::sync::Arc;
-use store::{Body, Fields, Stored, Ticket, Variants};
+use store::{Body, Stored, Ticket, Variants};
 
 /// A HEAD's answer speaks of each stored response that could have been chosen for it, not of the newest alone (RFC 9111 section
 /// 4.3.5). `when`: what was purged since the ticket is not known to it.
@@ -59,25 +59,23 @@ fn says_of(
         return below::forget(worker, key, stored);
     }
     admit::keep_language(stored, &mut fields);
-    let first_line = (stored.status, head.version);
     match admit::judge(ask, &Method::GET, times, stored.status, &fields) {
         Err(why) if why.is_of_this_request() => {}
         Err(_) => below::forget(worker, key, stored),
         Ok(storable) => {
-            let kept = admit::stored_fields(ask, first_line, storable, &fields, times.response);
             let of = (variant.as_deref(), ticket.began);
-            let marks = admit::marks(worker, ask, &fields, of, Some(stored));
-            let fresh = Stored::new(
-                stored.checked().min(ticket.began),
-                stored.status,
-                Fields::pack(&kept.fields),
-                storable.facts,
+            let update = Update {
+                began: stored.checked().min(ticket.began),
+                version: head.version,
+                storable,
+                fields: &fields,
+                marks: admit::marks(worker, ask, &fields, of, Some(stored)),
                 variant,
-                marks,
-                stored.body.clone(),
-            );
-            let fresh = fresh.with_unsent(kept.unsent).fetched_as(stored);
-            let fresh = Arc::new(fresh.with_made_of(stored));
+                body: stored.body.clone(),
+                at: times.response,
+                fetch: None,
+            };
+            let fresh = Arc::new(admit::updated(ask, stored, update));
             worker.cache.memory.replace(key, stored.id(), &fresh);
         }
     }

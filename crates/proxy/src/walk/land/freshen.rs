@@ -4,7 +4,8 @@ use crate::{
     body::Content,
     outcome::{Detail, Unkept},
     walk::{
-        admit, below,
+        admit::{self, Update},
+        below,
         fetch::{Fetch, Landing},
     },
 };
@@ -103,26 +104,23 @@ impl Fetch<'_> {
         storable: Storable,
         fields: &HeaderMap,
     ) -> (Arc<Stored>, Option<Box<HeaderMap>>) {
-        let at = self.times.response;
         let first_line = (stored.status, head.version);
-        let kept = admit::stored_fields(self.ask, first_line, storable, fields, at);
         let updated = (&stored.fields, fields);
         let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
         let variant = admit::variant(self.ask, fields);
         let of = (variant.as_deref(), self.ticket.began);
-        let marks = admit::marks(self.worker, self.ask, fields, of, Some(stored));
-        let fresh = Stored::new(
-            self.ticket.began,
-            stored.status,
-            Fields::pack(&kept.fields),
-            storable.facts,
+        let update = Update {
+            began: self.ticket.began,
+            version: head.version,
+            storable,
+            fields,
+            marks: admit::marks(self.worker, self.ask, fields, of, Some(stored)),
             variant,
-            marks,
-            stored.body.clone(),
-        );
-        let fresh = fresh.with_unsent(kept.unsent).fetched_by(self.ticket);
-        let fresh = Arc::new(fresh.after(stored).with_made_of(stored));
-        (fresh, own)
+            body: stored.body.clone(),
+            at: self.times.response,
+            fetch: Some(self.ticket),
+        };
+        (Arc::new(admit::updated(self.ask, stored, update)), own)
     }
 
     /// Whether `stored` may be stored with `fields`, which the 304 `head` has made of its own.

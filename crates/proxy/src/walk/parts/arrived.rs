@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     walk::{
-        admit::{self, Admitted, Times},
+        admit::{self, Admitted, Times, Update},
         below,
         fetch::clone_head,
         pump::Room,
@@ -15,7 +15,7 @@ use http::{HeaderMap, Method, StatusCode, header, response};
 use rules::{partial, storable::Storable, validate};
 use std::{cmp::Ordering, rc::Rc, sync::Arc};
 use store::{
-    Body, Fields, Parts, Stored, Ticket,
+    Body, Parts, Stored, Ticket,
     purge::{Marks, Standing},
 };
 
@@ -157,24 +157,18 @@ impl Arrived {
         validate::freshen(&mut fields, &update, &self.ask.site.targets);
         let judged = admit::judge(&self.ask, &Method::GET, self.times, old.status, &fields);
         let storable = judged.unwrap_or(self.storable);
-        let kept = admit::stored_fields(
-            &self.ask,
-            (old.status, self.head.version),
+        let update = Update {
+            began: self.ticket.began,
+            version: self.head.version,
             storable,
-            &fields,
-            self.times.response,
-        );
-        let all = Stored::new(
-            self.ticket.began,
-            old.status,
-            Fields::pack(&kept.fields),
-            storable.facts,
-            admit::variant(&self.ask, &fields),
-            self.marks_with(worker, old),
+            fields: &fields,
+            variant: admit::variant(&self.ask, &fields),
+            marks: self.marks_with(worker, old),
             body,
-        );
-        let all = all.with_unsent(kept.unsent).fetched_by(self.ticket);
-        all.after(old).with_made_of(old)
+            at: self.times.response,
+            fetch: Some(self.ticket),
+        };
+        admit::updated(&self.ask, old, update)
     }
 
     /// The fields for the client whose request completed `old`, where they are more than what is stored.

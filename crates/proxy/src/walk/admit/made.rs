@@ -1,0 +1,180 @@
+//! What is stored of an answer: a new response, or one that takes the place of another; and the tags by which it can be purged.
+
+use super::{
+    Admitted,
+    fields::{Kept, kept_fields, stored_fields},
+};
+use crate::{ask::Ask, cache::Worker, marks};
+use http::{HeaderMap, Version, response};
+use rules::{
+    directives::{self, ResponseDirectives},
+    storable::Storable,
+    surrogate,
+    time::Time,
+};
+use std::sync::Arc;
+use store::{Body, Fields, Stored, Ticket, Variant, Variants, purge::Marks};
+
+/// The tags by which the response can be purged ([`tags`]), as they are stored; `began`: where the log stood when its fetch began.
+/// What takes the place of another of the same tags, being of the same variant, carries that one's.
+pub fn marks(
+    worker: &Worker,
+    ask: &Ask,
+    response: &HeaderMap,
+    (variant, began): (Option<&Variant>, u64),
+    freshens: Option<&Stored>,
+) -> Option<Arc<Marks>> {
+    let tags = tags(ask, response, freshens);
+    if tags.is_empty() {
+        return None;
+    }
+    let memory = &worker.cache.memory;
+    let held = memory.peek(ask.key.as_bytes());
+    let mut held = held.iter().flat_map(Variants::as_slice);
+    let before = held.find(|held| held.variant.as_deref() == variant);
+    let carried = before.and_then(|before| before.marks.clone());
+    carried
+        .filter(|marks| marks.serve_for(&tags))
+        .or_else(|| memory.log().tags().marks(tags, began))
+}
+
+/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
+/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
+pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<String> {
+    let groups = ask.groups(&surrogate::groups(response));
+    let pool = response.get(marks::X_POOL);
+    let pool = pool.and_then(|line| Some(marks::of_pool(line.to_str().ok()?.trim())));
+    let mut tags = surrogate::tags(response);
+    if tags.is_empty() {
+        let kept = freshens.and_then(|old| old.marks.as_ref());
+        let kept = kept.into_iter().flat_map(|marks| marks.texts());
+        tags.extend(kept.filter(|tag| marks::is_tag(tag)).map(str::to_owned));
+    }
+    tags.extend(groups.into_iter().chain(pool));
+    tags.extend(
+        ask.operation()
+            .into_iter()
+            .flat_map(|operation| operation.tags.clone()),
+    );
+    tags
+}
+
+/// What makes a new stored response of one that is there.
+pub struct Update<'a> {
+    /// What came last was asked for when the log of purges stood there.
+    pub began: u64,
+    /// The version that it came in.
+    pub version: Version,
+    /// What was judged of `fields`.
+    pub storable: Storable,
+    /// The fields as they are now.
+    pub fields: &'a HeaderMap,
+    pub variant: Option<Box<Variant>>,
+    pub marks: Option<Arc<Marks>>,
+    pub body: Body,
+    /// When what came last did.
+    pub at: Time,
+    /// The fetch that brought it; `None`: that of what is there, of which it merely speaks.
+    pub fetch: Option<Ticket>,
+}
+
+/// What takes the place of `old`: in demand as that is, and with what was made of the same content.
+pub fn updated(ask: &Ask, old: &Stored, update: Update<'_>) -> Stored {
+    let first_line = (old.status, update.version);
+    let kept = stored_fields(ask, first_line, update.storable, update.fields, update.at);
+    let new = Stored::new(
+        update.began,
+        old.status,
+        Fields::pack(&kept.fields),
+        update.storable.facts,
+        update.variant,
+        update.marks,
+        update.body,
+    );
+    let new = new.with_unsent(kept.unsent);
+    let new = match update.fetch {
+        Some(ticket) => new.fetched_by(ticket),
+        None => new.fetched_as(old),
+    };
+    new.after(old).with_made_of(old)
+}
+
+/// A new stored response for `ask`, and the fields it is sent with as they were before they were packed. `admitted` was judged of `head`.
+pub fn new_stored(
+    worker: &Worker,
+    ask: &Ask,
+    ticket: Ticket,
+    head: response::Parts,
+    admitted: Admitted,
+    body: Body,
+    at: Time,
+) -> (Stored, HeaderMap) {
+    let Admitted { storable, variant } = admitted;
+    // Most responses name no fields, as was found when this one was judged.
+    let directives = if storable.names_fields {
+        directives::response(&head.headers, &ask.site.targets).0
+    } else {
+        ResponseDirectives::default()
+    };
+    let of = (variant.as_deref(), ticket.began);
+    let marks = marks(worker, ask, &head.headers, of, None);
+    let first_line = (head.status, head.version);
+    let kept = kept_fields(ask, first_line, storable, head.headers, at, &directives);
+    let Kept { fields, unsent } = kept;
+    let stored = Stored::new(
+        ticket.began,
+        head.status,
+        Fields::pack(&fields),
+        storable.facts,
+        variant,
+        marks,
+        body,
+    );
+    (stored.with_unsent(unsent).fetched_by(ticket), fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        sample,
+        walk::admit::{Times, judge},
+    };
+    use http::{Method, StatusCode};
+
+    /// Eviction takes first what is seldom asked for: that the origin has spoken of it changes nothing of that.
+    #[test]
+    fn what_takes_anothers_place_is_in_demand_as_that_was() {
+        let ask = sample::ask(
+            sample::site(sample::policy(sample::key_spec())),
+            None,
+            HeaderMap::new(),
+        );
+        let fields = sample::fields(&[("cache-control", "max-age=60")]);
+        let old = sample::stored(StatusCode::OK, &fields);
+        for _ in 0..5 {
+            old.used();
+        }
+        let times = Times {
+            request: ask.now,
+            response: ask.now,
+            lifetime: None,
+        };
+        let memory = sample::memory();
+        for fetch in [None, Some(memory.begin())] {
+            let storable = judge(&ask, &Method::GET, times, old.status, &fields).unwrap();
+            let update = Update {
+                began: 0,
+                version: Version::HTTP_11,
+                storable,
+                fields: &fields,
+                variant: None,
+                marks: None,
+                body: old.body.clone(),
+                at: ask.now,
+                fetch,
+            };
+            assert_eq!(updated(&ask, &old, update).uses(), old.uses());
+        }
+    }
+}
