@@ -220,6 +220,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_long_list_is_read_to_its_end() {
+        let many: Vec<_> = (0..60).map(|number| format!("\"{number}\"")).collect();
+        let mut fields = HeaderMap::new();
+        let line = HeaderValue::from_str(&many.join(",")).unwrap();
+        fields.append(IF_NONE_MATCH, line);
+        let listed = Listed::read(fields.get_all(IF_NONE_MATCH));
+        for (wanted, found) in [(r#""0""#, true), (r#""59""#, true), (r#""60""#, false)] {
+            assert_eq!(
+                listed.contains(|one| one.weak_eq(tag(wanted))),
+                found,
+                "{wanted}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_to_their_end(bytes: Vec<u8>) {

@@ -44,6 +44,13 @@ fn what_is_missing() {
         ((15, 25), Some((15, 19))),
         ((40, 50), Some((40, 50))),
         ((0, 50), Some((10, 50))),
+        ((9, 20), Some((10, 19))),
+        ((9, 10), Some((10, 10))),
+        ((19, 20), Some((19, 19))),
+        ((30, 30), Some((30, 30))),
+        // No span at all.
+        ((15, 12), None),
+        ((40, 35), None),
     ] {
         let missing = held.missing(span(wanted.0, wanted.1));
         assert_eq!(

@@ -144,6 +144,32 @@ fn verdicts() {
     }
 }
 
+/// RFC 5861 section 3: up to the number of seconds, and a window of none is none.
+#[test]
+fn a_window_ends_with_its_last_moment() {
+    for seconds in [1, 10] {
+        let facts = Facts {
+            stale_while_revalidate: Some(seconds),
+            stale_if_error: Some(seconds),
+            ..PLAIN
+        };
+        let last = after(60 + u64::from(seconds));
+        let beyond = last.plus(Duration::from_millis(1));
+        for (now, is_open) in [(last, true), (beyond, false)] {
+            let verdict = judge(&facts, &asks(""), &OBEYS, now);
+            assert_eq!(verdict, if is_open { WHILE } else { EXPIRED }, "{seconds}");
+            let site = Site {
+                unreachable: 0,
+                ..OBEYS
+            };
+            for failure in [Failure::Status, Failure::Unreachable] {
+                let sent = on_failure(&facts, &asks(""), &site, failure, now);
+                assert_eq!(sent, is_open, "{seconds} {failure:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_was_received_before_the_clock_was_set_back_is_validated() {
     let before = |seconds: u64| Time::from_secs(RECEIVED.as_secs() - seconds);

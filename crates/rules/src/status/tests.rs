@@ -113,6 +113,35 @@ fn members_as_rfc_9211_spells_them() {
     }
 }
 
+/// RFC 9211 section 2.4: positive while it is fresh, negative from the moment when it is not.
+#[test]
+fn times_to_live_are_whole_seconds_away_from_nought() {
+    let ms = Duration::from_millis;
+    for (left, seconds) in [(0, 0), (1, 1), (999, 1), (1000, 1), (1001, 2), (60_000, 60)] {
+        assert_eq!(ttl(ms(left)), seconds, "{left} ms left");
+        assert_eq!(stale_ttl(ms(left)), -seconds, "stale for {left} ms");
+    }
+}
+
+#[test]
+fn a_detail_that_is_no_token_is_quoted() {
+    for (detail, sent) in [
+        ("refused", "larder; detail=refused"),
+        ("a/b:c*", "larder; detail=a/b:c*"),
+        ("*", "larder; detail=*"),
+        ("504", "larder; detail=\"504\""),
+        ("no such", "larder; detail=\"no such\""),
+        ("\"", "larder; detail=\"\\\"\""),
+        ("", "larder; detail=\"\""),
+    ] {
+        let member = Member {
+            detail: Some(detail),
+            ..PLAIN
+        };
+        assert_eq!(member.to_value(), sent, "{detail}");
+    }
+}
+
 #[test]
 fn forward_reasons_are_those_of_section_2_2() {
     use Forward::{Bypass, Method, Miss, Partial, Request, Stale, UriMiss, VaryMiss};

@@ -189,3 +189,33 @@ fn the_heuristic_of_rfc_9111_section_4_2_2() {
     no_cache.insert("cache-control", HeaderValue::from_static("no-cache"));
     assert_eq!(lifetime(&no_cache), (Source::Heuristic, 100));
 }
+
+/// What the site gives counts from receipt, however old the answer is; but no time at all stays none.
+#[test]
+fn the_sites_lifetime_counts_from_receipt() {
+    let given = |seconds| Some(Duration::from_secs(seconds));
+    let old = |line: &str| {
+        fields(&[
+            ("age", "100".to_owned()),
+            ("cache-control", line.to_owned()),
+        ])
+    };
+    for (line, default_lifetime, override_lifetime, left) in [
+        ("public", given(5), None, Some(5)),
+        ("public", given(0), None, None),
+        ("max-age=3", None, given(5), Some(5)),
+        ("max-age=300", None, given(0), None),
+        // The origin's own counts from its making.
+        ("max-age=90", given(5), None, None),
+        ("max-age=110", given(5), None, Some(10)),
+    ] {
+        let site = Site {
+            default_lifetime,
+            override_lifetime,
+            ..Site::default()
+        };
+        let facts = judge(&old(line), &site);
+        let remaining = facts.remaining(NOW).map(|left| left.as_secs());
+        assert_eq!(remaining, left, "{line} {site:?}");
+    }
+}

@@ -267,3 +267,35 @@ fn parts_are_storable_where_they_can_be_placed() {
     let conditional = exchange("GET", &[("if-match", "\"a\"")], 412, FRESH, &SITE);
     assert_eq!(conditional, Err(NotStorable::Status));
 }
+
+/// RFC 9111 section 5.2.2.3: those whose caching-related behaviour is implemented, which are the ones of RFC 9110 section 15.
+#[test]
+fn statuses_that_are_understood() {
+    const SAYS: Lines = &[("cache-control", "must-understand, max-age=60")];
+    let understood = [
+        200..=205,
+        300..=303,
+        305..=305,
+        307..=308,
+        400..=415,
+        417..=417,
+        421..=422,
+        426..=426,
+        500..=505,
+    ];
+    for status in 200..600 {
+        let is_understood = understood.iter().any(|range| range.contains(&status));
+        match get(status, SAYS) {
+            Ok(()) => assert!(is_understood, "{status}"),
+            Err(NotStorable::MustUnderstand) => assert!(!is_understood, "{status}"),
+            // They are never stored so, or for another reason.
+            Err(NotStorable::Status) => {
+                assert!(
+                    [206, 304, 416, 428, 429, 431, 511].contains(&status),
+                    "{status}"
+                );
+            }
+            Err(why) => panic!("{status}: {why}"),
+        }
+    }
+}
