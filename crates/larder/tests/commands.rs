@@ -92,10 +92,10 @@ fn explain_names_what_passes_the_store_by() {
     let said = text(&output.stdout);
     assert_eq!(code(&output), 0, "{said}{}", text(&output.stderr));
     for line in [
-        "passed by with the cookie session_* or cart",
-        "passed by with the header x-preview",
-        "passed by for the path /admin/* or ~ ^/a[0-9]+$",
-        "passed by with the parameter preview",
+        "bypassed with the cookie session_* or cart",
+        "bypassed with the header x-preview",
+        "bypassed for the path /admin/* or ~ ^/a[0-9]+$",
+        "bypassed with the parameter preview",
     ] {
         assert!(said.contains(line), "{line} is missing in {said}");
     }

@@ -33,7 +33,7 @@ pub struct Ask {
     pub site: OwnSite,
     /// Index of the route taken.
     pub route: usize,
-    /// Whether the origin may take the path for one of another route ([`routing::is_ambiguous`]). Then the store is passed by: what is
+    /// Whether the origin may take the path for one of another route ([`routing::is_ambiguous`]). Then the store is bypassed: what is
     /// kept from everybody there must not be kept for everybody here.
     pub is_ambiguous: bool,
     pub method: Method,
@@ -47,7 +47,7 @@ pub struct Ask {
     pub aside: Vec<(HeaderName, HeaderValue)>,
     /// Whether its answer must not fill the store, whatever it is: the cookies that were set aside go to the origin then.
     pub stores_nothing: bool,
-    /// What is stored and answers it no more, where it passes the store by because of that: if the origin fails, it may have to.
+    /// What is stored and answers it no more, where it bypasses the store because of that: if the origin fails, it may have to.
     pub stand_in: Option<Arc<Stored>>,
     /// What it brings that is part of the key.
     pub content: Content,
@@ -65,7 +65,7 @@ pub struct Ask {
     pub upgrade: Option<Box<Upgrade>>,
     /// Whether it brings content.
     pub has_content: bool,
-    /// Fields meant for the origin that `Connection` nominates: it does not get them, and the store is passed by where that may matter.
+    /// Fields meant for the origin that `Connection` nominates: it does not get them, and the store is bypassed where that may matter.
     pub nominated: Box<[HeaderName]>,
     /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
     pub for_another: bool,

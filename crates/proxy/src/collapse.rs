@@ -27,11 +27,11 @@ pub enum Landed {
     Fetched(Arc<Stored>),
     /// A part is on its way: follow it, where it has what you want of it, and look again otherwise. The flight goes on, for others to
     /// follow it too, until the part has come.
-    Part(Arc<Stored>),
+    PartComing(Arc<Stored>),
     /// What came was purged, or replaced, before it could be shared: look again, and fetch it together.
     Overtaken,
     /// A lower tier had it: look again.
-    Found,
+    AlreadyThere,
     /// Nothing to share: fetch on your own.
     Released,
     /// The origin failed; the same failure is yours, unless something stale may be sent.
@@ -175,7 +175,7 @@ impl Flight {
     /// Tells those who follow, now and later, of a part that is on its way.
     pub fn tell(&self, part: Arc<Stored>) {
         let word = self.word.get_or_init(|| watch::Sender::new(Landed::Flying));
-        word.send_replace(Landed::Part(part));
+        word.send_replace(Landed::PartComing(part));
     }
 
     /// Ends it once; later calls do nothing.

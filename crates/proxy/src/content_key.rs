@@ -2,7 +2,7 @@
 //!
 //! Content is read before lookup, bounded and counted against the budget, and what it means stands in the key: JSON in a
 //! canonical form ([`json`]), anything else byte for byte. It is sent on as it came. What is not understood, is too large, or is
-//! no query ([`operation`]) passes the store by. Other requests never come here. What a GraphQL service is asked is judged alike,
+//! no query ([`operation`]) bypasses the store. Other requests never come here. What a GraphQL service is asked is judged alike,
 //! whichever method asks: `QUERY` says that nothing changes, and a document may say otherwise.
 
 pub mod json;
@@ -38,7 +38,7 @@ pub struct Content {
     pub operation: Option<Box<str>>,
 }
 
-/// Why a request whose content might have been keyed passes the store by.
+/// Why a request whose content might have been keyed bypasses the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unkeyed {
     /// Longer than the route reads, or than the budget has room for.
@@ -226,7 +226,7 @@ fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     Ok(())
 }
 
-/// Reads what a `GET` asks of a GraphQL service: a query stays where it is, anything else passes the store by.
+/// Reads what a `GET` asks of a GraphQL service: a query stays where it is, anything else bypasses the store.
 pub fn read_get(ask: &mut Ask) {
     if ask.method != Method::GET && ask.method != Method::HEAD {
         return;

@@ -4,7 +4,7 @@
 mod asked;
 mod judge;
 
-use crate::{cache::Cache, hit_for_miss::Unshared, way::Past};
+use crate::{cache::Cache, hit_for_miss::Unshared, way::LateBypass};
 use asked::Asked;
 use http::{HeaderMap, StatusCode};
 use rules::{freshness, reuse::Verdict};
@@ -25,10 +25,10 @@ pub struct Explanation {
     pub passed_over: Option<String>,
     /// Whether the client is sent to HTTPS.
     pub redirected: bool,
-    /// Why the route passes the store by, if it does.
+    /// Why the route bypasses the store, if it does.
     pub bypass: Option<&'static str>,
-    /// Why the store is passed by after all, where nothing in it answers.
-    pub past: Option<Past>,
+    /// Why the store is bypassed after all, where nothing in it answers.
+    pub late_bypass: Option<LateBypass>,
     /// Whether the request wants what is stored or nothing (`only-if-cached`).
     pub only_stored: bool,
     /// Whether answers for this key were lately not reusable.

@@ -285,7 +285,7 @@ pub struct Bypass {
 }
 
 impl Bypass {
-    /// Whether some request may pass the store by.
+    /// Whether some request may bypass the store.
     pub fn has_rules(&self) -> bool {
         let Self {
             cookies,

@@ -1,6 +1,6 @@
 //! Replay: what the walk would decide about requests that were made elsewhere, long ago. No sockets, no store, no clock.
 //!
-//! The decisions are the walk's own functions: a request is read by `receive`, passed by or not by `lookup`, and its answer
+//! The decisions are the walk's own functions: a request is read by `receive`, bypassed or not by `lookup`, and its answer
 //! judged by `admit`. What is left to the caller is what takes time: keeping answers. What is kept it puts to the functions that the
 //! walk puts its store to: [`rules::reuse`] with [`Asked::reuse`], and [`way`](crate::way) with [`Asked::needs`].
 
@@ -147,7 +147,7 @@ impl Asked {
         &self.ask.directives
     }
 
-    /// Why the store would have been passed by, if it would.
+    /// Why the store would have been bypassed, if it would.
     pub fn bypass(&self) -> Option<Bypass> {
         self.bypass
     }

@@ -64,7 +64,7 @@ use crate::{
 };
 use esi::Within;
 use http::{Request, Response};
-use lookup::{Found, Looked};
+use lookup::{Decision, Looked};
 use receive::Brought;
 use std::{pin::Pin, rc::Rc};
 use waiting::Waiting;
@@ -234,19 +234,19 @@ fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Ans
 #[inline]
 fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Answer, Looked> {
     let found = match lookup::lookup(worker, ask) {
-        Looked::Found(found) => lookup::for_client(ask, found),
+        Looked::Decided(found) => lookup::for_client(ask, found),
         wait @ Looked::Wait(_) => return Err(wait),
     };
     match found {
-        Found::Hit(hit) => Ok(plain::hit(worker, ask, hit)),
-        found => Err(Looked::Found(found)),
+        Decision::Hit(hit) => Ok(plain::hit(worker, ask, hit)),
+        found => Err(Looked::Decided(found)),
     }
 }
 
 /// The rest of the walk, from what lookup came to for this client.
 fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked) -> Answer {
     let found = match looked {
-        Looked::Found(found) => found,
+        Looked::Decided(found) => found,
         Looked::Wait(finding) => {
             let worker = worker.clone();
             return Answer::Later(Box::pin(async move {
@@ -254,22 +254,22 @@ fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked
                 let found = below::read(&worker, &ask, finding, ask.now).await;
                 waiting.over();
                 let found = lookup::for_client(&mut ask, found);
-                let looked = Looked::Found(found);
+                let looked = Looked::Decided(found);
                 go_on(&worker, ask, content, looked).response().await
             }));
         }
     };
     match found {
-        Found::Hit(hit) => plain::hit(worker, &mut ask, hit),
-        Found::StaleHit(hit) => {
+        Decision::Hit(hit) => plain::hit(worker, &mut ask, hit),
+        Decision::StaleHit(hit) => {
             let ask = Rc::new(ask);
             refresh::spawn(worker, &ask, &hit.stored);
             Answer::Now(deliver::stored(worker, &ask, hit))
         }
-        Found::Bypass(why) => {
+        Decision::Bypass(why) => {
             Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
         }
-        Found::Forward(need) => Answer::Later(Box::pin(forward::forward(
+        Decision::Forward(need) => Answer::Later(Box::pin(forward::forward(
             worker.clone(),
             Rc::new(ask),
             need,

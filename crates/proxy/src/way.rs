@@ -26,9 +26,9 @@ pub struct Needs {
     pub is_personal: bool,
 }
 
-/// Why a request that found nothing passes the store by after all.
+/// Why a request that found nothing bypasses the store after all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Past {
+pub enum LateBypass {
     /// A cookie of the request: its answer must not fill the store.
     Cookie,
     /// A condition that only an origin may judge.
@@ -46,18 +46,18 @@ pub enum Company {
     Together,
 }
 
-/// Whether a request passes the store by, now that nothing stored answers it.
-pub const fn past(needs: Needs) -> Option<Past> {
+/// Whether a request bypasses the store, now that nothing stored answers it.
+pub const fn late_bypass(needs: Needs) -> Option<LateBypass> {
     if needs.stores_nothing {
-        Some(Past::Cookie)
+        Some(LateBypass::Cookie)
     } else if needs.on_condition {
-        Some(Past::Condition)
+        Some(LateBypass::Condition)
     } else {
         None
     }
 }
 
-/// With whom a request that does not pass the store by goes to an origin. `is_unshared` says whether answers for its key were lately of
+/// With whom a request that does not bypass the store goes to an origin. `is_unshared` says whether answers for its key were lately of
 /// no use to others (hit-for-miss).
 pub fn company(needs: Needs, is_unshared: impl FnOnce() -> bool) -> Company {
     if needs.only_if_cached {

@@ -92,7 +92,7 @@ pub fn remove_hop_by_hop_of_answer(status: StatusCode, fields: &mut HeaderMap) {
 }
 
 /// As [`remove_hop_by_hop`], of a request whose way is still to be found: fields that are meant for all recipients stay, since routes, keys
-/// and trust rest on them as they came. Returns those that `Connection` nominates: they must not be sent on, and the store is passed by.
+/// and trust rest on them as they came. Returns those that `Connection` nominates: they must not be sent on, and the store is bypassed.
 pub fn remove_hop_by_hop_but_end_to_end(request: &mut HeaderMap) -> Box<[HeaderName]> {
     let (kept, gone): (Vec<_>, Vec<_>) = nominated(request).into_iter().partition(is_end_to_end);
     for name in gone {

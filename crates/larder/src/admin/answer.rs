@@ -4,7 +4,7 @@ use proxy::{
     explain::{Explanation, StoredExplanation, Tier},
     hit_for_miss::Unshared,
     outcome::Detail,
-    way::Past,
+    way::LateBypass,
 };
 use rules::{
     freshness::Source,
@@ -155,10 +155,10 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
         return (From::Origin, Forward::Bypass.token(), explanation.bypass);
     }
     // Where nothing stored answers.
-    let origin = |why: Forward, detail| match explanation.past {
-        Some(Past::Cookie) => (From::Origin, Forward::Bypass.token(), Some("cookie")),
+    let origin = |why: Forward, detail| match explanation.late_bypass {
+        Some(LateBypass::Cookie) => (From::Origin, Forward::Bypass.token(), Some("cookie")),
         None if explanation.only_stored => (From::Larder, "only-if-cached", None),
-        Some(Past::Condition) | None => (From::Origin, why.token(), detail),
+        Some(LateBypass::Condition) | None => (From::Origin, why.token(), detail),
     };
     let selected = explanation.selected;
     let Some(selected) = selected.and_then(|index| explanation.stored.get(index)) else {

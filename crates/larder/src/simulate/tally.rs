@@ -154,7 +154,7 @@ impl Simulation {
             self.tally.missed(event, judged).requests += self.one_in;
             return;
         }
-        if way::past(event.needs).is_some() {
+        if way::late_bypass(event.needs).is_some() {
             self.miss(event, judged);
             return self.cost(event, judged);
         }

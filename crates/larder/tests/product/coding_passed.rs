@@ -77,7 +77,7 @@ fn what_is_one_users_is_left_alone() {
             }
         }
     }
-    // What passes the store by goes with the client's own wish, so that the origin may code it.
+    // What bypasses the store goes with the client's own wish, so that the origin may code it.
     let ask = larder.get("/mine").header("Accept-Encoding", BROWSER);
     ask.header("Cookie", "session=1").send();
     assert_eq!(

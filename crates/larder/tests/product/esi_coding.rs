@@ -38,7 +38,7 @@ fn a_page_and_its_fragments_may_come_coded() {
     assert_eq!(origin.requests("/"), 1);
 }
 
-/// However a fragment comes to the page: stored or not, passed by, and where nothing is coded here.
+/// However a fragment comes to the page: stored or not, bypassed, and where nothing is coded here.
 #[test]
 fn a_fragment_that_came_coded_is_decoded_wherever_it_came_from() {
     const ROUTES: &str = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nesi = true\n\

@@ -1,4 +1,4 @@
-//! What the site makes of keys and of requests that pass the store by.
+//! What the site makes of keys and of requests that bypass the store.
 
 use super::routes::{hit, site};
 use crate::{

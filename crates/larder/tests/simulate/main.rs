@@ -948,7 +948,7 @@ fn the_page_needs_nothing_else_and_nothing_in_a_log_is_believed() {
     }
 }
 
-/// What the figures say is said in words too: what passes the store by, and the URLs that cost most, dearest first.
+/// What the figures say is said in words too: what bypasses the store, and the URLs that cost most, dearest first.
 #[test]
 fn a_person_reads_what_costs_most_and_why() {
     let line = |asked: &str| {
@@ -975,7 +975,7 @@ fn a_person_reads_what_costs_most_and_why() {
             .collect()
     };
     assert_eq!(
-        rows("The store is passed by"),
+        rows("The store is bypassed"),
         ["method 4 https://localhost/form"]
     );
     assert_eq!(

@@ -13,7 +13,7 @@ use crate::{
     said::Said,
     walk::{
         bypass::rule,
-        forward::page_key_of,
+        forward::collapse_key_of,
         lookup::{self, Bypassed},
         receive::{self, Beside},
         user_context,
@@ -25,7 +25,7 @@ use rules::key;
 use std::{borrow::Cow, net::SocketAddr, rc::Rc, sync::Arc};
 use store::{Stored, Variants};
 
-/// A request, and why it passes the store by, if it does.
+/// A request, and why it bypasses the store, if it does.
 pub(super) struct Asked {
     ask: Ask,
     bypass: Option<Bypass>,
@@ -96,7 +96,7 @@ impl Asked {
             bypass,
             origin_down: is_down(ask),
             may_be_forced: may_be_forced(ask),
-            past: way::past(needs),
+            late_bypass: way::late_bypass(needs),
             only_stored: needs.only_if_cached,
             hit_for_miss,
             unshared: cache.hit_for_miss.why(&page),
@@ -149,7 +149,7 @@ fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut Requ
     }
 }
 
-/// Why it passes the store by. `switches`: it wants to speak another protocol.
+/// Why it bypasses the store. `switches`: it wants to speak another protocol.
 fn bypass(ask: &Ask, switches: bool) -> Option<Bypass> {
     let why = match rule::bypassed(ask) {
         Some(Bypassed::Site(why)) => Some(why),
@@ -203,5 +203,5 @@ fn passed_over(ask: &Ask) -> Option<String> {
 fn page_of<'a>(cache: &Cache, key: &'a [u8], fields: &HeaderMap) -> Cow<'a, [u8]> {
     let held = cache.memory.peek(key);
     let held = held.iter().flat_map(Variants::as_slice);
-    page_key_of(key, fields, held)
+    collapse_key_of(key, fields, held)
 }

@@ -18,7 +18,7 @@ use store::{Body, Stored, Variant, Variants, purge::Standing};
 pub(super) struct Judge<'a> {
     pub(super) cache: &'a Cache,
     pub(super) ask: &'a Ask,
-    /// Whether it passes the store by before anything there is looked at.
+    /// Whether it bypasses the store before anything there is looked at.
     pub(super) bypassed: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct GraphQl {
 /// What holds for one GraphQL operation.
 #[derive(Debug, Clone)]
 pub struct Operation {
-    /// Off: it passes the store by.
+    /// Off: it bypasses the store.
     pub cache: bool,
     /// Lifetime of its answers of status 200, in place of the route's.
     pub ttl: Option<Duration>,

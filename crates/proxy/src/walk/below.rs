@@ -7,7 +7,7 @@ use crate::{
     cache::Worker,
     outcome::Outcome,
     walk::{
-        lookup::{self, Found, Hit, Looked, Need},
+        lookup::{self, Decision, Hit, Looked, Need},
         receive,
     },
 };
@@ -24,14 +24,14 @@ use store::{
 const WORTH_WRITING: Duration = Duration::from_secs(30);
 
 /// Waits for the disk, and looks up what it brought.
-pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Found {
+pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Decision {
     lookup::from_disk(worker, ask, now, finding.await)
 }
 
 /// Looks up in memory and on disk, waiting where the device must be waited for.
-pub async fn find(worker: &Worker, ask: &Ask, now: Time) -> Found {
+pub async fn find(worker: &Worker, ask: &Ask, now: Time) -> Decision {
     match lookup::find(worker, ask, now) {
-        Looked::Found(found) => found,
+        Looked::Decided(found) => found,
         Looked::Wait(finding) => read(worker, ask, finding, now).await,
     }
 }
@@ -81,11 +81,11 @@ async fn in_tier(
         let newest = here.iter().map(|stored| stored.facts.response_time).max();
         need = match lookup::adopted(worker, ask, receive::now(), here) {
             // What is to be refreshed has been answered with already: the same again refreshes nothing.
-            Found::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
-            Found::Hit(hit) | Found::StaleHit(hit) => return Shared::Hit(hit),
-            Found::Forward(need) => need,
+            Decision::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
+            Decision::Hit(hit) | Decision::StaleHit(hit) => return Shared::Hit(hit),
+            Decision::Forward(need) => need,
             // Conditions that are the origin's to judge: as if nothing had been found.
-            Found::Bypass(_) => return Shared::Need(need, None),
+            Decision::Bypass(_) => return Shared::Need(need, None),
         };
         if renewed || !lead {
             return Shared::Need(need, None);

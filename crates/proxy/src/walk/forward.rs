@@ -4,7 +4,7 @@ mod flight_key;
 mod follow;
 mod lead;
 
-pub use flight_key::{page_key, page_key_of};
+pub use flight_key::{collapse_key, collapse_key_of};
 pub use lead::Leader;
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
         below::{self, Shared},
         deliver,
         fetch::{self, Fetched, Landing},
-        lookup::{self, Found, Hit, Looked, Need},
+        lookup::{self, Decision, Hit, Looked, Need},
         outbound, receive,
         waiting::Waiting,
     },
@@ -46,14 +46,14 @@ const MOST_FLIGHTS: usize = 3;
 
 /// What a request has behind it when it joins others.
 #[derive(Clone, Copy, Debug)]
-struct Past {
+struct History {
     /// It was here by then: what flights bring that began later is newer than it.
     came: Instant,
     /// A flight that it followed has failed.
     has_failed: bool,
 }
 
-impl Past {
+impl History {
     /// Nothing yet.
     fn new() -> Self {
         Self {
@@ -114,14 +114,14 @@ async fn in_company(
     ask: &Rc<Ask>,
     mut need: Need,
 ) -> Result<Response<ReplyBody>, Need> {
-    let mut past = Past::new();
+    let mut history = History::new();
     for _ in 0..MOST_FLIGHTS {
-        need = match together(worker, ask, need, past).await {
+        need = match together(worker, ask, need, history).await {
             Ok(response) => return Ok(response),
             Err(Left::Alone(need)) => return Err(need),
             Err(Left::Together(need)) => need,
             Err(Left::Again(need)) => {
-                past.has_failed = true;
+                history.has_failed = true;
                 need
             }
         };
@@ -137,7 +137,7 @@ async fn together(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    past: Past,
+    history: History,
 ) -> Result<Response<ReplyBody>, Left> {
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let key = flight_key(worker, ask, &need);
@@ -151,7 +151,7 @@ async fn together(
             match meanwhile(worker, ask, &need) {
                 Meanwhile::Nothing => {}
                 Meanwhile::Answer(hit) => {
-                    flight.land(Landed::Found);
+                    flight.land(Landed::AlreadyThere);
                     return Ok(deliver::stored(worker, ask, *hit));
                 }
                 Meanwhile::Variants(need) => {
@@ -185,7 +185,7 @@ async fn together(
         Seat::Follow(follower) => {
             drop((interest, writer));
             // Boxed, lest who leads be as large.
-            Box::pin(follow(worker, ask, need, follower, past)).await
+            Box::pin(follow(worker, ask, need, follower, history)).await
         }
     }
 }
@@ -193,7 +193,7 @@ async fn together(
 /// Whether the last answer to such a request was lately of no use to others.
 pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     let table = &worker.cache.hit_for_miss;
-    table.knows(&page_key(ask, need), ask.has_cookies(), ask.now)
+    table.knows(&collapse_key(ask, need), ask.has_cookies(), ask.now)
 }
 
 /// What another flight has landed after a request's lookup and before its own took off.
@@ -213,13 +213,13 @@ pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
         return Meanwhile::Nothing;
     }
     match lookup::find(worker, ask, receive::now()) {
-        Looked::Found(Found::Hit(hit)) => Meanwhile::Answer(Box::new(hit)),
-        Looked::Found(Found::Forward(now))
+        Looked::Decided(Decision::Hit(hit)) => Meanwhile::Answer(Box::new(hit)),
+        Looked::Decided(Decision::Forward(now))
             if now.why == Forward::VaryMiss && need.why != Forward::VaryMiss =>
         {
             Meanwhile::Variants(now)
         }
-        Looked::Found(_) | Looked::Wait(_) => Meanwhile::Nothing,
+        Looked::Decided(_) | Looked::Wait(_) => Meanwhile::Nothing,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
         arrival::{AT_ONCE, Arrival},
         below,
         fetch::{Fetch, Landing, Plan},
-        forward::{begin_fill, page_key},
+        forward::{begin_fill, collapse_key},
         pump::{Before, Destination, Inflow, Room},
     },
     way,
@@ -141,7 +141,7 @@ impl Fetch<'_> {
     /// Whether the last answer was lately found out to be larger than what is kept.
     fn was_too_large(&self) -> bool {
         let table = &self.worker.cache.hit_for_miss;
-        let key = page_key(self.ask, self.need);
+        let key = collapse_key(self.ask, self.need);
         table.knows(&key, false, self.times.response) && table.why(&key) == Some(Unshared::TooLarge)
     }
 
@@ -227,7 +227,7 @@ impl Fetch<'_> {
         let unshared = Unshared::of(head.status, &why);
         // One whose length nobody knows beforehand is kept again some time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
-            let key = page_key(self.ask, self.need);
+            let key = collapse_key(self.ask, self.need);
             table.remember(&key, self.ask.has_cookies(), unshared, self.times.response);
         }
         let has_credentials = has(&self.ask.fields, &header::AUTHORIZATION);
@@ -249,7 +249,7 @@ impl Fetch<'_> {
     /// Answers that must be validated each time are not worth queueing for. `unkept` says why this one is not found again.
     pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
         let table = &self.worker.cache.hit_for_miss;
-        let key = page_key(self.ask, self.need);
+        let key = collapse_key(self.ask, self.need);
         let unkept = unkept.map(|why| Unshared::of(stored.status, why));
         let has_cookies = self.ask.has_cookies();
         match Unshared::of_kept(&stored.facts).or(unkept) {

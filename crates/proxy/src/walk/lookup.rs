@@ -15,7 +15,7 @@ use crate::{
     cache::Worker,
     outcome::{Bypass, Detail, Outcome},
     walk::bypass::rule,
-    way::{self, Past},
+    way::{self, LateBypass},
 };
 use from_disk::{drawn, is_left, is_worked_on, unpromoted};
 use http::HeaderMap;
@@ -29,7 +29,7 @@ use store::{
 };
 
 /// What lookup comes to.
-pub enum Found {
+pub enum Decision {
     /// Answer with this.
     Hit(Hit),
     /// Answer with this, and fetch a fresh one in the background.
@@ -43,7 +43,7 @@ pub enum Found {
 /// How far lookup came at once.
 pub enum Looked {
     /// To its end.
-    Found(Found),
+    Decided(Decision),
     /// The disk has something under the key, and its device must be waited for.
     Wait(Finding),
 }
@@ -59,7 +59,7 @@ pub struct Hit {
     pub own: Option<Box<HeaderMap>>,
 }
 
-/// Why the store is passed by.
+/// Why the store is bypassed.
 #[derive(Clone, Copy, Debug)]
 pub enum Bypassed {
     /// The site says so.
@@ -107,7 +107,7 @@ impl Need {
 /// Looks up a request. On the path of a hit.
 pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
     if let Some(why) = rule::bypassed(ask) {
-        return Looked::Found(Found::Bypass(why));
+        return Looked::Decided(Decision::Bypass(why));
     }
     keep_cookies_from_store(ask);
     find(worker, ask, ask.now)
@@ -126,21 +126,21 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
     }
 }
 
-/// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
+/// What was found, for the one who asked: a request that must not fill the store bypasses it where the store does not answer,
 /// with all of its cookies, and so does one with a condition that only an origin may judge.
-pub fn for_client(ask: &mut Ask, found: Found) -> Found {
+pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
     let found = match found {
-        Found::Forward(need) => match way::past(needs(ask)) {
-            Some(Past::Cookie) => {
+        Decision::Forward(need) => match way::late_bypass(needs(ask)) {
+            Some(LateBypass::Cookie) => {
                 ask.stand_in = need.selected;
-                Found::Bypass(Bypassed::Site(Bypass::Cookie))
+                Decision::Bypass(Bypassed::Site(Bypass::Cookie))
             }
-            Some(Past::Condition) => Found::Bypass(Bypassed::Condition(need.why)),
-            None => Found::Forward(need),
+            Some(LateBypass::Condition) => Decision::Bypass(Bypassed::Condition(need.why)),
+            None => Decision::Forward(need),
         },
         found => found,
     };
-    if ask.stores_nothing && matches!(found, Found::Bypass(_)) {
+    if ask.stores_nothing && matches!(found, Decision::Bypass(_)) {
         ask.take_cookies_back();
     }
     found
@@ -151,13 +151,13 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
     worker.cache.memory.log().wake(now);
     let found = match worker.cache.memory.find(ask.key.as_bytes()) {
         Some(variants) => among(worker, ask, now, &variants),
-        None => Found::Forward(Need::miss(Forward::UriMiss)),
+        None => Decision::Forward(Need::miss(Forward::UriMiss)),
     };
     let Some(disk) = &worker.cache.disk else {
-        return Looked::Found(found);
+        return Looked::Decided(found);
     };
     let found = match found {
-        Found::Forward(Need { selected: None, .. }) => {
+        Decision::Forward(Need { selected: None, .. }) => {
             let bodies = if ask.connection.splices.is_some() {
                 Bodies::Left
             } else {
@@ -179,12 +179,12 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
         found => found,
     };
     let drawn = match &found {
-        Found::Hit(hit) if is_left(&hit.stored) => drawn(worker, ask, &hit.stored, disk),
+        Decision::Hit(hit) if is_left(&hit.stored) => drawn(worker, ask, &hit.stored, disk),
         _ => disk::Found::Nothing,
     };
     match drawn {
-        disk::Found::Here(list) => Looked::Found(from_disk(worker, ask, now, list)),
+        disk::Found::Here(list) => Looked::Decided(from_disk(worker, ask, now, list)),
         disk::Found::Wait(finding) => Looked::Wait(finding),
-        disk::Found::Nothing => Looked::Found(found),
+        disk::Found::Nothing => Looked::Decided(found),
     }
 }

@@ -23,7 +23,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         selected: Some(stored.clone()),
         others: Vec::new(),
     };
-    let key = forward::page_key(ask, &need);
+    let key = forward::collapse_key(ask, &need);
     if flights.flying(&key, log) {
         return;
     }
@@ -34,7 +34,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         return;
     };
     if !matches!(forward::meanwhile(worker, ask, &need), Meanwhile::Nothing) {
-        flight.land(Landed::Found);
+        flight.land(Landed::AlreadyThere);
         return;
     }
     bump(&worker.counters.refreshes);

@@ -207,28 +207,28 @@ fn stale(policy: &Policy) -> Vec<String> {
     told.collect()
 }
 
-/// Which requests pass the store by, a line for each kind.
+/// Which requests bypass the store, a line for each kind.
 fn passed_by(bypass: &Bypass) -> Vec<String> {
     let names = |list: &[NamePattern]| list.iter().map(named).collect();
     let plain = bypass.paths.plain().iter().map(path);
     let expressions = bypass.paths.expressions().iter();
     let kinds: [(&str, Vec<String>); 7] = [
-        ("passed by with the cookie", names(&bypass.cookies)),
+        ("bypassed with the cookie", names(&bypass.cookies)),
         (
-            "passed by with the header",
+            "bypassed with the header",
             bypass.headers.iter().map(field).collect(),
         ),
         (
-            "passed by for the path",
+            "bypassed for the path",
             plain
                 .chain(expressions.map(|regex| expression(regex)))
                 .collect(),
         ),
         (
-            "passed by for the method",
+            "bypassed for the method",
             bypass.methods.iter().map(ToString::to_string).collect(),
         ),
-        ("passed by with the parameter", names(&bypass.query)),
+        ("bypassed with the parameter", names(&bypass.query)),
         ("never filled with the cookie", names(&bypass.misses_with)),
         ("not stored where it sets the cookie", names(&bypass.sets)),
     ];

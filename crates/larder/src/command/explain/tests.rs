@@ -194,7 +194,7 @@ fn reasons_not_to_answer_from_the_store() {
     for (answer, said) in [
         (
             answer(From::Origin, "bypass", Some("cookie"), Vec::new()),
-            "pass the store by (a cookie of the request",
+            "bypass the store (a cookie of the request",
         ),
         (
             answer(From::Origin, "uri-miss", None, Vec::new()),

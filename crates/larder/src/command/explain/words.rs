@@ -255,7 +255,7 @@ pub(super) fn token(token: &str) -> &str {
             "a stored response matches; it is stale, but within its stale-while-revalidate window, and is refreshed meanwhile"
         }
         "max-stale" => "the request's max-stale accepts a stale response",
-        "bypass" => "the configuration lets this request pass the store by",
+        "bypass" => "the configuration lets this request bypass the store",
         "uri-miss" => "nothing is stored under its key",
         "vary-miss" => "no stored response fits this request",
         "stale" => "the stored response must be validated first",

@@ -17,7 +17,7 @@ use std::time::Duration;
 macro_rules! with_policy {
     ($(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }) => {
         with_policy! { @keys $(#[$about])* $table { $($(#[$own_about])* $own: $own_type,)* }
-            /// What holds before a well-known application: which requests pass the store by, what is dropped, how long answers
+            /// What holds before a well-known application: which requests bypass the store, what is dropped, how long answers
             /// last. What is written beside it goes over it, key by key; the lists in `bypass` are added to. Its routes stand
             /// behind those written here. `larder check --explain` prints it as plain configuration.
             preset: At<Preset>,
@@ -72,7 +72,7 @@ macro_rules! with_policy {
             /// Size of the largest body that is stored; larger ones pass through.
             #[schemars(extend("default" = "64MiB"))]
             largest_body: Text<Size>,
-            /// Lifetime that clients are told in place of the origin's `Cache-Control`, whatever the status. What passes the store by,
+            /// Lifetime that clients are told in place of the origin's `Cache-Control`, whatever the status. What bypasses the store,
             /// and what may not be stored, keeps the origin's own.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
@@ -92,8 +92,8 @@ macro_rules! with_policy {
             /// `key.host = false` all that the origin is told of a host.
             #[schemars(extend("examples" = ["app.example"]))]
             origin_host: Text<HostValue>,
-            /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes
-            /// the store by; with `"0B"` all of it.
+            /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content bypasses
+            /// the store; with `"0B"` all of it.
             #[schemars(extend("default" = "64KiB"))]
             largest_content: Text<Size>,
             /// A GraphQL service answers here: its queries are stored, by `GET` and `POST`. An empty table is enough.

@@ -133,7 +133,7 @@ pub struct Bypass {
     pub sets: Option<Many<Text<CookiePattern>>>,
 }
 
-/// A GraphQL service. Mutations, subscriptions, batches and what cannot be read pass the store by.
+/// A GraphQL service. Mutations, subscriptions, batches and what cannot be read bypass the store.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GraphQl {

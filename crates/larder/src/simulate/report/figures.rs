@@ -86,7 +86,7 @@ fn missed(totals: &Totals, tally: &Tally, lifetime: usize) -> Sum {
         .and(&of_all(&tally.apart, &totals.apart))
 }
 
-/// Requests that pass the store by: at once, or where it has no answer and they must not fill it.
+/// Requests that bypass the store: at once, or where it has no answer and they must not fill it.
 pub(super) fn bypassed(totals: &Totals, tally: &Tally) -> Vec<Reason> {
     let mut groups = totals.bypassed.clone();
     let missed = tally.apart.missed.of_all(&tally.apart.asked, &totals.apart);

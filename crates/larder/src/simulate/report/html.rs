@@ -40,7 +40,7 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
         &report.unstored,
         out,
     )?;
-    reasons("What passes the store by", &report.bypassed, out)?;
+    reasons("What bypasses the store", &report.bypassed, out)?;
     reasons("What is refused", &report.refused, out)?;
     urls(report, out)?;
     writeln!(out, "<h2>Taken for granted</h2>\n<ul>")?;

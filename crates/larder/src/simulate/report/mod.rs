@@ -47,7 +47,7 @@ pub struct Report {
     pub lifetimes: Vec<Outcome>,
     /// Requests that the server refuses.
     pub refused: Vec<Reason>,
-    /// Requests that pass the store by.
+    /// Requests that bypass the store.
     pub bypassed: Vec<Reason>,
     /// Answers that are not stored.
     pub unstored: Vec<Reason>,

@@ -27,7 +27,7 @@ pub fn write(report: &Report, width: usize, out: &mut impl Write) -> io::Result<
     sizes(report, width, out)?;
     lifetimes(report, width, out)?;
     reasons("Not stored", &report.unstored, width, out)?;
-    reasons("The store is passed by", &report.bypassed, width, out)?;
+    reasons("The store is bypassed", &report.bypassed, width, out)?;
     reasons("Refused", &report.refused, width, out)?;
     urls(report, width, out)?;
     writeln!(out, "\nTaken for granted")?;

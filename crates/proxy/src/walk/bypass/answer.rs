@@ -1,4 +1,4 @@
-//! The way back of an answer that passed the store by. What of a POST's answer is stored is told in `post`, what a HEAD's says in
+//! The way back of an answer that bypassed the store. What of a POST's answer is stored is told in `post`, what a HEAD's says in
 //! `head`.
 
 use super::{
@@ -51,7 +51,7 @@ pub(super) fn land(
     // What it invalidates itself is all that came between.
     let is_current = is_current && ticket.began == before.began + own;
     let (head, body) = response.into_parts();
-    // What the site passes the store by for may be one user's, and says nothing of what is stored.
+    // What the site bypasses the store for may be one user's, and says nothing of what is stored.
     if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Site(_)) {
         head::says(worker, ask, &head, when);
     }

@@ -1,10 +1,10 @@
-//! Which requests pass the store by, and which may not fill it.
+//! Which requests bypass the store, and which may not fill it.
 
 use crate::walk::{lookup::Bypassed, outbound, user_context};
 use crate::{ask::Ask, outcome::Bypass, policy, routing};
 use http::{HeaderMap, Method, header};
 
-/// Why a request passes the store by, if it does.
+/// Why a request bypasses the store, if it does.
 pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     let policy = ask.policy();
     if !policy.cache {
@@ -37,7 +37,7 @@ fn withholds(ask: &Ask) -> bool {
     nominated.any(|name| !outbound::is_written_anew(name) || outbound::is_named(ask, name))
 }
 
-/// Which of the site's rules passes the store by for this request, if any.
+/// Which of the site's rules bypasses the store for this request, if any.
 fn by_rule(ask: &Ask) -> Option<Bypass> {
     if ask.is_ambiguous {
         return Some(Bypass::Ambiguous);
@@ -79,7 +79,7 @@ fn is_sent_as_keyed(ask: &Ask) -> bool {
     })
 }
 
-/// Which of the site's rules passes the store by, if any. `path` and `query` are normalised.
+/// Which of the site's rules bypasses the store, if any. `path` and `query` are normalised.
 pub fn site_bypass(
     bypass: &policy::Bypass,
     method: &Method,

@@ -1,4 +1,4 @@
-//! What is stored, for a request that passes the store by only lest its answer be kept (`misses_with`), where the origin fails: what others
+//! What is stored, for a request that bypasses the store only lest its answer be kept (`misses_with`), where the origin fails: what others
 //! get then answers it too.
 
 use super::forward;

@@ -8,7 +8,7 @@ use store::Stored;
 
 /// Requests for a part fly apart from those for the whole, unless the whole is on its way already.
 pub fn flight_key(worker: &Worker, ask: &Ask, need: &Need) -> Vec<u8> {
-    let mut key = page_key(ask, need).into_owned();
+    let mut key = collapse_key(ask, need).into_owned();
     if let Some(range) = ask.range()
         && !worker.cache.flights.flying(&key, worker.cache.memory.log())
     {
@@ -20,13 +20,13 @@ pub fn flight_key(worker: &Worker, ask: &Ask, need: &Need) -> Vec<u8> {
 
 /// What is fetched together, and remembered as of no use to others: requests for one variant apart from those for others, once it is
 /// known what chooses variants.
-pub fn page_key<'a>(ask: &'a Ask, need: &Need) -> Cow<'a, [u8]> {
+pub fn collapse_key<'a>(ask: &'a Ask, need: &Need) -> Cow<'a, [u8]> {
     let held = need.selected.iter().chain(&need.others);
-    page_key_of(ask.key.as_bytes(), &ask.fields, held)
+    collapse_key_of(ask.key.as_bytes(), &ask.fields, held)
 }
 
-/// As [`page_key`], of a request with `fields` for `key`, of which `held` is stored.
-pub fn page_key_of<'a, 'b>(
+/// As [`collapse_key`], of a request with `fields` for `key`, of which `held` is stored.
+pub fn collapse_key_of<'a, 'b>(
     key: &'a [u8],
     fields: &HeaderMap,
     mut held: impl Iterator<Item = &'b Arc<Stored>>,

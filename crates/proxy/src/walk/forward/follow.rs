@@ -1,6 +1,6 @@
 //! Who follows: what a landed flight leaves for each of those who waited.
 
-use super::{Left, Past, answer, not_fetched, page_key};
+use super::{History, Left, answer, collapse_key, not_fetched};
 use crate::{
     ask::Ask,
     body::ReplyBody,
@@ -12,7 +12,7 @@ use crate::{
         below, deliver,
         fetch::Landing,
         land,
-        lookup::{self, Found, Need},
+        lookup::{self, Decision, Need},
         receive,
     },
 };
@@ -29,14 +29,14 @@ pub async fn follow(
     ask: &Rc<Ask>,
     need: Need,
     mut follower: Follower,
-    past: Past,
+    history: History,
 ) -> Result<Response<ReplyBody>, Left> {
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
     let response = match landed {
-        Ok(landed @ (Landed::Stored | Landed::Fetched(_) | Landed::Part(_))) => {
-            let is_newer = follower.began() > past.came;
+        Ok(landed @ (Landed::Stored | Landed::Fetched(_) | Landed::PartComing(_))) => {
+            let is_newer = follower.began() > history.came;
             match shared(worker, ask, landed, is_newer).await {
-                Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
+                Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
                     let handled = Handled::Forwarded {
                         why: need.why,
                         status: None,
@@ -46,24 +46,24 @@ pub async fn follow(
                     hit.outcome.handled = handled;
                     deliver::stored(worker, ask, hit)
                 }
-                Found::Forward(now) if page_key(ask, &now) != page_key(ask, &need) => {
+                Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
                     return Err(Left::Together(now));
                 }
                 // Who came while the fetch was under way must not rely on it. The next begins now.
-                Found::Forward(now) if now.is_unsure() => return Err(Left::Together(now)),
-                Found::Forward(need) => return Err(Left::Alone(need)),
-                Found::Bypass(_) => return Err(Left::Alone(need)),
+                Decision::Forward(now) if now.is_unsure() => return Err(Left::Together(now)),
+                Decision::Forward(need) => return Err(Left::Alone(need)),
+                Decision::Bypass(_) => return Err(Left::Alone(need)),
             }
         }
         Ok(Landed::Overtaken) => match below::find(worker, ask, receive::now()).await {
-            Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(worker, ask, hit),
-            Found::Forward(need) => return Err(Left::Together(need)),
-            Found::Bypass(_) => return Err(Left::Alone(need)),
+            Decision::Hit(hit) | Decision::StaleHit(hit) => deliver::stored(worker, ask, hit),
+            Decision::Forward(need) => return Err(Left::Together(need)),
+            Decision::Bypass(_) => return Err(Left::Alone(need)),
         },
-        Ok(Landed::Found) => match below::find(worker, ask, receive::now()).await {
-            Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(worker, ask, hit),
-            Found::Forward(need) => return Err(Left::Alone(need)),
-            Found::Bypass(_) => return Err(Left::Alone(need)),
+        Ok(Landed::AlreadyThere) => match below::find(worker, ask, receive::now()).await {
+            Decision::Hit(hit) | Decision::StaleHit(hit) => deliver::stored(worker, ask, hit),
+            Decision::Forward(need) => return Err(Left::Alone(need)),
+            Decision::Bypass(_) => return Err(Left::Alone(need)),
         },
         Ok(Landed::Failed(error)) => {
             let failure = Failure::Origin(error.clone());
@@ -74,7 +74,7 @@ pub async fn follow(
                 Failing::Unreachable(failure.clone().into()),
             ) {
                 Some(stale) => stale,
-                None if error.was_sent() && !past.has_failed => return Err(Left::Again(need)),
+                None if error.was_sent() && !history.has_failed => return Err(Left::Again(need)),
                 None => Landing::Failed(failure),
             };
             answer(worker, ask, &need, not_fetched(ask, landing))
@@ -89,20 +89,20 @@ pub async fn follow(
 }
 
 /// What a leader's fetch has brought for others. `is_newer`: it began after the request had come.
-async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, is_newer: bool) -> Found {
-    if let Landed::Part(part) = &landed
+async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, is_newer: bool) -> Decision {
+    if let Landed::PartComing(part) = &landed
         && let Some(hit) = lookup::of_part(worker, ask, part, receive::now())
     {
-        return Found::Hit(hit);
+        return Decision::Hit(hit);
     }
     let found = below::find(worker, ask, receive::now()).await;
-    if let Found::Forward(need) = &found
+    if let Decision::Forward(need) = &found
         && need.is_unsure()
         && is_newer
         && let Landed::Fetched(fetched) = &landed
         && let Some(hit) = lookup::confirmed(worker, ask, fetched, receive::now())
     {
-        return Found::Hit(hit);
+        return Decision::Hit(hit);
     }
     found
 }

@@ -50,7 +50,7 @@ impl Leader {
         };
         let pump = take_pump(&mut fetched.landing);
         let flight = match landed(&fetched.landing) {
-            Landed::Part(part) => {
+            Landed::PartComing(part) => {
                 flight.tell(part);
                 Some(flight)
             }
@@ -77,9 +77,9 @@ impl Leader {
 /// How a flight ends once the head is there.
 fn landed(landing: &Landing) -> Landed {
     match landing {
-        Landing::Found(_) => Landed::Found,
+        Landing::Found(_) => Landed::AlreadyThere,
         Landing::Stored { stored, kept, .. } => match kept {
-            Ok(()) if is_coming(stored) => Landed::Part(stored.clone()),
+            Ok(()) if is_coming(stored) => Landed::PartComing(stored.clone()),
             Ok(()) => Landed::Fetched(stored.clone()),
             Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => Landed::Overtaken,
             Err(_) => Landed::Released,

@@ -90,7 +90,12 @@ fn what_landed_since_lookup_is_seen_before_anybody_fetches() {
 fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
     let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));
     land(&worker, &self::ask("0"));
-    let mut first = pin!(together(&worker, &ask, need(Forward::UriMiss), Past::new()));
+    let mut first = pin!(together(
+        &worker,
+        &ask,
+        need(Forward::UriMiss),
+        History::new()
+    ));
     let first = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     let Poll::Ready(Err(Left::Together(need))) = first else {
         panic!("it took off on its own");

@@ -8,7 +8,7 @@ use crate::{
     outcome::Failing,
     walk::{
         fetch::{Fetch, Landing},
-        forward::page_key,
+        forward::collapse_key,
         lookup::{self, answers, reuse_site},
         receive,
     },
@@ -31,7 +31,7 @@ impl Fetch<'_> {
     pub fn failed(&self, failure: Failure) -> Landing {
         if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
-            let key = page_key(self.ask, self.need);
+            let key = collapse_key(self.ask, self.need);
             table.remember(&key, self.ask.has_cookies(), why, self.times.response);
         }
         let instead = match failure {

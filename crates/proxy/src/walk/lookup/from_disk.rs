@@ -1,6 +1,6 @@
 //! What the disk has, as lookup finds it.
 
-use super::{Found, Need, judge::among};
+use super::{Decision, Need, judge::among};
 use crate::{
     ask::Ask,
     cache::Worker,
@@ -14,7 +14,7 @@ use store::{
 };
 
 /// As [`adopted`], of what the disk brought.
-pub fn from_disk(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+pub fn from_disk(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Decision {
     for stored in &found {
         stored.set_below();
     }
@@ -22,22 +22,22 @@ pub fn from_disk(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>)
 }
 
 /// What a request finds after a lower tier has brought something.
-pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Decision {
     let (memory, most) = (&worker.cache.memory, ask.site.most_variants);
     match memory.adopt(ask.key.as_bytes(), found, most) {
         Some(variants) => among(worker, ask, now, &variants),
-        None => Found::Forward(Need::miss(Forward::UriMiss)),
+        None => Decision::Forward(Need::miss(Forward::UriMiss)),
     }
 }
 
 /// What a request finds on disk, and leaves there.
-pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Decision {
     for stored in &found {
         stored.set_below();
     }
     match Variants::from_vec(found) {
         Some(variants) => among(worker, ask, now, &variants),
-        None => Found::Forward(Need::miss(Forward::UriMiss)),
+        None => Decision::Forward(Need::miss(Forward::UriMiss)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which of a key's variants answers, and whether it may.
 
 use super::{
-    Bypassed, Found, Hit, Need,
+    Bypassed, Decision, Hit, Need,
     content::{self, Held},
     needs::{condition_is_the_origins, reuse_site_for},
 };
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use store::{Stored, Variants, purge::Standing};
 
 /// Which of a key's variants answers, and whether it may.
-pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Found {
+pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Decision {
     let mut scratch = worker.scratch.take();
     let selected = variants.select(&ask.fields, &mut scratch, now);
     worker.scratch.set(scratch);
@@ -30,7 +30,7 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Foun
     };
     match selected.map(|stored| kept(worker, ask, stored)) {
         Some(Kept::Good(stored)) => judge(ask, stored, now, others),
-        Some(Kept::Unsure(stored)) => Found::Forward(Need {
+        Some(Kept::Unsure(stored)) => Decision::Forward(Need {
             why: Forward::Stale,
             detail: Some(Detail::Unsure),
             others: others()
@@ -43,7 +43,7 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Foun
         Some(Kept::Gone) if selected.is_some_and(|gone| !gone.body.is_gone()) => {
             match Variants::from_vec(others()) {
                 Some(left) => among(worker, ask, now, &left),
-                None => Found::Forward(Need::miss(Forward::UriMiss)),
+                None => Decision::Forward(Need::miss(Forward::UriMiss)),
             }
         }
         Some(Kept::Gone) | None => {
@@ -53,7 +53,7 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Foun
             } else {
                 Forward::VaryMiss
             };
-            Found::Forward(Need {
+            Decision::Forward(Need {
                 others,
                 ..Need::miss(why)
             })
@@ -128,8 +128,8 @@ pub fn of_part(worker: &Worker, ask: &Ask, part: &Arc<Stored>, now: Time) -> Opt
     }
     let part = unpurged(worker, ask, part)?;
     match judge(ask, part, now, Vec::new) {
-        Found::Hit(hit) => Some(hit),
-        Found::StaleHit(_) | Found::Bypass(_) | Found::Forward(_) => None,
+        Decision::Hit(hit) => Some(hit),
+        Decision::StaleHit(_) | Decision::Bypass(_) | Decision::Forward(_) => None,
     }
 }
 
@@ -145,8 +145,8 @@ pub fn confirmed(worker: &Worker, ask: &Ask, fetched: &Arc<Stored>, now: Time) -
         Kept::Gone => return None,
     };
     match judge(ask, fetched, now, Vec::new) {
-        Found::Hit(hit) => Some(hit),
-        Found::StaleHit(_) | Found::Bypass(_) | Found::Forward(_) => None,
+        Decision::Hit(hit) => Some(hit),
+        Decision::StaleHit(_) | Decision::Bypass(_) | Decision::Forward(_) => None,
     }
 }
 
@@ -155,14 +155,14 @@ fn judge(
     stored: Arc<Stored>,
     now: Time,
     variants: impl FnOnce() -> Vec<Arc<Stored>>,
-) -> Found {
+) -> Decision {
     let site = reuse_site_for(ask);
     let need = |why, detail, stored: Arc<Stored>| {
         let others = variants()
             .into_iter()
             .filter(|other: &Arc<Stored>| other.id() != stored.id())
             .collect();
-        Found::Forward(Need {
+        Decision::Forward(Need {
             why,
             detail,
             selected: Some(stored),
@@ -192,7 +192,7 @@ fn judge(
         Held::Enough(reader) => {
             let refresh = matches!(outcome.detail, Some(Detail::Stale(why)) if why.refreshes());
             if condition_is_the_origins(ask, &stored) {
-                return Found::Bypass(Bypassed::Condition(Forward::Request));
+                return Decision::Bypass(Bypassed::Condition(Forward::Request));
             }
             let hit = Hit {
                 stored,
@@ -201,9 +201,9 @@ fn judge(
                 own: None,
             };
             if refresh {
-                Found::StaleHit(hit)
+                Decision::StaleHit(hit)
             } else {
-                Found::Hit(hit)
+                Decision::Hit(hit)
             }
         }
         Held::TooLittle => need(Forward::Partial, None, stored),

@@ -46,7 +46,7 @@ pub fn with_content(
     Ok(assemble(ask.method.clone(), keyed(ask)?, fields, content))
 }
 
-/// A request that passes the store by: its target goes as the client wrote it, since nothing is keyed.
+/// A request that bypasses the store: its target goes as the client wrote it, since nothing is keyed.
 pub fn as_it_came(
     ask: &Ask,
     fields: HeaderMap,

@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     hit_for_miss::Unshared,
-    walk::{below, forward::page_key_of, receive},
+    walk::{below, forward::collapse_key_of, receive},
 };
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Reservation, Stored, Variants, shared::Lease};
@@ -90,7 +90,7 @@ impl Destination {
         let held = cache.memory.peek(key);
         let held = held.iter().flat_map(Variants::as_slice);
         let others = held.filter(|held| held.id() != stored.id());
-        let key = page_key_of(key, &ask.fields, others);
+        let key = collapse_key_of(key, &ask.fields, others);
         let table = &cache.hit_for_miss;
         table.remember(&key, ask.has_cookies(), why, receive::now());
     }

@@ -1,4 +1,4 @@
-//! Routes of a preset that say for themselves what passes the store by, and what is keyed.
+//! Routes of a preset that say for themselves what bypasses the store, and what is keyed.
 
 use super::under::under;
 use toml::{
@@ -9,8 +9,8 @@ use toml::{
 /// A preset's route with the tables that it has of its own filled up, since such a table takes the place of that in `[defaults]`.
 ///
 /// In `bypass` the route's lists take the place of its preset's (`base`), and of those alone: what the user adds (`own`) holds there
-/// too, and so do the preset's other lists. In `key` the route's word takes the place of whatever is written: where no cookie passes
-/// the store by, none may reach the application.
+/// too, and so do the preset's other lists. In `key` the route's word takes the place of whatever is written: where no cookie bypasses
+/// the store, none may reach the application.
 pub(super) fn filled_up<'i>(
     special: DeTable<'static>,
     own: &DeTable<'i>,
