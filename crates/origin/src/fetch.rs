@@ -287,7 +287,8 @@ impl Fetch<'_> {
                 fresh: true,
             }),
             Failure::Unsent { request, error, .. } => {
-                if error.kind() == Kind::Configuration {
+                let kind = error.kind();
+                if kind == Kind::Configuration || !kind.is_the_servers() {
                     return Err(error);
                 }
                 self.blame(&peer, &error);

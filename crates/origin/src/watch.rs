@@ -1,7 +1,7 @@
 //! What goes on beside the fetches: active health checks and resolving names again.
 
 use crate::{
-    Servers,
+    Error, Servers,
     config::{ActiveHealth, Protocol},
     exchange::{Answer, Attempt, Which},
     fastcgi::{self, Complaints},
@@ -100,6 +100,11 @@ async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
         }
         let failed = probe(&origin, &peer, &rule).await.err();
         let (origin_name, server) = (origin.name(), &peer.label);
+        let failed = match failed {
+            Some(Unfit::Unasked) => continue,
+            Some(Unfit::Bad(why)) => Some(why),
+            None => None,
+        };
         (good, bad) = match &failed {
             None => (good.saturating_add(1), 0),
             Some(error) => {
@@ -116,13 +121,35 @@ async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
     }
 }
 
+/// What a check found out that came to no good answer.
+enum Unfit {
+    /// The server is not fit, for this reason.
+    Bad(String),
+    /// Nothing: this machine could not ask.
+    Unasked,
+}
+
+impl From<String> for Unfit {
+    fn from(why: String) -> Self {
+        Self::Bad(why)
+    }
+}
+
+impl From<Error> for Unfit {
+    fn from(error: Error) -> Self {
+        if error.kind().is_the_servers() {
+            Self::Bad(error.to_string())
+        } else {
+            Self::Unasked
+        }
+    }
+}
+
 /// Sends one check on a connection of its own, so that connecting is checked too.
-async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), String> {
+async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), Unfit> {
     if peer.is_unknown() {
         let resolved = timeout(rule.timeout, origin.roster.resolve(&peer.server)).await;
-        return resolved
-            .map_err(|_| LATE.to_owned())?
-            .map_err(|error| error.to_string());
+        return resolved.map_err(|_| LATE.to_owned())?.map_err(Unfit::from);
     }
     let mut request = Request::new(Outgoing::empty());
     *request.uri_mut() = rule
@@ -153,7 +180,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
     let answer = timeout(rule.timeout, attempt.make(Box::new(request)))
         .await
         .map_err(|_| LATE.to_owned())?
-        .map_err(|failure| failure.into_error().to_string())?;
+        .map_err(|failure| Unfit::from(failure.into_error()))?;
     let status = match &answer {
         Answer::Direct(response) => response.status().as_u16(),
         Answer::Http(response, _) => response.status().as_u16(),
@@ -162,5 +189,5 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
     if rule.status.contains(&status) {
         return Ok(());
     }
-    Err(format!("status {status}"))
+    Err(format!("status {status}").into())
 }

@@ -13,6 +13,12 @@ pub enum Failure {
     /// `CONNECT`, or `TRACE` addressed to us: not offered.
     #[error("method not allowed")]
     MethodNotAllowed,
+    /// The target is of the other of `http` and `https` than the connection (RFC 9110 section 7.4); the client's fault.
+    #[error("misdirected request")]
+    Misdirected,
+    /// The site refuses it, with this status.
+    #[error("refused")]
+    Denied(StatusCode),
     /// The request's content is larger than the site allows; the client's fault.
     #[error("request body too large")]
     BodyTooLarge,
@@ -52,6 +58,8 @@ impl Failure {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
+            Self::Denied(status) => *status,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooLate => StatusCode::REQUEST_TIMEOUT,
             Self::OnlyIfCached => StatusCode::GATEWAY_TIMEOUT,
@@ -68,6 +76,8 @@ impl Failure {
         match self {
             Self::BadRequest(why) => why,
             Self::MethodNotAllowed => "method-not-allowed",
+            Self::Misdirected => "misdirected",
+            Self::Denied(_) => "denied",
             Self::BodyTooLarge => "request-body-too-large",
             Self::BodyTooLate => "request-timeout",
             Self::OnlyIfCached => "only-if-cached",

@@ -23,6 +23,8 @@ pub struct Explanation {
     pub key: String,
     /// A route for some clients that would be taken, were the one who asks among them: nobody says who asks.
     pub passed_over: Option<String>,
+    /// The status with which the route refuses it.
+    pub denied: Option<StatusCode>,
     /// Whether the client is sent to HTTPS.
     pub redirected: bool,
     /// Why the route bypasses the store, if it does.

@@ -128,6 +128,8 @@ pub struct Policy {
     pub response_edits: Vec<Edit>,
     /// Request fields passed although they are dangerous when not keyed (`X-Forwarded-Host`, …).
     pub pass_fields: Vec<HeaderName>,
+    /// Every request is refused, with this status.
+    pub refuses: Option<StatusCode>,
     /// Redirect to HTTPS instead of answering on plain connections.
     pub redirect_https: bool,
     /// Which answers are composed of fragments.

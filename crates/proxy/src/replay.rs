@@ -74,6 +74,9 @@ impl Replay {
         let (site, interim) = (self.site.clone(), self.interim.clone());
         let beside = Beside::default();
         let mut ask = match receive::read(site, &mut head, connection, interim, beside, at) {
+            Ok(ask) if let Some(failure) = receive::denied(&ask) => {
+                return Received::Refused(failure.detail());
+            }
             Ok(ask) if receive::is_redirected(&ask) => return Received::Redirected,
             Ok(ask) => ask,
             Err(failure) => return Received::Refused(failure.detail()),

@@ -55,6 +55,15 @@ pub fn is_ambiguous(routes: &[Route], subject: &Subject<'_>, route: usize) -> bo
     })
 }
 
+/// The route that refuses requests to which the path leads in some reading that an origin may have of it.
+pub fn refusing<'a>(routes: &'a [Route], subject: &Subject<'_>) -> Option<(usize, &'a Route)> {
+    key::readings(subject.path).iter().find_map(|path| {
+        let index = choose(routes, &Subject { path, ..*subject });
+        let route = routes.get(index)?;
+        route.policy.refuses.is_some().then_some((index, route))
+    })
+}
+
 impl Matcher {
     /// Whether two requests with one key, as `spec` has it, may fare differently here.
     pub fn looks_beyond(&self, spec: &KeySpec) -> bool {

@@ -84,6 +84,7 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         request_edits: Vec::new(),
         response_edits: Vec::new(),
         pass_fields: Vec::new(),
+        refuses: None,
         redirect_https: false,
         esi: Esi::default(),
         fragment_wait: Duration::from_secs(10),

@@ -5,6 +5,7 @@
 //! | [`purge`] | `Some` | a purge in a client's own words, carried out or refused; never the origin's to see |
 //! | | `None` | receive |
 //! | [`receive`] | refused | our own error |
+//! | | denied (`refuse`) | the status that the route says |
 //! | | redirected | 301 or 308 to HTTPS |
 //! | | `Ask` | lookup; first [`content_key`], where the content is part of the key |
 //! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known |
@@ -143,6 +144,9 @@ pub fn walk_head(
 /// The walk from receipt on.
 #[inline]
 fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Answer {
+    if let Some(failure) = receive::misdirected(&ask).or_else(|| receive::denied(&ask)) {
+        return Answer::Now(deliver::failure(worker, &ask, &failure));
+    }
     if receive::is_redirected(&ask) {
         return Answer::Now(deliver::redirect_https(worker, &ask));
     }
@@ -183,6 +187,9 @@ pub(crate) fn fragment(
     let mut head = RequestHead::from(parts);
     match receive::receive(worker, &mut head, brought, connection, InterimSink::deaf()) {
         Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
+        Ok(ask) if let Some(failure) = receive::denied(&ask) => {
+            Answer::Now(deliver::failure(worker, &ask, &failure))
+        }
         Ok(ask) if receive::is_redirected(&ask) => {
             Answer::Now(deliver::redirect_https(worker, &ask))
         }

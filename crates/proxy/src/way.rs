@@ -116,7 +116,7 @@ fn is_elsewhere(status: StatusCode) -> bool {
 }
 
 /// Whether an answer of `status` keeps something from its client, of which others may be given it.
-fn is_guarded(status: StatusCode) -> bool {
+pub fn is_guarded(status: StatusCode) -> bool {
     matches!(status.as_u16(), 401 | 403 | 451)
 }
 

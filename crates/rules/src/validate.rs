@@ -111,7 +111,7 @@ fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>
     }
 }
 
-/// Which candidates a 304 selects (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag that match the request; by weak
+/// Which candidates a 304 selects (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag that match the request, or what has no tag by its date; by weak
 /// tag or `Last-Modified` the first that does; without validators that one, where nothing else was asked about. Indices into
 /// `candidates`; empty: the 304 matches nothing.
 ///
@@ -127,10 +127,23 @@ pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<
         let has_tag = |one: &Validators<'_>| one.tag().is_some_and(|own| own.strong_eq(tag));
         let is_meant = |one: &Validators<'_>| one.matches && has_tag(one);
         let meant: Vec<_> = indices(candidates, is_meant).collect();
-        if meant.is_empty() {
-            return indices(candidates, has_tag).take(1).collect();
+        if !meant.is_empty() {
+            return meant;
         }
-        return meant;
+        let others: Vec<_> = indices(candidates, has_tag).take(1).collect();
+        if !others.is_empty() {
+            return others;
+        }
+        // The tag is new: what has none can still be meant by its date (RFC 9111 section 4.3.4: "one of those").
+        // Where tags were asked about the date was not.
+        let modified = not_modified.get(LAST_MODIFIED);
+        let asked = candidates.iter().all(|one| one.tag().is_none());
+        let is_of_date = |one: &Validators<'_>| {
+            let own = one.modified().filter(|_| asked);
+            one.matches
+                && matches!((modified, own), (Some(new), Some(own)) if same_date(new, own, one.date))
+        };
+        return indices(candidates, is_of_date).take(1).collect();
     }
     let modified = not_modified.get(LAST_MODIFIED);
     if !not_modified.contains_key(ETAG) && modified.is_none() {

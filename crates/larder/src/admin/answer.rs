@@ -72,7 +72,7 @@ pub enum From {
     clippy::struct_excessive_bools,
     reason = "each is a question of its own"
 )]
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Judged {
     /// `memory`, or `disk` where it lies there alone.
     pub tier: String,
@@ -145,6 +145,9 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
 
 /// Where the answer would come from, why, and more on why.
 fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static str>) {
+    if explanation.denied.is_some() {
+        return (From::Larder, "denied", None);
+    }
     if explanation.redirected {
         return (From::Larder, "redirect", None);
     }

@@ -72,6 +72,7 @@ impl Place {
     /// The fault at `span` of `text`, with what to write there.
     fn fault(&self, span: &Range<usize>, message: &str, text: &str) -> Fault {
         let Wrong { what, instead } = Wrong::from_message(message);
+        let instead = instead.or_else(|| nearest_variant(&what));
         let what = describe(&what);
         let wants_table = what.starts_with(A_TABLE_EXPECTED);
         let key = &self.key;
@@ -116,6 +117,21 @@ const A_TABLE_EXPECTED: &str = "expected a table,";
 /// How the fault of one table in place of a list of them begins, and how it ends.
 const A_LIST_EXPECTED: &str = "expected a list";
 const A_TABLE_FOUND: &str = ", found a table";
+
+/// What serde's words for an unknown variant were meant to be, in quotation marks.
+fn nearest_variant(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown variant ")?;
+    let (found, known) = rest.split_once(", expected ")?;
+    // Each is written between two of these.
+    let words = |text| str::split(text, '`').skip(1).step_by(2);
+    let word = words(found).next()?.to_ascii_lowercase();
+    let begins = |known: &&str| {
+        let (known, word) = (known.replace('-', ""), word.replace(['-', '_'], ""));
+        word.len() > 2 && (known.starts_with(&word) || word.starts_with(&known))
+    };
+    let near = keys::nearest(&word, words(known)).or_else(|| words(known).find(begins));
+    near.map(|near| format!("\"{near}\""))
+}
 
 /// serde's words for a wrong type, in the order in which the other messages speak and with the words of TOML.
 fn describe(message: &str) -> String {

@@ -17,6 +17,7 @@ use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
 use std::{fmt::Write, fs, io, path::Path, time::Duration};
 
+mod effects;
 mod proposals;
 mod schemas;
 

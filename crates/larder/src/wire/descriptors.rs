@@ -2,6 +2,10 @@
 
 use proxy::listen::Limits;
 use rlimit::Resource;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// What was said last.
+static LAST: AtomicUsize = AtomicUsize::new(0);
 
 /// What the process itself needs, at the least.
 const OWN: u64 = 64;
@@ -23,6 +27,10 @@ pub(super) fn within(mut limits: Limits) -> Limits {
         return limits;
     }
     limits.connections = most;
+    if LAST.swap(most, Relaxed) == most {
+        // A reload that changes nothing of it.
+        return limits;
+    }
     let what = format!(
         "{most} connections at most, not the {wanted} of `limits.connections`: the system lets this process open {descriptors} files \
          (`ulimit -n`, systemd's `LimitNOFILE`)"

@@ -111,3 +111,32 @@ fn the_mode_of_lifetimes_in_defaults_is_for_the_routes_that_have_any() {
     let said = faults(&format!("{ORIGIN}{own}"));
     assert!(said.contains("`ttl_mode` has no effect"), "{said}");
 }
+
+/// What is nearest to what is written is proposed, as with keys.
+#[test]
+fn words_are_corrected_to_the_nearest() {
+    for (line, instead) in [
+        ("set_cookie = \"stripp\"", "set_cookie = \"strip\""),
+        ("set_cookie = \"Store\"", "set_cookie = \"store\""),
+        ("ttl_mode = \"overide\"", "ttl_mode = \"override\""),
+        ("ttl = { anny = \"1m\" }", "any"),
+        ("preset = \"word-press\"", "preset = \"wordpress\""),
+    ] {
+        let said = faults(&format!("{ORIGIN}[defaults]\n{line}\n"));
+        assert!(said.contains(instead), "{line}: {said}");
+    }
+    for (line, instead) in [
+        ("balance = \"leastconn\"", "balance = \"least-connections\""),
+        ("balance = \"hash\"", "balance = "),
+    ] {
+        let said = faults(&format!("{ORIGIN}{line}\n"));
+        assert!(said.contains(instead), "{line}: {said}");
+    }
+    let said = faults(&format!(
+        "[log]\nlevel = \"warning\"\nformat = \"jsn\"\n{ORIGIN}"
+    ));
+    assert!(
+        said.contains("level = \"warn\"") && said.contains("format = \"json\""),
+        "{said}"
+    );
+}

@@ -483,3 +483,24 @@ fn without_the_setting_a_post_is_a_post() {
     );
     assert_eq!(post(&larder, QUERY, &[]).text(), "2");
 }
+
+/// There are services, those in Go among them, that read the names of members in any case, and take the last.
+#[test]
+fn members_that_differ_in_case_alone_are_not_understood() {
+    let (origin, larder) = service("");
+    for body in [
+        r#"{"query":"{a}","Query":"mutation{b}"}"#,
+        r#"{"query":"query P{a} query V{b}","operationName":"P","OperationName":"V"}"#,
+        r#"{"query":"{a}","VARIABLES":{}}"#,
+        r#"{"query":"{a}","Extensions":{}}"#,
+    ] {
+        for _ in 0..2 {
+            let answer = post(&larder, body, &[]);
+            assert!(!answer.hit(), "{body}: {}", answer.said());
+            assert_eq!(answer.parameter("detail").as_deref(), Some("malformed"));
+        }
+    }
+    assert_eq!(origin.requests("/graphql"), 8);
+    assert!(!post(&larder, r#"{"query":"{a}","other":1}"#, &[]).hit());
+    assert!(post(&larder, r#"{"query":"{a}","other":1}"#, &[]).hit());
+}

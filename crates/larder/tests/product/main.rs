@@ -125,6 +125,7 @@ mod purge_waiting;
 mod query_method;
 mod ranges;
 mod refetch;
+mod refused;
 mod request_directives;
 mod routes;
 mod said_to_us;

@@ -140,6 +140,42 @@ fn fields_of_content_that_is_not_there_do_not_reach_the_origin() {
     }
 }
 
+/// What the site keeps of every status is no refusal of one client's.
+#[test]
+fn a_refusal_is_not_kept_by_a_class_of_statuses() {
+    for (ttl, kept) in [("any", false), ("4xx", false), ("403", true)] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[[route]]\nttl.{ttl} = \"60s\"\n"
+        ));
+        origin.on("/", |request| match request.header("user-agent") {
+            Some("forbidden") => Reply::status(403).body("mine"),
+            _ => Reply::ok().cache("max-age=60").body("page"),
+        });
+        larder.get("/").header("User-Agent", "forbidden").send();
+        let other = larder.get("/").send();
+        assert_eq!(other.hit(), kept, "{ttl}: {}", other.said());
+    }
+}
+
+/// RFC 9110 section 7.4: what is for `https` is not served in the clear, nor is what is written so keyed as something else.
+#[test]
+fn a_target_of_the_other_scheme_is_misdirected() {
+    let (origin, larder) =
+        start_with("trusted = \"127.0.0.1\"\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.reply("/x", Reply::ok().cache("max-age=60").body("page"));
+    for (target, proto, status) in [
+        ("http://a/x", "http", 200),
+        ("https://a/x", "http", 421),
+        ("https://a/x", "https", 200),
+        ("http://a/x", "https", 421),
+    ] {
+        let ask = larder.get(target).header("Host", "a");
+        let answer = ask.header("X-Forwarded-Proto", proto).send();
+        assert_eq!(answer.status, status, "{target} {proto}: {}", answer.said());
+    }
+    assert_eq!(origin.requests("/x"), 2);
+}
+
 /// RFC 9113 section 8.3.1: `:path` must not be empty, and there is nothing to serve of another scheme (RFC 9110 section 4.2).
 #[test]
 fn a_target_of_another_kind_is_refused() {

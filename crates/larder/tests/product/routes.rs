@@ -147,7 +147,7 @@ fn a_lifetime_by_status_is_for_answers_without_their_own() {
     for (status, fields, expected) in [
         (200, NOTHING, true),
         (404, NOTHING, true),
-        (403, NOTHING, true),
+        (403, NOTHING, false),
         (302, NOTHING, true),
         (500, NOTHING, false),
         (503, NOTHING, false),

@@ -593,3 +593,20 @@ fn the_statuses_of_a_failing_origin_are_the_sites_to_name() {
         }
     }
 }
+
+/// One failure hides no other: what is stored of such a status is no page that could stand in.
+#[test]
+fn a_stored_answer_that_counts_as_failing_hides_no_other() {
+    for status in [404, 403, 429, 501] {
+        let (origin, larder) = start_with(
+            "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\n[[route]]\nttl.404 = \"1s\"\n\
+             [route.stale]\nif_error = \"1h\"\nstatuses = [\"4xx\", \"5xx\"]\n",
+        );
+        origin.on("/", move |request| {
+            let reply = Reply::status(status).body(request.nth.to_string());
+            reply.cache("max-age=60").header("Age", "70")
+        });
+        assert_eq!(larder.get("/").send().text(), "1");
+        assert_eq!(larder.get("/").send().text(), "2", "{status}");
+    }
+}

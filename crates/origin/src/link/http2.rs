@@ -50,9 +50,10 @@ struct Shared {
     closed: AtomicBool,
     /// An answer has come on it.
     answered: AtomicBool,
-    /// Bytes received on it so far.
-    heard: Arc<AtomicU64>,
-    /// A fetch ran out of time on it, and nothing was heard meanwhile: it may be dead.
+    /// How often a head has come on it, or content: signs that its server goes on answering, as frames that an engine sends by itself are
+    /// not.
+    brought: AtomicU64,
+    /// A fetch ran out of time on it, and nothing was brought meanwhile: it may be dead.
     doubted: AtomicBool,
 }
 
@@ -60,14 +61,14 @@ struct Shared {
 #[derive(Clone, Debug)]
 pub(crate) struct Listening {
     shared: Weak<Shared>,
-    heard: u64,
+    brought: u64,
 }
 
 impl Listening {
-    /// Something has come for the fetch.
+    /// A head has come for the fetch, or content.
     pub(crate) fn goes_on(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
-            self.heard = shared.heard.load(Relaxed);
+            self.brought = shared.brought.fetch_add(1, Relaxed) + 1;
         }
     }
 
@@ -75,7 +76,7 @@ impl Listening {
     /// may never come.
     pub(crate) fn ran_out(&self) {
         if let Some(shared) = self.shared.upgrade()
-            && shared.heard.load(Relaxed) == self.heard
+            && shared.brought.load(Relaxed) == self.brought
         {
             shared.doubted.store(true, Relaxed);
             shared.freed.notify_waiters();
@@ -98,8 +99,7 @@ impl Http2 {
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
         let streams = allowed(&mut connection).await?;
-        let pings = connection.ping_pong();
-        let alive = pings.map(|pings| Alive::new(pings, Arc::clone(&heard)));
+        let alive = connection.ping_pong().map(|pings| Alive::new(pings, heard));
         let probe = sender.clone();
         let shared = Arc::new_cyclic(|shared: &Weak<Shared>| {
             let task = spawn_local(Driven {
@@ -115,7 +115,7 @@ impl Http2 {
                 freed: Notify::new(),
                 closed: AtomicBool::new(false),
                 answered: AtomicBool::new(false),
-                heard,
+                brought: AtomicU64::new(0),
                 doubted: AtomicBool::new(false),
             }
         });
@@ -142,11 +142,11 @@ impl Http2 {
         self.shared.closed.load(Relaxed) || self.shared.doubted.load(Relaxed)
     }
 
-    /// What has been heard on it until now.
+    /// What has been brought on it until now.
     pub(crate) fn listening(&self) -> Listening {
         Listening {
             shared: Arc::downgrade(&self.shared),
-            heard: self.shared.heard.load(Relaxed),
+            brought: self.shared.brought.load(Relaxed),
         }
     }
 }

@@ -359,6 +359,48 @@ fn a_connection_that_died_without_a_word_is_given_up() {
     }
 }
 
+/// An engine goes on sending frames of its own while its application hangs. They bring nothing: nobody else is sent there.
+#[test]
+fn frames_of_the_engine_are_no_sign_of_the_application() {
+    const HEADERS: u8 = 1;
+    work(async {
+        let (listener, mut config) = listen().await;
+        config.timeouts.first_byte = Duration::from_millis(50);
+        let origin = Origin::new(config).unwrap();
+        let asking = spawn_local({
+            let origin = Arc::clone(&origin);
+            async move { once(&origin, Method::GET, "/").await }
+        });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_exact(&mut [0; 24]).await.unwrap();
+        stream
+            .write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])
+            .await
+            .unwrap();
+        while frame(&mut stream).await.unwrap().0 != HEADERS {}
+        // Pings, a new setting, an interim answer: as long as it is waited for.
+        let ping = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[7; 8]].concat();
+        let interim = [
+            &[0, 0, 5, 1, 4, 0, 0, 0, 1][..],
+            &[0x08, 3, b'1', b'0', b'3'],
+        ]
+        .concat();
+        let late = loop {
+            if asking.is_finished() {
+                break asking.await.unwrap();
+            }
+            for bytes in [&ping, &interim] {
+                stream.write_all(bytes).await.unwrap();
+            }
+            yield_now().await;
+        };
+        assert_eq!(kind(late), Kind::FirstByteTimeout);
+        let again = spawn_local(async move { once(&origin, Method::GET, "/").await });
+        let (_second, _) = listener.accept().await.unwrap();
+        drop(again);
+    });
+}
+
 /// What nobody reads keeps none of the others from being read.
 #[test]
 fn streams_that_nobody_reads_hold_up_no_other() {

@@ -23,6 +23,9 @@ pub struct Selected {
     pub name: Option<String>,
 }
 
+/// The members of a request that mean something.
+const MEANT: [&str; 4] = ["query", "operationName", "variables", "extensions"];
+
 /// The operation of a request in JSON.
 ///
 /// # Errors
@@ -35,6 +38,14 @@ pub fn of_json(text: &str) -> Result<Selected, Unkeyed> {
         return Err(Unkeyed::Batch);
     }
     let Members(members) = serde_json::from_str(text).map_err(|_| Unkeyed::Malformed)?;
+    // There are services that read names in any case, and take the last.
+    let is_like = |name: &str| {
+        let mut known = MEANT.iter();
+        known.any(|known| name.eq_ignore_ascii_case(known) && name != *known)
+    };
+    if members.keys().any(|name| is_like(name)) {
+        return Err(Unkeyed::Malformed);
+    }
     let text = |name: &str| -> Result<Option<String>, Unkeyed> {
         let value: Option<&&RawValue> = members.get(name);
         let value = value.map(|value| serde_json::from_str::<Option<String>>(value.get()));

@@ -91,6 +91,7 @@ impl Asked {
             route: ask.route().name.clone(),
             key: ask.key.text(),
             passed_over: passed_over(ask),
+            denied: ask.policy().refuses,
             redirected: receive::is_redirected(ask),
             shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
             bypass,

@@ -45,11 +45,15 @@ impl Default for PurgePolicy {
 /// Fields that only a request carries which is not its peer's own: those with which proxies tell for whom they ask, and those
 /// with which browsers tell whose page asks. No purge client sends any of them. A page can have its reader's browser leave out most of
 /// the latter, which is why [`ACCEPT_LANGUAGE`](header::ACCEPT_LANGUAGE) counts too.
-static NOT_THE_PEERS_OWN: [HeaderName; 11] = [
+static NOT_THE_PEERS_OWN: [HeaderName; 15] = [
     HeaderName::from_static("x-forwarded-for"),
     header::FORWARDED,
     header::VIA,
     HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("x-cluster-client-ip"),
+    HeaderName::from_static("cluster-client-ip"),
+    HeaderName::from_static("client-ip"),
     HeaderName::from_static("x-forwarded-proto"),
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("true-client-ip"),
@@ -155,6 +159,13 @@ mod tests {
             (Some("127.0.0.1"), &[("forwarded", "for=192.0.2.1")], false),
             (Some("127.0.0.1"), &[("via", "1.1 edge")], false),
             (Some("127.0.0.1"), &[("x-real-ip", "192.0.2.1")], false),
+            (Some("127.0.0.1"), &[("x-client-ip", "192.0.2.1")], false),
+            (
+                Some("127.0.0.1"),
+                &[("x-cluster-client-ip", "192.0.2.1")],
+                false,
+            ),
+            (Some("127.0.0.1"), &[("client-ip", "192.0.2.1")], false),
             (Some("127.0.0.1"), &[("x-forwarded-proto", "https")], false),
             (
                 Some("127.0.0.1"),

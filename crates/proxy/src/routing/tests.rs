@@ -444,6 +444,8 @@ fn parameters_are_read_as_applications_read_them() {
         ("preview%5Bid=1", true, false),
         ("%20preview_id=1", true, false),
         ("a=1;preview_id=1", true, false),
+        ("preview_id%00x=1", true, false),
+        ("preview.id%00x=1", true, false),
         ("previewid=1", false, false),
         ("a=preview_id", false, false),
         ("draft=1", false, true),

@@ -77,6 +77,21 @@ pub fn alone(
     read(site, head, connection, interim, beside, now())
 }
 
+/// Why the request is not for its connection, where it is not: its target is of the other of `http` and `https`. Over HTTP/2 each names
+/// a scheme, and who ends TLS before us may leave it as it was.
+pub fn misdirected(ask: &Ask) -> Option<Failure> {
+    let told = ask
+        .target
+        .scheme()
+        .filter(|_| ask.version < Version::HTTP_2)?;
+    (told != ask.scheme).then_some(Failure::Misdirected)
+}
+
+/// Why its route refuses the request, where it does.
+pub fn denied(ask: &Ask) -> Option<Failure> {
+    ask.policy().refuses.map(Failure::Denied)
+}
+
 /// Whether its route sends the request to HTTPS.
 pub fn is_redirected(ask: &Ask) -> bool {
     ask.policy().redirect_https && ask.scheme == "http"
@@ -217,6 +232,9 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
         return Err(Failure::BadRequest("no-route"));
     };
     let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, route);
+    let refusing = is_ambiguous.then(|| routing::refusing(&site.routes, &subject));
+    let refusing = refusing.flatten();
+    let (route, chosen_route) = refusing.unwrap_or((route, chosen_route));
     let policy = &chosen_route.policy;
     let query = chosen(policy, query);
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());

@@ -100,7 +100,10 @@ fn which_stored_responses_a_304_selects() {
         // "MUST NOT use the new response to update any stored responses".
         (&strong, vec![&other], &[]),
         (&strong, vec![&weak], &[]),
-        (&strong, vec![&dated], &[]),
+        // Its date is one of them, where the answer to that brings a tag for the first time.
+        (&strong, vec![&dated], &[0]),
+        (&strong, vec![&dated, &dated], &[0]),
+        (&strong, vec![&dated, &other], &[]),
         (&strong, vec![&bare], &[]),
         // "the most recent of those matching stored responses": they stand in that order behind the chosen one.
         (&weak, vec![&other, &strong, &weak], &[1]),
@@ -123,7 +126,10 @@ fn which_stored_responses_a_304_selects() {
         );
     }
     let unequal = fields(&[("last-modified", LATE)]);
-    assert!(selected(&unequal, &candidates(&[dated])).is_empty());
+    let renamed = fields(&[("etag", r#""a""#), ("last-modified", LATE)]);
+    for answer in [unequal, renamed] {
+        assert!(selected(&answer, &candidates(std::slice::from_ref(&dated))).is_empty());
+    }
     let garbled = fields(&[("etag", "\"open")]);
     assert!(selected(&garbled, &candidates(&[strong])).is_empty());
 }

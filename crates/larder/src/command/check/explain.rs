@@ -137,6 +137,9 @@ fn purging(config: &Config, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn holds(policy: &Policy) -> Vec<String> {
+    if let Some(status) = policy.refuses {
+        return vec![format!("refused with {}", status.as_u16())];
+    }
     let mut lines = vec![format!("answered by {}", policy.origin.name())];
     let mut say = |text: String| lines.push(text);
     if policy.redirect_https {

@@ -28,6 +28,7 @@ fn failure(why: &str) -> Option<&'static str> {
     Some(match why {
         "unresolvable" => "the server's name has no address",
         "refused" => "the server cannot be connected to",
+        "no-socket" => "this machine had no socket left to connect with",
         "declined" => "the page store does not do what it is asked for, as the log says",
         "connect-timeout" => "no connection in time (`timeouts.connect`)",
         "tls" => "the TLS handshake with the server did not succeed",

@@ -136,6 +136,38 @@ fn a_hit_and_a_variant_that_does_not_match() {
     ");
 }
 
+/// What the headline says of the request, no line below takes back.
+#[test]
+fn what_is_fresh_is_not_said_to_be_sent_where_it_is_not() {
+    let other = Judged {
+        selected: false,
+        matches: false,
+        nominated: vec!["accept-language".to_owned()],
+        differing: vec!["accept-language".to_owned()],
+        ..judged()
+    };
+    let older = Judged {
+        selected: false,
+        ..judged()
+    };
+    for (from, why, sent) in [
+        (From::Memory, "fresh", true),
+        (From::Disk, "fresh", true),
+        (From::Origin, "bypass", false),
+        (From::Origin, "partial", false),
+        (From::Larder, "only-if-cached", false),
+    ] {
+        let all = vec![judged(), older.clone(), other.clone()];
+        let told = told(&answer(from, why, None, all));
+        let times = told.matches("may be sent").count();
+        assert_eq!(times, usize::from(sent), "{told}");
+        assert!(
+            told.contains("fresh, for requests that it matches"),
+            "{told}"
+        );
+    }
+}
+
 #[test]
 fn what_is_sent_stale_and_when() {
     let stale = Judged {

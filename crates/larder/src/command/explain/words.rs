@@ -58,12 +58,12 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         "{count} {noun} stored under this key, the newest first:"
     )?;
     for (index, stored) in answer.stored.iter().enumerate() {
-        one(index + 1, stored, out)?;
+        one(index + 1, stored, answer, out)?;
     }
     Ok(())
 }
 
-fn one(number: usize, stored: &Judged, out: &mut impl Write) -> io::Result<()> {
+fn one(number: usize, stored: &Judged, answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     let length = match stored.length {
         Some(length) => ByteSize(length).display().iec().to_string(),
         None => "length not known yet".to_owned(),
@@ -84,7 +84,8 @@ fn one(number: usize, stored: &Judged, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "     past its lifetime it is sent {windows}")?;
     }
     writeln!(out, "     {}", variant(stored))?;
-    writeln!(out, "     {}", standing(stored))
+    let answers = stored.selected && matches!(answer.from, From::Memory | From::Disk);
+    writeln!(out, "     {}", standing(stored, answers))
 }
 
 fn age(stored: &Judged) -> String {
@@ -190,13 +191,19 @@ fn variant(stored: &Judged) -> String {
     }
 }
 
-fn standing(stored: &Judged) -> String {
+/// How it stands; `answers`: it is what the request is answered with.
+fn standing(stored: &Judged, answers: bool) -> String {
     let reason = stored.reason.as_deref().unwrap_or_default();
     if stored.invalidated {
         return "invalidated: it is never sent again".to_owned();
     }
     let standing = match stored.verdict.as_str() {
-        "fresh" => "may be sent as it is".to_owned(),
+        "fresh" if answers => "may be sent as it is".to_owned(),
+        "fresh" if stored.selected => {
+            "fresh, but not what this request is answered with".to_owned()
+        }
+        "fresh" if stored.matches => "fresh".to_owned(),
+        "fresh" => "fresh, for requests that it matches".to_owned(),
         "stale" if reason == "stale-while-revalidate" => {
             "may be sent although stale, while it is refreshed".to_owned()
         }
@@ -273,6 +280,7 @@ pub(super) fn token(token: &str) -> &str {
         "condition" => {
             "its condition does not hold for that, which the application alone may judge"
         }
+        "denied" => "its route refuses it",
         "redirect" => "it is sent to https",
         "only-if-cached" => {
             "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it: 504"

@@ -130,6 +130,8 @@ fn route(
 ) -> Option<Route> {
     let origin = match &policy.r#try {
         Some(list) => in_turn(list, policy.origin.as_ref(), origins, sink)?,
+        // Nobody is asked.
+        None if policy.origin.is_none() && policy.refuse.is_some() => any_of(origins)?,
         None => origin(policy.origin.as_ref(), span, origins, sink)?,
     };
     let digest = routing::digest(&matcher, &who_answers(policy, origins));
@@ -197,6 +199,12 @@ fn in_turn(
     }
     let all: Vec<_> = all.into_iter().flatten().collect();
     (all.len() == list.len()).then(|| Origin::first_of(all))
+}
+
+/// Whichever origin there is.
+fn any_of(origins: &Origins) -> Option<Arc<Origin>> {
+    let (_, first) = origins.0.first()?;
+    first.clone()
 }
 
 /// The origin that is named, or the only one there is.

@@ -43,45 +43,6 @@ impl Word for Statuses {
     }
 }
 
-impl Word for StatusPattern {
-    const WHAT: &'static str = "a status";
-    const EXAMPLES: &'static [&'static str] = &["200", "5xx", "any"];
-
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        if text.eq_ignore_ascii_case("any") {
-            return Ok(Self::Any);
-        }
-        match (text.as_bytes(), text.parse::<u16>()) {
-            ([digit @ b'2'..=b'5', b'x' | b'X', b'x' | b'X'], _) => Ok(Self::Class(digit - b'0')),
-            (_, Ok(code @ 200..=599)) => Ok(Self::Exact(code)),
-            _ => Err(Wrong::new(format!("`{text}` is not a final status")).instead("200")),
-        }
-    }
-}
-
-/// A status, or all of a class, with which an origin may fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FailingStatus(pub StatusPattern);
-
-impl Word for FailingStatus {
-    const WHAT: &'static str = "the status of an error";
-    const EXAMPLES: &'static [&'static str] = &["503", "5xx", "429"];
-    const PATTERN: &'static str = "^[45]([0-9]{2}|[xX]{2})$";
-
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        match StatusPattern::parse(text) {
-            Ok(pattern @ (StatusPattern::Exact(400..) | StatusPattern::Class(4..))) => {
-                Ok(Self(pattern))
-            }
-            _ => Err(Wrong::new(format!("`{text}` is not the status of an error")).instead("503")),
-        }
-    }
-
-    fn number(number: i64) -> Wrong {
-        Wrong::new("a status is written as text, as in `ttl`").instead(number.to_string())
-    }
-}
-
 /// The more exact first.
 const fn rank(pattern: StatusPattern) -> u8 {
     match pattern {
@@ -150,31 +111,6 @@ impl JsonSchema for Ttl {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn statuses() {
-        assert_eq!(StatusPattern::parse("404"), Ok(StatusPattern::Exact(404)));
-        assert_eq!(StatusPattern::parse("5xx"), Ok(StatusPattern::Class(5)));
-        assert_eq!(StatusPattern::parse("any"), Ok(StatusPattern::Any));
-        for bad in ["99", "103", "1xx", "600", "20x", "ok", ""] {
-            StatusPattern::parse(bad).unwrap_err();
-        }
-    }
-
-    #[test]
-    fn statuses_of_errors() {
-        for (text, pattern) in [
-            ("400", StatusPattern::Exact(400)),
-            ("599", StatusPattern::Exact(599)),
-            ("4xx", StatusPattern::Class(4)),
-            ("5XX", StatusPattern::Class(5)),
-        ] {
-            assert_eq!(FailingStatus::parse(text), Ok(FailingStatus(pattern)));
-        }
-        for bad in ["200", "399", "3xx", "any", "600", "503 ", ""] {
-            FailingStatus::parse(bad).unwrap_err();
-        }
-    }
 
     #[test]
     fn the_more_exact_comes_first() {

@@ -2,8 +2,8 @@
 
 use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
 use crate::config::value::{
-    At, Compress, CookiePattern, EditableName, HostValue, Many, PathStart, QueryPattern, Size,
-    Text, Ttl,
+    At, Compress, CookiePattern, EditableName, HostValue, Many, PathStart, QueryPattern, Refusal,
+    Size, Text, Ttl,
 };
 use http::Method;
 use ipnet::IpNet;
@@ -33,7 +33,7 @@ macro_rules! with_policy {
             cache: bool,
             /// Lifetimes by status: `{ "200" = "10m", "404" = "10s", "5xx" = "0s", any = "1m" }`. The more exact status wins.
             /// A single duration covers 200, 301 and 302: `ttl = "1s"` is microcaching in one line. Classes and `any` are not for
-            /// what one client's fields or content brought about (400, 406, 408, 411, 412, 413, 415, 416, 417, 421, 425, 426, 505), and
+            /// what one client's fields or content brought about (400, 401, 403, 406, 408, 411, 412, 413, 415, 416, 417, 421, 425, 426, 451, 505), and
             /// 428, 429, 431 and 511 are never stored.
             ttl: At<Ttl>,
             /// How `ttl` stands to what the origin says.
@@ -98,6 +98,10 @@ macro_rules! with_policy {
             largest_content: Text<Size>,
             /// A GraphQL service answers here: its queries are stored, by `GET` and `POST`. An empty table is enough.
             graphql: At<GraphQl>,
+            /// The status, `"403"` or another beginning with 4, with which every request here is refused: nothing is asked, nor
+            /// stored. A route that says who may (`client`) stands before it.
+            #[schemars(extend("examples" = ["403"]))]
+            refuse: Text<Refusal>,
             /// Redirect plain requests to `https`.
             #[schemars(extend("default" = false))]
             redirect_https: bool,

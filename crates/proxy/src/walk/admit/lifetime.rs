@@ -55,12 +55,13 @@ pub(super) fn is_no_file(ask: &Ask, fields: &HeaderMap) -> bool {
 }
 
 impl Lifetime {
-    /// The lifetime the site gives to answers of `status`; first match wins. What finds fault with its own request alone gets one by
-    /// its very status, or none: others, who ask for the same, did nothing of the kind.
+    /// The lifetime the site gives to answers of `status`; first match wins. What finds fault with its own request alone, or keeps
+    /// something from its own client, gets one by its very status, or none: others, who ask for the same, did nothing of the kind.
     pub fn of(&self, status: StatusCode) -> Option<Duration> {
         let is_meant = |(pattern, lifetime): &&(StatusPattern, Duration)| {
             let is_named = matches!(pattern, StatusPattern::Exact(_));
-            let is_for_others = !way::is_of_request(status) || lifetime.is_zero();
+            let is_for_one = way::is_of_request(status) || way::is_guarded(status);
+            let is_for_others = !is_for_one || lifetime.is_zero();
             (is_named || is_for_others) && pattern.covers(status)
         };
         let found = self.by_status.iter().find(is_meant);
@@ -99,6 +100,9 @@ mod tests {
             (414, Some(2)),
             (500, Some(3)),
             (501, Some(3)),
+            (401, None),
+            (403, None),
+            (451, None),
             (406, None),
             (408, None),
             (411, None),

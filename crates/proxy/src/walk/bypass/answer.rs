@@ -99,8 +99,7 @@ fn pass_on(
     if status == StatusCode::NOT_MODIFIED
         && let Some(tag) = coding::held_of(ask, &received.fields)
     {
-        received.fields.insert(header::ETAG, tag);
-        rules::coding::vary_by_coding(&mut received.fields);
+        received.names(tag);
     }
     let content = if is_page {
         esi::raw(worker, ask, status, &mut received.fields, content).content

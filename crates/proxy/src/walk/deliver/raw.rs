@@ -53,6 +53,14 @@ impl Received {
         }
     }
 
+    /// Tells the client of the tag that it holds. That of a form is one of several.
+    pub fn names(&mut self, tag: HeaderValue) {
+        if self.fields.get(header::ETAG) != Some(&tag) {
+            self.fields.insert(header::ETAG, tag);
+            rules::coding::vary_by_coding(&mut self.fields);
+        }
+    }
+
     /// Codes its content on the way, where that may be.
     pub fn coded(&mut self, worker: &Worker, ask: &Ask, content: Content) -> Content {
         if self.may_be_coded {
@@ -79,8 +87,7 @@ pub fn raw(
     let named = coding::held_of(ask, &received.fields).filter(|_| is_of_content && !is_page);
     let condition = match named {
         Some(tag) => {
-            received.fields.insert(header::ETAG, tag);
-            rules::coding::vary_by_coding(&mut received.fields);
+            received.names(tag);
             precondition::Outcome::NotModified
         }
         None => condition,

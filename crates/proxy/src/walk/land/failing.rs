@@ -58,7 +58,12 @@ pub fn usable_on_failure(
     failure: reuse::Failure,
 ) -> Option<Arc<Stored>> {
     let stored = lookup::unpurged(worker, ask, selected)?;
-    let site = reuse_site(ask.policy());
+    let policy = ask.policy();
+    // One failure hides no other, whichever the site counts.
+    if policy.stale.is_failure(stored.status) {
+        return None;
+    }
+    let site = reuse_site(policy);
     let usable = reuse::on_failure(
         &stored.facts,
         &ask.directives,

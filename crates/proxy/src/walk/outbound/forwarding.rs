@@ -12,6 +12,9 @@ pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-fo
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
+/// A client that is not known (RFC 7239 section 6.2).
+static UNKNOWN: HeaderValue = HeaderValue::from_static("unknown");
+
 /// Whether the origin gets the field as it is written here, and not as the client has it or leaves it out.
 pub fn is_written_anew(name: &HeaderName) -> bool {
     match *name {
@@ -76,7 +79,13 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     if !is_named(ask, &FORWARDED) {
         leave_out(fields, untold(key));
     }
-    if let Some(address) = ask.connection.address() {
+    // Who asks through a proxy that does not say for whom is not this machine, which that proxy may run on.
+    let client = if ask.connection.peer_asks {
+        ask.connection.address()
+    } else {
+        Some(&UNKNOWN)
+    };
+    if let Some(address) = client {
         let named = [&X_FORWARDED_FOR, &FORWARDED].map(|name| has(fields, name));
         if named != [false, true] {
             add(fields, &X_FORWARDED_FOR, address.clone());

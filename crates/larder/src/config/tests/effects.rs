@@ -1,0 +1,185 @@
+//! What is written has an effect.
+
+use super::{ORIGIN, read, schema::schema};
+use serde_json::Value;
+
+/// A table, as the schema calls it; how it begins; and keys of it that a text that is complete has beside them.
+const TABLES: &[(&str, &str)] = &[
+    ("Memory", "[memory]\n"),
+    ("Disk", "[disk]\npath = \"/tmp\"\n"),
+    ("Shared", "[shared]\nurl = \"redis://r\"\n"),
+    ("Purge", "[purge]\nlog = \"/tmp/purges\"\n"),
+    ("Refresh", "[purge.refresh]\n"),
+    ("Limits", "[limits]\n"),
+    ("Report", "[report]\nnode = \"n\"\n"),
+    ("Log", "[log]\n"),
+    ("Origin", ORIGIN),
+    (
+        "Server",
+        "[[origin]]\n[[origin.servers]]\nurl = \"http://b.example\"\n[[origin.servers]]\nurl = \"http://a.example\"\n",
+    ),
+    (
+        "ServerTls",
+        "[[origin]]\nservers = \"https://a.example\"\n[origin.tls]\n",
+    ),
+    ("Timeouts", "[origin.timeouts]\n"),
+    ("Queue", "[origin.queue]\n"),
+    ("Retry", "[origin.retry]\n"),
+    ("Passive", "[origin.passive]\n"),
+    ("Health", "[origin.health]\n"),
+    ("Defaults", "[defaults]\n"),
+    ("Stale", "[defaults.stale]\n"),
+    (
+        "Key",
+        "[defaults]\norigin_host = \"a.example\"\n[defaults.key]\n",
+    ),
+    ("Bypass", "[defaults.bypass]\n"),
+    ("GraphQl", "[defaults.graphql]\n"),
+    ("Route", TWO),
+];
+
+/// A route of one of two origins.
+const TWO: &str = "[[origin]]\nname = \"seven\"\nservers = \":5001\"\n[[origin]]\nname = \"folder\"\nstatic = \"/tmp\"\n\
+    [defaults]\norigin = \"folder\"\n[[route]]\n";
+
+/// Keys that say nothing by themselves, or of which no value can be guessed: other tests know them.
+const BY_THEMSELVES: &[&str] = &[
+    // Of one of several origins: those of a route are looked at.
+    "Defaults.origin",
+    // Beside `ttl` alone.
+    "Defaults.ttl_mode",
+    "Route.ttl_mode",
+    // A file that is there.
+    "ServerTls.authorities",
+    "Defaults.try",
+    // Of an origin of another kind, one each.
+    "Origin.static",
+    "Origin.memcached",
+    "Origin.redis",
+    "Origin.key",
+    "Origin.format",
+    "Origin.content_type",
+    "Origin.fastcgi",
+    "Origin.root",
+    "Origin.index",
+    "Origin.front",
+    "Origin.script",
+    "Origin.no_script",
+    "Origin.no_file",
+    "Origin.params",
+    "Origin.servers",
+    "Origin.tls",
+    // Tables, whose own keys are looked at.
+    "Origin.timeouts",
+    "Origin.queue",
+    "Origin.retry",
+    "Origin.passive",
+    "Origin.health",
+];
+
+/// Values that some key takes.
+const VALUES: &[&str] = &[
+    "7",
+    "\"7s\"",
+    "150",
+    "\"4xx\"",
+    "[\"folder\", \"seven\"]",
+    "\"a.example\"",
+    "\"7MiB\"",
+    "\"7%\"",
+    "true",
+    "false",
+    "\"/seven\"",
+    "\"seven\"",
+    "[\"seven\"]",
+    "[\"/seven\"]",
+    "\"7.example\"",
+    "{ }",
+    "\"X-Seven\"",
+    "\"10.7.0.0/16\"",
+    "\"7/s\"",
+    "\"unix:/tmp/seven\"",
+    "[\"X-Seven: 7\"]",
+    "\"POST\"",
+    "[\"app\", \"app\"]",
+    "{ set = [\"X-Seven: 7\"] }",
+    "{ header = \"X-Seven\", value = \"7777777777777777\" }",
+    "\"http://7.example:7\"",
+    "{ 200 = \"7s\" }",
+    "[{ name = \"Seven\" }]",
+    "{ query = \"none\" }",
+    "{ paths = [\"/seven\"] }",
+    "{ while_revalidate = \"7s\" }",
+    "\"{path}\"",
+    "{ every = \"7s\" }",
+    "[200]",
+];
+
+fn shown(text: &str) -> Option<Vec<String>> {
+    let config = read(text).ok()?;
+    let shown = format!("{config:#?}");
+    let own = ["number: ", "tv_sec: ", "tv_nsec: "];
+    let lines = shown.lines().map(str::trim);
+    let lines = lines.filter(|line| !own.iter().any(|own| line.starts_with(own)));
+    Some(lines.map(str::to_owned).collect())
+}
+
+/// What may be written for a key, from what the schema says of it.
+fn candidates(key: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    let examples = key["examples"].as_array();
+    all.extend(
+        examples
+            .into_iter()
+            .flatten()
+            .filter(|value| !value.is_object())
+            .map(Value::to_string),
+    );
+    for one in key["oneOf"].as_array().into_iter().flatten() {
+        all.push(one["const"].to_string());
+    }
+    all.extend(
+        key["enum"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(Value::to_string),
+    );
+    all.extend(VALUES.iter().map(|value| (*value).to_owned()));
+    all
+}
+
+/// A key that is read and then forgotten would be a setting without effect.
+#[test]
+fn no_key_is_read_in_vain() {
+    let schema = schema();
+    let mut in_vain = Vec::new();
+    for (name, begins) in TABLES {
+        let origin = if begins.contains("[[origin]]") {
+            ""
+        } else {
+            ORIGIN
+        };
+        let silent = format!("{origin}{begins}");
+        let before = shown(&silent).unwrap_or_else(|| panic!("{silent}"));
+        let keys = schema["$defs"][name]["properties"].as_object().unwrap();
+        for (key, says) in keys {
+            let place = format!("{name}.{key}");
+            let is_there = begins
+                .lines()
+                .any(|line| line.starts_with(&format!("{key} =")));
+            if BY_THEMSELVES.contains(&place.as_str()) || is_there {
+                continue;
+            }
+            let mut values = candidates(says).into_iter();
+            let has_effect = values.any(|value| {
+                let said = format!("{silent}{key} = {value}\n");
+                shown(&said).is_some_and(|after| after != before)
+            });
+            if !has_effect {
+                in_vain.push(place);
+            }
+        }
+    }
+    assert_eq!(in_vain, Vec::<String>::new());
+}

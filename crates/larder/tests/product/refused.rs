@@ -1,0 +1,105 @@
+//! Routes that refuse (`refuse`): neither the store nor the application is asked.
+
+use crate::{
+    common::{Said, faults, start_with},
+    explain::explained,
+};
+use testkit::{Larder, Origin, Reply};
+
+/// An origin that has everything, behind routes that refuse some of it.
+fn guarded(routes: &str) -> (Origin, Larder) {
+    let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{routes}"));
+    origin.otherwise(|request| Reply::ok().cache("max-age=60").body(request.target.clone()));
+    (origin, larder)
+}
+
+const ADMIN: &str = "[[route]]\npath = [\"/admin\", \"/admin/*\"]\nrefuse = \"403\"\n\
+    [[route]]\npath = \"/xmlrpc.php\"\nrefuse = \"404\"\n";
+
+#[test]
+fn what_a_route_refuses_reaches_nobody() {
+    let (origin, larder) = guarded(ADMIN);
+    for (method, path, status) in [
+        ("GET", "/admin", 403),
+        ("GET", "/admin/users?x=1", 403),
+        ("HEAD", "/admin/users", 403),
+        ("POST", "/admin/users", 403),
+        ("BREW", "/admin/users", 403),
+        ("GET", "/xmlrpc.php", 404),
+        ("POST", "/xmlrpc.php", 404),
+        // However an application may read it.
+        ("GET", "//admin/users", 403),
+        ("GET", "/x/../admin/users", 403),
+        ("GET", "/x/..%2fadmin/users", 403),
+        ("GET", "/;a/admin/users", 403),
+        ("GET", "/./xmlrpc.php", 404),
+        ("GET", "/%61dmin/users", 403),
+    ] {
+        let answer = larder.ask(method, path).send();
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.said());
+        assert_eq!(answer.parameter("detail").as_deref(), Some("denied"));
+        let parsed = answer.header("cache-control").unwrap_or_default();
+        assert!(!answer.hit(), "{method} {path} {parsed}");
+    }
+    assert!(origin.all().is_empty());
+    for path in ["/", "/administrator", "/x/admin/users"] {
+        assert_eq!(larder.get(path).send().text(), path);
+    }
+    // A connection goes on behind a refusal.
+    let mut client = larder.client();
+    assert_eq!(client.get("/admin").send().status, 403);
+    assert_eq!(client.get("/").send().status, 200);
+    assert!(
+        explained(&larder, "http://a/admin", &[])
+            .contains("by Larder itself: its route refuses it")
+    );
+}
+
+/// As nginx's `allow` and `deny`: who may is said by a route before.
+#[test]
+fn some_clients_may_come_in() {
+    let routes = |net: &str| {
+        format!(
+            "[[route]]\npath = \"/admin/*\"\nclient = \"{net}\"\n\
+            [[route]]\npath = \"/admin/*\"\nrefuse = \"403\"\n"
+        )
+    };
+    let (origin, larder) = guarded(&routes("127.0.0.1"));
+    assert_eq!(larder.get("/admin/a").send().status, 200);
+    assert!(larder.get("/admin/a").send().hit());
+    // Nobody believes who he says he is.
+    let (other, far) = guarded(&routes("192.0.2.0/24"));
+    let ask = far.get("/admin/a").header("X-Forwarded-For", "192.0.2.7");
+    assert_eq!(ask.send().status, 403);
+    assert_eq!((origin.requests("/admin/a"), other.all().len()), (1, 0));
+    // What one of those brings is not for the others.
+    let trusting = format!("trusted = \"127.0.0.1\"\n{}", routes("192.0.2.0/24"));
+    let (_origin, larder) = start_with(&trusting_first(&trusting));
+    let ask = |who: &str| larder.get("/admin/a").header("X-Forwarded-For", who).send();
+    assert_ne!(ask("192.0.2.7").status, 403);
+    assert!(
+        !ask("192.0.2.7").hit(),
+        "it comes from an application that is not there"
+    );
+    assert_eq!(ask("198.51.100.1").status, 403);
+}
+
+/// Keys before tables.
+fn trusting_first(config: &str) -> String {
+    let (first, rest) = config.split_once('\n').expect("two lines");
+    format!("{first}\n[[origin]]\nservers = \"{{origin}}\"\n{rest}")
+}
+
+#[test]
+fn a_refusing_route_needs_no_origin_and_a_status_of_its_kind() {
+    let two = "[[origin]]\nname = \"a\"\nservers = \":5001\"\n[[origin]]\nname = \"b\"\nservers = \":5002\"\n\
+        [defaults]\norigin = \"a\"\n";
+    assert_eq!(faults(&format!("{two}{ADMIN}")), "");
+    let none = two.replace("[defaults]\norigin = \"a\"\n", "");
+    let last = "[[route]]\nrefuse = \"403\"\n";
+    assert_eq!(faults(&format!("{none}{last}")), "");
+    for (wrong, instead) in [("\"200\"", "403"), ("\"4xx\"", "403"), ("403", "\"403\"")] {
+        let said = faults(&format!("{two}[[route]]\nrefuse = {wrong}\n"));
+        assert!(said.contains(instead), "{wrong}: {said}");
+    }
+}
