@@ -9,7 +9,7 @@ use crate::{
         user_context::HASH,
     },
 };
-use http::{Request, header};
+use http::{Request, Uri, header, uri::Scheme};
 use http_body_util::BodyExt;
 use rules::vary;
 use std::{rc::Rc, time::Duration};
@@ -69,8 +69,19 @@ fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
     asked.is_ok_and(|ask| receive::is_redirected(&ask))
 }
 
-async fn walk_through(worker: &Rc<Worker>, request: Request<RequestBody>) {
-    let connection = connection(wants_tls(worker, &request));
+/// The same target as it is asked for over TLS.
+fn over_tls(uri: &Uri) -> Option<Uri> {
+    let mut parts = uri.clone().into_parts();
+    parts.scheme = Some(Scheme::HTTPS);
+    Uri::from_parts(parts).ok()
+}
+
+async fn walk_through(worker: &Rc<Worker>, mut request: Request<RequestBody>) {
+    let tls = wants_tls(worker, &request);
+    if tls && let Some(uri) = over_tls(request.uri()) {
+        *request.uri_mut() = uri;
+    }
+    let connection = connection(tls);
     let answer = walk::walk(worker, request, &connection, InterimSink::deaf());
     let mut body = answer.response().await.into_body();
     // What breaks off is not stored: there is nothing to do about it here.

@@ -33,6 +33,7 @@ mod common;
 mod conditions;
 mod deceived;
 mod demo;
+mod details;
 mod disk;
 mod disk_damage;
 mod disk_demoted;

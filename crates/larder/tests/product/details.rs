@@ -1,0 +1,242 @@
+//! Each fault is told by its own word (`detail` in `Cache-Status`, RFC 9211 section 2.8) and with its own status, as docs/answers.md has
+//! them.
+
+use super::frames::{PREFACE, frame, last, literal, read_frame};
+use crate::common::{Said, start_with};
+use testkit::{Client, Command, Gate, Larder, Origin, Reply, wait_until};
+
+/// What a client gets that sends these bytes on a connection of its own.
+fn told(larder: &Larder, bytes: impl AsRef<[u8]>) -> (u16, String) {
+    let mut client = larder.client();
+    client.send(bytes);
+    let answer = client.read_head();
+    (
+        answer.status,
+        answer.parameter("detail").unwrap_or_default(),
+    )
+}
+
+#[test]
+fn what_is_wrong_with_a_request() {
+    let (origin, larder) = start_with(
+        "[limits]\ntarget_length = \"1KiB\"\nheader_count = 20\nrequest_body = \"10B\"\n\
+         [[origin]]\nservers = \"{origin}\"\n\
+         [[route]]\npath = \"/no\"\nrefuse = \"410\"\n",
+    );
+    let many = "X: 1\r\n".repeat(30);
+    for (bytes, status, detail) in [
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400, "host-missing"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(), 400, "host-repeated"),
+        ("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n".to_owned(), 400, "host-invalid"),
+        ("GET * HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 400, "target-form"),
+        ("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 400, "target-form"),
+        ("GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 421, "misdirected"),
+        (format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(2000)), 414, "target-too-long"),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n"), 431, "too-many-fields"),
+        ("GET /no HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 410, "denied"),
+        ("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n".to_owned(), 405, "method-not-allowed"),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\nCache-Control: only-if-cached\r\n\r\n".to_owned(),
+            504,
+            "only-if-cached",
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".to_owned(),
+            400,
+            "two-lengths",
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n".to_owned(),
+            501,
+            "transfer-coding",
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n12345678901".to_owned(),
+            413,
+            "request-body-too-large",
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n12345678901\r\n0\r\n\r\n".to_owned(),
+            413,
+            "request-body-too-large",
+        ),
+    ] {
+        assert_eq!(told(&larder, &bytes), (status, detail.to_owned()), "{bytes}");
+    }
+    assert!(
+        origin
+            .all()
+            .iter()
+            .all(|request| request.head.start.starts_with("POST"))
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_request_over_http_2() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    for fields in [
+        &[(":authority", "a"), (":path", "/"), ("host", "b")][..],
+        &[(":authority", "a"), (":path", "/"), ("x", " padded")],
+        &[(":path", "/")],
+    ] {
+        let mut client = larder.client();
+        client.send(PREFACE);
+        client.send(frame(4, 0, &[]));
+        let all = [&[(":method", "GET"), (":scheme", "http")][..], fields].concat();
+        let block: Vec<u8> = all.into_iter().flat_map(literal).collect();
+        client.send(last(frame(1, 1, &block)));
+        let head = loop {
+            match read_frame(&mut client) {
+                (1, 1, head) => break head,
+                (3 | 7, ..) => panic!("{fields:?}: the stream was given up"),
+                _ => {}
+            }
+        };
+        // RFC 7541 section 6.1 and appendix A: indexed, number 12.
+        let bad_request = 0x8c;
+        assert_eq!(head.first(), Some(&bad_request), "{fields:?}");
+    }
+    assert!(origin.all().is_empty());
+}
+
+#[test]
+fn what_is_wrong_with_an_answer() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\nheader_size = \"8KiB\"\n\
+         timeouts.first_byte = \"300ms\"\n",
+    );
+    let endless =
+        Reply::raw("HTTP/1.1 200 OK\r\n").endless("X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n");
+    for (path, reply, status, detail) in [
+        ("/garbage", Reply::raw("garbage\r\n\r\n"), 502, "malformed"),
+        (
+            "/two",
+            Reply::raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
+            502,
+            "malformed",
+        ),
+        ("/closed", Reply::close(), 502, "truncated"),
+        (
+            "/half",
+            Reply::raw("HTTP/1.1 200 OK\r\nX: y"),
+            502,
+            "truncated",
+        ),
+        ("/large", endless, 502, "head-too-large"),
+        ("/hangs", Reply::ok().hang(), 504, "first-byte-timeout"),
+        (
+            "/switches",
+            Reply::raw(
+                "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+            ),
+            502,
+            "unasked-switch",
+        ),
+        (
+            "/confirms",
+            Reply::status(304).header("ETag", "\"x\""),
+            502,
+            "unasked",
+        ),
+        (
+            "/part",
+            Reply::status(206)
+                .header("Content-Range", "bytes 0-1/9")
+                .body("ab"),
+            502,
+            "unasked",
+        ),
+    ] {
+        origin.reply(path, reply);
+        let answer = larder.get(path).send();
+        assert_eq!(
+            (answer.status, answer.parameter("detail").as_deref()),
+            (status, Some(detail)),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn why_nobody_was_asked() {
+    let nobody = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .args(["http://origin.invalid:81"])
+        .start();
+    let answer = nobody.get("/").send();
+    assert_eq!(
+        (answer.status, answer.parameter("detail").as_deref()),
+        (502, Some("unresolvable"))
+    );
+
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    origin.stop();
+    let answer = larder.get("/").send();
+    assert_eq!(
+        (answer.status, answer.parameter("detail").as_deref()),
+        (502, Some("refused"))
+    );
+
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\nhealth = { every = \"100ms\", unhealthy_after = 1, path = \"/health\" }\n",
+    );
+    origin.reply("/health", Reply::status(500));
+    wait_until("it is down", || {
+        let answer = larder.get("/").send();
+        (answer.status, answer.parameter("detail").as_deref()) == (503, Some("no-healthy-server"))
+    });
+}
+
+#[test]
+fn a_queue_is_full_or_takes_too_long() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\nqueue = { length = 1, time = \"300ms\" }\n",
+    );
+    let gate = Gate::new();
+    let held = Reply::ok().cache("no-store").hold_head(&gate).body("held");
+    origin.reply("/held", held);
+    let mut first = larder.get("/held").begin();
+    gate.wait_reached();
+    let others: Vec<Client> = (0..2)
+        .map(|number| larder.get(&format!("/{number}")).begin())
+        .collect();
+    let mut told: Vec<_> = others
+        .into_iter()
+        .map(|mut client| {
+            let answer = client.read();
+            (
+                answer.status,
+                answer.parameter("detail").unwrap_or_default(),
+            )
+        })
+        .collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            (503, "queue-full".to_owned()),
+            (503, "queue-timeout".to_owned())
+        ]
+    );
+    gate.open();
+    assert_eq!(first.read().text(), "held");
+    assert_eq!(origin.all().len(), 1);
+}
+
+/// An answer that breaks off has gone out by then: what is told of it is in the log.
+#[test]
+fn an_origin_that_stalls_is_named_where_nothing_has_gone_out() {
+    let origin = Origin::start();
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&format!(
+            "[[origin]]\nservers = \"{}\"\nretry.attempts = 0\ntimeouts.between_bytes = \"300ms\"\n",
+            origin.url()
+        ))
+        .start();
+    origin.reply(
+        "/",
+        Reply::ok().length(10).body("half").until_client_leaves(),
+    );
+    let answer = larder.get("/").send();
+    assert!(!answer.complete && answer.text() == "half");
+    larder.wait_output("the response stalled");
+}
