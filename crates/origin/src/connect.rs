@@ -3,7 +3,7 @@
 use crate::{
     Error, Kind, Servers,
     config::Protocol,
-    pacing,
+    descriptors, pacing,
     peer::{Peer, Place, Ways},
     pem,
     stream::{Secured, Stream, Wire},
@@ -95,7 +95,10 @@ fn part(limit: Duration, addresses: usize) -> Duration {
 /// the moment: it is tried again until the caller's limit.
 async fn knock(path: &Path) -> io::Result<UnixStream> {
     loop {
-        match UnixStream::connect(path).await {
+        match UnixStream::connect(path)
+            .await
+            .and_then(descriptors::granted)
+        {
             Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => sleep(PAUSE).await,
             done => return done,
         }
@@ -140,7 +143,8 @@ async fn to(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
-    }?;
+    };
+    let socket = socket.and_then(descriptors::granted)?;
     pacing::spare(&socket, address.ip());
     let stream = socket.connect(address).await?;
     // Heads and bodies are written whole; waiting for more only adds delay.

@@ -288,6 +288,9 @@ impl Fetch<'_> {
             }),
             Failure::Unsent { request, error, .. } => {
                 let kind = error.kind();
+                if kind == Kind::NoSocket {
+                    self.origin.refuse(&error);
+                }
                 if kind == Kind::Configuration || !kind.is_the_servers() {
                     return Err(error);
                 }

@@ -437,6 +437,44 @@ fn connections_leave_descriptors_for_what_else_there_is() {
     assert_eq!(larder.admin_get("/healthz").send().status, 200);
 }
 
+/// However many requests a few connections bring: what they wait for takes no more than leaves others some.
+#[test]
+fn fetches_leave_descriptors_to_clients_and_to_who_looks() {
+    let (origin, larder) = limited("[limits]\nconnections = 1000\n");
+    origin.reply("/page", Reply::ok().cache("max-age=60").body("page"));
+    larder.get("/page").send();
+    allow_files(&larder, 200);
+    let gate = Gate::new();
+    origin.reply("/slow", Reply::ok().cache("no-store").hold_head(&gate));
+    let mut client = larder.client();
+    client.send(PREFACE);
+    client.send(frame(4, 0, &[]));
+    let streams = (0..100_u8).map(|number| 1 + 2 * number);
+    client.send(
+        streams
+            .map(|stream| request(stream, "/slow"))
+            .collect::<Vec<_>>()
+            .concat(),
+    );
+    // Those that find none left are told so.
+    let mut second = larder.client();
+    second.send(PREFACE);
+    second.send(frame(4, 0, &[]));
+    let streams = (0..100_u8).map(|number| 1 + 2 * number);
+    second.send(
+        streams
+            .map(|stream| request(stream, "/slow"))
+            .collect::<Vec<_>>()
+            .concat(),
+    );
+    larder.wait_output("this machine has no socket left");
+    for _ in 0..20 {
+        assert!(larder.get("/page").send().hit());
+    }
+    assert_eq!(larder.admin_get("/healthz").send().status, 200);
+    gate.open();
+}
+
 /// The numbers of the descriptors that the program has.
 fn descriptors(larder: &Larder) -> Vec<usize> {
     let open = std::fs::read_dir(format!("/proc/{}/fd", larder.id())).expect("descriptors");
