@@ -5,6 +5,7 @@
 //! | [`purge`] | `Some` | a purge in a client's own words, carried out or refused; never the origin's to see |
 //! | | `None` | receive |
 //! | [`receive`] | refused | our own error |
+//! | | misdirected | 421: its target is of the other of `http` and `https` |
 //! | | denied (`refuse`) | the status that the route says |
 //! | | redirected | 301 or 308 to HTTPS |
 //! | | `Ask` | lookup; first [`content_key`], where the content is part of the key |
