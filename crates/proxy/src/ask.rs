@@ -65,8 +65,8 @@ pub struct Ask {
     pub upgrade: Option<Box<Upgrade>>,
     /// Whether it brings content.
     pub has_content: bool,
-    /// Fields meant for the origin that `Connection` nominates: it does not get them, and the store is bypassed where that may matter.
-    pub nominated: Box<[HeaderName]>,
+    /// Fields meant for the origin that `Connection` names: it does not get them, and the store is bypassed where that may matter.
+    pub connection_options: Box<[HeaderName]>,
     /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
     pub for_another: bool,
     /// The target as the client wrote it.
@@ -174,7 +174,7 @@ impl Ask {
             connection: self.connection.clone(),
             interim: InterimSink::deaf(),
             upgrade: None,
-            nominated: self.nominated.clone(),
+            connection_options: self.connection_options.clone(),
             target: self.target.clone(),
             within: self.within.clone(),
             composed: Cell::new(false),

@@ -116,7 +116,7 @@ pub enum Bypass {
     Content,
     /// Its content, or what it asks of a GraphQL service.
     Unkeyed(Unkeyed),
-    /// `Connection` nominates fields that are meant for the origin, which it does not get then (RFC 9110 section 7.6.1): no rule, but what
+    /// `Connection` names fields that are meant for the origin, which it does not get then (RFC 9110 section 7.6.1): no rule, but what
     /// is fetched without them is not for those who have them.
     Connection,
     /// Which group of users its sender belongs to is not known (`user_context`).

@@ -149,7 +149,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         interim: InterimSink::deaf(),
         upgrade: None,
         has_content: false,
-        nominated: Box::default(),
+        connection_options: Box::default(),
         for_another: false,
         target: Uri::from_static("/p").into(),
         within: None,

@@ -1,4 +1,4 @@
-//! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
+//! Field lists: hop-by-hop, connection options, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
 use crate::{
     directives::{Qualified, ResponseDirectives},
@@ -16,7 +16,7 @@ static OF_PROXIES: [HeaderName; 3] = [
     header::PROXY_AUTHORIZATION,
 ];
 
-/// Fields that are meant for all recipients, beside those that [decide](decides). A sender MUST NOT nominate them in `Connection` (RFC
+/// Fields that are meant for all recipients, beside those that [decide](decides). A sender MUST NOT name them in `Connection` (RFC
 /// 9110 section 7.6.1); where one does so all the same, they go like any other, and with them what tells which response is for whom, and
 /// for how long. So nothing of such an exchange is stored, nor answered from the store.
 static END_TO_END: [HeaderName; 20] = [
@@ -71,7 +71,7 @@ pub fn has_padded_value(fields: &HeaderMap) -> bool {
     })
 }
 
-/// Removes `Connection`, every field it nominates, and the hop-by-hop fields, from a message about to be forwarded.
+/// Removes `Connection`, every field it names, and the hop-by-hop fields, from a message about to be forwarded.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     forward(fields, |_| true);
 }
@@ -92,9 +92,11 @@ pub fn remove_hop_by_hop_of_answer(status: StatusCode, fields: &mut HeaderMap) {
 }
 
 /// As [`remove_hop_by_hop`], of a request whose way is still to be found: fields that are meant for all recipients stay, since routes, keys
-/// and trust rest on them as they came. Returns those that `Connection` nominates: they must not be sent on, and the store is bypassed.
+/// and trust rest on them as they came. Returns those that `Connection` names: they must not be sent on, and the store is bypassed.
 pub fn remove_hop_by_hop_but_end_to_end(request: &mut HeaderMap) -> Box<[HeaderName]> {
-    let (kept, gone): (Vec<_>, Vec<_>) = nominated(request).into_iter().partition(is_end_to_end);
+    let (kept, gone): (Vec<_>, Vec<_>) = connection_options(request)
+        .into_iter()
+        .partition(is_end_to_end);
     for name in gone {
         request.remove(name);
     }
@@ -102,14 +104,14 @@ pub fn remove_hop_by_hop_but_end_to_end(request: &mut HeaderMap) -> Box<[HeaderN
     kept.into()
 }
 
-/// Whether `Connection` nominates a field that is meant for all recipients: the response was said to its own recipient alone.
-pub fn nominates_end_to_end(response: &HeaderMap) -> bool {
-    nominated(response).iter().any(is_end_to_end)
+/// Whether `Connection` names a field that is meant for all recipients: the response was said to its own recipient alone.
+pub fn names_end_to_end(response: &HeaderMap) -> bool {
+    connection_options(response).iter().any(is_end_to_end)
 }
 
 /// Makes the fields of a message those that are forwarded: what [`remove_hop_by_hop`] leaves, and `stays` names.
 pub fn forward(fields: &mut HeaderMap, stays: impl Fn(&HeaderName) -> bool) {
-    for name in nominated(fields) {
+    for name in connection_options(fields) {
         fields.remove(name);
     }
     remove_where(fields, |name| is_hop_by_hop(name) || !stays(name));
@@ -121,9 +123,9 @@ pub fn forward_to(
     fields: &HeaderMap,
     stays: impl Fn(&HeaderName) -> bool,
 ) {
-    let nominated = nominated(fields);
+    let options = connection_options(fields);
     for (name, value) in fields {
-        if !is_hop_by_hop(name) && stays(name) && !nominated.contains(name) {
+        if !is_hop_by_hop(name) && stays(name) && !options.contains(name) {
             forwarded.append(name.clone(), value.clone());
         }
     }
@@ -141,7 +143,7 @@ pub fn has(fields: &HeaderMap, name: &HeaderName) -> bool {
 /// Up to so many names are looked at one by one.
 const FEW: usize = 16;
 
-/// Whether a field concerns one connection only, whether `Connection` nominates it or not (RFC 9110 section 7.6.1). `Trailer` is
+/// Whether a field concerns one connection only, whether `Connection` names it or not (RFC 9110 section 7.6.1). `Trailer` is
 /// among them because trailers are not forwarded.
 pub fn is_hop_by_hop(name: &HeaderName) -> bool {
     match *name {
@@ -159,8 +161,8 @@ pub fn remove_where(fields: &mut HeaderMap, goes: impl Fn(&HeaderName) -> bool) 
     }
 }
 
-/// The fields that `Connection` nominates.
-fn nominated(fields: &HeaderMap) -> Vec<HeaderName> {
+/// The connection options of a message: the fields that `Connection` names.
+fn connection_options(fields: &HeaderMap) -> Vec<HeaderName> {
     if !has(fields, &CONNECTION) {
         return Vec::new();
     }

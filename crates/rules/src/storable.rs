@@ -105,7 +105,7 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     if !surrogate::fits(exchange.response) {
         return Err(NotStorable::TooManyTags);
     }
-    if fields::nominates_end_to_end(exchange.response) {
+    if fields::names_end_to_end(exchange.response) {
         return Err(NotStorable::Connection);
     }
     let facts = freshness::facts(

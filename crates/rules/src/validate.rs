@@ -8,6 +8,7 @@ use http::{
         IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE, VIA,
     },
 };
+use std::time::Duration;
 
 /// The validators of one stored response.
 #[derive(Clone, Copy, Debug)]
@@ -134,14 +135,15 @@ pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<
         if !others.is_empty() {
             return others;
         }
-        // The tag is new: what has none can still be meant by its date (RFC 9111 section 4.3.4: "one of those").
+        // The tag is new: what has none can still be meant by its date, where that is strong (RFC 9111 section 4.3.4: "one of those").
         // Where tags were asked about the date was not.
         let modified = not_modified.get(LAST_MODIFIED);
         let asked = candidates.iter().all(|one| one.tag().is_none());
         let is_of_date = |one: &Validators<'_>| {
-            let own = one.modified().filter(|_| asked);
-            one.matches
-                && matches!((modified, own), (Some(new), Some(own)) if same_date(new, own, one.date))
+            let own = one
+                .modified()
+                .filter(|own| asked && is_strong_date(own, one.date));
+            matches!((modified, own), (Some(new), Some(own)) if same_date(new, own, one.date))
         };
         return indices(candidates, is_of_date).take(1).collect();
     }
@@ -171,6 +173,12 @@ fn indices<'a>(
     let all = candidates.iter().enumerate();
     all.filter(move |(_, one)| is_meant(one))
         .map(|(index, _)| index)
+}
+
+/// Whether a `Last-Modified` is a strong validator: a second or more before its response's `date` (RFC 9110 section 8.8.2.2).
+fn is_strong_date(modified: &HeaderValue, date: Time) -> bool {
+    let modified = Time::parse(modified.as_bytes(), date);
+    modified.is_some_and(|modified| modified.plus(Duration::from_secs(1)) <= date)
 }
 
 /// Whether two dates are the same bytes or the same time in different formats.

@@ -84,6 +84,7 @@ mod mapped;
 mod memcached_full;
 mod memory;
 mod methods;
+mod metrics;
 mod nodes;
 mod nodes_apart;
 mod nodes_defaults;

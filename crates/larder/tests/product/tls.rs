@@ -2,7 +2,7 @@
 
 use crate::common::{Said, counted, start};
 use std::{fmt::Write as _, path::PathBuf};
-use testkit::{Larder, Origin, wait_until};
+use testkit::{Larder, Origin, Reply, wait_until};
 
 /// What curl printed: the head and the content.
 pub(crate) struct Curl {
@@ -419,4 +419,73 @@ fn fields_of_a_connection_have_no_place_in_http_2() {
     let answer =
         curl(&larder, "http", "shop.test", &["--http2-prior-knowledge"]).expect("an answer");
     assert!(answer.head.starts_with("http/2 200"));
+}
+
+/// A server behind TLS, by each protocol, under a name of its own, and with what it shows trusted or not: another Larder.
+#[test]
+fn servers_are_asked_over_tls_as_the_site_says() {
+    let pair = certificate("shop.test");
+    let (origin, server) = secure(&[&pair]);
+    origin.otherwise(|request| Reply::ok().cache("no-store").body(request.target.clone()));
+    let address = server.listeners()[0].clone();
+    let trusts = format!("authorities = \"{}\"", pair.0.display());
+    for (number, (protocol, tls, version, detail)) in [
+        (
+            "http1",
+            format!("server_name = \"shop.test\", {trusts}"),
+            "1.1",
+            "",
+        ),
+        (
+            "http2",
+            format!("server_name = \"shop.test\", {trusts}"),
+            "2.0",
+            "",
+        ),
+        (
+            "auto",
+            format!("server_name = \"shop.test\", {trusts}"),
+            "2.0",
+            "",
+        ),
+        ("auto", "insecure = true".to_owned(), "2.0", ""),
+        (
+            "auto",
+            format!("server_name = \"other.test\", {trusts}"),
+            "",
+            "tls",
+        ),
+        ("auto", "server_name = \"shop.test\"".to_owned(), "", "tls"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&format!(
+                "[[origin]]\nservers = \"{address}\"\nprotocol = \"{protocol}\"\ntls = {{ {tls} }}\nretry.attempts = 0\n"
+            ))
+            .start();
+        let path = format!("/{number}");
+        let answer = larder.get(&path).header("Host", "shop.test").send();
+        if detail.is_empty() {
+            assert_eq!(
+                (answer.status, answer.text()),
+                (200, path.clone()),
+                "{protocol} {tls}: {}",
+                answer.said()
+            );
+            let asked = origin.last(&path);
+            // What the server behind TLS received the request in.
+            let received = asked.headers("via").join(", ");
+            let last = received.rsplit(", ").next().unwrap_or_default();
+            assert!(
+                last.starts_with(&format!("{version} larder")),
+                "{protocol} {tls}: {received}"
+            );
+        } else {
+            assert_eq!(answer.status, 502, "{protocol} {tls}: {}", answer.said());
+            assert_eq!(answer.parameter("detail").as_deref(), Some(detail));
+            assert_eq!(origin.requests(&path), 0);
+        }
+    }
 }

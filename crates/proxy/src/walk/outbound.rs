@@ -50,8 +50,9 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     let trusted = trusts_client(ask);
     let secret = ask.site.purge.secret.as_ref().map(|(name, _)| name);
     // Host and length are those of our own message.
-    let is_nominated = |name: &HeaderName| {
-        ask.nominated.contains(name) && !matches!(*name, header::HOST | header::CONTENT_LENGTH)
+    let is_option = |name: &HeaderName| {
+        ask.connection_options.contains(name)
+            && !matches!(*name, header::HOST | header::CONTENT_LENGTH)
     };
     let mut fields = spares::take();
     fields.reserve(ask.fields.len() + MOST_ADDED);
@@ -65,7 +66,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             && (trusted || !is_said_by_another)
             && (!misleads(name) || is_passed(ask, name))
             && !is_ambiguous
-            && !is_nominated(name)
+            && !is_option(name)
     });
     let host = Host::of(ask);
     forwarding::tell(&mut fields, ask, &host);

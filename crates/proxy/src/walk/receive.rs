@@ -119,7 +119,7 @@ impl Brought {
 pub struct Beside {
     brought: Brought,
     timed: bool,
-    nominated: Box<[HeaderName]>,
+    connection_options: Box<[HeaderName]>,
     for_another: bool,
 }
 
@@ -135,9 +135,9 @@ impl Beside {
     fn end_connection(&mut self, head: &mut RequestHead) {
         let fields = &mut head.fields;
         let lines = || fields.get_all(header::CONNECTION).iter();
-        if head.said.connection && lines().any(nominates) {
+        if head.said.connection && lines().any(has_options) {
             self.for_another = PurgePolicy::is_for_another(fields);
-            self.nominated = fields::remove_hop_by_hop_but_end_to_end(fields);
+            self.connection_options = fields::remove_hop_by_hop_but_end_to_end(fields);
             head.said = Said::by(fields);
         }
     }
@@ -197,7 +197,7 @@ pub fn read(
         interim,
         upgrade: beside.brought.upgrade,
         has_content: beside.brought.content,
-        nominated: beside.nominated,
+        connection_options: beside.connection_options,
         for_another: beside.for_another,
         target: head.target.clone(),
         within: None,
@@ -287,7 +287,7 @@ pub fn protocol(fields: &HeaderMap) -> Option<&HeaderValue> {
 }
 
 /// Whether `Connection` says more than that the connection stays or goes.
-fn nominates(connection: &HeaderValue) -> bool {
+fn has_options(connection: &HeaderValue) -> bool {
     let plain = [&b"keep-alive"[..], b"close"];
     !plain
         .iter()

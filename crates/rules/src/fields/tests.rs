@@ -67,13 +67,13 @@ fn what_is_meant_for_all_recipients_goes_too_but_not_before_the_way_is_found() {
         ("x-forwarded-for", "::1"),
     ]);
     assert!(left(message.clone()).is_empty(), "9110 section 7.6.1: MUST");
-    assert!(nominates_end_to_end(&message));
+    assert!(names_end_to_end(&message));
     let mut request = message.clone();
     let nominated = remove_hop_by_hop_but_end_to_end(&mut request);
     assert_eq!(nominated.len(), 8);
     assert_eq!(request.keys_len(), message.keys_len() - 2);
     let mut plain = fields(&[("connection", "x-hop, close"), ("x-hop", "1")]);
-    assert!(!nominates_end_to_end(&plain));
+    assert!(!names_end_to_end(&plain));
     assert!(remove_hop_by_hop_but_end_to_end(&mut plain).is_empty());
     assert!(plain.is_empty());
 }
@@ -155,7 +155,7 @@ proptest! {
             members.any(|(member, _)| member.eq_ignore_ascii_case(name))
         };
         let expected: Vec<_> = ["x-a", "x-b", "x-c"].into_iter().filter(|name| said(name)).collect();
-        let mut found = nominated(&message);
+        let mut found = connection_options(&message);
         found.sort_by(|one, two| one.as_str().cmp(two.as_str()));
         found.dedup();
         prop_assert_eq!(found, expected);
@@ -168,6 +168,6 @@ proptest! {
             message.append(CONNECTION, line);
         }
         let present = |name: &HeaderName| message.contains_key(name);
-        prop_assert!(nominated(&message).iter().all(present));
+        prop_assert!(connection_options(&message).iter().all(present));
     }
 }

@@ -25,7 +25,7 @@ pub enum NotStorable {
     VaryStar,
     /// More tags than are read: those left out could not purge it.
     TooManyTags,
-    /// `Connection` nominates fields that are meant for all recipients: it was said to us alone (RFC 9110 section 7.6.1).
+    /// `Connection` names fields that are meant for all recipients: it was said to us alone (RFC 9110 section 7.6.1).
     Connection,
     /// No lifetime and nothing to validate with: keeping it would never spare a fetch.
     NoFreshness,

@@ -126,6 +126,12 @@ fn which_stored_responses_a_304_selects() {
         );
     }
     let unequal = fields(&[("last-modified", LATE)]);
+    // Of the same second as its response it is weak.
+    let now = Time::parse(EARLY.as_bytes(), Time::from_secs(800_000_000)).unwrap();
+    for (date, is_strong) in [(now, false), (now.plus(Duration::from_secs(1)), true)] {
+        let found = selected(&strong, &[Validators::of(&dated, date)]);
+        assert_eq!(!found.is_empty(), is_strong);
+    }
     let renamed = fields(&[("etag", r#""a""#), ("last-modified", LATE)]);
     for answer in [unequal, renamed] {
         assert!(selected(&answer, &candidates(std::slice::from_ref(&dated))).is_empty());

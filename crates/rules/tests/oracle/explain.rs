@@ -76,6 +76,8 @@ pub(crate) enum Why {
     BareNotModified,
     /// RFC 9110 section 5.6.7: two spellings of a date are one date; theirs compares bytes.
     DateForm,
+    /// Section 4.3.4: "one of those same strong validators", of which a date is one; theirs looks for the tag that is new.
+    NewTag,
     /// RFC 9110 section 8.8.3: what is no entity tag names nothing; theirs compares bytes.
     GarbledTag,
     /// Section 4.3.4: a strong tag selects what has that strong tag; theirs takes a weak one for it.
@@ -95,7 +97,7 @@ pub(crate) enum Why {
 
 impl Why {
     /// All of them, to be sure that each is met.
-    pub(crate) const ALL: [Self; 39] = [
+    pub(crate) const ALL: [Self; 40] = [
         Self::AnyFinalStatus,
         Self::QualifiedPrivate,
         Self::MustUnderstand,
@@ -129,6 +131,7 @@ impl Why {
         Self::UnreadableVary,
         Self::BareNotModified,
         Self::DateForm,
+        Self::NewTag,
         Self::GarbledTag,
         Self::WeakTagForStrong,
         Self::NewField,

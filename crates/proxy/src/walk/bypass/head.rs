@@ -47,7 +47,7 @@ fn says_of(
     match validate::head_says(head.status, &head.headers, &fields, length, times.response) {
         HeadSays::Nothing => return,
         // It was said to us alone.
-        HeadSays::Freshen if fields::nominates_end_to_end(&head.headers) => return,
+        HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
         HeadSays::Disqualify => return below::forget(worker, key, stored),
         HeadSays::Freshen => {}
     }

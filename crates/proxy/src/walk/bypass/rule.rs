@@ -33,8 +33,8 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
 /// Whether the request keeps from the origin what others of its key tell it. What is written anew for each request makes no difference,
 /// unless the key or the route takes what the client wrote.
 fn withholds(ask: &Ask) -> bool {
-    let mut nominated = ask.nominated.iter();
-    nominated.any(|name| !outbound::is_written_anew(name) || outbound::is_named(ask, name))
+    let mut options = ask.connection_options.iter();
+    options.any(|name| !outbound::is_written_anew(name) || outbound::is_named(ask, name))
 }
 
 /// Which of the site's rules bypasses the store for this request, if any.

@@ -142,7 +142,7 @@ fn include_fields(ask: &Ask) -> HeaderMap {
     }
     fields::remove_hop_by_hop(&mut fields);
     // What the page's origin does not get, that of the include does not get either.
-    for name in &ask.nominated {
+    for name in &ask.connection_options {
         fields.append(header::CONNECTION, HeaderValue::from(name.clone()));
     }
     validate::remove_conditions(&mut fields);

@@ -130,7 +130,7 @@ impl Fetch<'_> {
         head: &response::Parts,
         fields: &HeaderMap,
     ) -> Result<Storable, NotStorable> {
-        if fields::nominates_end_to_end(&head.headers) {
+        if fields::names_end_to_end(&head.headers) {
             return Err(NotStorable::Connection);
         }
         admit::judge(self.ask, &Method::GET, self.times, stored.status, fields)

@@ -1,0 +1,120 @@
+//! What operators set alarms on counts what its name says: each figure has a number of its own here, so that none stands for another.
+
+use crate::common::{sample, start_with};
+use testkit::{Client, Gate, Reply, wait_until};
+
+#[test]
+fn connections_are_counted_by_what_became_of_them() {
+    let (origin, larder) =
+        start_with("[limits]\nheader_time = \"250ms\"\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.reply("/", Reply::ok().cache("no-store").body("content"));
+    let count = |name: &str| sample(&larder, &format!("larder_{name}"));
+    let accepted = count("connections_accepted_total");
+    // Four are turned away as what they are, of which none has a whole request.
+    for _ in 0..4 {
+        let mut client = larder.client();
+        client.send("no request at all\r\n\r\n");
+        client.read_to_end();
+    }
+    // Three are too slow.
+    let slow: Vec<Client> = (0..3)
+        .map(|_| {
+            let mut client = larder.client();
+            client.send("GET / HTTP/1.1\r\nHost: a\r\nX: ");
+            client
+        })
+        .collect();
+    for mut client in slow {
+        assert_eq!(client.read_head().status, 408);
+        client.read_to_end();
+    }
+    // Two are there still.
+    let mut open: Vec<Client> = (0..2).map(|_| larder.client()).collect();
+    for client in &mut open {
+        assert_eq!(client.get("/").send().status, 200);
+    }
+    assert_eq!(count("protocol_errors_total"), 4);
+    assert_eq!(count("connection_timeouts_total"), 3);
+    assert_eq!(count("connections_active"), 2);
+    assert_eq!(count("connections_refused_total"), 0);
+    assert_eq!(count("connections_accepted_total"), accepted + 9);
+    assert_eq!(
+        count("handshakes_total") + count("handshakes_failed_total"),
+        0
+    );
+}
+
+#[test]
+fn those_that_a_limit_turns_away_are_counted_as_such() {
+    let (origin, larder) =
+        start_with("[limits]\nconnections = 2\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.reply("/", Reply::ok().cache("no-store").body("content"));
+    let mut open: Vec<Client> = (0..2).map(|_| larder.client()).collect();
+    for client in &mut open {
+        assert_eq!(client.get("/").send().status, 200);
+    }
+    for _ in 0..5 {
+        assert_eq!(larder.client().read_head().status, 503);
+    }
+    assert_eq!(sample(&larder, "larder_connections_refused_total"), 5);
+    assert_eq!(sample(&larder, "larder_connections_active"), 2);
+}
+
+#[test]
+fn bytes_and_what_is_stored_are_counted() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    for number in 0..3 {
+        origin.reply(
+            &format!("/{number}"),
+            Reply::ok().cache("max-age=60").body("kept"),
+        );
+    }
+    origin.reply("/x", Reply::ok().cache("no-store").body("x".repeat(50_000)));
+    let mut client = larder.client();
+    let mut asked = 0;
+    for path in ["/0", "/1", "/2", "/x", "/x"] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+        asked += request.len() as u64;
+        client.send(request);
+        client.read();
+    }
+    assert_eq!(sample(&larder, "larder_stored_total"), 3);
+    assert_eq!(sample(&larder, "larder_received_bytes_total"), asked);
+    let sent = sample(&larder, "larder_sent_bytes_total");
+    assert!((100_000..110_000).contains(&sent), "{sent}");
+}
+
+#[test]
+fn servers_are_counted_by_what_they_do() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\n",
+    );
+    let gate = Gate::new();
+    origin.reply("/held", Reply::ok().cache("no-store").hold_head(&gate));
+    origin.reply("/bad", Reply::raw("garbage\r\n\r\n"));
+    let name = origin.url().replace("http://", "");
+    let server = |figure: &str| {
+        let name = format!("larder_server_{figure}{{origin=\"origin\",server=\"{name}\"}}");
+        sample(&larder, &name)
+    };
+    for _ in 0..3 {
+        assert_eq!(larder.get("/bad").send().status, 502);
+    }
+    let mut held: Vec<Client> = (0..2)
+        .map(|_| larder.ask("POST", "/held").begin())
+        .collect();
+    origin.wait_requests("/held", 2);
+    assert_eq!(
+        (
+            server("failures_total"),
+            server("active"),
+            server("healthy")
+        ),
+        (3, 2, 1)
+    );
+    gate.open();
+    for client in &mut held {
+        assert_eq!(client.read().status, 200);
+    }
+    wait_until("nobody is served", || server("active") == 0);
+}
