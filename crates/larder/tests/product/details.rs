@@ -104,7 +104,7 @@ fn what_is_wrong_with_a_request_over_http_2() {
 fn what_is_wrong_with_an_answer() {
     let (origin, larder) = start_with(
         "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\nheader_size = \"8KiB\"\n\
-         timeouts.first_byte = \"300ms\"\n",
+         timeouts.first_byte = \"3s\"\n",
     );
     let endless =
         Reply::raw("HTTP/1.1 200 OK\r\n").endless("X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n");
@@ -190,7 +190,7 @@ fn why_nobody_was_asked() {
 #[test]
 fn a_queue_is_full_or_takes_too_long() {
     let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\nqueue = { length = 1, time = \"300ms\" }\n",
+        "[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\nqueue = { length = 1, time = \"3s\" }\n",
     );
     let gate = Gate::new();
     let held = Reply::ok().cache("no-store").hold_head(&gate).body("held");

@@ -6,7 +6,7 @@ use testkit::{Client, Gate, Reply, wait_until};
 #[test]
 fn connections_are_counted_by_what_became_of_them() {
     let (origin, larder) =
-        start_with("[limits]\nheader_time = \"250ms\"\n[[origin]]\nservers = \"{origin}\"\n");
+        start_with("[limits]\nheader_time = \"1s\"\n[[origin]]\nservers = \"{origin}\"\n");
     origin.reply("/", Reply::ok().cache("no-store").body("content"));
     let count = |name: &str| sample(&larder, &format!("larder_{name}"));
     let accepted = count("connections_accepted_total");
