@@ -230,7 +230,8 @@ impl Kind {
         )
     }
 
-    /// No answer could be had at all: refused, nothing to connect with, declined, unresolvable, out of time before the head, no healthy server, no turn.
+    /// No answer could be had at all: refused, nothing to connect with, declined, unresolvable, out of time before the head, no healthy
+    /// server, no turn.
     pub fn is_unreachable(self) -> bool {
         matches!(
             self,

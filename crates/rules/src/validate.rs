@@ -112,8 +112,8 @@ fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>
     }
 }
 
-/// Which candidates a 304 selects (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag that match the request, or what has no tag by its date; by weak
-/// tag or `Last-Modified` the first that does; without validators that one, where nothing else was asked about. Indices into
+/// Which candidates a 304 selects (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag that match the request, or what
+/// has no tag by its date; by weak tag or `Last-Modified` the first that does; without validators that one, where nothing else was asked about. Indices into
 /// `candidates`; empty: the 304 matches nothing.
 ///
 /// Those that match the request are freshened. Where a strong tag is that of others alone, the first of these is selected: its content is

@@ -321,16 +321,19 @@ fn the_reference_tells_the_true_defaults() {
     assert_same(&good(&said), &good(&silent));
 }
 
+/// What a configuration means, line by line.
+fn shown(config: &meant::Config) -> Vec<String> {
+    let shown = format!("{config:#?}");
+    // Each origin has a number and a birth of its own.
+    let own = ["number: ", "tv_sec: ", "tv_nsec: "];
+    let lines = shown.lines().map(str::trim);
+    let lines = lines.filter(|line| !own.iter().any(|own| line.starts_with(own)));
+    lines.map(str::to_owned).collect()
+}
+
 /// Two configurations mean the same.
 fn assert_same(said: &meant::Config, silent: &meant::Config) {
-    let [said, silent] = [said, silent].map(|config| {
-        let shown = format!("{config:#?}");
-        // Each origin has a number and a birth of its own.
-        let own = ["number: ", "tv_sec: ", "tv_nsec: "];
-        let lines = shown.lines().map(str::trim);
-        let lines = lines.filter(|line| !own.iter().any(|own| line.starts_with(own)));
-        lines.map(str::to_owned).collect::<Vec<_>>()
-    });
+    let [said, silent] = [said, silent].map(shown);
     let differing = said
         .iter()
         .zip(&silent)

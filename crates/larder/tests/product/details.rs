@@ -1,7 +1,7 @@
 //! Each fault is told by its own word (`detail` in `Cache-Status`, RFC 9211 section 2.8) and with its own status, as docs/answers.md has
 //! them.
 
-use super::frames::{PREFACE, frame, last, literal, read_frame};
+use super::frames::is_bad_request;
 use crate::common::{Said, start_with};
 use testkit::{Client, Command, Gate, Larder, Origin, Reply, wait_until};
 
@@ -80,22 +80,8 @@ fn what_is_wrong_with_a_request_over_http_2() {
         &[(":authority", "a"), (":path", "/"), ("x", " padded")],
         &[(":path", "/")],
     ] {
-        let mut client = larder.client();
-        client.send(PREFACE);
-        client.send(frame(4, 0, &[]));
         let all = [&[(":method", "GET"), (":scheme", "http")][..], fields].concat();
-        let block: Vec<u8> = all.into_iter().flat_map(literal).collect();
-        client.send(last(frame(1, 1, &block)));
-        let head = loop {
-            match read_frame(&mut client) {
-                (1, 1, head) => break head,
-                (3 | 7, ..) => panic!("{fields:?}: the stream was given up"),
-                _ => {}
-            }
-        };
-        // RFC 7541 section 6.1 and appendix A: indexed, number 12.
-        let bad_request = 0x8c;
-        assert_eq!(head.first(), Some(&bad_request), "{fields:?}");
+        assert!(is_bad_request(&larder, &all), "{fields:?}");
     }
     assert!(origin.all().is_empty());
 }

@@ -1,6 +1,6 @@
 //! HTTP/2 by hand: frames as no library sends them.
 
-use testkit::Client;
+use testkit::{Client, Larder};
 
 /// What a connection begins with (RFC 9113 section 3.4); `SETTINGS` are to follow.
 pub const PREFACE: &str = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -51,4 +51,21 @@ pub fn read_frame(client: &mut Client) -> (u8, u8, Vec<u8>) {
     };
     let length = usize::from(high) << 8 | usize::from(low);
     (kind, stream, client.read_bytes(length))
+}
+
+/// Whether a request of these fields, on a connection of its own, is answered with 400, on its stream.
+pub fn is_bad_request(larder: &Larder, fields: &[(&str, &str)]) -> bool {
+    let mut client = larder.client();
+    client.send(PREFACE);
+    client.send(frame(4, 0, &[]));
+    let block: Vec<u8> = fields.iter().copied().flat_map(literal).collect();
+    client.send(last(frame(1, 1, &block)));
+    loop {
+        match read_frame(&mut client) {
+            // RFC 7541 section 6.1 and appendix A: indexed, number 12.
+            (1, 1, head) => return head.first() == Some(&0x8c),
+            (3 | 7, ..) => panic!("{fields:?}: the stream was given up"),
+            _ => {}
+        }
+    }
 }

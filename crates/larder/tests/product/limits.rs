@@ -446,32 +446,22 @@ fn fetches_leave_descriptors_to_clients_and_to_who_looks() {
     allow_files(&larder, 200);
     let gate = Gate::new();
     origin.reply("/slow", Reply::ok().cache("no-store").hold_head(&gate));
-    let mut client = larder.client();
-    client.send(PREFACE);
-    client.send(frame(4, 0, &[]));
-    let streams = (0..100_u8).map(|number| 1 + 2 * number);
-    client.send(
-        streams
-            .map(|stream| request(stream, "/slow"))
-            .collect::<Vec<_>>()
-            .concat(),
-    );
     // Those that find none left are told so.
-    let mut second = larder.client();
-    second.send(PREFACE);
-    second.send(frame(4, 0, &[]));
-    let streams = (0..100_u8).map(|number| 1 + 2 * number);
-    second.send(
-        streams
-            .map(|stream| request(stream, "/slow"))
-            .collect::<Vec<_>>()
-            .concat(),
-    );
+    let busy = [(); 2].map(|()| {
+        let mut client = larder.client();
+        client.send(PREFACE);
+        client.send(frame(4, 0, &[]));
+        let streams = (0..100_u8).map(|number| 1 + 2 * number);
+        let asked: Vec<_> = streams.map(|stream| request(stream, "/slow")).collect();
+        client.send(asked.concat());
+        client
+    });
     larder.wait_output("this machine has no socket left");
     for _ in 0..20 {
         assert!(larder.get("/page").send().hit());
     }
     assert_eq!(larder.admin_get("/healthz").send().status, 200);
+    drop(busy);
     gate.open();
 }
 

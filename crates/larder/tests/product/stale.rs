@@ -607,6 +607,12 @@ fn a_stored_answer_that_counts_as_failing_hides_no_other() {
             reply.cache("max-age=60").header("Age", "70")
         });
         assert_eq!(larder.get("/").send().text(), "1");
+        let url = larder.listeners()[0].clone();
+        let told = explained(&larder, &url, &[]);
+        assert!(
+            !told.contains("in its place") && !told.contains("past its lifetime it is sent"),
+            "{told}"
+        );
         assert_eq!(larder.get("/").send().text(), "2", "{status}");
     }
 }

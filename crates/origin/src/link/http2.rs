@@ -1,8 +1,10 @@
 //! A worker's HTTP/2 connection to a server, shared by its fetches there.
 
 mod alive;
+mod listening;
 mod slot;
 
+pub(crate) use listening::Listening;
 pub(crate) use slot::Slot;
 
 use super::Driver;
@@ -55,33 +57,6 @@ struct Shared {
     brought: AtomicU64,
     /// A fetch ran out of time on it, and nothing was brought meanwhile: it may be dead.
     doubted: AtomicBool,
-}
-
-/// What a fetch remembers of its connection, whether it is still there or not.
-#[derive(Clone, Debug)]
-pub(crate) struct Listening {
-    shared: Weak<Shared>,
-    brought: u64,
-}
-
-impl Listening {
-    /// A head has come for the fetch, or content.
-    pub(crate) fn goes_on(&mut self) {
-        if let Some(shared) = self.shared.upgrade() {
-            self.brought = shared.brought.fetch_add(1, Relaxed) + 1;
-        }
-    }
-
-    /// The fetch ran out of time. Where nothing has come since for anybody, no further one goes there: it would wait as long for what
-    /// may never come.
-    pub(crate) fn ran_out(&self) {
-        if let Some(shared) = self.shared.upgrade()
-            && shared.brought.load(Relaxed) == self.brought
-        {
-            shared.doubted.store(true, Relaxed);
-            shared.freed.notify_waiters();
-        }
-    }
 }
 
 impl Http2 {
@@ -140,14 +115,6 @@ impl Http2 {
     /// No further fetch goes there: the server has closed it or said GOAWAY, or it may be dead.
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.closed.load(Relaxed) || self.shared.doubted.load(Relaxed)
-    }
-
-    /// What has been brought on it until now.
-    pub(crate) fn listening(&self) -> Listening {
-        Listening {
-            shared: Arc::downgrade(&self.shared),
-            brought: self.shared.brought.load(Relaxed),
-        }
     }
 }
 

@@ -92,14 +92,19 @@ impl Judge<'_> {
         let (request, site) = (&ask.directives, reuse_site_for(ask));
         let verdict = reuse::judge(&stored.facts, request, &site, now);
         let invalidated = standing == Standing::Gone;
-        // Parts stand in for no whole, and nothing for what only the origin may judge.
+        // Parts stand in for no whole, no failure for another, and nothing for what only the origin may judge.
+        let fails = ask.policy().stale.is_failure(stored.status);
         let stands_in = !self.bypassed
+            && !fails
             && !invalidated
             && !matches!(stored.body, Body::Parts(_))
             && !needs(ask).on_condition;
         let sent =
             |failure| stands_in && reuse::on_failure(&stored.facts, request, &site, failure, now);
-        let window = |failure| reuse::window_on_failure(&stored.facts, request, &site, failure);
+        let window = |failure| {
+            let window = reuse::window_on_failure(&stored.facts, request, &site, failure);
+            if fails { 0 } else { window }
+        };
         StoredExplanation {
             tier,
             status: stored.status,

@@ -48,8 +48,8 @@ fn path<B>(request: &Request<B>) -> &str {
     }
 }
 
-/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`; of other schemes than two nothing is served. All that is left to judge of a request by HTTP/1
-/// within its limits that names its host in one valid field.
+/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`; of other schemes than two nothing is served. All
+/// that is left to judge of a request by HTTP/1 within its limits that names its host in one valid field.
 pub(super) fn check_target(method: &Method, scheme: Option<&str>, path: &str) -> Result<(), Fault> {
     let is_served = scheme.is_none_or(|scheme| matches!(scheme, "http" | "https"));
     let fits = match *method {

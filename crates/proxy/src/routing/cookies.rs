@@ -39,8 +39,8 @@ impl<'a> Cookie<'a> {
     }
 
     /// Whether `is_it` holds for one of the names that applications may know it by beside its own. PHP has an underscore for a dot, a
-    /// space and an opening bracket, and takes what stands before brackets for the name of a list, and before a zero byte for all of it; before version 7.4.11 it decoded names
-    /// too.
+    /// space and an opening bracket, and takes what stands before brackets for the name of a list, and before a zero byte for all of
+    /// it; before version 7.4.11 it decoded names too.
     fn may_be_called(&self, is_it: impl Fn(&mut dyn Iterator<Item = u8>) -> bool) -> bool {
         let is_special = |byte: &u8| matches!(byte, b'.' | b' ' | b'[' | b'%' | b'+' | 0);
         if !self.spelled.iter().any(is_special) {

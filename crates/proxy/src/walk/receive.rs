@@ -232,8 +232,11 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
         return Err(Failure::BadRequest("no-route"));
     };
     let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, route);
-    let refusing = is_ambiguous.then(|| routing::refusing(&site.routes, &subject));
-    let refusing = refusing.flatten();
+    let refusing = if is_ambiguous {
+        routing::refusing(&site.routes, &subject)
+    } else {
+        None
+    };
     let (route, chosen_route) = refusing.unwrap_or((route, chosen_route));
     let policy = &chosen_route.policy;
     let query = chosen(policy, query);

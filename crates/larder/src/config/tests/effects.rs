@@ -1,6 +1,6 @@
 //! What is written has an effect.
 
-use super::{ORIGIN, read, schema::schema};
+use super::{ORIGIN, read, schema::schema, shown};
 use serde_json::Value;
 
 /// A table, as the schema calls it; how it begins; and keys of it that a text that is complete has beside them.
@@ -115,13 +115,9 @@ const VALUES: &[&str] = &[
     "[200]",
 ];
 
-fn shown(text: &str) -> Option<Vec<String>> {
-    let config = read(text).ok()?;
-    let shown = format!("{config:#?}");
-    let own = ["number: ", "tv_sec: ", "tv_nsec: "];
-    let lines = shown.lines().map(str::trim);
-    let lines = lines.filter(|line| !own.iter().any(|own| line.starts_with(own)));
-    Some(lines.map(str::to_owned).collect())
+/// What a text means; `None` where it has a fault.
+fn meaning(text: &str) -> Option<Vec<String>> {
+    read(text).ok().map(|config| shown(&config))
 }
 
 /// What may be written for a key, from what the schema says of it.
@@ -161,7 +157,7 @@ fn no_key_is_read_in_vain() {
             ORIGIN
         };
         let silent = format!("{origin}{begins}");
-        let before = shown(&silent).unwrap_or_else(|| panic!("{silent}"));
+        let before = meaning(&silent).unwrap_or_else(|| panic!("{silent}"));
         let keys = schema["$defs"][name]["properties"].as_object().unwrap();
         for (key, says) in keys {
             let place = format!("{name}.{key}");
@@ -174,7 +170,7 @@ fn no_key_is_read_in_vain() {
             let mut values = candidates(says).into_iter();
             let has_effect = values.any(|value| {
                 let said = format!("{silent}{key} = {value}\n");
-                shown(&said).is_some_and(|after| after != before)
+                meaning(&said).is_some_and(|after| after != before)
             });
             if !has_effect {
                 in_vain.push(place);

@@ -25,6 +25,11 @@ impl Word for StatusPattern {
     }
 }
 
+/// A number stands where the text of it should.
+fn as_text(number: i64) -> Wrong {
+    Wrong::new("a status is written as text, as in `ttl`").instead(number)
+}
+
 /// A status, or all of a class, with which an origin may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailingStatus(pub StatusPattern);
@@ -44,7 +49,7 @@ impl Word for FailingStatus {
     }
 
     fn number(number: i64) -> Wrong {
-        Wrong::new("a status is written as text, as in `ttl`").instead(number.to_string())
+        as_text(number)
     }
 }
 
@@ -66,7 +71,7 @@ impl Word for Refusal {
     }
 
     fn number(number: i64) -> Wrong {
-        Wrong::new("a status is written as text, as in `ttl`").instead(number)
+        as_text(number)
     }
 }
 
