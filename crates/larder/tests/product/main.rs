@@ -18,6 +18,7 @@ mod admin;
 mod admin_schema;
 mod bad_input;
 mod bad_origin;
+mod bad_origin_http2;
 mod believed;
 mod cache_status;
 mod checked;

@@ -90,6 +90,21 @@ fn trusting_first(config: &str) -> String {
     format!("{first}\n[[origin]]\nservers = \"{{origin}}\"\n{rest}")
 }
 
+/// All are refused but where a route takes it back.
+#[test]
+fn a_route_takes_back_what_the_defaults_refuse() {
+    let routes = "[defaults]\nrefuse = \"403\"\n\
+        [[route]]\npath = \"/open/*\"\nrefuse = \"off\"\n\
+        [[route]]\npath = \"/*\"\n";
+    let (origin, larder) = guarded(routes);
+    assert_eq!(larder.get("/open/a").send().text(), "/open/a");
+    assert!(larder.get("/open/a").send().hit());
+    for path in ["/", "/closed", "/open/../closed", "/open/..%2fclosed"] {
+        assert_eq!(larder.get(path).send().status, 403, "{path}");
+    }
+    assert_eq!(origin.all().len(), 1);
+}
+
 #[test]
 fn a_refusing_route_needs_no_origin_and_a_status_of_its_kind() {
     let two = "[[origin]]\nname = \"a\"\nservers = \":5001\"\n[[origin]]\nname = \"b\"\nservers = \":5002\"\n\

@@ -32,6 +32,10 @@ impl Excerpt {
             }
             start += line.len();
         }
+        // A caret behind the last line needs an end of it to stand at.
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
         Self {
             text,
             lines,

@@ -6,16 +6,20 @@ use super::{
 };
 use crate::config::{Fault, Flags, value::At, written};
 use origin::{Origin, OriginConfig};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// The origins by name. One that could not be built keeps its name, so that routes to it are not faults too.
 #[derive(Debug, Default)]
-pub(super) struct Origins(pub(super) Vec<(String, Option<Arc<Origin>>)>);
+pub(super) struct Origins {
+    pub(super) by_name: Vec<(String, Option<Arc<Origin>>)>,
+    /// The last table of one in the file.
+    pub(super) last_table: Option<Range<usize>>,
+}
 
 impl Origins {
     /// Those that could be built.
     pub(super) fn all(&self) -> Vec<Arc<Origin>> {
-        self.0
+        self.by_name
             .iter()
             .filter_map(|(_, origin)| origin.clone())
             .collect()
@@ -30,7 +34,11 @@ pub(super) fn build(
     sink: &mut Sink<'_>,
 ) -> Origins {
     let mut origins = build_new(written, flags, sink);
-    for made in origins.0.iter_mut().filter_map(|(_, made)| made.as_mut()) {
+    for made in origins
+        .by_name
+        .iter_mut()
+        .filter_map(|(_, made)| made.as_mut())
+    {
         if let Some(same) = running.iter().find(|origin| origin.is_same(made)) {
             *made = Arc::clone(same);
         }
@@ -58,7 +66,7 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
         let mut config = OriginConfig::default();
         server::from_flag(url, &mut config);
         origins
-            .0
+            .by_name
             .push((config.name.clone(), make(config, None, sink)));
         return origins;
     }
@@ -68,6 +76,7 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
                 .instead("name the origin in only one of them"),
         );
     }
+    origins.last_table = tables.last().map(|table| table.span.clone());
     for table in tables {
         let name = name(table, tables, &origins, sink);
         let made = match sources::other_than_servers(table, &name, sink) {
@@ -78,7 +87,7 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
                 config.and_then(|config| make(config, Some(table), sink))
             }
         };
-        origins.0.push((name, made));
+        origins.by_name.push((name, made));
     }
     origins
 }
@@ -132,7 +141,7 @@ fn name(
     };
     if value.is_empty() {
         sink.push(Fault::at(span, "the name is empty").instead("write `name = \"shop\"`"));
-    } else if earlier.0.iter().any(|(name, _)| name == value) {
+    } else if earlier.by_name.iter().any(|(name, _)| name == value) {
         let is_free = |name: &str| all.iter().all(|table| !is_called(table, name));
         let free = names::free(value, is_free);
         sink.push(

@@ -61,7 +61,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Polic
         request_edits: edits(written.request_headers.as_ref()),
         response_edits: edits(written.response_headers.as_ref()),
         pass_fields: names(written.pass_fields.as_ref()),
-        refuses: written.refuse.as_ref().map(|refusal| refusal.value.0),
+        refuses: written.refuse.as_ref().and_then(|refusal| refusal.value.0),
         redirect_https: written.redirect_https.unwrap_or(false),
         esi: match written.esi {
             Some(true) => Esi::On,

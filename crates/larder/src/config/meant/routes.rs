@@ -131,7 +131,7 @@ fn route(
     let origin = match &policy.r#try {
         Some(list) => in_turn(list, policy.origin.as_ref(), origins, sink)?,
         // Nobody is asked.
-        None if policy.origin.is_none() && policy.refuse.is_some() => any_of(origins)?,
+        None if policy.origin.is_none() && refuses(policy) => any_of(origins)?,
         None => origin(policy.origin.as_ref(), span, origins, sink)?,
     };
     let digest = routing::digest(&matcher, &who_answers(policy, origins));
@@ -145,12 +145,24 @@ fn route(
     })
 }
 
+/// Whether nobody is asked for what comes there.
+fn refuses(policy: &Defaults) -> bool {
+    policy
+        .refuse
+        .as_ref()
+        .is_some_and(|refusal| refusal.value.0.is_some())
+}
+
 /// The names of those who answer, in turn.
 fn who_answers<'a>(policy: &'a Defaults, origins: &'a Origins) -> Vec<&'a str> {
     match (&policy.r#try, &policy.origin) {
         (Some(list), _) => list.value.iter().map(|name| name.value.as_str()).collect(),
         (None, Some(name)) => vec![&name.value],
-        (None, None) => origins.0.iter().map(|(name, _)| name.as_str()).collect(),
+        (None, None) => origins
+            .by_name
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect(),
     }
 }
 
@@ -203,7 +215,7 @@ fn in_turn(
 
 /// Whichever origin there is.
 fn any_of(origins: &Origins) -> Option<Arc<Origin>> {
-    let (_, first) = origins.0.first()?;
+    let (_, first) = origins.by_name.first()?;
     first.clone()
 }
 
@@ -215,22 +227,29 @@ fn origin(
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
     let known = || {
-        let set: BTreeSet<_> = origins.0.iter().map(|(name, _)| name.as_str()).collect();
+        let set: BTreeSet<_> = origins
+            .by_name
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         set.into_iter()
     };
-    match (written, origins.0.as_slice()) {
+    match (written, origins.by_name.as_slice()) {
         (_, []) => None,
         (None, [(_, only)]) => only.clone(),
         (None, _) => {
             let fault = match route {
                 Some(span) => Fault::at(span, "which origin answers here?")
                     .instead(format!("add `origin = …`: one of {}", join(known()))),
-                None => {
-                    Fault::anywhere("which origin answers what no route matches?").instead(format!(
-                        "write under `[defaults]` or in a last `[[route]]` `origin = …`: one of {}",
-                        join(known())
-                    ))
+                // Several tables, and none is chosen.
+                None => Fault {
+                    span: origins.last_table.clone(),
+                    ..Fault::anywhere("which origin answers what no route matches?")
                 }
+                .instead(format!(
+                    "write under `[defaults]` or in a last `[[route]]` `origin = …`: one of {}",
+                    join(known())
+                )),
             };
             // The defaults, or a last route, would say it.
             let keys: &[&str] = route.map_or(&["defaults", "route"], |_| &["defaults"]);

@@ -53,21 +53,27 @@ impl Word for FailingStatus {
     }
 }
 
-/// The status with which a route refuses its requests.
+/// The status with which a route refuses its requests; `None`: it lets them pass, whatever `[defaults]` say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal(pub StatusCode);
+pub struct Refusal(pub Option<StatusCode>);
 
 impl Word for Refusal {
     const WHAT: &'static str = "the status of a refusal";
-    const EXAMPLES: &'static [&'static str] = &["403", "404", "410"];
-    const PATTERN: &'static str = "^4[0-9]{2}$";
+    const EXAMPLES: &'static [&'static str] = &["403", "404", "off"];
+    const PATTERN: &'static str = "^(4[0-9]{2}|off)$";
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        let status = StatusCode::from_bytes(text.as_bytes()).ok();
-        let refusal = status.filter(StatusCode::is_client_error).map(Self);
-        refusal.ok_or_else(|| {
-            Wrong::new(format!("`{text}` is not the status of a refusal")).instead("403")
-        })
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        match StatusCode::from_bytes(text.as_bytes()) {
+            Ok(status) if status.is_client_error() => Ok(Self(Some(status))),
+            _ => {
+                let off = nearest(&text.to_ascii_lowercase(), ["off"].into_iter());
+                let what = format!("`{text}` is not the status of a refusal");
+                Err(Wrong::new(what).instead(off.unwrap_or("403")))
+            }
+        }
     }
 
     fn number(number: i64) -> Wrong {
@@ -108,8 +114,9 @@ mod tests {
     fn refusals() {
         for good in ["400", "403", "404", "451", "499"] {
             let Refusal(status) = Refusal::parse(good).unwrap();
-            assert_eq!(status.as_str(), good);
+            assert_eq!(status.unwrap().as_str(), good);
         }
+        assert_eq!(Refusal::parse("off"), Ok(Refusal(None)));
         for bad in ["200", "302", "500", "4xx", "40", "4030", "", "403 "] {
             Refusal::parse(bad).unwrap_err();
         }
