@@ -1,6 +1,6 @@
 //! One hard budget.
 
-use crate::common::{Said, next, sample, serve, start, start_with};
+use crate::common::{Said, dated, next, sample, serve, start, start_with};
 use std::{
     io::Write as _,
     net::{TcpListener, TcpStream},
@@ -40,6 +40,42 @@ fn memory_stays_within_its_budget() {
         client.get("/599").send().hit() || client.get("/599").send().hit(),
         "there is room for new ones"
     );
+}
+
+/// For each stored response at most 512 bytes beyond what the origin sent of it: by what the budget counts, and by what the kernel
+/// says that the process holds.
+#[test]
+fn what_is_stored_costs_little_beyond_its_own_bytes() {
+    const MANY: u64 = 4_000;
+    const BEYOND: u64 = 512;
+    let (origin, larder) = start();
+    let head = dated(
+        "HTTP/1.1 200 OK\r\nDate: {0}\r\nContent-Type: text/html\r\nCache-Control: max-age=600\r\nContent-Length: 1024",
+    );
+    let whole = format!("{head}\r\n\r\n{}", "x".repeat(1024));
+    let own = whole.len() as u64;
+    origin.otherwise(move |_| Reply::raw(&whole));
+    let mut client = larder.client();
+    let mut ask = |from: u64| {
+        for number in from..from + MANY {
+            client.get(&format!("/page/{number}")).send();
+        }
+    };
+    // What the process needs once is there then.
+    ask(0);
+    let (held, counted) = (resident(&larder), used(&larder));
+    ask(MANY);
+    wait_until("all are stored", || {
+        sample(&larder, "larder_cache_keys") == 2 * MANY
+    });
+    let counted = (used(&larder) - counted) / MANY;
+    assert!(
+        (own..=own + BEYOND).contains(&counted),
+        "{counted} for {own}"
+    );
+    let held = resident(&larder).saturating_sub(held);
+    // Tables double when they are full.
+    assert!(held <= MANY * (own + BEYOND) + (4 << 20), "{held} in all");
 }
 
 /// A 304 that answers the request of another variant makes the stored body that variant's too.
