@@ -30,13 +30,16 @@ use store::Stored;
     reason = "independent of one another: each is known of a request or not"
 )]
 pub struct Ask {
+    /// What was configured when it came: it stays so until it is answered.
     pub site: OwnSite,
     /// Index of the route taken.
     pub route: usize,
     /// Whether the origin may take the path for one of another route ([`routing::is_ambiguous`]). Then the store is bypassed: what is
     /// kept from everybody there must not be kept for everybody here.
     pub is_ambiguous: bool,
+    /// The client's method. A fetch that may be stored is a `GET` even where this is `HEAD`.
     pub method: Method,
+    /// The version of HTTP that the client speaks.
     pub version: Version,
     /// The client's fields as they came, but for those of its connection and what was set aside: cookies that are kept from what may be stored
     /// ([`set_cookies_aside`]), and what only a trusted proxy may say.
@@ -51,15 +54,21 @@ pub struct Ask {
     pub stand_in: Option<Arc<Stored>>,
     /// What it brings that is part of the key.
     pub content: Content,
+    /// What its `Cache-Control` and `Pragma` ask for (RFC 9111 section 5.2.1).
     pub directives: RequestDirectives,
+    /// What its fields speak of at all, so that a hit looks for nothing that is not there.
     pub said: Said,
+    /// The key of what it asks for, without its variant (RFC 9111 section 2).
     pub key: Key,
     /// `http` or `https`, as the client sees it.
     pub scheme: &'static str,
+    /// When it was read: it is judged as of this moment, until it has waited.
     pub now: Time,
     /// When it came, where the access log wants to know how long it took.
     pub began: Option<Instant>,
+    /// The connection that it came on.
     pub connection: Rc<Connection>,
+    /// Where interim responses for its client go.
     pub interim: InterimSink,
     /// The client's wish to switch protocols.
     pub upgrade: Option<Box<Upgrade>>,

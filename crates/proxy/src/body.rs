@@ -248,6 +248,7 @@ impl Content {
     }
 }
 
+/// Why content broke off.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[cfg(test)]

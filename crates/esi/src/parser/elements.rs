@@ -42,6 +42,7 @@ const ELEMENTS: [(&[u8], Element); 10] = [
 ];
 
 impl Element {
+    /// The element that tags name so, without the prefix `esi:`; `None` where none with such a name is known.
     pub fn named(name: &[u8]) -> Option<Self> {
         let known = ELEMENTS.iter().find(|(known, _)| *known == name);
         known.map(|(_, element)| *element)

@@ -40,6 +40,7 @@ pub(super) struct Sent {
 }
 
 impl Server {
+    /// The server at `address`, which counts as up. Nothing is asked of it yet.
     pub fn new(address: Address) -> Self {
         Self {
             address,
@@ -50,6 +51,11 @@ impl Server {
         }
     }
 
+    /// Writes `command` on a connection of this worker, which is made where there is none. What comes back must be as
+    /// `expected`.
+    ///
+    /// # Errors
+    /// There is no connection, and none could be made, or it was closed before it took the command.
     pub async fn send(&self, command: Vec<u8>, expected: Expected) -> Result<Sent, Error> {
         let address = self.address.clone();
         let connection = self.connections.get(|| line::connect(address)).await?;
@@ -66,6 +72,11 @@ impl Server {
         Ok(Sent { connection, answer })
     }
 
+    /// Waits for the answer to what was [sent](Self::send).
+    ///
+    /// # Errors
+    /// The server refused, or the connection ended before its answer. A connection whose answers cannot be told apart
+    /// any more is closed.
     pub async fn answer(&self, sent: Sent) -> Result<Answer, Error> {
         let answer = sent.answer.await.unwrap_or_else(|_| Err(self.closed()));
         // After what is no answer to this question, none that follows is one to its own: that connection has ended.
@@ -89,10 +100,12 @@ impl Server {
         Error::new(Kind::Closed, detail)
     }
 
+    /// Whether it is left alone now, having failed again and again.
     pub fn is_resting(&self) -> bool {
         self.resting().is_some_and(|until| Instant::now() < until)
     }
 
+    /// It has answered: failures are counted from none again, and it is not down.
     pub fn answered(&self) {
         if self.failures.load(Relaxed) != 0 {
             self.failures.store(0, Relaxed);

@@ -36,7 +36,9 @@ const JOURNAL: &str = "purges.log";
 
 /// Everything that is kept, and the door to purging it.
 pub struct Store {
+    /// Where stored responses are kept.
     pub tiers: Tiers,
+    /// Takes purges for all tiers.
     pub purger: Purger,
     /// What remembers purges over a restart.
     pub journal: Option<FileJournal>,

@@ -30,7 +30,9 @@ const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A listener for one worker to serve.
 pub struct Order {
+    /// The socket, whose runtime is to be the worker's.
     pub bound: Bound,
+    /// Tells the accept loop when it is to stop.
     pub drain: Drain,
 }
 

@@ -43,6 +43,7 @@ pub(super) struct Gatherer {
 }
 
 impl Gatherer {
+    /// A gatherer for the workers of one run. What the machine and its processes use counts from now on.
     pub fn new(common: &Arc<Common>) -> Self {
         let workers = common.plan.threads();
         let own = process::own_cpu();
@@ -62,6 +63,8 @@ impl Gatherer {
         }
     }
 
+    /// Takes slices until the last worker has hung up. When all workers have sent theirs of one span, `live` is told
+    /// how it goes.
     pub fn gather(&mut self, slices: &Receiver<Slice>, live: &mut dyn FnMut(Live<'_>)) {
         for slice in slices {
             // A slice of a new span ends the one before; one that comes late is counted with what is there.
@@ -133,6 +136,7 @@ impl Gatherer {
         self.measured.timeline.push(point);
     }
 
+    /// What the run comes to, once all slices are taken. `stop` tells whether it was stopped by hand.
     pub fn end(mut self, stop: &Stop) -> Measured {
         let plan = &self.common.plan;
         let took = self.common.begin.elapsed();

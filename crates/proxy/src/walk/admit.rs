@@ -29,7 +29,9 @@ use store::Variant;
 /// When an exchange with an origin took place.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
+    /// When the request went out (`request_time` of RFC 9111 section 4.2.3): what it waited for before is not counted.
     pub request: Time,
+    /// When the head of the response came (`response_time` there).
     pub response: Time,
     /// How long the answer holds, where the origin knows and no field says so.
     pub lifetime: Option<origin::Lifetime>,
@@ -50,6 +52,7 @@ impl Times {
 
 /// An answer that may be stored.
 pub struct Admitted {
+    /// What was judged of it.
     pub storable: Storable,
     variant: Option<Box<Variant>>,
 }

@@ -33,7 +33,9 @@ pub struct Arrival {
 
 /// What lies before and behind that which comes.
 pub struct Around {
+    /// Given before what comes.
     pub before: Pieces,
+    /// Given when all that is [owed](Arrival::of_length) has come.
     pub after: Pieces,
 }
 
@@ -43,11 +45,14 @@ pub enum Piece {
     Data(Bytes),
     /// From what is held. There may be much more of it at hand.
     Held(Bytes),
+    /// Nothing: the content was whole.
     End,
+    /// Nothing: the content broke off.
     Broken(Failure),
 }
 
 impl Arrival {
+    /// What comes with `body`, of any length.
     pub fn new(body: ResponseBody) -> Self {
         Self {
             body,

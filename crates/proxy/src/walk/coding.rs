@@ -41,18 +41,24 @@ const OFTEN: u64 = 16;
 
 /// What answers, and what is still to be done to it.
 pub struct Chosen {
+    /// The response as it is stored, or a form of it.
     pub stored: Arc<Stored>,
+    /// Follows its body where that is on its way.
     pub reader: Option<Reader>,
+    /// What is to be done to its content before it goes out.
     pub then: Then,
 }
 
 /// What is done to the content when it has been shaped.
 #[derive(Debug)]
 pub enum Then {
+    /// It goes out as it is.
     Nothing,
     /// The client holds what it asks for: the tag in its `If-None-Match` names a form of it.
     Held(HeaderValue),
+    /// It is coded so.
     Encode(Coding),
+    /// It is coded so, and the client gets it without.
     Decode(Coding),
 }
 

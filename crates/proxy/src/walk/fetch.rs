@@ -34,9 +34,12 @@ use store::{
 
 /// What a fetch came to.
 pub struct Fetched {
+    /// How the walk goes on.
     pub landing: Landing,
     /// The status the origin gave, if any.
     pub origin_status: Option<u16>,
+    /// What the origin took until its final heads, all that it was asked together; where it was not, from receipt until
+    /// an answer was found.
     pub origin_time: Duration,
     /// As [`Outcome::aged`](crate::outcome::Outcome::aged).
     pub aged: bool,
@@ -70,10 +73,15 @@ pub enum Landing {
 
 /// One fetch under way.
 pub struct Fetch<'a> {
+    /// The worker that fetches.
     pub worker: &'a Rc<Worker>,
+    /// The request for which it fetches.
     pub ask: &'a Rc<Ask>,
+    /// What it must bring, and what is stored already.
     pub need: &'a Need,
+    /// Drawn when it began: what it brings is refused if that was purged, or replaced by a later fetch, since.
     pub ticket: Ticket,
+    /// When the request went out and its response came; both the beginning, until there is one.
     pub times: Times,
     /// How long the origin took so far.
     pub took: Duration,
@@ -131,6 +139,8 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
 }
 
 impl<'a> Fetch<'a> {
+    /// Asks the origin, and once more without conditions where its answer [fits nothing](Self::is_useless) that is
+    /// stored. `writer` is as for `fetch`.
     pub async fn run(&mut self, writer: Option<Writer>) -> Fetched {
         let mut plan = self.plan();
         let began = self.times.request;

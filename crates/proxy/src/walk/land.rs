@@ -222,6 +222,8 @@ impl Fetch<'_> {
         below::forget_all(self.worker, key, all.map(|stored| &**stored));
     }
 
+    /// The origin's answer goes out as it came, and is not stored, for the reason `why`. That is remembered of its key,
+    /// and what is stored goes where the answer shows that it is out of date.
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
         let table = &self.worker.cache.hit_for_miss;
         let unshared = Unshared::of(head.status, &why);

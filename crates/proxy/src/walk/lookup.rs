@@ -51,9 +51,11 @@ pub enum Looked {
 /// A stored response that may be sent.
 #[derive(Debug)]
 pub struct Hit {
+    /// What is sent, perhaps in another form or in part.
     pub stored: Arc<Stored>,
     /// Follows the body where it is still on its way; taken at once, since a fill may close to readers at any moment.
     pub reader: Option<Reader>,
+    /// What is told of how it was found.
     pub outcome: Outcome,
     /// The fields for the client whose request fetched it, where they are at hand or more than what is stored.
     pub own: Option<Box<HeaderMap>>,
@@ -74,7 +76,9 @@ pub enum Bypassed {
 /// What the origin must be asked for.
 #[derive(Clone, Debug)]
 pub struct Need {
+    /// Why the store does not answer: `fwd` of `Cache-Status` (RFC 9211 section 2.2).
     pub why: Forward,
+    /// The same more precisely; `None` where `why` says it all.
     pub detail: Option<Detail>,
     /// The stored response this request selects, though not usable as it is: to be validated, completed, or sent if the
     /// origin fails.

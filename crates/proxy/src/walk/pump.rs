@@ -28,6 +28,7 @@ use tokio::task::yield_now;
 pub struct Pump {
     worker: Rc<Worker>,
     body: Arrival,
+    /// The fill's end that it writes.
     pub writer: Writer,
     destination: Destination,
     room: Room,
@@ -43,12 +44,16 @@ pub struct Pump {
 
 /// A body that is about to be moved from the origin into a fill.
 pub struct Inflow {
+    /// Where it comes from.
     pub arrival: Arrival,
+    /// The fill that it goes into.
     pub writer: Writer,
+    /// How much of it may be kept.
     pub room: Room,
 }
 
 impl Inflow {
+    /// What moves it on, once it is run. `destination`: what becomes of the whole.
     pub fn pump(self, worker: &Rc<Worker>, destination: Destination) -> Box<Pump> {
         Pump::new(worker, self.arrival, self.writer, destination, self.room)
     }

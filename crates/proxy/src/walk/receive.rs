@@ -100,7 +100,9 @@ pub fn is_redirected(ask: &Ask) -> bool {
 /// What a request brings with its head.
 #[derive(Debug, Default)]
 pub struct Brought {
+    /// What it wants to switch to; `None` where it wants no other protocol.
     pub upgrade: Option<Box<Upgrade>>,
+    /// Whether it brings content.
     pub content: bool,
 }
 

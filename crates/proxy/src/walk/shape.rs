@@ -16,7 +16,9 @@ use store::{Body, Piece, Stored, fill::Reader};
 
 /// Status and content; the fields are changed in place.
 pub struct Shaped {
+    /// The status of the answer: that of what is stored, or 206, 304, 412 or 416 in its place.
     pub status: StatusCode,
+    /// What the answer brings.
     pub content: Content,
 }
 
@@ -59,6 +61,7 @@ pub fn shape(
     whole(ask, stored, reader, fields, status)
 }
 
+/// What the preconditions of a request are held against (RFC 9110 section 13).
 pub fn representation(stored: &Stored) -> Representation<'_> {
     Representation {
         etag: stored.fields.get_bytes(&header::ETAG),

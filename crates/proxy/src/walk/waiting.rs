@@ -18,6 +18,7 @@ const CLIENT_CLOSED: u16 = 499;
 /// A request that is waited for: until it is [over](Self::over).
 pub struct Waiting<'a, A: Deref<Target = Ask>> {
     worker: &'a Worker,
+    /// The request, for who borrows it while it waits.
     pub ask: A,
     /// Why it went to an origin; `None`: that was not decided yet.
     why: Option<Forward>,

@@ -6,22 +6,27 @@ use super::Malformed;
 pub(super) struct Out(Vec<u8>);
 
 impl Out {
+    /// Nothing yet, with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Self {
         Self(Vec::with_capacity(capacity))
     }
 
+    /// Adds one byte.
     pub fn u8(&mut self, number: u8) {
         self.0.push(number);
     }
 
+    /// Adds two bytes, the lowest first.
     pub fn u16(&mut self, number: u16) {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
+    /// Adds four bytes, the lowest first.
     pub fn u32(&mut self, number: u32) {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
+    /// Adds eight bytes, the lowest first.
     pub fn u64(&mut self, number: u64) {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
@@ -39,6 +44,7 @@ impl Out {
         Some(())
     }
 
+    /// All that was written.
     pub fn done(self) -> Vec<u8> {
         self.0
     }
@@ -54,18 +60,22 @@ impl<'a> In<'a> {
         Ok(*taken)
     }
 
+    /// The next byte.
     pub fn u8(&mut self) -> Result<u8, Malformed> {
         self.array().map(u8::from_le_bytes)
     }
 
+    /// A number of two bytes, the lowest first.
     pub fn u16(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_le_bytes)
     }
 
+    /// A number of four bytes, the lowest first.
     pub fn u32(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_le_bytes)
     }
 
+    /// A number of eight bytes, the lowest first.
     pub fn u64(&mut self) -> Result<u64, Malformed> {
         self.array().map(u64::from_le_bytes)
     }

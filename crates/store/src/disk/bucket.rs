@@ -14,6 +14,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
+    /// A full one. `rate` is in bytes a second; without one, nothing bounds what is written.
     pub fn new(rate: Option<u64>, now: Instant) -> Self {
         Self {
             rate,

@@ -20,6 +20,7 @@ struct Open {
 }
 
 impl OpenFiles {
+    /// The file of that number; `None` where it is not kept open.
     pub fn get(&self, id: u64) -> Option<Arc<Large>> {
         self.lock().files.get(&id).cloned()
     }
@@ -40,6 +41,7 @@ impl OpenFiles {
         large
     }
 
+    /// Keeps it open no more. Who reads it goes on.
     pub fn remove(&self, id: u64) {
         let mut open = self.lock();
         open.files.remove(&id);

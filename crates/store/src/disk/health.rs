@@ -133,6 +133,7 @@ pub(super) struct Health {
 }
 
 impl Health {
+    /// Of a tier that is opened now and works.
     pub fn new() -> Self {
         Self {
             since: Instant::now(),

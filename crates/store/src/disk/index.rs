@@ -24,6 +24,7 @@ pub(super) struct Index {
 type Shard = Mutex<Table>;
 
 impl Index {
+    /// An empty one.
     pub fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),

@@ -87,6 +87,7 @@ impl Inline {
         self.segment().is_none_or(|segment| segment.is_gone())
     }
 
+    /// The path of its segment's file.
     pub fn path(&self) -> PathBuf {
         self.device.segment_path(self.place.segment())
     }

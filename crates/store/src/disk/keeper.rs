@@ -57,6 +57,7 @@ impl From<Error> for Refused {
 }
 
 impl Keeper {
+    /// Has found and written nothing yet.
     pub fn new(shared: Arc<Shared>) -> Self {
         Self {
             open: None,

@@ -22,6 +22,8 @@ pub(super) struct Open {
 }
 
 impl Open {
+    /// `source` with the `segment` that it lies in; without one where it has a file of its own, or where the segment is
+    /// gone.
     pub fn new(source: Source, segment: Option<Arc<Segment>>) -> Self {
         Self { source, segment }
     }
@@ -34,6 +36,8 @@ impl Open {
         }
     }
 
+    /// Whether the page cache has the byte at `at` of the body, so that the device need not be waited for. False where
+    /// there is no file.
     pub fn is_at_hand(&self, at: u64) -> bool {
         let source = &self.source;
         let file = self.file();

@@ -48,6 +48,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// A tier of `size` bytes on `device`, in whose directory `listing` was found. Nothing of that is in the index yet.
     pub fn new(size: u64, device: Device, log: Arc<Log>, listing: &Listing) -> Self {
         const SMALLEST: u64 = 64 << 10;
         const USUAL: u64 = 128 << 20;
@@ -119,10 +120,12 @@ impl Shared {
             .min()
     }
 
+    /// All segments by their numbers, the oldest first.
     pub fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Segment>>> {
         self.segments.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// As [`segments`](Self::segments), to add or remove one: nobody finds any meanwhile.
     pub fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Arc<Segment>>> {
         self.segments
             .write()

@@ -15,6 +15,7 @@ pub(super) enum Source {
 }
 
 impl Source {
+    /// The device that it lies on.
     pub fn device(&self) -> &Arc<Device> {
         match self {
             Self::Large(large) => &large.device,
@@ -31,6 +32,7 @@ impl Source {
         Open::new(self.clone(), segment)
     }
 
+    /// The path of the file, for messages and for checks.
     pub fn path(&self) -> PathBuf {
         match self {
             Self::Large(large) => large.device.large_path(large.id),
@@ -46,6 +48,7 @@ impl Source {
         }
     }
 
+    /// Whether it [could not be read](Self::fail).
     pub fn is_failed(&self) -> bool {
         match self {
             Self::Large(large) => large.is_failed(),

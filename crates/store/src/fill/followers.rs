@@ -75,6 +75,7 @@ impl Followers {
         }
     }
 
+    /// Wakes all who [wait](Self::wait). Who still has to wait says so again.
     pub fn wake(&mut self) {
         for place in self.places.values_mut() {
             if let Some(waker) = place.waker.take() {

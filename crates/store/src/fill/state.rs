@@ -62,6 +62,7 @@ pub(super) enum End {
 }
 
 impl State {
+    /// Nothing has come yet, and nobody reads. `window` is in bytes.
     pub fn new(reservation: Reservation, window: u64) -> Self {
         Self {
             length: None,
@@ -94,10 +95,12 @@ impl State {
         self.readers.join()
     }
 
+    /// Whether somebody may still join and get all of it.
     pub fn is_open(&self) -> bool {
         !self.is_spilled() && !matches!(self.end, Some(End::Failed(_)))
     }
 
+    /// Whether it is no longer kept: it will not be stored.
     pub fn is_spilled(&self) -> bool {
         matches!(self.keeping, Keeping::Left(_) | Keeping::Nowhere)
     }

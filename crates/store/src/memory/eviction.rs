@@ -33,6 +33,7 @@ pub(super) struct Demoted {
 }
 
 impl Demoted {
+    /// Nothing was evicted yet, and there is no disk to take it.
     pub fn new(leaving: Leaving) -> Self {
         Self {
             count: AtomicU64::new(0),

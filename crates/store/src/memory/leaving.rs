@@ -60,6 +60,7 @@ pub(super) fn blocks_of(old: &Variants, new: Option<&Variants>) -> Vec<Block> {
 }
 
 impl Leaving {
+    /// Nothing has left yet. What does counts against `budget`.
     pub fn new(budget: &Arc<Budget>) -> Self {
         Self {
             list: Mutex::default(),

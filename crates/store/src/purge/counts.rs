@@ -37,6 +37,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// A purge took effect on this node.
     pub fn applied(&self, purge: &Purge) {
         let kind = match purge.what {
             What::Url(_) => 0,
@@ -52,10 +53,12 @@ impl Counts {
         self.soft.fetch_add(u64::from(purge.soft), Relaxed);
     }
 
+    /// So many stored responses were touched, as somebody was told.
     pub fn touched(&self, count: u64) {
         self.touched.fetch_add(count, Relaxed);
     }
 
+    /// The sweep has dropped so many stored responses.
     pub fn swept(&self, count: u64) {
         self.swept.fetch_add(count, Relaxed);
     }

@@ -47,10 +47,12 @@ impl Default for TrustedUntil {
 }
 
 impl TrustedUntil {
+    /// All purges elsewhere are known until this moment.
     pub fn set(&self, until: Time) {
         self.0.store(until.as_millis(), Release);
     }
 
+    /// Whether some may have been missed by `now`.
     pub fn is_over(&self, now: Time) -> bool {
         now.as_millis() >= self.0.load(Acquire)
     }

@@ -13,6 +13,7 @@ pub(super) enum Tagged<'a> {
 }
 
 impl<'a> Tagged<'a> {
+    /// The text of each tag.
     pub fn texts(self) -> impl Iterator<Item = &'a str> {
         let (marks, texts) = self.parts();
         let marks = marks.into_iter().flat_map(Marks::texts);
@@ -51,6 +52,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
+    /// Nothing is built yet.
     pub fn of(subject: &'a Subject<'a>) -> Self {
         Self {
             subject,
@@ -61,6 +63,7 @@ impl<'a> Texts<'a> {
         }
     }
 
+    /// The text that an expression on `on` is held against; empty where the response has nothing of the kind.
     pub fn get(&self, on: On) -> &str {
         let Subject {
             address,

@@ -24,7 +24,9 @@ const THOROUGH: u64 = 512 << 10;
 /// What an encoder is to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
+    /// The coding to be made.
     pub coding: Coding,
+    /// How much time it may take.
     pub level: Level,
     /// Whether the body is so short that the highest of the high level is bearable.
     pub thorough: bool,

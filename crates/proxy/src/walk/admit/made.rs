@@ -69,8 +69,11 @@ pub struct Update<'a> {
     pub storable: Storable,
     /// The fields as they are now.
     pub fields: &'a HeaderMap,
+    /// Which requests select it; `None`: all do.
     pub variant: Option<Box<Variant>>,
+    /// The tags that it can be purged by; `None` where it has none.
     pub marks: Option<Arc<Marks>>,
+    /// The body of the new one.
     pub body: Body,
     /// When what came last did.
     pub at: Time,

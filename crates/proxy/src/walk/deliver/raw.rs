@@ -20,7 +20,9 @@ use store::X_CACHE_DEBUG;
 
 /// The end-to-end part of an answer that goes out as it came, with what a recipient adds.
 pub struct Received {
+    /// The origin's status.
     pub status: StatusCode,
+    /// Its fields as a recipient passes them on: without those of its connection and those meant for us.
     pub fields: HeaderMap,
     may_be_coded: bool,
 }

@@ -35,6 +35,7 @@ impl fmt::Debug for Ahead {
 }
 
 impl Ahead {
+    /// Nothing yet. What is added counts against the budget of `worker`'s store.
     pub fn new(worker: &Worker) -> Self {
         Self {
             pieces: VecDeque::new(),
@@ -49,6 +50,7 @@ impl Ahead {
         self.end.is_none() && has_room(&mut self.room, memory, self.bytes)
     }
 
+    /// Whether all of it was read, be it whole or broken.
     pub const fn has_ended(&self) -> bool {
         self.end.is_some()
     }

@@ -64,6 +64,7 @@ impl fmt::Debug for Composer {
 struct TooLarge;
 
 impl Composer {
+    /// The body of the page that `source` brings, as it is composed for `context`. Nothing is read or asked for yet.
     pub fn new(context: Rc<Context>, source: Source) -> Self {
         Self {
             room: context.worker().cache.memory.budget().reservation(),

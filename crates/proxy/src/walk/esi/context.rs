@@ -39,6 +39,8 @@ pub struct Context {
 }
 
 impl Context {
+    /// What the includes of `ask`'s answer need. The key of a `GET` or `HEAD` is noted, so that no include comes round
+    /// to it.
     pub fn new(worker: &Rc<Worker>, ask: &Ask) -> Rc<Self> {
         Rc::new(Self::of(worker, ask))
     }
@@ -74,6 +76,7 @@ impl Context {
         }
     }
 
+    /// The worker that serves the page, and asks for its includes.
     pub fn worker(&self) -> &Worker {
         &self.worker
     }

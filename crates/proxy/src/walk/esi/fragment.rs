@@ -50,8 +50,11 @@ impl Drop for Task {
 /// What is known of an include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
+    /// Nothing yet: its head is still to come.
     Open,
+    /// Something can be sent in its place: its content, or nothing where it may be missing.
     Good,
+    /// It failed, and must not be missing.
     Missing,
 }
 

@@ -10,10 +10,14 @@ use std::{collections::VecDeque, rc::Rc, task};
 /// Segments in the order in which they are sent.
 pub type Segments = VecDeque<Segment>;
 
+/// A piece of a page.
 #[derive(Debug)]
 pub enum Segment {
+    /// Bytes that are sent as they are.
     Text(Bytes),
+    /// A fragment, sent in this place.
     Include(Fragment),
+    /// One of two sides is sent, when it is known which.
     Try(Box<Try>),
 }
 
@@ -31,26 +35,34 @@ impl Segment {
 /// An attempt, and what is sent in its place where it fails.
 #[derive(Debug, Default)]
 pub struct Try {
+    /// What is sent where all of it can be had.
     pub attempt: Segments,
+    /// What is sent in its place otherwise.
     pub except: Segments,
     /// The side that is being read.
     pub side: Option<Side>,
 }
 
+/// A side of a [`Try`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
+    /// `esi:attempt`.
     Attempt,
+    /// `esi:except`.
     Except,
 }
 
 /// How much is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
+    /// How many segments, with those inside of others. Each has a cost of its own.
     pub segments: usize,
+    /// Bytes of their text. Fragments do not count.
     pub bytes: usize,
 }
 
 impl Held {
+    /// How much `segments` hold, with both sides of each attempt.
     pub fn of(segments: &Segments) -> Self {
         segments
             .iter()
@@ -65,6 +77,7 @@ impl Held {
             })
     }
 
+    /// This and so much more.
     pub fn with(self, segments: usize, bytes: usize) -> Self {
         Self {
             segments: self.segments + segments,

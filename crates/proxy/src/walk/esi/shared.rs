@@ -40,6 +40,8 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// The page from its beginning, for one of those who share `reading`. `content` is this client's own way through
+    /// it.
     pub fn new(reading: Arc<Reading>, content: Content, counters: Arc<Counters>) -> Self {
         Self {
             reading,

@@ -54,11 +54,13 @@ pub struct Streamed {
 }
 
 impl Source {
+    /// A page whose tokens are kept, and all of whose `body` is at hand.
     pub fn kept(kept: Kept, body: Bytes) -> Self {
         let page = kept.page;
         Self::Kept { page, at: 0, body }
     }
 
+    /// A page whose tokens are kept, and whose content comes in pieces.
     pub fn known(kept: Kept, content: Content) -> Self {
         Self::Known(Known {
             page: kept.page,
@@ -70,6 +72,7 @@ impl Source {
         })
     }
 
+    /// A page that nobody has read, for one client alone.
     pub fn streamed(content: Content) -> Self {
         Self::Streamed(Streamed::after(Parser::new(), 0, content))
     }

@@ -39,6 +39,7 @@ impl Fetch<'_> {
 
 /// A stored response with its validators at hand.
 pub struct Held {
+    /// The response itself.
     pub stored: Arc<Stored>,
     etag: Option<HeaderValue>,
     last_modified: Option<HeaderValue>,
@@ -65,6 +66,7 @@ impl Held {
         }
     }
 
+    /// Those that a condition may name it by. The date of one that is not selected is not among them.
     pub fn validators(&self) -> Validators<'_> {
         Validators {
             etag: self.etag.as_ref(),

@@ -21,14 +21,19 @@ pub enum Plan {
 
 /// What is missing of the stored parts, and what lies around it.
 pub struct Missing {
+    /// What the origin is asked for.
     pub span: Span,
     /// What the client wants: the missing span, with what is held before and behind it.
     pub wanted: Span,
+    /// What is held of `wanted` before `span`.
     pub before: Vec<Piece>,
+    /// What is held of `wanted` behind `span`.
     pub after: Vec<Piece>,
 }
 
 impl Fetch<'_> {
+    /// What the first request is to ask for. Parts are completed only where they have a strong validator (RFC 9111
+    /// section 3.4).
     pub fn plan(&self) -> Plan {
         let selected = self.need.selected.as_deref();
         if let Some(

@@ -20,10 +20,15 @@ use tokio::sync::oneshot;
 
 /// A leader's fetch: a task of its own, so that it outlives its client while others follow.
 pub struct Leader {
+    /// The worker that its client is served by; the fetch stays there.
     pub worker: Rc<Worker>,
+    /// The leader's request.
     pub ask: Rc<Ask>,
+    /// What it must bring, and what is stored already.
     pub need: Need,
+    /// The fill that followers are interested in.
     pub writer: Writer,
+    /// Where followers hear how it ends.
     pub flight: Flight,
     /// Where the leader's client waits; `None` for a refresh.
     pub to: Option<oneshot::Sender<Fetched>>,
@@ -103,6 +108,7 @@ async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Write
     }
 }
 
+/// Takes the pump out of what a fetch came to; `None` where no body is to be moved.
 pub fn take_pump(landing: &mut Landing) -> Option<Box<Pump>> {
     match landing {
         Landing::Stored { pump, .. } | Landing::Raw { pump, .. } => pump.take(),

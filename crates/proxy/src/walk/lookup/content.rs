@@ -13,10 +13,14 @@ use store::{Body, Parts, Stored, fill::Reader};
 
 /// What is held of a body, against what the request wants of it.
 pub enum Held {
+    /// All that is wanted; with a reader where it is still on its way.
     Enough(Option<Reader>),
+    /// Not all of it, or it can no longer be followed.
     TooLittle,
 }
 
+/// What is held of `stored` for `ask`. A body on its way is joined at once, since it may close to readers at any
+/// moment.
 pub fn body_for(ask: &Ask, stored: &Stored) -> Held {
     let enough = match &stored.body {
         Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) => true,

@@ -8,6 +8,7 @@ use http::{
 };
 use rules::{fields::has, forwarded};
 
+/// Who asked, and the proxies between: each that passes a request on adds whom it had it from.
 pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -32,6 +33,7 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
+    /// The host for the fetch of `ask`. Its text is empty where a client of HTTP/1.0 named none.
     pub fn of(ask: &'a Ask) -> Self {
         let policy = ask.policy();
         if !policy.key.host {

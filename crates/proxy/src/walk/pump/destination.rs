@@ -12,7 +12,9 @@ use store::{Body, Reservation, Stored, Variants, shared::Lease};
 /// What a response took the place of, and what that takes of the budget meanwhile. It comes back where the new one's body breaks
 /// off: an origin that fails half-way leaves what is stored as usable as one that fails at once (RFC 9111 section 4.2.4).
 pub struct Before {
+    /// What it took the place of.
     pub stored: Arc<Stored>,
+    /// What that takes of the budget, until this is dropped.
     pub _room: Reservation,
 }
 

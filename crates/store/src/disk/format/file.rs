@@ -25,6 +25,7 @@ pub(in crate::disk) struct FileHead {
 }
 
 impl FileHead {
+    /// As bytes, with their checksum.
     pub fn write(&self) -> [u8; FILE_HEAD] {
         let mut out = Vec::with_capacity(FILE_HEAD);
         out.extend_from_slice(match self.kind {
@@ -38,6 +39,8 @@ impl FileHead {
         closed(&out, self.nonce, 0)
     }
 
+    /// Reads what [`write`](Self::write) has made; `None` where it is anything else: torn, flipped, or of another
+    /// format.
     pub fn read(bytes: &[u8; FILE_HEAD]) -> Option<Self> {
         let kind = if bytes.starts_with(&SEGMENT) {
             Kind::Segment

@@ -22,6 +22,8 @@ pub(in crate::disk) struct RecordHead {
 }
 
 impl RecordHead {
+    /// Reads it from the beginning of a record; `None` where it is none, or speaks of more than a record may hold. The
+    /// checksum is not looked at.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let head = Self {
             head: u32_at(bytes, 12),

@@ -17,10 +17,12 @@ const FLAGS: u32 = USED | LARGE | SOUND | COUNTED;
 pub(in crate::disk) struct Place(u64);
 
 impl Place {
+    /// The place in `segment` that is `unit` steps of [`ALIGN`] bytes from its beginning.
     pub const fn new(segment: u32, unit: u32) -> Self {
         Self((segment as u64) << 32 | unit as u64)
     }
 
+    /// The number of the segment.
     pub const fn segment(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -42,6 +44,8 @@ pub(in crate::disk) struct Spot {
 }
 
 impl Spot {
+    /// A record of `size` bytes that nobody has asked for or verified. `key` and `variant` are hashes; `is_large`: its
+    /// body has a file of its own.
     pub fn new(key: u64, place: Place, variant: u32, size: u32, is_large: bool) -> Self {
         let flag = if is_large { LARGE } else { 0 };
         Self {

@@ -21,6 +21,7 @@ impl Table {
         if at + 1 < self.slots.len() { at + 1 } else { 0 }
     }
 
+    /// Shows each record of `key`, in no order.
     pub fn each(&mut self, key: u64, mut see: impl FnMut(&mut Spot)) {
         let mut at = self.home(key);
         while let Some(spot) = self.slots.get_mut(at).filter(|spot| !spot.is_empty()) {
@@ -31,6 +32,7 @@ impl Table {
         }
     }
 
+    /// Adds a record, beside those of the same key. The table grows where it gets too full.
     pub fn add(&mut self, new: Spot) {
         // At most seven eighths: there is always an empty slot, at which every search ends.
         if (self.used + 1) * 8 > self.slots.len() * 7 {
@@ -58,6 +60,8 @@ impl Table {
         }
     }
 
+    /// Takes the record of `key` at `place` out; `None` where there is none. The table shrinks where less than half of
+    /// it is used.
     pub fn remove(&mut self, key: u64, place: Place) -> Option<Spot> {
         let mut at = self.home(key);
         let removed = loop {

@@ -142,6 +142,7 @@ impl Keeper {
         }
     }
 
+    /// Removes the large file `id`, of `bytes` bytes. One that cannot be removed counts as gone all the same.
     pub fn remove_large(&mut self, id: u64, bytes: u64) {
         self.shared.open_files.remove(id);
         let _ = fs::remove_file(self.shared.device.large_path(id));

@@ -11,6 +11,10 @@ pub(in crate::disk) struct Straight<'a> {
 }
 
 impl Straight<'_> {
+    /// Adds what comes next of the body. Whole chunks are written.
+    ///
+    /// # Errors
+    /// The device failed, or there was no more room (`QuotaExceeded`).
     pub fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(CHUNK - self.chunk.len()));

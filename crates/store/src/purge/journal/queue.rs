@@ -112,16 +112,19 @@ impl Shared {
         let _ = self.hook.set(hook);
     }
 
+    /// Whether the last write has failed.
     pub fn is_failing(&self) -> bool {
         self.lock().failing
     }
 
+    /// Has an entry written. It is on disk when [`wait_for`](Self::wait_for) says so.
     pub fn append(&self, entry: &Entry) {
         let text = entry.purge.to_text();
         self.lock().batch.append(entry, text.as_bytes());
         self.work.notify_one();
     }
 
+    /// Purges up to the number `sequence` are forgotten, and need not be kept in the file. The number never goes back.
     pub fn retire(&self, sequence: u64) {
         let mut queue = self.lock();
         if sequence <= queue.retired {
@@ -148,6 +151,7 @@ impl Shared {
         Some(answered)
     }
 
+    /// Ends the thread that writes, when all that waits is written or cannot be.
     pub fn close(&self) {
         self.lock().closing = true;
         self.work.notify_one();
@@ -277,6 +281,7 @@ impl Batch {
 }
 
 impl Weight {
+    /// What `purged` takes, where it is written in `bytes` bytes.
     pub fn of(purged: &Purged<'_>, bytes: usize) -> Self {
         Self {
             sequence: purged.sequence,

@@ -58,6 +58,7 @@ pub(super) struct Sum<'a> {
 }
 
 impl<'a> Sum<'a> {
+    /// What a file with these contents remembers, what was retired left out.
     pub fn of(contents: &Contents<'a>) -> Self {
         // Each file is put in its place with what it begins with: no crash takes that away.
         let begins = matches!(contents.items.first(), Some(Item::Began(_)));

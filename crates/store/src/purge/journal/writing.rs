@@ -46,6 +46,7 @@ impl Writing {
         }
     }
 
+    /// Writes one batch and tells those who wait for it. Where most of the file counts no more, it is written anew.
     pub fn step(&mut self, batch: Batch) {
         let written = self.write(&batch);
         if written.is_ok() {
@@ -113,6 +114,7 @@ pub(super) struct Live {
 }
 
 impl Live {
+    /// Those that `sum` remembers.
     pub fn of(sum: &Sum<'_>) -> Self {
         let mut live = Self::default();
         for weight in sum.weights() {

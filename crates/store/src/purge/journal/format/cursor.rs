@@ -8,10 +8,12 @@ use rules::time::Time;
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {
+    /// Whether all of it was read.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// The next `length` bytes.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -22,10 +24,12 @@ impl<'a> Cursor<'a> {
         self.take(1)?.first().copied()
     }
 
+    /// A number of four bytes, the lowest first.
     pub fn u32(&mut self) -> Option<u32> {
         Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
     }
 
+    /// A number of eight bytes, the lowest first.
     pub fn u64(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
@@ -39,6 +43,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
+    /// The next item; `None` also where it is of no known kind.
     pub fn item(&mut self) -> Option<Item<'a>> {
         match self.byte()? {
             1 => {
