@@ -17,7 +17,7 @@ use crate::{Body, Fields, Stored, Variant, purge::Tags};
 use ::bytes::Bytes;
 use bytes::Out;
 use http::StatusCode;
-use rules::{freshness::Facts, partial::Spans};
+use rules::{freshness::Facts, partial::Spans, time::Time};
 
 pub(crate) use view::View;
 
@@ -157,6 +157,11 @@ impl Head {
     /// The number up to which no purge covered it when it was written, on the node that wrote it.
     pub fn checked(&self) -> u64 {
         self.rest.checked
+    }
+
+    /// When it was received, by the clock of the node that received it.
+    pub fn received(&self) -> Time {
+        self.rest.facts.response_time
     }
 
     /// The stored response over `body`, which has this layout. `checked`: the number of this node's log up to which no purge

@@ -72,6 +72,7 @@ struct Inner {
     guard: Guard,
     /// How many responses are on their way to the server.
     keeping: AtomicUsize,
+    writing: keeping::Writing,
 }
 
 /// What one request asks the tier, however often: all of it has one time.
@@ -137,6 +138,7 @@ impl Shared {
             log,
             guard,
             keeping: AtomicUsize::new(0),
+            writing: keeping::Writing::default(),
         })))
     }
 

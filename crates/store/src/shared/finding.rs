@@ -24,7 +24,7 @@ impl Inner {
                 return Found::Here(found);
             }
             Ok(_) => counts.misses.up(),
-            Err(Failed) => return Found::Nothing,
+            Err(Failed(_)) => return Found::Nothing,
         }
         if !lead {
             return Found::Nothing;
@@ -44,7 +44,7 @@ impl Inner {
         let lease = match Lease::take(self, name, question.until).await {
             Ok(Some(lease)) => lease,
             Ok(None) => return self.wait(question, name, than).await,
-            Err(Failed) => return Found::Nothing,
+            Err(Failed(_)) => return Found::Nothing,
         };
         // Its last holder may have brought something since we looked.
         match self.look(question, name).await {
@@ -56,7 +56,7 @@ impl Inner {
                 counts.leases.up();
                 Found::Lead(lease)
             }
-            Err(Failed) => Found::Nothing,
+            Err(Failed(_)) => Found::Nothing,
         }
     }
 
@@ -101,7 +101,7 @@ impl Inner {
                     return Found::Here(found);
                 }
                 Ok(_) => {}
-                Err(Failed) => break,
+                Err(Failed(_)) => break,
             }
         }
         counts.waits_in_vain.up();

@@ -16,9 +16,9 @@ use std::{
 };
 use tokio::time::{self, Instant};
 
-/// The server did not answer, for whatever reason; it has been counted and told.
+/// The server did not answer, for this reason, which has been counted and told; `None`: it was not asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Failed;
+pub(super) struct Failed(pub(super) Option<Kind>);
 
 /// A server, and what protects us from it.
 pub(super) struct Guard {
@@ -127,7 +127,7 @@ impl Guard {
         let leave = self.breaker.leave();
         if leave == Leave::Denied {
             self.counts.not_asked.up();
-            return Err(Failed);
+            return Err(Failed(None));
         }
         let asked = time::timeout_at(until, ask(self.remote())).await;
         let answer = asked.unwrap_or_else(|_| {
@@ -140,8 +140,9 @@ impl Guard {
                 Ok(answer)
             }
             Err(error) => {
+                let kind = error.kind;
                 self.failed(leave, error);
-                Err(Failed)
+                Err(Failed(Some(kind)))
             }
         }
     }

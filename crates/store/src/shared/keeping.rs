@@ -7,7 +7,7 @@ use super::{
     lease::{Lease, unique},
     name,
     record::{self, Entry, Place},
-    remote::Read,
+    remote::{Kind, Read},
 };
 use crate::{
     Body, Pieces, Stored, codec, disk,
@@ -21,6 +21,8 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+use tokio::sync::Mutex;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What is worth less than this is not worth the way.
 const LEAST: Duration = Duration::from_secs(1);
@@ -33,6 +35,9 @@ const LONGER: Duration = Duration::from_secs(10);
 
 /// At most this many responses on their way at once; more are not kept, rather than to pile up before a slow server.
 const MOST_AT_ONCE: usize = 256;
+
+/// Into how many shares names are divided, by their hash, to be written in turn.
+const SHARES: usize = 64;
 
 /// Why a response is not kept.
 enum Passed {
@@ -92,7 +97,15 @@ impl Inner {
         let head = codec::encode(&keep.key, &keep.stored).ok_or(Passed::Over)?;
         let variant = record::variant(&keep.stored);
         let place = self.place(&keep, head.len(), variant != 0).await?;
+        // What is written under a name is written in turn, so that each sees what was written before.
+        let _turn = self.writing.of(&keep.name).lock().await;
         let now = now();
+        let there = self.there(&keep).await?;
+        if there.iter().any(|(old, received)| {
+            old.answers_for(variant) && is_newer(*received, &keep.stored, now)
+        }) {
+            return Err(Passed::Over);
+        }
         let entry = Entry {
             variant,
             position: keep.position,
@@ -104,7 +117,7 @@ impl Inner {
             // It answers whatever they answer.
             Vec::new()
         } else {
-            self.others(&keep).await?
+            there.into_iter().map(|(old, _)| old).collect()
         };
         let entries = record::joined(entry, old, now);
         let until = entries.iter().map(|entry| entry.until).max();
@@ -113,17 +126,21 @@ impl Inner {
         Ok(self.guard.set(&keep.name, &value, expiry).await?)
     }
 
-    /// The variants that are there; those of another key that has the same name go.
-    async fn others(&self, keep: &Keep) -> Result<Vec<Entry>, Passed> {
+    /// The variants that are there, and when each was received; those of another key that has the same name go.
+    async fn there(&self, keep: &Keep) -> Result<Vec<(Entry, Time)>, Passed> {
         let until = self.guard.deadline();
-        let Some(value) = self.guard.get(&keep.name, Read::Latest, until).await? else {
-            return Ok(Vec::new());
+        let value = match self.guard.get(&keep.name, Read::Latest, until).await {
+            Ok(Some(value)) => value,
+            // Something else has our name: it is replaced.
+            Ok(None) | Err(Failed(Some(Kind::WrongType))) => return Ok(Vec::new()),
+            Err(failed) => return Err(failed.into()),
         };
-        let mut entries = record::read(value).unwrap_or_default();
-        entries.retain(|entry| {
-            codec::Head::decode(&entry.head).is_ok_and(|head| head.key == keep.key)
+        let entries = record::read(value).unwrap_or_default().into_iter();
+        let of_key = entries.filter_map(|entry| {
+            let head = codec::Head::decode(&entry.head).ok()?;
+            (head.key == keep.key).then(|| (entry, head.received()))
         });
-        Ok(entries)
+        Ok(of_key.collect())
     }
 
     /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them.
@@ -165,6 +182,34 @@ impl Inner {
     }
 }
 
+/// Whether what was received then is newer than `stored`, which came late: its body took longer. What was received after `now` says
+/// nothing: another node's clock is ahead.
+fn is_newer(received: Time, stored: &Stored, now: Time) -> bool {
+    received > stored.facts.response_time && received <= now
+}
+
+/// One lock for each share of the names.
+#[derive(Debug)]
+pub(super) struct Writing([Mutex<()>; SHARES]);
+
+impl Writing {
+    /// The lock that the name's writes take in turn.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "there are as many shares as the index is a remainder of"
+    )]
+    fn of(&self, name: &str) -> &Mutex<()> {
+        let share = xxh3_64(name.as_bytes()) as usize % SHARES;
+        &self.0[share]
+    }
+}
+
+impl Default for Writing {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Mutex::default()))
+    }
+}
+
 /// A place among those that are on their way.
 struct Turn(Arc<Inner>);
 
@@ -182,7 +227,7 @@ impl Drop for Turn {
 }
 
 impl From<Failed> for Passed {
-    fn from(Failed: Failed) -> Self {
+    fn from(Failed(_): Failed) -> Self {
         Self::Failed
     }
 }

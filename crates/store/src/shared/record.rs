@@ -60,6 +60,11 @@ pub(super) enum Place {
 }
 
 impl Entry {
+    /// Whether it answers requests that one of `variant` answers too.
+    pub(super) fn answers_for(&self, variant: u64) -> bool {
+        self.variant == variant || self.variant == 0 || variant == 0
+    }
+
     fn size(&self) -> usize {
         let beside = match &self.place {
             Place::Beside(chunk) => chunk.size(),

@@ -112,6 +112,43 @@ async fn variants_lie_beside_each_other() {
     );
 }
 
+/// Whose body took longer than a newer response's comes too late, on whichever node.
+#[tokio::test]
+async fn what_comes_late_does_not_replace_what_is_newer() {
+    let server = Redis::start();
+    let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
+    let ago = Duration::from_secs(5);
+    let late = |node: &Node, body: &'static str| page(node, body).ago(ago);
+    let large = || Bytes::from(b"old".repeat(1_000_000));
+
+    one.keep(KEY, late(&one, "old").done()).await;
+    other.keep(KEY, page(&other, "new").done()).await;
+    for node in [&one, &other] {
+        node.passes_over(KEY, late(node, "old").done()).await;
+        let old = page(node, large()).ago(ago);
+        node.passes_over(KEY, old.done()).await;
+        let variant = late(node, "alt").for_language("de");
+        node.passes_over(KEY, variant.done()).await;
+    }
+    assert_eq!(one.bodies(KEY).await, [b"new"]);
+
+    // Of variants each has its own time, and what answers all is not put in the place of a newer one.
+    server.ask(&["FLUSHALL"]);
+    let german = page(&one, "neu").for_language("de");
+    one.keep(KEY, german.done()).await;
+    other
+        .keep(KEY, late(&other, "hello").for_language("en").done())
+        .await;
+    let old = late(&other, "alt").for_language("de");
+    other.passes_over(KEY, old.done()).await;
+    other.passes_over(KEY, late(&other, "all").done()).await;
+    let request = in_language("de");
+    let found = other.find_for(KEY, &request).await;
+    let mut bodies: Vec<_> = found.iter().map(|stored| bytes(&stored.body)).collect();
+    bodies.sort();
+    assert_eq!(bodies, [b"hello".to_vec(), b"neu".to_vec()]);
+}
+
 #[tokio::test]
 async fn of_large_variants_only_the_one_that_answers_is_read() {
     let server = Redis::start();

@@ -236,6 +236,8 @@ pub struct Page {
     pub body: Body,
     pub began: u64,
     pub variant: Option<Box<Variant>>,
+    /// How long ago it was received.
+    pub ago: Duration,
 }
 
 /// A page that is fresh for a minute, fetched at the end of `node`'s log.
@@ -245,6 +247,7 @@ pub fn page(node: &Node, body: impl Into<Bytes>) -> Page {
         body: Body::Whole(body.into()),
         began: node.log.head(),
         variant: None,
+        ago: Duration::ZERO,
     };
     page.with(header::CONTENT_TYPE, "text/html")
         .with(header::CACHE_CONTROL, "max-age=60")
@@ -269,17 +272,24 @@ impl Page {
         self
     }
 
+    /// Received so long ago: its body took until now.
+    pub fn ago(mut self, ago: Duration) -> Self {
+        self.ago = ago;
+        self
+    }
+
     pub fn done(self) -> Stored {
         let (directives, _) = directives::response(&self.fields, &[]);
         let site = Site::default();
+        let received = Time::from_millis(now().as_millis() - self.ago.as_millis() as u64);
         let facts = freshness::facts(
             StatusCode::OK,
             &self.fields,
             &directives,
             false,
             &site,
-            now(),
-            now(),
+            received,
+            received,
         );
         let fields = Fields::pack(&self.fields);
         Stored::new(

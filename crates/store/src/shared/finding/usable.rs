@@ -29,7 +29,7 @@ enum Unused {
     /// It is not what was written.
     Malformed,
     /// The server failed.
-    Failed,
+    Failed(Failed),
 }
 
 /// A variant whose head was read.
@@ -47,8 +47,8 @@ impl From<Malformed> for Unused {
 }
 
 impl From<Failed> for Unused {
-    fn from(Failed: Failed) -> Self {
-        Self::Failed
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
     }
 }
 
@@ -72,7 +72,7 @@ impl Inner {
             match self.variant(question.key, entry) {
                 Ok(variant) => variants.push(variant),
                 Err(Unused::Malformed) => counts.malformed.up(),
-                Err(Unused::Nothing | Unused::Failed) => {}
+                Err(Unused::Nothing | Unused::Failed(_)) => {}
             }
         }
         // The first that matches answers, as in memory.
@@ -95,7 +95,7 @@ impl Inner {
                 }
                 Err(Unused::Nothing) => {}
                 Err(Unused::Malformed) => counts.malformed.up(),
-                Err(Unused::Failed) => return Err(Failed),
+                Err(Unused::Failed(failed)) => return Err(failed),
             }
         }
         Ok(found)
