@@ -4,7 +4,7 @@ use crate::{
     cache::Worker,
     listen::{Connection, InterimSink, RequestBody, RequestHead},
     walk::{
-        self,
+        self, deliver,
         receive::{self, Beside},
         user_context::HASH,
     },
@@ -14,7 +14,13 @@ use http_body_util::BodyExt;
 use rules::vary;
 use std::{rc::Rc, time::Duration};
 use store::Busy;
-use tokio::{sync::mpsc::Receiver, time::sleep};
+use tokio::{
+    sync::mpsc::Receiver,
+    time::{sleep, timeout},
+};
+
+/// What is fetched again has so long to come as a whole.
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// Fetches what comes, one after another, no faster than the site allows. Ends when nothing can come any more.
 pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
@@ -24,7 +30,8 @@ pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
                 break;
             };
             if let Some(request) = request(&busy) {
-                walk_through(&worker, request).await;
+                // What takes longer holds up the rest no more: its fill goes on where somebody else reads it.
+                let _ = timeout(LONGEST, walk_through(&worker, request)).await;
             }
             sleep(Duration::from_secs(1) / refetch.rate.max(1)).await;
         }
@@ -83,7 +90,12 @@ async fn walk_through(worker: &Rc<Worker>, mut request: Request<RequestBody>) {
     }
     let connection = connection(tls);
     let answer = walk::walk(worker, request, &connection, InterimSink::deaf());
-    let mut body = answer.response().await.into_body();
+    let response = answer.response().await;
+    if !deliver::reads_fill(&response) {
+        // Nothing more comes into the store. What passes by may have no end.
+        return;
+    }
+    let mut body = response.into_body();
     // What breaks off is not stored: there is nothing to do about it here.
     while let Some(Ok(_)) = body.frame().await {}
 }

@@ -55,6 +55,31 @@ fn the_busiest_are_fetched_again_and_no_more_than_asked_for() {
     }
 }
 
+/// What has become a stream without an end does not hold up the rest.
+#[test]
+fn what_never_ends_holds_up_nobody() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[purge]\nrefresh = { most = 2, rate = 100 }\n",
+    );
+    origin.otherwise(move |request| {
+        let reply = Reply::ok().header("Surrogate-Key", "all");
+        if request.path() == "/busy" && request.nth > 1 {
+            let stream = reply.cache("no-store").chunked().body("first");
+            return stream.until_client_leaves();
+        }
+        reply.cache("max-age=60").body("page")
+    });
+    for (path, times) in [("/busy", 9), ("/some", 5)] {
+        for _ in 0..times {
+            larder.get(path).send();
+        }
+    }
+    soft_purge(&larder, "\"tag\": \"all\"");
+    wait_until("the second is fetched again", || {
+        origin.requests("/busy") > 1 && origin.requests("/some") == 2
+    });
+}
+
 /// Each variant is asked for as its clients ask for it, and nobody's cookie is used again.
 #[test]
 fn variants_are_fetched_as_their_clients_ask_and_personal_ones_are_not() {
