@@ -205,9 +205,11 @@ fn is_nearer(new: &Body, held: &Body) -> bool {
 /// fresh, what a `Vary` has chosen goes before what omits it: many resources omit it by mistake from the response to a request that says
 /// nothing, which would push aside the better ones for everybody (section 4.1). Nobody can tell that from an application that does
 /// without `Vary` for good; there, old variants answer until they are stale, as the section has it, and what omits it from then on, being
-/// newer.
+/// newer. An origin's failure past its lifetime hides nothing that may be sent in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
+    /// Past its lifetime, and an origin's failure.
+    Failure,
     /// Past its lifetime.
     Stale,
     /// Fresh, for any request.
@@ -219,6 +221,7 @@ pub(crate) enum Rank {
 impl Rank {
     pub(crate) fn of(stored: &Stored, now: Time) -> Self {
         match (stored.facts.remaining(now), &stored.variant) {
+            (None, _) if stored.facts.is_failure => Self::Failure,
             (None, _) => Self::Stale,
             (Some(_), None) => Self::ForAny,
             (Some(_), Some(_)) => Self::Chosen,

@@ -137,6 +137,7 @@ mod set_cookie;
 mod shared_refused;
 mod shared_trouble;
 mod stale;
+mod stale_variants;
 mod static_published;
 mod static_root;
 mod static_validators;
