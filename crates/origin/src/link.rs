@@ -4,7 +4,7 @@ mod http2;
 
 pub(crate) use http2::{Http2, Listening, STREAM_WINDOW, Slot};
 
-use crate::{Error, Kind, Servers, direct, upload::Outgoing};
+use crate::{Error, Kind, Servers, direct, stream::Ear, upload::Outgoing};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use std::{
@@ -69,6 +69,8 @@ pub(crate) struct Http1 {
     /// It has carried a response before.
     pub(crate) reused: bool,
     heard: Arc<AtomicU64>,
+    /// `None`: it can serve no further fetch.
+    ear: Option<Ear>,
     driver: Driver,
 }
 
@@ -79,6 +81,7 @@ impl Http1 {
         let heard = link.stream.heard();
         let mut stream = link.stream;
         stream.listen_on();
+        let ear = stream.ear();
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(largest.max(LEAST_BUFFER))
             .max_header_size(largest)
@@ -93,6 +96,7 @@ impl Http1 {
             alarm: link.alarm,
             reused: link.reused,
             heard,
+            ear,
             driver: Driver::of(&task),
         })
     }
@@ -102,9 +106,15 @@ impl Http1 {
         self.heard.load(Relaxed)
     }
 
-    /// Nothing is under way on it and the server has not closed it.
-    pub(crate) fn is_ready(&self) -> bool {
+    /// Nothing is under way on it, and the server has neither closed it nor said anything, as far as hyper has looked.
+    pub(crate) fn may_rest(&self) -> bool {
         self.sender.is_ready()
+    }
+
+    /// As [`may_rest`](Self::may_rest), and the kernel says so too: what comes behind an answer must not be taken for the next (RFC 9112
+    /// section 6.3).
+    pub(crate) fn is_ready(&self) -> bool {
+        self.may_rest() && self.ear.as_ref().is_some_and(Ear::hears_nothing)
     }
 
     /// Gives the socket up to whoever holds the upgrade (RFC 9110 section 7.8).

@@ -10,7 +10,7 @@ use rustix::{
 use std::{
     future::poll_fn,
     io,
-    os::fd::AsFd,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -33,14 +33,28 @@ pub(crate) enum Wire {
 }
 
 impl Wire {
-    /// Nothing lies in the kernel to be read, not even the end.
-    fn is_empty(&self) -> bool {
-        let socket = match self {
+    fn socket(&self) -> BorrowedFd<'_> {
+        match self {
             Self::Tcp(socket) => socket.as_fd(),
             Self::Unix(socket) => socket.as_fd(),
-        };
-        let looked = recv(socket, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
-        looked.is_err_and(|cause| cause == Errno::WOULDBLOCK)
+        }
+    }
+}
+
+/// Nothing lies in the kernel to be read from `socket`, not even the end.
+fn is_empty(socket: BorrowedFd<'_>) -> bool {
+    let looked = recv(socket, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+    looked.is_err_and(|cause| cause == Errno::WOULDBLOCK)
+}
+
+/// Tells of a stream that somebody else reads whether anything has come there.
+#[derive(Debug)]
+pub(crate) struct Ear(OwnedFd);
+
+impl Ear {
+    /// Nothing lies in the kernel that nobody has read yet, not even the end.
+    pub(crate) fn hears_nothing(&self) -> bool {
+        is_empty(self.0.as_fd())
     }
 }
 
@@ -146,11 +160,7 @@ impl Stream {
 
     /// As [`is_quiet`](Self::is_quiet), and the kernel says so too: what has come since the runtime last looked is seen. Costs a call.
     pub(crate) fn is_silent(&mut self) -> bool {
-        self.is_quiet()
-            && match &self.inner {
-                Secured::Plain(wire) => wire.is_empty(),
-                Secured::Tls(session) => session.get_ref().0.is_empty(),
-            }
+        self.is_quiet() && is_empty(self.wire().socket())
     }
 
     /// On a plain connection: writes what the kernel takes without waiting. For last words; whether they are heard is
@@ -161,6 +171,18 @@ impl Stream {
             Secured::Plain(Wire::Unix(socket)) => socket.try_write(bytes),
             Secured::Tls(_) => return,
         };
+    }
+
+    /// To listen to it after it has moved to its driver; `None`: no descriptor is left for that.
+    pub(crate) fn ear(&self) -> Option<Ear> {
+        self.wire().socket().try_clone_to_owned().ok().map(Ear)
+    }
+
+    fn wire(&self) -> &Wire {
+        match &self.inner {
+            Secured::Plain(wire) => wire,
+            Secured::Tls(session) => session.get_ref().0,
+        }
     }
 
     /// How many bytes the server has sent so far; goes on counting after the stream moved to its driver.

@@ -3,7 +3,7 @@
 use super::{
     body::Body,
     desk,
-    framing::{Framing, is_bare},
+    framing::Framing,
     head::{self, Head},
     link::Link,
     request,
@@ -241,7 +241,6 @@ impl Exchange {
         let judged = message::judge(&mut response, asking.asked, Speaks::Http1)?;
         let is_head = asking.request.method() == Method::HEAD;
         let framing = Framing::of(&response, judged.announced, is_head)?;
-        self.link.bare = is_bare(&response, is_head);
         let keeps = head.keeps
             && !self.closes
             && judged.afterwards == Afterwards::Reuse

@@ -15,8 +15,6 @@ pub(crate) struct Link {
     pub(crate) alarm: Alarm,
     /// It has carried a response before.
     pub(crate) reused: bool,
-    /// The last answer was without content by its nature. Some servers send it all the same, behind the head.
-    pub(crate) bare: bool,
 }
 
 impl Link {
@@ -26,18 +24,13 @@ impl Link {
             stream: dialled.stream,
             alarm: alarm(Instant::now() + first_byte),
             reused: false,
-            bare: false,
         }
     }
 
     /// It may be used: the server has neither closed it nor said anything. What comes behind an answer must not be taken for the next
-    /// (RFC 9112 section 6.3), so that where it is likely the kernel is asked.
+    /// (RFC 9112 section 6.3), so that the kernel is asked.
     pub(crate) fn is_ready(&mut self) -> bool {
-        if self.bare {
-            self.stream.is_silent()
-        } else {
-            self.stream.is_quiet()
-        }
+        self.stream.is_silent()
     }
 
     /// The server has neither closed it nor said anything, as far as the runtime has looked.

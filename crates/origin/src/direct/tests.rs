@@ -2,7 +2,7 @@
 
 mod exchanged;
 
-use exchanged::{Reader, Script, read, runtime};
+use exchanged::{Reader, Script, read, runtime, taken_up};
 use http::Method;
 use proptest::prelude::*;
 
@@ -118,5 +118,14 @@ proptest! {
             (Ok(_), Some(_)) => prop_assert_eq!(&ours.head, &hypers.head),
             (Err(_), _) => {}
         }
+    }
+}
+
+/// RFC 9112 section 6.3: what comes behind an answer is no answer to the next request, however late it is noticed.
+#[test]
+fn a_connection_on_which_something_lies_is_not_used_again() {
+    let runtime = runtime();
+    for reader in [Reader::Ours, Reader::Hyper] {
+        assert_eq!(taken_up(&runtime, reader), [true, false], "{reader:?}");
     }
 }

@@ -100,8 +100,8 @@ impl Attempt<'_> {
             link.hand_over();
             Carrier::Upgraded
         } else {
-            // hyper's socket cannot be asked whether content comes behind the head all the same. A 204, as uploads are often answered
-            // with, stays: with one that announces content the connection is closed anyway.
+            // Content may come behind the head all the same, and later than the next request. A 204, as uploads are often answered with,
+            // stays: with one that announces content the connection is closed anyway.
             let is_bare = direct::is_bare(&response, is_head);
             let may_bring_more = is_bare && response.status() != StatusCode::NO_CONTENT;
             let afterwards = if may_bring_more || may_leave_content {

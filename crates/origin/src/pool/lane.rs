@@ -84,7 +84,7 @@ impl Single {
     /// It may lie idle.
     pub(super) fn may_rest(&mut self) -> bool {
         match self {
-            Self::Http1(link) => link.is_ready(),
+            Self::Http1(link) => link.may_rest(),
             Self::Direct(link) => link.may_rest(),
             Self::FastCgi(link) => link.may_rest(),
         }

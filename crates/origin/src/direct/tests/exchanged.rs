@@ -66,13 +66,39 @@ pub(super) fn read(runtime: &Runtime, reader: Reader, script: &Script<'_>) -> Re
     LocalSet::new().block_on(runtime, exchanged(reader, script))
 }
 
-async fn exchanged(reader: Reader, script: &Script<'_>) -> Read {
+/// Whether an idle connection is taken up, first as it is, and then when something has come there that the runtime has not looked for.
+pub(super) fn taken_up(runtime: &Runtime, reader: Reader) -> [bool; 2] {
+    LocalSet::new().block_on(runtime, async {
+        let origin = origin();
+        let key = || Key {
+            origin: &origin.identity,
+            peer: 0,
+        };
+        let (near, far) = UnixStream::pair().unwrap();
+        let stream = Stream::new(Secured::Plain(Wire::Unix(near)));
+        let link = idle(reader, &origin, stream).await;
+        pool::put(key(), link, Instant::now());
+        let quiet = pool::take(key(), Instant::now());
+        let taken = quiet.is_some();
+        pool::put(key(), quiet.unwrap(), Instant::now());
+        // Nothing is awaited from here on.
+        far.try_write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+            .unwrap();
+        [taken, pool::take(key(), Instant::now()).is_some()]
+    })
+}
+
+fn origin() -> Arc<Servers> {
     // Nobody listens there: the connection at hand is the only one.
     let config = OriginConfig {
         servers: vec![Server::new(Address::Unix("/nowhere".into()))],
         ..OriginConfig::default()
     };
-    let origin = Servers::new(config).unwrap();
+    Servers::new(config).unwrap()
+}
+
+async fn exchanged(reader: Reader, script: &Script<'_>) -> Read {
+    let origin = origin();
     let (near, far) = UnixStream::pair().unwrap();
     let stream = Stream::new(Secured::Plain(Wire::Unix(near)));
     let received = stream.heard();
@@ -127,13 +153,12 @@ async fn idle(reader: Reader, origin: &Servers, stream: Stream) -> Single {
         stream,
         alarm: alarm(Instant::now() + Duration::from_mins(1)),
         reused: false,
-        bare: false,
     };
     match reader {
         Reader::Ours => Single::Direct(link),
         Reader::Hyper => {
             let link = Http1::over(origin, link).await.unwrap();
-            while !link.is_ready() {
+            while !link.may_rest() {
                 yield_now().await;
             }
             Single::Http1(link)
