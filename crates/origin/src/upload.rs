@@ -95,6 +95,11 @@ impl Progress {
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         *waiting = Some(cx.waker().clone());
+        drop(waiting);
+        // What was sent meanwhile found nobody waiting.
+        if self.unsent.load(Relaxed) <= UNSENT {
+            return Poll::Ready(());
+        }
         Poll::Pending
     }
 

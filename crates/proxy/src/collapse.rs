@@ -12,7 +12,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Instant,
 };
-use store::{Stored, fill::Fill, purge::Log};
+use store::{
+    Stored,
+    fill::Fill,
+    purge::{Label, Log},
+};
 use tokio::sync::watch;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -63,6 +67,22 @@ struct Flying {
     began_at: Instant,
 }
 
+impl Flying {
+    fn follower(&self) -> Follower {
+        let word = self.word.get_or_init(|| watch::Sender::new(Landed::Flying));
+        Follower {
+            landed: word.subscribe(),
+            began: self.began_at,
+            _interest: self.fill.interest(),
+        }
+    }
+
+    /// Whether it is the flight of which followers hear there.
+    fn is(&self, word: Option<&Word>) -> bool {
+        word.is_some_and(|word| Arc::ptr_eq(word, &self.word))
+    }
+}
+
 /// What a request is to do.
 #[derive(Debug)]
 pub enum Seat {
@@ -103,21 +123,15 @@ impl Default for Flights {
 
 impl Flights {
     /// Joins the flight for `key`, or leads a new one whose body goes into `fill`. A flight that began before its key was
-    /// purged brings what nobody may have: it is not joined.
+    /// purged, be it softly, brings what is out of date: it is not joined.
     pub fn join(self: &Arc<Self>, key: &[u8], log: &Log, fill: Arc<Fill>) -> Seat {
         let index = self.shard(key);
+        let outdated = self.outdated(key, log);
         let mut shard = self.hold(index);
         if let Some(flying) = shard.get(key)
-            && !log.refuses(key, None, flying.began)
+            && !flying.is(outdated.as_ref())
         {
-            let word = flying
-                .word
-                .get_or_init(|| watch::Sender::new(Landed::Flying));
-            return Seat::Follow(Follower {
-                landed: word.subscribe(),
-                began: flying.began_at,
-                _interest: flying.fill.interest(),
-            });
+            return Seat::Follow(flying.follower());
         }
         let word = Word::default();
         shard.insert(
@@ -138,16 +152,36 @@ impl Flights {
         })
     }
 
-    /// Whether a flight for `key` is under way that may be joined.
-    pub fn flying(&self, key: &[u8], log: &Log) -> bool {
-        self.hold(self.shard(key))
-            .get(key)
-            .is_some_and(|flying| !log.refuses(key, None, flying.began))
+    /// Joins the flight for `key` as [`join`](Self::join) does; `None`: there is none.
+    pub fn follow(&self, key: &[u8], log: &Log) -> Option<Follower> {
+        let outdated = self.outdated(key, log);
+        let shard = self.hold(self.shard(key));
+        let flying = shard.get(key)?;
+        (!flying.is(outdated.as_ref())).then(|| flying.follower())
     }
 
-    /// Takes the flight for `key` off the map: requests from now on start anew, its followers stay with it.
-    pub fn forget(&self, key: &[u8]) {
-        self.hold(self.shard(key)).remove(key);
+    /// Whether a flight for `key` is under way that may be joined.
+    pub fn flying(&self, key: &[u8], log: &Log) -> bool {
+        let outdated = self.outdated(key, log);
+        let shard = self.hold(self.shard(key));
+        let flying = shard.get(key);
+        flying.is_some_and(|flying| !flying.is(outdated.as_ref()))
+    }
+
+    /// The flight for `key` that began before that was purged. Judged without the lock: purges by expressions take their time.
+    fn outdated(&self, key: &[u8], log: &Log) -> Option<Word> {
+        let (word, began) = {
+            let shard = self.hold(self.shard(key));
+            let flying = shard.get(key)?;
+            (flying.word.clone(), flying.began)
+        };
+        let label = Label {
+            key,
+            checked: began,
+            content_type: &[],
+            tags: Vec::new(),
+        };
+        log.has_touched(&label).then_some(word)
     }
 
     /// Which shard the flights for `key` are in.
@@ -230,8 +264,13 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rules::time::Time;
     use std::{future::poll_fn, task::Poll};
-    use store::{Budget, fill::Fill};
+    use store::{
+        Budget,
+        fill::Fill,
+        purge::{Purge, What},
+    };
 
     fn join(flights: &Arc<Flights>) -> Seat {
         let (fill, _) = Fill::begin(Budget::new(1).reservation());
@@ -252,22 +291,37 @@ mod tests {
         assert!(matches!(join(&flights), Seat::Lead(_)));
     }
 
+    /// A purge, be it soft, of the page or of all, makes a flight that began before it out of date: with its variants and ranges.
     #[tokio::test]
-    async fn a_forgotten_flight_keeps_its_followers_and_leaves_its_successor_alone() {
-        let flights = Arc::new(Flights::default());
-        let Seat::Lead(old) = join(&flights) else {
-            panic!("first leads")
-        };
-        let Seat::Follow(mut follower) = join(&flights) else {
-            panic!("second follows")
-        };
-        flights.forget(b"k");
-        let Seat::Lead(_new) = join(&flights) else {
-            panic!("leads anew")
-        };
-        old.land(Landed::Stored);
-        assert!(matches!(follower.landed().await, Landed::Stored));
-        assert!(flights.flying(b"k", &Log::default()));
+    async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone() {
+        let keys = ["", "\nvariant:de", "\nrange:bytes=0-9"];
+        for (soft, key) in [true, false]
+            .into_iter()
+            .flat_map(|soft| keys.map(|key| (soft, key)))
+        {
+            let (flights, log) = (Arc::new(Flights::default()), Log::default());
+            let key = ["http://h/k", key].concat();
+            let join = || {
+                let (fill, _) = Fill::begin(Budget::new(1).reservation());
+                flights.join(key.as_bytes(), &log, fill)
+            };
+            let Seat::Lead(old) = join() else {
+                panic!("first leads")
+            };
+            let Seat::Follow(mut follower) = join() else {
+                panic!("second follows")
+            };
+            let what = What::Url(vec!["//h/k".to_owned()]);
+            log.apply(Purge { what, soft }, Time::from_secs(1), None);
+            assert!(!flights.flying(key.as_bytes(), &log), "{key}");
+            assert!(flights.follow(key.as_bytes(), &log).is_none());
+            let Seat::Lead(_new) = join() else {
+                panic!("leads anew")
+            };
+            old.land(Landed::Stored);
+            assert!(matches!(follower.landed().await, Landed::Stored));
+            assert!(flights.flying(key.as_bytes(), &log));
+        }
     }
     /// Its leader's client may be gone: nobody else wants the fetch before the follower has found what has landed.
     #[tokio::test]

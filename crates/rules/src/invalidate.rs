@@ -37,9 +37,7 @@ pub fn others(response: &HeaderMap, target: &str, known_as: Option<&str>) -> Vec
     let mut found: Vec<String> = Vec::new();
     let locations = response.get_all(LOCATION).iter();
     for value in locations.chain(response.get_all(CONTENT_LOCATION)) {
-        let written = uri::encode(value.as_bytes());
-        let resolved = uri::resolve(&Reference::parse(target), &Reference::parse(&written));
-        let Some(mut other) = normal_form(&Reference::parse(&resolved)) else {
+        let Some(mut other) = resolved(value.as_bytes(), target) else {
             continue;
         };
         if known_as.is_some_and(|host| other.is_at(host)) {
@@ -50,6 +48,22 @@ pub fn others(response: &HeaderMap, target: &str, known_as: Option<&str>) -> Vec
         }
     }
     found
+}
+
+/// Whether `reference`, resolved against `target` (RFC 3986 section 5.2), is the target: they are one once both are normalised (RFC 9110
+/// section 4.2.3).
+pub(crate) fn names(reference: &[u8], target: &str) -> bool {
+    let own = normal_form(&Reference::parse(target));
+    let named = resolved(reference, target);
+    own.zip(named)
+        .is_some_and(|(own, named)| own.uri == named.uri)
+}
+
+/// What `reference` is of, seen from `target`.
+fn resolved(reference: &[u8], target: &str) -> Option<NormalForm> {
+    let written = uri::encode(reference);
+    let resolved = uri::resolve(&Reference::parse(target), &Reference::parse(&written));
+    normal_form(&Reference::parse(&resolved))
 }
 
 /// A URI as it is keyed.

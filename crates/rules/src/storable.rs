@@ -77,6 +77,20 @@ pub struct Storable {
     pub names_fields: bool,
 }
 
+/// Whether an answer of `status` may be stored at all, whatever the origin or the site says: it is final, no 304, which freshens, and no 416,
+/// which answers the request's own range. 428, 429, 431 and 511 "MUST NOT be stored by a cache" (RFC 6585 sections 3 to 6).
+pub fn may_be_stored(status: StatusCode) -> bool {
+    !matches!(
+        status,
+        StatusCode::NOT_MODIFIED
+            | StatusCode::RANGE_NOT_SATISFIABLE
+            | StatusCode::PRECONDITION_REQUIRED
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+            | StatusCode::NETWORK_AUTHENTICATION_REQUIRED
+    ) && !status.is_informational()
+}
+
 /// Judges an exchange. A response with neither lifetime, nor stale window, nor validator is `NoFreshness`.
 /// 206 is storable when its `Content-Range` is valid and single (see `crate::partial`).
 /// `Vary: *` is `VaryStar`. POST only with explicit freshness and `Content-Location` equal to the target.
@@ -102,7 +116,7 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     if vary::is_everything(exchange.response) {
         return Err(NotStorable::VaryStar);
     }
-    if !surrogate::fits(exchange.response) {
+    if !surrogate::fits(exchange.response) || !surrogate::groups_fit(exchange.response) {
         return Err(NotStorable::TooManyTags);
     }
     if fields::names_end_to_end(exchange.response) {

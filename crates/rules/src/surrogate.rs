@@ -8,5 +8,5 @@ mod groups;
 mod tags;
 
 pub use edge::{CONTENT_ESI, CONTROL, wants_esi};
-pub use groups::{LONGEST_GROUP, MOST_GROUPS, groups, invalidated_groups};
+pub use groups::{LONGEST_GROUP, MOST_GROUPS, fits as groups_fit, groups, invalidated_groups};
 pub use tags::{FIELDS, MOST_BYTES, carries_tags, fits, tags, tags_in};

@@ -129,6 +129,7 @@ impl Memory {
     }
 
     /// Stores a response beside the variants of its key, at most `most` of them; with what was made of its content, where that is held.
+    /// Gives what it takes the place of: what was there of its variant.
     ///
     /// # Errors
     /// It was purged meanwhile, or a later fetch than its own was faster (RFC 9111 section 4: "MUST use the most recent one"). What is
@@ -139,18 +140,21 @@ impl Memory {
         ticket: Ticket,
         stored: Arc<Stored>,
         most: usize,
-    ) -> Result<(), Refused> {
+    ) -> Result<Option<Arc<Stored>>, Refused> {
         if self.log.refuses(key, stored.marks.as_deref(), ticket.began) {
             return Err(Refused::Purged);
         }
         let _guard = self.hold(key);
-        let variants = match self.entries.peek(key) {
+        let (variants, replaced) = match self.entries.peek(key) {
             Some(old) if old.supersedes(&stored) => return Err(Refused::Superseded),
-            Some(old) => old.with(old.up_to_date(&stored), most),
-            None => Some(Variants::One(stored)),
+            Some(old) => {
+                let replaced = old.of_variant(&stored).cloned();
+                (old.with(old.up_to_date(&stored), most), replaced)
+            }
+            None => (Some(Variants::One(stored)), None),
         };
         self.put(key, variants);
-        Ok(())
+        Ok(replaced)
     }
 
     /// Puts `new` in the place of the response of identity `id`, with what was made of its content meanwhile. False if that one is gone

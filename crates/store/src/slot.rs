@@ -94,6 +94,12 @@ impl Variants {
         Self::from_vec(all)
     }
 
+    /// The one of the same variant as `new`.
+    pub(crate) fn of_variant(&self, new: &Stored) -> Option<&Arc<Stored>> {
+        let mut all = self.as_slice().iter();
+        all.find(|held| held.variant == new.variant)
+    }
+
     /// Those of other variants than `new`.
     fn beside(&self, new: &Stored) -> Vec<Arc<Stored>> {
         let all = self.as_slice().iter();

@@ -142,6 +142,7 @@ mod static_published;
 mod static_root;
 mod static_validators;
 mod storable;
+mod stored_post;
 mod streams;
 mod tls;
 mod try_chain;

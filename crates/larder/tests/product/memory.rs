@@ -63,7 +63,7 @@ fn what_is_stored_costs_little_beyond_its_own_bytes() {
     };
     // What the process needs once is there then.
     ask(0);
-    let (held, counted) = (resident(&larder), used(&larder));
+    let (resident_before, counted) = (resident(&larder), used(&larder));
     ask(MANY);
     wait_until("all are stored", || {
         sample(&larder, "larder_cache_keys") == 2 * MANY
@@ -73,9 +73,9 @@ fn what_is_stored_costs_little_beyond_its_own_bytes() {
         (own..=own + BEYOND).contains(&counted),
         "{counted} for {own}"
     );
-    let held = resident(&larder).saturating_sub(held);
+    let grown = resident(&larder).saturating_sub(resident_before);
     // Tables double when they are full.
-    assert!(held <= MANY * (own + BEYOND) + (4 << 20), "{held} in all");
+    assert!(grown <= MANY * (own + BEYOND) + (4 << 20), "{grown} in all");
 }
 
 /// A 304 that answers the request of another variant makes the stored body that variant's too.

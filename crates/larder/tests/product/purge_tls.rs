@@ -178,6 +178,7 @@ fn a_listener_that_sends_on_to_https_purges_what_is_there() {
     let (first, _) = site.page("--http1.1");
     assert_eq!(site.page("--http1.1"), (first.clone(), true));
     assert_eq!(ask("GET"), 308);
+    assert_eq!(ask("CONNECT"), 405);
     assert_eq!(ask("PURGE"), 200);
     let (second, is_hit) = site.page("--http1.1");
     assert!(!is_hit && second != first);

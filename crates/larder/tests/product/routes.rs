@@ -500,6 +500,30 @@ fn plain_requests_may_be_sent_to_https() {
     assert!(origin.all().is_empty());
 }
 
+/// Whatever is asked for, and however.
+#[test]
+fn every_plain_request_is_sent_to_https_or_refused() {
+    let (origin, larder) = site(NOTHING, "[defaults]\nredirect_https = true\n");
+    for (head, status, location) in [
+        ("HEAD /a HTTP/1.1", 301, Some("https://a.test/a")),
+        ("PUT /a HTTP/1.1", 308, Some("https://a.test/a")),
+        ("OPTIONS * HTTP/1.1", 308, Some("https://a.test/")),
+        (
+            "GET /ws HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket",
+            301,
+            Some("https://a.test/ws"),
+        ),
+        ("CONNECT a.test:443 HTTP/1.1", 405, None),
+    ] {
+        let mut client = larder.client();
+        client.send(format!("{head}\r\nHost: a.test\r\n\r\n"));
+        let answer = client.read_head();
+        let told = (answer.status, answer.header("location"));
+        assert_eq!(told, (status, location), "{head}");
+    }
+    assert!(origin.all().is_empty());
+}
+
 #[test]
 fn a_redirect_to_https_keeps_what_is_not_keyed() {
     let (_origin, larder) = site(

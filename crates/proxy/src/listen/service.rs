@@ -88,6 +88,8 @@ fn refusal<S: Serve>(
     match (checked, session.redirect_https) {
         (Err(fault), _) => Some(fault.into()),
         (Ok(()), Some(_)) if session.service.keeps(method) => None,
+        // It names no page that could be had elsewhere: the service refuses it.
+        (Ok(()), Some(_)) if *method == Method::CONNECT => None,
         (Ok(()), port) => port.map(Refusal::Redirect),
     }
 }

@@ -70,7 +70,7 @@ impl Admitted {
     /// leave out the `Vary` of what they stand for, and one for all would push aside every variant that may be sent in its place
     /// (RFC 9111 section 4.1: one with a `Vary` is to be preferred).
     #[must_use]
-    pub fn as_failure(mut self, ask: &Ask, held: Option<&Variants>) -> Self {
+    pub fn of_failure(mut self, ask: &Ask, held: Option<&Variants>) -> Self {
         let mut held = held.into_iter().flat_map(Variants::as_slice);
         if self.variant.is_none()
             && let Some(like) = held.find_map(|held| held.variant.as_ref())

@@ -24,7 +24,7 @@ use crate::{
     },
     way::{self, Company},
 };
-use flight_key::flight_key;
+use flight_key::take_seat;
 use follow::follow;
 use http::Response;
 use lead::take_pump;
@@ -139,14 +139,13 @@ async fn together(
     need: Need,
     history: History,
 ) -> Result<Response<ReplyBody>, Left> {
-    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
-    let key = flight_key(worker, ask, &need);
-    if (outbound::comes_round(ask) || lookup::is_forced(ask)) && flights.flying(&key, log) {
-        return Err(Left::Alone(need));
-    }
     let (fill, writer) = begin_fill(worker);
     let interest = fill.interest();
-    match flights.join(&key, log, fill) {
+    match take_seat(worker, ask, &need, fill) {
+        // It may be what the others wait for, or nothing that they fetch is good enough for it.
+        Seat::Follow(_) if outbound::comes_round(ask) || lookup::is_forced(ask) => {
+            Err(Left::Alone(need))
+        }
         Seat::Lead(flight) => {
             match meanwhile(worker, ask, &need) {
                 Meanwhile::Nothing => {}

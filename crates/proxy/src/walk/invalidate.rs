@@ -170,7 +170,6 @@ impl Certainty {
         let keys = purging::keys(&ask.site, uri);
         for key in purging::stored_keys(&ask.site, uri) {
             entries += self.purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
-            worker.cache.flights.forget(key.as_bytes());
         }
         let mut urls: Vec<_> = keys
             .iter()

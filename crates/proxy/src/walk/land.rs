@@ -110,7 +110,7 @@ impl Fetch<'_> {
             return admitted;
         }
         let held = self.worker.cache.memory.peek(self.ask.key.as_bytes());
-        admitted.as_failure(self.ask, held.as_ref())
+        admitted.of_failure(self.ask, held.as_ref())
     }
 
     /// The origin's answer is broken, and nothing of it has gone out.
@@ -128,8 +128,10 @@ impl Fetch<'_> {
         checked: bool,
     ) -> Landing {
         let stored = Arc::new(stored);
-        let before = self.replaced_by(&stored);
+        let unsuitable = self.unsuitable_here(&stored);
         let kept = self.insert(&stored);
+        let replaced = kept.as_ref().ok().cloned().flatten();
+        let before = unsuitable.or(replaced).and_then(|old| self.before(old));
         let reader = inflow.writer.fill().reader();
         let destination = Destination::Whole {
             ask: self.ask.clone(),
@@ -142,7 +144,7 @@ impl Fetch<'_> {
             stored,
             reader,
             pump: Some(pump.if_without_errors(checked)),
-            kept,
+            kept: kept.map(drop),
             own,
         }
     }
@@ -154,17 +156,17 @@ impl Fetch<'_> {
         table.knows(&key, false, self.times.response) && table.why(&key) == Some(Unshared::TooLarge)
     }
 
-    /// What goes where `new` is put, if its content is at hand and the budget has room for both: what the request would have been answered
-    /// with, before another of the same variant.
-    fn replaced_by(&self, new: &Stored) -> Option<Before> {
-        let memory = &self.worker.cache.memory;
-        let held = memory.peek(self.ask.key.as_bytes())?;
-        let held = held.as_slice();
-        let unsuitable = self.unsuitable(new).into_iter().next();
-        let unsuitable = unsuitable.filter(|old| held.iter().any(|held| held.id() == old.id()));
-        let of_variant = || held.iter().find(|old| old.variant == new.variant).cloned();
-        let stored = unsuitable.or_else(of_variant)?;
-        let mut room = memory.budget().reservation();
+    /// What goes when `new` comes, being of another variant: what the request would have been answered with.
+    fn unsuitable_here(&self, new: &Stored) -> Option<Arc<Stored>> {
+        let held = self.worker.cache.memory.peek(self.ask.key.as_bytes())?;
+        let is_held = |old: &Arc<Stored>| held.as_slice().iter().any(|held| held.id() == old.id());
+        self.unsuitable(new).into_iter().next().filter(is_held)
+    }
+
+    /// `stored`, whose place another has taken, to be put back where that breaks off; if its content is at hand and the budget has room
+    /// for both.
+    fn before(&self, stored: Arc<Stored>) -> Option<Before> {
+        let mut room = self.worker.cache.memory.budget().reservation();
         let has_room = room.grow_sparing(stored.body.held()?);
         has_room.then_some(Before {
             stored,
@@ -185,13 +187,13 @@ impl Fetch<'_> {
             stored,
             reader: None,
             pump: None,
-            kept,
+            kept: kept.map(drop),
             own,
         }
     }
 
-    /// Puts a new response into the store, unless it was purged meanwhile, or a later one has come.
-    fn insert(&self, stored: &Arc<Stored>) -> Result<(), Detail> {
+    /// Puts a new response into the store, unless it was purged meanwhile, or a later one has come. Gives what it takes the place of.
+    fn insert(&self, stored: &Arc<Stored>) -> Result<Option<Arc<Stored>>, Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let most = self.ask.site.most_variants;
         let kept = memory.insert(key, self.ticket, stored.clone(), most);

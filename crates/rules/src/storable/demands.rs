@@ -39,21 +39,15 @@ impl Says<'_> {
     }
 
     /// "the response status code is final"; 206 and 304 are understood: the one is stored as a part, the other freshens.
-    /// 416 and 412 answer the request's own range or condition, which are not part of the cache key. 428, 429, 431 and 511
-    /// "MUST NOT be stored by a cache" (RFC 6585 sections 3 to 6), whatever the origin or the site says.
+    /// 412 answers the request's own condition, which is not part of the cache key.
     pub(super) fn check_status(&self) -> Result<(), NotStorable> {
         let exchange = self.exchange;
         let has = |name: HeaderName| exchange.request.contains_key(name);
         let allowed = match exchange.status {
-            StatusCode::NOT_MODIFIED
-            | StatusCode::RANGE_NOT_SATISFIABLE
-            | StatusCode::PRECONDITION_REQUIRED
-            | StatusCode::TOO_MANY_REQUESTS
-            | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
-            | StatusCode::NETWORK_AUTHENTICATION_REQUIRED => false,
+            status if !super::may_be_stored(status) => false,
             StatusCode::PARTIAL_CONTENT => is_single_part(exchange.response),
             StatusCode::PRECONDITION_FAILED => !has(IF_MATCH) && !has(IF_UNMODIFIED_SINCE),
-            status => !status.is_informational(),
+            _ => true,
         };
         allowed.then_some(()).ok_or(NotStorable::Status)
     }

@@ -1,7 +1,7 @@
 //! Responses to `POST` that may be stored (RFC 9110 section 9.3.3).
 
 use super::Exchange;
-use crate::{directives::ResponseDirectives, freshness};
+use crate::{directives::ResponseDirectives, freshness, invalidate};
 use http::{StatusCode, header::CONTENT_LOCATION};
 
 /// Whether the response to a `POST` may answer a later `GET`: it succeeded, its content is a representation of the target
@@ -27,53 +27,5 @@ fn is_located_at_target(exchange: &Exchange<'_>) -> bool {
     let (Some(location), None) = (lines.next(), lines.next()) else {
         return false;
     };
-    location
-        .to_str()
-        .is_ok_and(|location| is_same(location, exchange.target))
-}
-
-/// Whether a reference, resolved against the target (RFC 3986 section 5.2), is the target. Dot segments are not resolved:
-/// a reference that has some is taken for another resource, which costs a fetch and no more.
-fn is_same(reference: &str, target: &str) -> bool {
-    let Some((scheme, behind)) = target.split_once("://") else {
-        return false;
-    };
-    let path_at = behind.find('/').unwrap_or(behind.len());
-    let (authority, path_and_query) = behind.split_at(path_at);
-    let path = path_and_query.split('?').next().unwrap_or_default();
-    if reference.is_empty() {
-        return true;
-    }
-    if let Some(rest) = reference.strip_prefix("//") {
-        return is_at(rest, authority, path_and_query);
-    }
-    if reference.starts_with('/') {
-        return reference == path_and_query;
-    }
-    if reference.starts_with('?') {
-        return path_and_query.strip_prefix(path) == Some(reference);
-    }
-    match reference.split_once("://") {
-        Some((other, rest)) if is_scheme(other) => {
-            other.eq_ignore_ascii_case(scheme) && is_at(rest, authority, path_and_query)
-        }
-        _ => {
-            let directory = path.rfind('/').map_or(0, |slash| slash + 1);
-            path_and_query
-                .split_at_checked(directory)
-                .is_some_and(|(_, name)| name == reference)
-        }
-    }
-}
-
-/// Whether what follows `//` is this authority, in any case, with this path and query.
-fn is_at(rest: &str, authority: &str, path_and_query: &str) -> bool {
-    let path_at = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (other, path) = rest.split_at(path_at);
-    other.eq_ignore_ascii_case(authority) && path == path_and_query
-}
-
-fn is_scheme(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+    invalidate::names(location.as_bytes(), exchange.target)
 }

@@ -2,11 +2,13 @@
 
 use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, List, ListEntry, Parser};
+use std::collections::HashSet;
 
-/// At most this many groups are read from one field; the rest is ignored (RFC 9875 sections 2 and 3 ask for at least 32).
+/// At most this many groups of a response are known (RFC 9875 section 2 asks for at least 32). What is in more must not be stored ([`fits`]),
+/// since the last of them could not invalidate it.
 pub const MOST_GROUPS: usize = 128;
 
-/// Groups with longer names, in characters, are ignored (RFC 9875 sections 2 and 3 ask for at least 32).
+/// Groups with longer names, in characters, are not known (RFC 9875 sections 2 and 3 ask for at least 32): nothing is stored with one.
 pub const LONGEST_GROUP: usize = 128;
 
 const CACHE_GROUPS: HeaderName = HeaderName::from_static("cache-groups");
@@ -15,7 +17,16 @@ const CACHE_GROUP_INVALIDATION: HeaderName = HeaderName::from_static("cache-grou
 /// The members of `Cache-Groups` (a list of strings; RFC 9875 section 2), each once; empty if absent or malformed. They
 /// group responses of one origin only (section 2.1).
 pub fn groups(response: &HeaderMap) -> Vec<String> {
-    strings(response, &CACHE_GROUPS)
+    let mut groups = strings(response, &CACHE_GROUPS);
+    groups.retain(|group| group.len() <= LONGEST_GROUP);
+    groups.truncate(MOST_GROUPS);
+    groups
+}
+
+/// Whether all groups of a response are known; if not, it must not be stored.
+pub fn fits(response: &HeaderMap) -> bool {
+    let groups = strings(response, &CACHE_GROUPS);
+    groups.len() <= MOST_GROUPS && groups.iter().all(|group| group.len() <= LONGEST_GROUP)
 }
 
 /// The members of `Cache-Group-Invalidation` (section 3), to be heeded on responses to unsafe methods only.
@@ -35,7 +46,7 @@ fn strings(response: &HeaderMap, name: &HeaderName) -> Vec<String> {
         whole.extend_from_slice(b", ");
         whole.extend_from_slice(line.as_bytes());
     }
-    let mut found: Vec<String> = Vec::new();
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
     for member in Parser::new(&whole).parse::<List>().unwrap_or_default() {
         let ListEntry::Item(item) = member else {
             continue;
@@ -43,10 +54,9 @@ fn strings(response: &HeaderMap, name: &HeaderName) -> Vec<String> {
         let BareItem::String(text) = item.bare_item else {
             continue;
         };
-        let text = text.as_str();
-        let known = found.iter().any(|other| other == text);
-        if text.len() <= LONGEST_GROUP && !known && found.len() < MOST_GROUPS {
-            found.push(text.to_owned());
+        let text = text.as_str().to_owned();
+        if known.insert(text.clone()) {
+            found.push(text);
         }
     }
     found
@@ -99,7 +109,18 @@ mod tests {
         let found = read(&[&many.join(", ")]);
         assert_eq!(found.len(), MOST_GROUPS);
         let long = "x".repeat(LONGEST_GROUP);
-        assert_eq!(read(&[&format!("\"{long}\", \"{long}x\"")]), [long]);
+        let two = format!("\"{long}\", \"{long}x\"");
+        assert_eq!(read(&[&two]), [long]);
+        // What cannot be invalidated by each of its groups must not be stored, and all that are named are invalidated.
+        let of = |name: HeaderName, value: &str| {
+            HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+        };
+        let (most, one_more) = (many[1..].join(","), many.join(","));
+        for (value, expected) in [("", true), (&most, true), (&one_more, false), (&two, false)] {
+            assert_eq!(fits(&of(CACHE_GROUPS, value)), expected);
+        }
+        let all = invalidated_groups(&of(CACHE_GROUP_INVALIDATION, &one_more));
+        assert_eq!(all.len(), MOST_GROUPS + 1);
     }
 
     #[test]

@@ -27,15 +27,15 @@ impl Disk {
         let hash = self.shared.hash(key);
         let replaces = device.queue.knows(hash) || self.shared.index.knows(hash);
         let buckets = || of.into_iter().chain([&device.bucket]);
-        if replaces {
-            buckets().for_each(|bucket| bucket.spend(size));
-        }
-        let has_leave = || buckets().all(|bucket| bucket.take(size, Instant::now()));
+        let has_leave = || buckets().all(|bucket| bucket.take(0, Instant::now()));
         let takes = bytes <= self.shared.most_large
             && device.health.may(Doing::Writing)
             && (replaces || has_leave())
             && device.queue.offer(key, hash, stored, replaces);
-        if !takes {
+        if takes {
+            buckets().for_each(|bucket| bucket.spend(size));
+        } else {
+            // What is not written costs nothing.
             count(&device.counts.refused);
         }
         takes

@@ -431,6 +431,20 @@ fn what_memory_evicts_is_written_at_a_bounded_rate_of_its_own() {
     );
 }
 
+/// What is refused for its size is not written, and what is not written costs nothing of the rate.
+#[test]
+fn what_is_refused_costs_nothing_of_the_rate() {
+    let dir = Dir::new();
+    let config = Config {
+        write_rate: Some(10_000),
+        ..dir.config(1 << 20)
+    };
+    let disk = Disk::open(config, Arc::default()).expect("opens");
+    assert!(disk.offer(&key(0), &response(0, 1000)));
+    assert!(!disk.offer(&key(0), &response(1, 8 << 20)), "too large");
+    assert!(disk.offer(&key(1), &response(2, 1000)));
+}
+
 #[test]
 fn the_write_rate_refuses_a_scan() {
     let dir = Dir::new();

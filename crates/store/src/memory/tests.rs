@@ -28,7 +28,7 @@ fn held(memory: &Memory, key: &[u8]) -> usize {
 fn put(memory: &Memory, key: &[u8], stored: Stored) -> Arc<Stored> {
     let stored = Arc::new(stored);
     let inserted = memory.insert(key, memory.begin(), stored.clone(), 8);
-    assert_eq!(inserted, Ok(()));
+    assert!(inserted.is_ok());
     stored
 }
 
@@ -105,7 +105,9 @@ fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     assert_eq!(purged.expect("room").touched, 0, "nothing was stored");
     let stored = Arc::new(any_request(10));
     assert_eq!(
-        memory.insert(b"http://h/k", before, stored.clone(), 8),
+        memory
+            .insert(b"http://h/k", before, stored.clone(), 8)
+            .map(drop),
         Err(Refused::Purged)
     );
     let combined = memory.combine(b"http://h/k", before, None, 8, |_| {
@@ -114,7 +116,7 @@ fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     assert_eq!(combined.map(|stored| stored.id()), Err(Refused::Purged));
     assert_eq!(held(&memory, b"http://h/k"), 0);
     let after = memory.begin();
-    assert_eq!(memory.insert(b"http://h/k", after, stored, 8), Ok(()));
+    assert!(memory.insert(b"http://h/k", after, stored, 8).is_ok());
     assert_eq!(memory.forget(b"http://h/k"), 1);
     assert_eq!(held(&memory, b"http://h/k"), 0);
 }
@@ -127,16 +129,22 @@ fn what_a_later_fetch_has_brought_stays() {
         let (early, late) = (memory.begin(), memory.begin());
         let put = |stored: Stored, ticket| {
             let stored = Arc::new(stored.fetched_by(ticket));
-            memory.insert(b"k", ticket, stored, 8)
+            let replaced = memory.insert(b"k", ticket, stored, 8);
+            replaced.map(|old| old.map(|old| old.facts.date.as_secs()))
         };
-        assert_eq!(put(any_request(second), late), Ok(()));
+        assert_eq!(put(any_request(second), late), Ok(None));
         assert_eq!(
             put(any_request(first), early),
             Err(Refused::Superseded),
             "{first} {second}"
         );
-        assert_eq!(put(accepting("a", first), early), Ok(()), "another variant");
-        assert_eq!(put(any_request(first), memory.begin()), Ok(()));
+        assert_eq!(
+            put(accepting("a", first), early),
+            Ok(None),
+            "another variant"
+        );
+        let last = put(any_request(first), memory.begin());
+        assert_eq!(last, Ok(Some(second)), "what it takes the place of");
         assert_eq!(held(&memory, b"k"), 2);
     }
 }

@@ -296,7 +296,7 @@ pub(super) fn token(token: &str) -> &str {
         "must-understand" => "it says must-understand, and its status is not known here",
         "method" => "answers to its request's method are not stored",
         "status" => "answers with its status are not stored",
-        "too-many-tags" => "it has more tags than are read",
+        "too-many-tags" => "it has more tags or cache groups than are read",
         "connection" => "its Connection names fields that are meant for everybody",
         "too-large" => "it is larger than what is kept",
         other => other,

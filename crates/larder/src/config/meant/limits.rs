@@ -2,7 +2,7 @@
 
 use super::{Sink, sink::A_MOMENT};
 use crate::config::{Fault, value::Text, written};
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 /// `header_size` at least: an ordinary browser needs this much.
 const LEAST_HEADER: u64 = 8 << 10;
@@ -10,8 +10,8 @@ const LEAST_HEADER: u64 = 8 << 10;
 /// `target_length` at least: an ordinary search form needs this much.
 const LEAST_TARGET: u64 = 64;
 
-/// `header_count` at least: an ordinary browser sends this many.
-const LEAST_FIELDS: u32 = 16;
+/// `header_count`: an ordinary browser sends as many as the least, and room for the most is made before a head is read.
+const FIELDS: RangeInclusive<u32> = 16..=10_000;
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
@@ -37,7 +37,7 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
         text.as_ref().map_or(usual, |size| size.value.0 as usize)
     };
     let headers = written.header_count.as_ref();
-    let headers = sink.at_least(LEAST_FIELDS, "header_count", headers, usual.headers as u32);
+    let headers = sink.within(&FIELDS, "header_count", headers, usual.headers as u32);
     let mut least = |key, count, usual| sink.at_least(1, key, count, usual);
     let per_address = written.connections_per_address.as_ref();
     let listen = proxy::listen::Limits {

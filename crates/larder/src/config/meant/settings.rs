@@ -156,6 +156,12 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
             .instead("leave `node_field` out, which is then `Cache-ID`"),
         );
     }
+    if let Some(node) = &written.node
+        && node.value.is_empty()
+    {
+        let what = "a node without a name: the field would say nothing";
+        sink.push(Fault::at(&node.span, what).instead("write `node = \"edge-1\"`"));
+    }
     let field = field.map_or(HeaderName::from_static("cache-id"), value);
     let named = |name: &Text<HeaderValue>| (field, name.value.clone());
     Report {

@@ -5,7 +5,10 @@ use crate::config::{
     torn::Torn,
     value::{At, Count, Text},
 };
-use std::{ops::Range, time::Duration};
+use std::{
+    ops::{Range, RangeInclusive},
+    time::Duration,
+};
 
 /// Nothing can be done in less: a time limit below this would end everything.
 pub(super) const A_MOMENT: Duration = Duration::from_millis(1);
@@ -75,16 +78,29 @@ impl<'a> Sink<'a> {
         written: Option<&At<Count>>,
         default: u32,
     ) -> u32 {
+        self.within(&(least..=u32::MAX), key, written, default)
+    }
+
+    /// A number that must be one of these.
+    pub(super) fn within(
+        &mut self,
+        these: &RangeInclusive<u32>,
+        key: &str,
+        written: Option<&At<Count>>,
+        default: u32,
+    ) -> u32 {
         let Some(At { value, span }) = written else {
             return default;
         };
-        if value.0 < least {
+        let right = value.0.clamp(*these.start(), *these.end());
+        if right != value.0 {
+            let bound = if right > value.0 { "least" } else { "most" };
             self.push(
-                Fault::at(span, format!("`{key}` is at least {least}"))
-                    .instead(format!("write `{key} = {least}`")),
+                Fault::at(span, format!("`{key}` is at {bound} {right}"))
+                    .instead(format!("write `{key} = {right}`")),
             );
         }
-        value.0.max(least)
+        right
     }
 
     /// A time that must not be below `least`.

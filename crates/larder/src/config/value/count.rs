@@ -26,8 +26,11 @@ impl de::Visitor<'_> for CountVisitor {
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
         let wrong = |_| {
-            let most = u32::MAX;
-            E::custom(Wrong::new(format!("{number} is not between 0 and {most}")))
+            E::custom(Wrong::new(if number < 0 {
+                format!("{number} is negative: a whole number")
+            } else {
+                format!("{number} is more than {}", u32::MAX)
+            }))
         };
         u32::try_from(number).map(Count).map_err(wrong)
     }

@@ -28,6 +28,12 @@ impl Word for Duration {
             Err(humantime::DurationError::UnknownUnit { unit, .. }) if unit.is_empty() => {
                 Err(without_unit(text))
             }
+            Err(humantime::DurationError::NumberExpected(_) | humantime::DurationError::Empty) => {
+                Err(
+                    Wrong::new(format!("`{text}` is not a duration: a number and its unit"))
+                        .as_in(Self::EXAMPLES),
+                )
+            }
             Err(error) => {
                 Err(Wrong::new(format!("`{text}` is not a duration: {error}"))
                     .as_in(Self::EXAMPLES))

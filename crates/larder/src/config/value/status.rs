@@ -17,7 +17,8 @@ impl Word for StatusPattern {
             ([digit @ b'2'..=b'5', b'x' | b'X', b'x' | b'X'], _) => Ok(Self::Class(digit - b'0')),
             (_, Ok(code @ 200..=599)) => Ok(Self::Exact(code)),
             _ => {
-                let any = nearest(&text.to_ascii_lowercase(), ["any"].into_iter());
+                let known = ["any", "2xx", "3xx", "4xx", "5xx"].into_iter();
+                let any = nearest(&text.to_ascii_lowercase(), known);
                 let what = format!("`{text}` is not a final status");
                 Err(Wrong::new(what).instead(any.unwrap_or("200")))
             }
@@ -93,6 +94,8 @@ mod tests {
         for bad in ["99", "103", "1xx", "600", "20x", "ok", ""] {
             StatusPattern::parse(bad).unwrap_err();
         }
+        let proposed = StatusPattern::parse("2x").unwrap_err().instead;
+        assert_eq!(proposed.as_deref(), Some("\"2xx\""));
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub struct Limits {
     /// Size of a request's head, its line and all of its fields, at least 8 KiB; 431 beyond.
     #[schemars(extend("default" = "32KiB"))]
     pub header_size: Option<Text<Size>>,
-    /// Number of a request's header fields, at least 16; 431 beyond.
-    #[schemars(range(min = 16), extend("default" = 100))]
+    /// Number of a request's header fields, from 16 to 10000; 431 beyond.
+    #[schemars(range(min = 16, max = 10_000), extend("default" = 100))]
     pub header_count: Option<At<Count>>,
     /// Length of a request's path and query, at least 64 B; 414 beyond.
     #[schemars(extend("default" = "16KiB"))]

@@ -3,8 +3,11 @@
 
 use super::Meter;
 use crate::listen::{http2::Frames, watch::Order};
-use bytes::Bytes;
-use std::sync::{MutexGuard, PoisonError};
+use bytes::{Bytes, BytesMut};
+use std::{
+    mem,
+    sync::{MutexGuard, PoisonError},
+};
 
 /// A head up to this length, in bytes, may take the last of the budget; a longer one leaves a quarter to others.
 pub(in crate::listen) const SHORT: usize = 4 * 1024;
@@ -58,7 +61,13 @@ impl Meter {
 
     /// Puts more of a head behind what was [left](Self::leave_head) of it.
     pub(in crate::listen) fn add_to_head(&mut self, bytes: &[u8]) {
-        self.ahead = Bytes::from([&self.ahead, bytes].concat());
+        // In place, so that a client that sends byte by byte has nothing copied with each.
+        let mut head = match mem::take(&mut self.ahead).try_into_mut() {
+            Ok(head) => head,
+            Err(shared) => BytesMut::from(&shared[..]),
+        };
+        head.extend_from_slice(bytes);
+        self.ahead = head.freeze();
         self.left_head();
     }
 

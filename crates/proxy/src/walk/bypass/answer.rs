@@ -24,7 +24,11 @@ use crate::{
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
 use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
-use rules::{fields, status::Handled, storable::NotStorable};
+use rules::{
+    fields,
+    status::{self as told, Handled},
+    storable::NotStorable,
+};
 use std::{rc::Rc, time::Duration};
 use store::Ticket;
 
@@ -57,8 +61,9 @@ pub(super) fn land(
     }
     let content = if is_current {
         match store_post(worker, ask, &head, body, (ticket, when.1)) {
-            Post::Stored(content) => {
+            Post::Stored(content, fresh) => {
                 outcome.handled = with_status(outcome.handled, status, true);
+                outcome.ttl = fresh.map(told::ttl);
                 content
             }
             Post::Passed(body, why) => {

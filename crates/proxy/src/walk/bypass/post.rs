@@ -16,7 +16,7 @@ use crate::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use std::{rc::Rc, sync::Arc};
+use std::{rc::Rc, sync::Arc, time::Duration};
 use store::{Ticket, purge::Label};
 
 /// What becomes of the answer to a POST.
@@ -25,8 +25,8 @@ use store::{Ticket, purge::Label};
     reason = "taken apart where it is made: a box would be one more allocation a request"
 )]
 pub(super) enum Post {
-    /// It is stored on its way to the client, as the answer to a later GET.
-    Stored(Content),
+    /// It is stored on its way to the client, as the answer to a later GET; fresh for so long, if at all.
+    Stored(Content, Option<Duration>),
     Passed(ResponseBody, Detail),
 }
 
@@ -69,6 +69,7 @@ pub(super) fn store_post(
     let Some(reader) = fill.reader() else {
         return Post::Passed(body, Detail::Unkept(Unkept::Invalidated));
     };
+    let fresh = storable.facts.remaining(times.response);
     let mut head = fetch::clone_head(head);
     head.status = StatusCode::OK;
     let ask = ask.clone();
@@ -83,5 +84,5 @@ pub(super) fn store_post(
     }));
     let pump = Pump::new(worker, Arrival::new(body), writer, destination, room);
     tokio::task::spawn_local(pump.run());
-    Post::Stored(Content::following(reader, length))
+    Post::Stored(Content::following(reader, length), fresh)
 }

@@ -90,6 +90,8 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     let mut fields = HeaderMap::new();
     // As it came: what is not keyed is the application's all the same.
     let target = ask.target.origin_form().unwrap_or("/".into());
+    // What is asked of the server as a whole has no path.
+    let target = if target == "*" { "/".into() } else { target };
     if let Ok(location) = HeaderValue::try_from(format!("https://{host}{target}")) {
         fields.insert(header::LOCATION, location);
     }

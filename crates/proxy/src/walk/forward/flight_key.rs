@@ -1,21 +1,23 @@
 //! What is fetched together.
 
-use crate::{ask::Ask, cache::Worker, walk::lookup::Need};
+use crate::{ask::Ask, cache::Worker, collapse::Seat, walk::lookup::Need};
 use http::HeaderMap;
 use rules::vary;
 use std::{borrow::Cow, sync::Arc};
-use store::Stored;
+use store::{Stored, fill::Fill};
 
-/// Requests for a part fly apart from those for the whole, unless the whole is on its way already.
-pub fn flight_key(worker: &Worker, ask: &Ask, need: &Need) -> Vec<u8> {
-    let mut key = collapse_key(ask, need).into_owned();
-    if let Some(range) = ask.range()
-        && !worker.cache.flights.flying(&key, worker.cache.memory.log())
-    {
-        key.extend_from_slice(b"\nrange:");
-        key.extend_from_slice(range.as_bytes());
+/// A seat on the flight that fetches what `ask` needs, into `fill` where it leads. Requests for a part fly apart from those for the whole,
+/// unless the whole is on its way already.
+pub fn take_seat(worker: &Worker, ask: &Ask, need: &Need, fill: Arc<Fill>) -> Seat {
+    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    let mut key = collapse_key(ask, need);
+    if let Some(range) = ask.range() {
+        if let Some(follower) = flights.follow(&key, log) {
+            return Seat::Follow(follower);
+        }
+        key = [&key, &b"\nrange:"[..], range.as_bytes()].concat().into();
     }
-    key
+    flights.join(&key, log, fill)
 }
 
 /// What is fetched together, and remembered as of no use to others: requests for one variant apart from those for others, once it is

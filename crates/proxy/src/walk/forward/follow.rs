@@ -19,6 +19,7 @@ use crate::{
 use http::Response;
 use rules::status::Handled;
 use std::rc::Rc;
+use tokio::time::{Instant, timeout_at};
 
 /// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
 /// nothing was sent, or another flight that it followed has failed. Who leads may have asked for what no other did, with a header too
@@ -31,7 +32,9 @@ pub async fn follow(
     mut follower: Follower,
     history: History,
 ) -> Result<Response<ReplyBody>, Left> {
-    let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
+    // However many flights it follows one after another.
+    let until = Instant::from_std(history.came) + ask.policy().collapse_wait;
+    let landed = timeout_at(until, follower.landed()).await;
     let response = match landed {
         Ok(landed @ (Landed::Stored | Landed::Fetched(_) | Landed::PartComing(_))) => {
             let is_newer = follower.began() > history.came;

@@ -105,5 +105,5 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
         !flights.flying(ask.key.as_bytes(), log),
         "nobody waits for it"
     );
-    assert_ne!(flight_key(&worker, &ask, &need), ask.key.as_bytes());
+    assert_ne!(&*collapse_key(&ask, &need), ask.key.as_bytes());
 }
