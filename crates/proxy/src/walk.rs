@@ -219,17 +219,15 @@ pub(crate) fn fragment(
 
 /// The walk from before lookup on.
 #[inline]
-fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Answer {
     if ask.policy().user_context.is_some() {
         return user_context::look_up(worker, ask, content);
     }
-    match hit(worker, &mut ask) {
-        Ok(answer) => answer,
-        Err(looked) => go_on(worker, ask, content, looked),
-    }
+    look_up_known(worker, ask, content)
 }
 
 /// The walk from lookup on.
+#[inline]
 fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
     match hit(worker, &mut ask) {
         Ok(answer) => answer,

@@ -1,6 +1,13 @@
 //! Entity tags: how they are read and compared (RFC 9110 section 8.8.3).
 
+use crate::time::Time;
 use http::{HeaderMap, HeaderValue, header::ETAG};
+use std::time::Duration;
+
+/// Whether a `Last-Modified` is a strong validator: a second or more before its response's `date` (RFC 9110 section 8.8.2.2).
+pub(crate) fn is_strong_date(modified: Time, date: Time) -> bool {
+    modified.plus(Duration::from_secs(1)) <= date
+}
 
 /// An entity tag as it stands in a field.
 ///

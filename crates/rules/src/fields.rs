@@ -131,6 +131,11 @@ pub fn forward_to(
     }
 }
 
+/// Whether two messages have the same lines of a field, in the same order.
+pub(crate) fn same_lines(one: &HeaderMap, other: &HeaderMap, name: &HeaderName) -> bool {
+    one.get_all(name).iter().eq(other.get_all(name))
+}
+
 /// Whether the field is there. Mostly it is not, and few others are, so that a look at each name is cheaper than the map's own search.
 #[inline]
 pub fn has(fields: &HeaderMap, name: &HeaderName) -> bool {

@@ -96,10 +96,14 @@ impl Facts {
 
     /// How long it can be used from its beginning, fresh and in the windows that it opens for itself.
     pub fn useful(&self) -> Duration {
+        self.lifetime().saturating_add(self.longest_window())
+    }
+
+    /// The longer of the windows in which it may be sent stale; zero without one.
+    pub fn longest_window(&self) -> Duration {
         let windows = [self.stale_while_revalidate, self.stale_if_error];
         let stale = windows.into_iter().flatten().max().unwrap_or_default();
-        self.lifetime()
-            .saturating_add(Duration::from_secs(stale.into()))
+        Duration::from_secs(stale.into())
     }
 
     /// Whether no use of the response goes without the origin's word.

@@ -1,8 +1,8 @@
 //! Combining partial responses and completing them (RFC 9111 sections 3.3 and 3.4, RFC 9110 section 15.3.7.3).
 
 use crate::{
-    etag::EntityTag,
-    fields::has,
+    etag::{EntityTag, is_strong_date},
+    fields::{has, same_lines},
     range::{self, Span, Written},
     time::Time,
 };
@@ -10,7 +10,6 @@ use http::{
     HeaderMap, HeaderValue,
     header::{CONTENT_ENCODING, DATE, ETAG, LAST_MODIFIED},
 };
-use std::time::Duration;
 
 /// Which spans of a representation are held: sorted, not touching.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,7 +103,7 @@ impl<'a> Strong<'a> {
             now
         };
         let modified = time(&LAST_MODIFIED)?;
-        (date >= modified.plus(Duration::from_secs(1))).then_some(Self::Modified(modified))
+        is_strong_date(modified, date).then_some(Self::Modified(modified))
     }
 }
 
@@ -120,11 +119,7 @@ pub fn strong_validator(fields: &HeaderMap, now: Time) -> Option<HeaderValue> {
 /// Whether two responses' parts may be combined: the same strong validator (RFC 9111 section 3.4), and the same coding, for there are
 /// origins that give one tag to all of theirs.
 pub fn combinable(stored: &HeaderMap, new: &HeaderMap, now: Time) -> bool {
-    let codings = |fields: &HeaderMap| -> Vec<HeaderValue> {
-        let all = fields.get_all(CONTENT_ENCODING).iter();
-        all.cloned().collect()
-    };
-    codings(stored) == codings(new)
+    same_lines(stored, new, &CONTENT_ENCODING)
         && Strong::of(stored, now).is_some_and(|strong| Some(strong) == Strong::of(new, now))
 }
 

@@ -1,7 +1,7 @@
 //! The client's own conditions, judged against the answer we would send (RFC 9110 section 13).
 
 use crate::{
-    etag::{EntityTag, Listed},
+    etag::{EntityTag, Listed, is_strong_date},
     time::Time,
 };
 use http::{
@@ -11,7 +11,6 @@ use http::{
         IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
     },
 };
-use std::time::Duration;
 
 /// What the stored (or just fetched) representation offers to compare with.
 #[derive(Clone, Copy, Debug)]
@@ -139,8 +138,7 @@ pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, 
     if let Some(date) = Time::parse(value, now) {
         return representation.modified(now).is_some_and(|modified| {
             let known_since = representation.date;
-            let settled = modified.plus(Duration::from_secs(1));
-            modified == date && known_since.is_some_and(|date| date >= settled)
+            modified == date && known_since.is_some_and(|date| is_strong_date(modified, date))
         });
     }
     match (EntityTag::parse(value), representation.tag()) {

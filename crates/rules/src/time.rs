@@ -55,6 +55,14 @@ impl Time {
     }
 }
 
+/// A moment before 1970 counts as the epoch.
+impl From<SystemTime> for Time {
+    fn from(moment: SystemTime) -> Self {
+        let since = moment.duration_since(SystemTime::UNIX_EPOCH);
+        Self::default().plus(since.unwrap_or_default())
+    }
+}
+
 /// The last second of the year 9999: four digits have no room for more.
 const LAST_SECOND: u64 = 253_402_300_799;
 

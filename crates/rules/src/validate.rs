@@ -1,6 +1,11 @@
 //! Validation: the conditional request, and what its answer does (RFC 9111 section 4.3).
 
-use crate::{directives, etag::EntityTag, fields, time::Time};
+use crate::{
+    directives,
+    etag::{EntityTag, is_strong_date},
+    fields,
+    time::Time,
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{
@@ -8,7 +13,6 @@ use http::{
         IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE, VIA,
     },
 };
-use std::time::Duration;
 
 /// The validators of one stored response.
 #[derive(Clone, Copy, Debug)]
@@ -140,9 +144,10 @@ pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<
         let modified = not_modified.get(LAST_MODIFIED);
         let asked = candidates.iter().all(|one| one.tag().is_none());
         let is_of_date = |one: &Validators<'_>| {
-            let own = one
-                .modified()
-                .filter(|own| asked && is_strong_date(own, one.date));
+            let own = one.modified().filter(|own| {
+                let modified = Time::parse(own.as_bytes(), one.date);
+                asked && modified.is_some_and(|modified| is_strong_date(modified, one.date))
+            });
             matches!((modified, own), (Some(new), Some(own)) if same_date(new, own, one.date))
         };
         return indices(candidates, is_of_date).take(1).collect();
@@ -173,12 +178,6 @@ fn indices<'a>(
     let all = candidates.iter().enumerate();
     all.filter(move |(_, one)| is_meant(one))
         .map(|(index, _)| index)
-}
-
-/// Whether a `Last-Modified` is a strong validator: a second or more before its response's `date` (RFC 9110 section 8.8.2.2).
-fn is_strong_date(modified: &HeaderValue, date: Time) -> bool {
-    let modified = Time::parse(modified.as_bytes(), date);
-    modified.is_some_and(|modified| modified.plus(Duration::from_secs(1)) <= date)
 }
 
 /// Whether two dates are the same bytes or the same time in different formats.
@@ -259,11 +258,7 @@ pub fn head_says(
     stored_length: Option<u64>,
     now: Time,
 ) -> HeadSays {
-    let codings = |fields: &HeaderMap| -> Vec<HeaderValue> {
-        let all = fields.get_all(CONTENT_ENCODING).iter();
-        all.cloned().collect()
-    };
-    if status != StatusCode::OK || codings(head) != codings(stored) {
+    if status != StatusCode::OK || !fields::same_lines(head, stored, &CONTENT_ENCODING) {
         return HeadSays::Nothing;
     }
     let tag = head.contains_key(ETAG).then(|| {

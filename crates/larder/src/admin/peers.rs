@@ -12,7 +12,7 @@ use bytes::Bytes;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 use store::{
     Boxed, Memory, Purged, SharedLog, Unreachable,
@@ -280,9 +280,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn now() -> rules::time::Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let millis = since.unwrap_or_default().as_millis();
-    rules::time::Time::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    SystemTime::now().into()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use rules::{
 };
 use std::{
     collections::BTreeMap,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 /// A `Last-Modified` this much older than its answer is a strong validator (RFC 9110 section 8.8.2.2).
@@ -69,10 +69,7 @@ impl Document {
 
 /// Whether a shared cache might keep the answer; for how long does not matter here.
 pub fn judge<B>(url: &str, asked: &HeaderMap, response: &Response<B>) -> Result<(), NotStorable> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let now = Time::from_millis(now.as_millis() as u64);
+    let now = Time::from(SystemTime::now());
     let exchange = Exchange {
         method: &Method::GET,
         request: asked,

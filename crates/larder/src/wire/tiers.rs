@@ -13,7 +13,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 use store::{
     Boxed, Durable, Horizon, Memory, Needs, NotDurable, Purger, Remember, Sweeper,
@@ -186,8 +186,7 @@ fn open_journal(
 }
 
 fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    Time::from_millis(since.unwrap_or_default().as_millis() as u64)
+    SystemTime::now().into()
 }
 
 /// What happens to the log that nodes share, for the program's own.

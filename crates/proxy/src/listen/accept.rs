@@ -143,8 +143,7 @@ impl<S: Serve> Place<S> {
         }
     }
 
-    /// One step of the clock: every connection is judged.
-    /// One step of the clock, which was `tick` long.
+    /// One step of the clock, which was `tick` long: every connection is judged.
     fn step(&self, tick: Duration) {
         let now = self.worker.step();
         let patience = Patience::new(&self.shared.limits(), tick);

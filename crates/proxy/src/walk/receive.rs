@@ -31,10 +31,7 @@ use std::{
 
 /// The present moment.
 pub fn now() -> Time {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    Time::from_millis(since.as_millis() as u64)
+    SystemTime::now().into()
 }
 
 /// Reads a request: what it asks for, under which key, on which route. That may [want HTTPS](is_redirected). What is needed of its head is

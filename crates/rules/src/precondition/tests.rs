@@ -1,6 +1,7 @@
 use super::*;
 use http::HeaderValue;
 use proptest::prelude::*;
+use std::time::Duration;
 
 mod outcome;
 

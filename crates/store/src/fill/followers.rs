@@ -20,7 +20,8 @@ struct Place {
     debt: Duration,
 }
 
-/// The readers of a fill. Thousands may follow one: none of them is searched for, and neither is the slowest.
+/// The readers of a fill. Thousands may follow one: none of them is searched for, and neither is the slowest. Only who wakes, awaits or cuts
+/// off several goes over all.
 #[derive(Debug, Default)]
 pub(super) struct Followers {
     places: HashMap<u64, Place>,

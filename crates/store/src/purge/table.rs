@@ -229,7 +229,7 @@ impl Table {
         verdict
     }
 
-    /// Whether anything purged since `since` is remembered by expression; such purges are the costly ones.
+    /// How many purges are remembered by expression; such purges are the costly ones.
     pub fn patterns(&self) -> usize {
         self.patterns.len()
     }

@@ -19,7 +19,7 @@ use rules::{freshness::Facts, time::Time};
 use std::{
     future::poll_fn,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 use tokio::sync::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
@@ -290,9 +290,7 @@ impl From<disk::Failed> for Passed {
 /// all.
 fn worth(stored: &Stored, now: Time, most: Duration) -> Option<Duration> {
     let facts: &Facts = &stored.facts;
-    let windows = [facts.stale_while_revalidate, facts.stale_if_error];
-    let stale = windows.into_iter().flatten().max().unwrap_or_default();
-    let stale = Duration::from_secs(u64::from(stale));
+    let stale = facts.longest_window();
     let used = facts.remaining(now).map_or_else(
         || stale.saturating_sub(facts.staleness(now)),
         |fresh| fresh.saturating_add(stale),
@@ -312,6 +310,5 @@ fn worth(stored: &Stored, now: Time, most: Duration) -> Option<Duration> {
 
 /// The server's own expiry begins when it is told, so that clocks need not agree.
 pub(super) fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    Time::from_millis(since.map_or(0, |since| since.as_millis() as u64))
+    SystemTime::now().into()
 }

@@ -14,7 +14,6 @@ use super::chunk::{self, Chunk};
 use crate::{Stored, codec::Malformed, purge::Position};
 use bytes::{Buf, BufMut, Bytes};
 use rules::time::Time;
-use xxhash_rust::xxh3::Xxh3;
 
 /// Records of another version are dropped.
 const VERSION: u8 = 1;
@@ -120,16 +119,8 @@ impl Entry {
 
 /// The hash by which the variants of a key are told apart.
 pub(super) fn variant(stored: &Stored) -> u64 {
-    let Some(variant) = &stored.variant else {
-        return 0;
-    };
-    let mut hash = Xxh3::new();
-    for name in &variant.nominated {
-        hash.update(name.as_str().as_bytes());
-        hash.update(b"\n");
-    }
-    hash.update(&variant.key);
-    hash.digest().max(1)
+    let variant = stored.variant.as_ref();
+    variant.map_or(0, |variant| variant.digest().max(1))
 }
 
 /// `new` before those of `old` that it does not replace and that are still worth something at `now`, as far as there is room.

@@ -58,16 +58,16 @@ pub async fn follow(
                 Decision::Bypass(_) => return Err(Left::Alone(need)),
             }
         }
-        Ok(Landed::Overtaken) => match below::find(worker, ask, receive::now()).await {
-            Decision::Hit(hit) | Decision::StaleHit(hit) => deliver::stored(worker, ask, hit),
-            Decision::Forward(need) => return Err(Left::Together(need)),
-            Decision::Bypass(_) => return Err(Left::Alone(need)),
-        },
-        Ok(Landed::AlreadyThere) => match below::find(worker, ask, receive::now()).await {
-            Decision::Hit(hit) | Decision::StaleHit(hit) => deliver::stored(worker, ask, hit),
-            Decision::Forward(need) => return Err(Left::Alone(need)),
-            Decision::Bypass(_) => return Err(Left::Alone(need)),
-        },
+        Ok(landed @ (Landed::Overtaken | Landed::AlreadyThere)) => {
+            match below::find(worker, ask, receive::now()).await {
+                Decision::Hit(hit) | Decision::StaleHit(hit) => deliver::stored(worker, ask, hit),
+                Decision::Forward(need) if matches!(landed, Landed::Overtaken) => {
+                    return Err(Left::Together(need));
+                }
+                Decision::Forward(need) => return Err(Left::Alone(need)),
+                Decision::Bypass(_) => return Err(Left::Alone(need)),
+            }
+        }
         Ok(Landed::Failed(error)) => {
             let failure = Failure::Origin(error.clone());
             let landing = match stale(

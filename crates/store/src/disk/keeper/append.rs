@@ -18,7 +18,6 @@ use std::{
     os::unix::fs::FileExt,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
-use xxhash_rust::xxh3::Xxh3;
 
 /// A segment holds no more records than this: their index is kept until it is sealed.
 const MOST_RECORDS: usize = 1 << 16;
@@ -188,14 +187,7 @@ impl Keeper {
 
 /// What tells variants of a key apart.
 fn variant_hash(variant: Option<&Variant>) -> u32 {
-    let Some(variant) = variant else {
-        return NO_VARIANT;
-    };
-    let mut hash = Xxh3::new();
-    for name in &variant.nominated {
-        hash.update(name.as_str().as_bytes());
-        hash.update(b"\n");
-    }
-    hash.update(&variant.key);
-    (hash.digest() as u32).max(NO_VARIANT + 1)
+    variant.map_or(NO_VARIANT, |variant| {
+        (variant.digest() as u32).max(NO_VARIANT + 1)
+    })
 }

@@ -16,7 +16,7 @@ use rules::time::Time;
 use std::{
     convert::Infallible,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 use tokio::{
     task::yield_now,
@@ -311,6 +311,5 @@ fn unreachable(error: Unreachable) -> Error {
 }
 
 fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    Time::from_millis(since.unwrap_or_default().as_millis() as u64)
+    SystemTime::now().into()
 }
