@@ -130,8 +130,8 @@ pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time)
     Verdict::Fresh(remaining)
 }
 
-/// Judges a stale response. A client that gives `max-age` without `max-stale`, or `min-fresh`, does not want one
-/// (RFC 9111 section 5.2.1.1); `max-stale` does not reach beyond `must-revalidate` (section 4.2.4).
+/// Judges a stale response. A client that gives `max-age` without `max-stale`, or `min-fresh`, does not want one, nor one that is staler than
+/// its `max-stale` (RFC 9111 sections 5.2.1.1 to 5.2.1.3); `max-stale` does not reach beyond `must-revalidate` (section 4.2.4).
 fn judge_stale(
     facts: &Facts,
     request: &RequestDirectives,
@@ -142,10 +142,14 @@ fn judge_stale(
     let wants_fresh = site.client_may_force
         && (request.min_fresh.is_some()
             || (request.max_age.is_some() && request.max_stale.is_none()));
-    if too_old || wants_fresh {
+    let staleness = facts.staleness(now);
+    let too_stale = site.client_may_force
+        && request
+            .max_stale
+            .is_some_and(|most| most != u32::MAX && staleness > seconds(most));
+    if too_old || wants_fresh || too_stale {
         return Verdict::Validate(ValidateReason::Expired);
     }
-    let staleness = facts.staleness(now);
     // The window goes before `max-stale`: the answer is the same, and a refresh comes with it.
     if is_within(staleness, facts.stale_while_revalidate) {
         return Verdict::Stale(StaleReason::WhileRevalidate);

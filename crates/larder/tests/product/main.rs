@@ -146,6 +146,7 @@ mod stored_post;
 mod streams;
 mod tls;
 mod try_chain;
+mod two_rules;
 mod unanswered;
 mod unkeyed;
 mod upgrade;
