@@ -1,6 +1,9 @@
 //! What operators set alarms on counts what its name says: each figure has a number of its own here, so that none stands for another.
 
-use crate::common::{sample, start_with};
+use crate::{
+    common::{sample, start_with},
+    tls::{certificate, curl, secure_with},
+};
 use testkit::{Client, Gate, Reply, wait_until};
 
 #[test]
@@ -117,4 +120,80 @@ fn servers_are_counted_by_what_they_do() {
         assert_eq!(client.read().status, 200);
     }
     wait_until("nobody is served", || server("active") == 0);
+}
+
+/// RFC 9211 section 2.2: why requests are forwarded, each reason a number of its own.
+#[test]
+fn forwarded_requests_are_counted_by_their_reason() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults.bypass]\ncookies = [\"login\"]\n",
+    );
+    origin.on("/vary", |_| {
+        Reply::ok().cache("max-age=60").header("Vary", "X-Kind")
+    });
+    origin.on("/part", |request| {
+        let reply = |status| {
+            Reply::status(status)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+        };
+        match request.header("range") {
+            Some("bytes=0-4") => reply(206)
+                .header("Content-Range", "bytes 0-4/10")
+                .body("01234"),
+            Some(_) => reply(206)
+                .header("Content-Range", "bytes 5-9/10")
+                .body("56789"),
+            None => reply(200).body("0123456789"),
+        }
+    });
+    origin.otherwise(|_| Reply::ok().cache("max-age=60"));
+    for _ in 0..2 {
+        larder.get("/").header("Cookie", "login=a").send();
+    }
+    for kind in 0..5 {
+        let ask = larder.get("/vary").header("X-Kind", kind.to_string());
+        ask.send();
+    }
+    larder.get("/part").header("Range", "bytes=0-4").send();
+    assert_eq!(larder.get("/part").send().text(), "0123456789");
+    for (reason, count) in [
+        ("bypass", 2),
+        ("vary-miss", 4),
+        ("partial", 1),
+        ("uri-miss", 2),
+        ("method", 0),
+        ("request", 0),
+        ("stale", 0),
+        ("miss", 0),
+    ] {
+        let name = format!("larder_forwarded_total{{reason=\"{reason}\"}}");
+        assert_eq!(sample(&larder, &name), count, "{reason}");
+    }
+}
+
+#[test]
+fn handshakes_are_counted_by_their_end() {
+    let pair = certificate("shop.test");
+    let (_origin, larder) = secure_with(&[&pair], "");
+    for _ in 0..2 {
+        curl(&larder, "https", "shop.test", &["--insecure"]).expect("an answer");
+    }
+    for _ in 0..3 {
+        let mut client = larder.client();
+        client.send("GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n");
+        client.read_to_end();
+    }
+    wait_until("all have ended", || {
+        sample(&larder, "larder_handshakes_failed_total") == 3
+    });
+    assert_eq!(sample(&larder, "larder_handshakes_total"), 2);
+}
+
+#[test]
+fn the_version_is_told() {
+    let (_origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    let version = env!("CARGO_PKG_VERSION");
+    let name = format!("larder_build_info{{version=\"{version}\"}}");
+    assert_eq!(sample(&larder, &name), 1);
 }

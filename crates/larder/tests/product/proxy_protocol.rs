@@ -145,3 +145,39 @@ fn the_proxy_protocol_is_not_understood_where_it_is_not_expected() {
     }
     assert!(origin.all().is_empty());
 }
+
+/// What a route stores for some clients is not for others, and what one of them changes is invalid for all.
+#[test]
+fn routes_by_client_behind_a_balancer() {
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let config = "admin = \"127.0.0.1:0\"\n\
+                  [[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = \"127.0.0.0/8\"\n\
+                  [[origin]]\nservers = \"{origin}\"\n\
+                  [[route]]\nclient = \"192.0.2.0/24\"\n";
+    let larder = crate::common::command()
+        .args(["serve"])
+        .config(&config.replace("{origin}", &origin.url()))
+        .start();
+    let ask = |client: &str, method: &str| {
+        let mut connection = larder.client();
+        connection.send(format!("PROXY TCP4 {client} 127.0.0.1 4660 80\r\n"));
+        connection.ask(method, "/").send()
+    };
+    let (staff, other) = ("192.0.2.7", "203.0.113.9");
+    for (client, text, hit) in [
+        (staff, "1", false),
+        (other, "2", false),
+        (staff, "1", true),
+        ("192.0.2.8", "1", true),
+        (other, "2", true),
+    ] {
+        let answer = ask(client, "GET");
+        let told = (answer.text(), answer.hit());
+        assert_eq!(told, (text.to_owned(), hit), "{client}");
+    }
+    ask(other, "PUT");
+    for client in [staff, other] {
+        assert!(!ask(client, "GET").hit(), "{client}");
+    }
+}

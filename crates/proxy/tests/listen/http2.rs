@@ -250,6 +250,48 @@ fn says_its_limits() {
     );
 }
 
+/// RFC 9113 section 5.1.2: one more than was announced is refused, on its stream, and the others go on.
+#[test]
+fn one_stream_too_many_is_refused() {
+    let site = Site::with(quick(|limits| limits.http2_streams = 2));
+    let mut frames = connect(&site);
+    for (nth, stream) in [1, 3].into_iter().enumerate() {
+        frames.ask(stream, "/wait", &[HOST], END_STREAM);
+        site.stage.wait_entered(nth + 1);
+    }
+    frames.ask(5, "/wait", &[HOST], END_STREAM);
+    let reset = frames.wait(RST_STREAM).expect("the connection stays");
+    assert_eq!(reset.stream, 5);
+    // REFUSED_STREAM: it may be asked again.
+    assert_eq!(reset.payload, 7_u32.to_be_bytes());
+    for (nth, stream) in [1, 3].into_iter().enumerate() {
+        site.stage.let_go(nth + 1);
+        assert_eq!(frames.answer(stream), (200, "waited".to_owned()));
+    }
+    frames.ask(7, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(7).0, 200);
+}
+
+/// Which is the last that may be cancelled: with none, the first ends the connection.
+#[test]
+fn as_many_as_are_allowed_may_be_cancelled() {
+    for allowed in [0, 3] {
+        let site = Site::with(quick(|limits| limits.http2_resets = allowed));
+        let mut frames = connect(&site);
+        for nth in 0..allowed {
+            frames.ask(nth * 2 + 1, "/wait", &[HOST], END_STREAM);
+            site.stage.wait_entered(nth as usize + 1);
+            frames.send(RST_STREAM, 0, nth * 2 + 1, &8_u32.to_be_bytes());
+            site.stage.wait_left(nth as usize + 1);
+        }
+        frames.ask(101, "/wait", &[HOST], END_STREAM);
+        site.stage.wait_entered(allowed as usize + 1);
+        frames.send(RST_STREAM, 0, 101, &8_u32.to_be_bytes());
+        while frames.next().is_some() {}
+        site.wait_counted("the close", |counters| counters.active == 0);
+    }
+}
+
 #[test]
 fn a_storm_of_resets_ends_the_connection() {
     let site = Site::with(quick(|limits| limits.http2_resets = 10));
