@@ -53,10 +53,11 @@ pub struct Limits {
     /// HTTP/2 streams at the same time on one connection.
     #[schemars(range(min = 1), extend("default" = 200))]
     pub http2_streams: Option<At<Count>>,
-    /// HTTP/2 requests that a client may cancel on one connection while it cancels more than it lets finish.
+    /// HTTP/2 requests that a client may cancel on one connection while it cancels more than it lets finish; with `0` the
+    /// first that is cancelled ends the connection.
     #[schemars(extend("default" = 100))]
     pub http2_resets: Option<At<Count>>,
-    /// Size of a request's body; 413 beyond. No limit where nothing is said, but 64 MiB where FastCGI must be told a length that the client does not say.
+    /// Size of a request's body; 413 beyond, with `"0B"` for every body. No limit where nothing is said, but 64 MiB where FastCGI must be told a length that the client does not say.
     #[schemars(extend("examples" = ["10MiB"]))]
     pub request_body: Option<Text<Size>>,
     /// Variants (`Vary`) kept for one cache key.

@@ -207,7 +207,7 @@ pub struct Timeouts {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {
-    /// How many may wait; further ones fail at once.
+    /// How many may wait; further ones fail at once, with `0` all of them.
     #[schemars(extend("default" = 1024))]
     pub length: Option<At<Count>>,
     /// How long one may wait.

@@ -69,14 +69,14 @@ macro_rules! with_policy {
             /// or credentials, and those that set a cookie. See [compression](compression.md) before you turn it on.
             #[schemars(extend("default" = false))]
             compress_personal: bool,
-            /// Size of the largest body that is stored; larger ones pass through.
+            /// Size of the largest body that is stored; larger ones pass through. With `"0B"` only what has none is stored.
             #[schemars(extend("default" = "64MiB"))]
             largest_body: Text<Size>,
             /// Lifetime that clients are told in place of the origin's `Cache-Control`, whatever the status. What bypasses the store,
             /// and what may not be stored, keeps the origin's own.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
-            /// How long a request waits for another one that already fetches the same. Then it fetches for itself.
+            /// How long a request waits for others that already fetch the same. Then it fetches for itself; with `"0s"` at once.
             #[schemars(extend("default" = "5s"))]
             collapse_wait: Text<Duration>,
             /// Changes of the request's header on its way to the origin.

@@ -71,7 +71,7 @@ pub struct Stale {
     /// `if_error` or what the origin says, and where a client forces a fetch (RFC 5861 section 4).
     #[schemars(extend("default" = ["500", "502", "503", "504"]))]
     pub statuses: Option<Many<Text<FailingStatus>>>,
-    /// When the origin cannot be reached or gives no answer in time (RFC 9111 section 4.2.4).
+    /// When the origin cannot be reached or gives no answer in time (RFC 9111 section 4.2.4); with `"0s"` not at all.
     #[schemars(extend("default" = "1d"))]
     pub unreachable: Option<Text<Duration>>,
 }
