@@ -6,7 +6,7 @@ pub(crate) use incoming::Incoming;
 
 use crate::{
     Error, Kind, direct,
-    held::Held,
+    fetch_guard::FetchGuard,
     link::{Alarm, Driver, Http1, Listening, Slot},
     message::Afterwards,
     pool::Single,
@@ -81,7 +81,7 @@ pub(crate) struct Carried {
 /// A fetch whose body has not ended: what it holds, given back at the end.
 pub(crate) struct UnderWay {
     pub(crate) carried: Carried,
-    pub(crate) held: Held,
+    pub(crate) guard: FetchGuard,
 }
 
 impl ResponseBody {
@@ -195,7 +195,7 @@ impl HttpBody {
             afterwards: Afterwards::Reuse,
         } = under_way.carried.carrier
         {
-            under_way.held.keep(Single::Http1(link));
+            under_way.guard.keep(Single::Http1(link));
         }
     }
 
@@ -215,10 +215,10 @@ impl HttpBody {
     /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         match self.under_way.take() {
-            Some(UnderWay { carried, held }) if carried.upload.has_failed() => {
-                held.blame(Error::new(Kind::RequestBody).because(error))
+            Some(UnderWay { carried, guard }) if carried.upload.has_failed() => {
+                guard.blame(Error::new(Kind::RequestBody).because(error))
             }
-            Some(under_way) => under_way.held.blame(error),
+            Some(under_way) => under_way.guard.blame(error),
             None => error,
         }
     }
@@ -241,7 +241,7 @@ impl HttpBody {
         if moved && let Some(listening) = &mut listening {
             listening.goes_on();
         }
-        let pace = under_way.held.pace;
+        let pace = under_way.guard.pace;
         let polled = match pace.poll(alarm, moved, cx) {
             Poll::Ready(late)
                 if late.kind() == Kind::BetweenBytesTimeout && pace.excuses(upload.awaited()) =>
@@ -268,7 +268,11 @@ impl Body for HttpBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
-        let Some(pace) = this.under_way.as_ref().map(|under_way| under_way.held.pace) else {
+        let Some(pace) = this
+            .under_way
+            .as_ref()
+            .map(|under_way| under_way.guard.pace)
+        else {
             return Poll::Ready(None);
         };
         match this.incoming.poll(cx) {

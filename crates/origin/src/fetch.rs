@@ -6,7 +6,7 @@ use crate::{
     body::{ResponseBody, UnderWay},
     exchange::{Answer, Attempt, Failure, Which, was_left},
     fastcgi,
-    held::Held,
+    fetch_guard::FetchGuard,
     message::{self, Asked},
     pace::Pace,
     peer::{Peer, Serving},
@@ -132,7 +132,7 @@ impl Fetch<'_> {
         let attempts = self.attempts(request).await;
         let (answer, serving) = attempts.map_err(|error| error.having_sent_if(self.was_sent))?;
         let waited = self.now.saturating_duration_since(self.began);
-        let held = Held {
+        let guard = FetchGuard {
             origin: Arc::clone(origin),
             serving,
             pace: Pace::new(&origin.config.timeouts, self.until),
@@ -140,15 +140,15 @@ impl Fetch<'_> {
         };
         let response = match answer {
             Answer::Direct(response) => Ok(response.map(|mut body| {
-                body.hold(held);
+                body.hold(guard);
                 ResponseBody::direct(body)
             })),
             Answer::Http(response, carried) => Ok(response.map(|incoming| {
                 let carried = *carried;
-                let under_way = UnderWay { carried, held };
+                let under_way = UnderWay { carried, guard };
                 ResponseBody::new(incoming, under_way)
             })),
-            Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held)
+            Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, guard)
                 .map_err(|error| error.having_sent_if(true)),
         }?;
         Ok(Waited::and(response, waited))

@@ -6,7 +6,7 @@ use super::{
     framing::{Framing, Taken, Wrong},
     link::Link,
 };
-use crate::{Error, Kind, held::Held, pool::Single};
+use crate::{Error, Kind, fetch_guard::FetchGuard, pool::Single};
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Frame, SizeHint};
 use std::{
@@ -31,7 +31,7 @@ pub(crate) struct Body {
     /// `None`: nothing more is read.
     link: Option<Link>,
     /// What the fetch holds while there is more to come.
-    held: Option<Held>,
+    guard: Option<FetchGuard>,
     framing: Framing,
     /// Content that is there and not handed on.
     ahead: Bytes,
@@ -53,7 +53,7 @@ impl Body {
     pub(super) fn new(link: Link, framing: Framing, behind: Bytes, keeps: bool) -> Box<Self> {
         Box::new(Self {
             link: Some(link),
-            held: None,
+            guard: None,
             framing,
             ahead: behind,
             wrong: None,
@@ -66,8 +66,8 @@ impl Body {
     }
 
     /// Takes over what the fetch holds, until the content has ended.
-    pub(crate) fn hold(&mut self, held: Held) {
-        self.held = Some(held);
+    pub(crate) fn hold(&mut self, guard: FetchGuard) {
+        self.guard = Some(guard);
         let behind = std::mem::take(&mut self.ahead);
         self.take(|framing| framing.take_whole(behind));
     }
@@ -103,12 +103,12 @@ impl Body {
 
     /// All of it has come: the connection may serve the next fetch.
     fn finish(&mut self) {
-        let (Some(mut link), Some(held)) = (self.link.take(), self.held.take()) else {
+        let (Some(mut link), Some(guard)) = (self.link.take(), self.guard.take()) else {
             return;
         };
         if self.keeps {
             link.reused = true;
-            held.keep(Single::Direct(link));
+            guard.keep(Single::Direct(link));
         }
     }
 
@@ -117,8 +117,8 @@ impl Body {
         self.ahead.clear();
         self.framing = Framing::Length(0);
         self.link = None;
-        match self.held.take() {
-            Some(held) => held.blame(error),
+        match self.guard.take() {
+            Some(guard) => guard.blame(error),
             None => error,
         }
     }
@@ -190,11 +190,11 @@ impl Body {
     }
 
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        let (Some(link), Some(held)) = (&mut self.link, &self.held) else {
+        let (Some(link), Some(guard)) = (&mut self.link, &self.guard) else {
             return Poll::Pending;
         };
         let moved = std::mem::take(&mut self.moved);
-        held.pace.poll(&mut link.alarm, moved, cx)
+        guard.pace.poll(&mut link.alarm, moved, cx)
     }
 
     /// What is at hand; `None` at the end.
@@ -206,8 +206,8 @@ impl Body {
             };
         }
         self.moved = true;
-        if let Some(held) = &self.held {
-            held.pace.check()?;
+        if let Some(guard) = &self.guard {
+            guard.pace.check()?;
         }
         Ok(Some(std::mem::take(&mut self.ahead)))
     }

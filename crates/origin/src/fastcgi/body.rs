@@ -4,7 +4,7 @@ use super::{
     exchange::Exchange,
     record::{Ended, Event},
 };
-use crate::{Error, Kind, held::Held, pool::Single};
+use crate::{Error, Kind, fetch_guard::FetchGuard, pool::Single};
 use bytes::Bytes;
 use http::{Response, StatusCode, header::CONTENT_LENGTH};
 use http_body::{Body, Frame, SizeHint};
@@ -23,7 +23,7 @@ pub(crate) struct Output {
     /// There is no content, whatever the script writes.
     bodiless: bool,
     /// `None`: ended, well or badly.
-    held: Option<Held>,
+    guard: Option<FetchGuard>,
     /// What had moved when the alarm was last set (`Exchange::alarm`).
     moved: Option<u64>,
 }
@@ -33,7 +33,7 @@ impl Output {
     pub(crate) fn new(
         response: &Response<()>,
         exchange: Exchange,
-        held: Held,
+        guard: FetchGuard,
     ) -> Result<Self, Error> {
         let status = response.status();
         let length = response.headers().get(CONTENT_LENGTH);
@@ -46,7 +46,7 @@ impl Output {
             status,
             left: length.filter(|_| !bodiless),
             bodiless,
-            held: Some(held),
+            guard: Some(guard),
             moved: None,
         };
         if bodiless {
@@ -65,7 +65,7 @@ impl Output {
     fn discard(&mut self) {
         while let Some(Event::Output(_)) = self.exchange.take_ahead() {}
         if self.exchange.is_at_end().is_none() {
-            self.held = None;
+            self.guard = None;
         }
     }
 
@@ -80,8 +80,8 @@ impl Output {
 
     /// The request is over: the connection may serve the next one.
     fn finish(&mut self) {
-        if let (Some(held), Some(link)) = (self.held.take(), self.exchange.release()) {
-            held.keep(Single::FastCgi(link));
+        if let (Some(guard), Some(link)) = (self.guard.take(), self.exchange.release()) {
+            guard.keep(Single::FastCgi(link));
         }
     }
 
@@ -103,8 +103,8 @@ impl Output {
 
     /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
-        match self.held.take() {
-            Some(held) => held.blame(error),
+        match self.guard.take() {
+            Some(guard) => guard.blame(error),
             None => error,
         }
     }
@@ -119,10 +119,10 @@ impl Output {
                     *left = rest.ok_or_else(|| Error::new(Kind::Malformed).because(more))?;
                 }
                 self.settle();
-                if let Some(held) = &self.held
+                if let Some(guard) = &self.guard
                     && !self.is_complete()
                 {
-                    held.pace.check()?;
+                    guard.pace.check()?;
                 }
                 Ok(Some(piece))
             }
@@ -137,11 +137,11 @@ impl Output {
 
     /// Nothing has come: looks whether a limit ran out.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        let (Some(held), Some((alarm, moved))) = (&self.held, self.exchange.alarm()) else {
+        let (Some(guard), Some((alarm, moved))) = (&self.guard, self.exchange.alarm()) else {
             return Poll::Pending;
         };
         let moved = self.moved.replace(moved) != Some(moved);
-        held.pace.poll(alarm, moved, cx)
+        guard.pace.poll(alarm, moved, cx)
     }
 
     /// All that the script promised is here; whatever happens until the request's end harms nobody.
@@ -159,7 +159,7 @@ impl Body for Output {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
-        if this.held.is_none() {
+        if this.guard.is_none() {
             return Poll::Ready(None);
         }
         let polled = match this.exchange.poll_output(cx) {
@@ -171,7 +171,7 @@ impl Body for Output {
         };
         Poll::Ready(match event {
             Err(_) if this.is_complete() => {
-                this.held = None;
+                this.guard = None;
                 None
             }
             event => match event.and_then(|event| this.take(event)) {
@@ -182,12 +182,12 @@ impl Body for Output {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.held.is_none()
+        self.guard.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
         match self.left {
-            _ if self.held.is_none() => SizeHint::with_exact(0),
+            _ if self.guard.is_none() => SizeHint::with_exact(0),
             Some(left) => SizeHint::with_exact(left),
             None => SizeHint::default(),
         }

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     Context, Error, Kind, Lifetime, RequestBody, ResponseBody, Room, Servers, Visitor,
     fetch::{self as attempts, Bounds},
+    fetch_guard::FetchGuard,
     files::{LIFETIME, Turn},
-    held::Held,
     upload::Outgoing,
 };
 use bytes::Bytes;
@@ -223,11 +223,11 @@ fn own(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
 pub(crate) fn answered(
     arrived: Arrived,
     exchange: Exchange,
-    held: Held,
+    guard: FetchGuard,
 ) -> Result<Response<ResponseBody>, Error> {
     match arrived {
         Arrived::Response(response) => {
-            let body = Output::new(&response, exchange, held)?;
+            let body = Output::new(&response, exchange, guard)?;
             Ok(response.map(|()| ResponseBody::own(body)))
         }
         Arrived::Local(target) => {

@@ -15,14 +15,14 @@ const FLOOR: u64 = 2 * origin::LITTLE as u64;
 #[derive(Debug)]
 pub struct Transit {
     memory: Arc<Memory>,
-    held: Arc<Mutex<Held>>,
+    state: Arc<Mutex<TransitState>>,
     /// Whether some of it may wait unread.
     may_wait: bool,
 }
 
 /// What one answer holds, the pieces that were handed on included.
 #[derive(Debug)]
-struct Held {
+struct TransitState {
     reservation: Reservation,
     /// Taken as long as more may come.
     floor: u64,
@@ -36,7 +36,7 @@ struct Held {
 /// A piece that was handed on; dropped when it is sent.
 struct Counted {
     piece: Bytes,
-    held: Arc<Mutex<Held>>,
+    state: Arc<Mutex<TransitState>>,
 }
 
 /// A whole answer; dropped when it is sent.
@@ -69,17 +69,17 @@ impl AsRef<[u8]> for Whole {
 impl Transit {
     /// Of an answer of `length` bytes, where that is known, of which so many may wait `unread`.
     pub fn new(memory: &Arc<Memory>, length: Option<u64>, unread: u64) -> Self {
-        let mut held = Held {
+        let mut state = TransitState {
             reservation: memory.budget().reservation(),
             floor: length.map_or(FLOOR, |length| length.min(FLOOR)),
             unread,
             out: 0,
             waiting: None,
         };
-        held.settle();
+        state.settle();
         Self {
             memory: memory.clone(),
-            held: Arc::new(Mutex::new(held)),
+            state: Arc::new(Mutex::new(state)),
             may_wait: unread > 0,
         }
     }
@@ -89,20 +89,20 @@ impl Transit {
         if !self.memory.budget().is_short() {
             return Poll::Ready(false);
         }
-        let mut held = lock(&self.held);
-        if held.out <= FLOOR / 2 {
+        let mut state = lock(&self.state);
+        if state.out <= FLOOR / 2 {
             return Poll::Ready(true);
         }
-        held.waiting = Some(context.waker().clone());
+        state.waiting = Some(context.waker().clone());
         Poll::Pending
     }
 
     /// All of it was read.
     pub fn has_read_all(&mut self) {
         if std::mem::take(&mut self.may_wait) {
-            let mut held = lock(&self.held);
-            held.unread = 0;
-            held.settle();
+            let mut state = lock(&self.state);
+            state.unread = 0;
+            state.settle();
         }
     }
 
@@ -111,27 +111,27 @@ impl Transit {
         if piece.is_empty() {
             return piece;
         }
-        let mut held = lock(&self.held);
-        held.out += piece.len() as u64;
-        held.settle();
-        drop(held);
+        let mut state = lock(&self.state);
+        state.out += piece.len() as u64;
+        state.settle();
+        drop(state);
         self.memory.make_room();
         Bytes::from_owner(Counted {
             piece,
-            held: self.held.clone(),
+            state: self.state.clone(),
         })
     }
 }
 
 impl Drop for Transit {
     fn drop(&mut self) {
-        let mut held = lock(&self.held);
-        (held.floor, held.unread) = (0, 0);
-        held.settle();
+        let mut state = lock(&self.state);
+        (state.floor, state.unread) = (0, 0);
+        state.settle();
     }
 }
 
-impl Held {
+impl TransitState {
     fn settle(&mut self) {
         self.reservation
             .hold(self.out.max(self.floor) + self.unread);
@@ -146,19 +146,19 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let mut held = lock(&self.held);
-        held.out -= self.piece.len() as u64;
-        held.settle();
-        let waiting = held.waiting.take();
-        drop(held);
+        let mut state = lock(&self.state);
+        state.out -= self.piece.len() as u64;
+        state.settle();
+        let waiting = state.waiting.take();
+        drop(state);
         if let Some(waiting) = waiting {
             waiting.wake();
         }
     }
 }
 
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<TransitState>) -> MutexGuard<'_, TransitState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

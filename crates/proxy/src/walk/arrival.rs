@@ -17,16 +17,16 @@ use store::Pieces;
 /// larger buffer that it came in.
 pub const AT_ONCE: u64 = 16 << 10;
 
-/// What is held comes in pieces of at most so many bytes: it is copied, and others want the worker too.
-const HELD_AT_ONCE: usize = 256 << 10;
+/// What is stored comes in pieces of at most so many bytes: it is copied, and others want the worker too.
+const STORED_AT_ONCE: usize = 256 << 10;
 
 /// The content of an origin's answer.
 pub struct Arrival {
     body: ResponseBody,
     /// Bytes that the body must bring yet, where anybody relies on that.
     owed: Option<u64>,
-    /// What is held already of what the body completes.
-    held: Option<Box<Around>>,
+    /// What is stored already of what the body completes.
+    around: Option<Box<Around>>,
     /// What was read already, and is to be read again first.
     ahead: VecDeque<Piece>,
 }
@@ -42,9 +42,9 @@ pub struct Around {
 /// What comes next.
 pub enum Piece {
     /// From the origin, perhaps a slice of a larger buffer.
-    Data(Bytes),
-    /// From what is held. There may be much more of it at hand.
-    Held(Bytes),
+    Received(Bytes),
+    /// From what is stored. There may be much more of it at hand.
+    Stored(Bytes),
     /// Nothing: the content was whole.
     End,
     /// Nothing: the content broke off.
@@ -57,7 +57,7 @@ impl Arrival {
         Self {
             body,
             owed: None,
-            held: None,
+            around: None,
             ahead: VecDeque::new(),
         }
     }
@@ -71,11 +71,11 @@ impl Arrival {
         }
     }
 
-    /// It comes between what is held.
+    /// It comes between what is stored.
     #[must_use]
     pub fn between(self, around: Around) -> Self {
         Self {
-            held: Some(Box::new(around)),
+            around: Some(Box::new(around)),
             ..self
         }
     }
@@ -100,9 +100,9 @@ impl Arrival {
             match self.poll_on(cx) {
                 Poll::Ready(Piece::End) => return Ok(Some(self.joined())),
                 Poll::Ready(Piece::Broken(why)) => return Err(why),
-                Poll::Ready(Piece::Data(data) | Piece::Held(data)) => {
+                Poll::Ready(Piece::Received(data) | Piece::Stored(data)) => {
                     length += data.len() as u64;
-                    self.ahead.push_back(Piece::Data(data));
+                    self.ahead.push_back(Piece::Received(data));
                 }
                 Poll::Pending => return Ok(None),
             }
@@ -117,26 +117,26 @@ impl Arrival {
             None => ready!(self.poll_on(cx)),
         };
         Poll::Ready(match next {
-            Piece::Held(mut all) if all.len() > HELD_AT_ONCE => {
-                let first = all.split_to(HELD_AT_ONCE);
-                self.ahead.push_front(Piece::Held(all));
-                Piece::Held(first)
+            Piece::Stored(mut all) if all.len() > STORED_AT_ONCE => {
+                let first = all.split_to(STORED_AT_ONCE);
+                self.ahead.push_front(Piece::Stored(all));
+                Piece::Stored(first)
             }
             piece => piece,
         })
     }
 
     fn poll_on(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
-        let Some(around) = &mut self.held else {
+        let Some(around) = &mut self.around else {
             return self.poll_body(cx);
         };
-        if let Some(piece) = ready!(poll_held(&mut around.before, cx)) {
+        if let Some(piece) = ready!(poll_stored(&mut around.before, cx)) {
             return Poll::Ready(piece);
         }
         if self.owed != Some(0) {
             return self.poll_body(cx);
         }
-        match ready!(poll_held(&mut around.after, cx)) {
+        match ready!(poll_stored(&mut around.after, cx)) {
             Some(piece) => Poll::Ready(piece),
             // It ends where it must.
             None => self.poll_body(cx),
@@ -169,14 +169,14 @@ impl Arrival {
             };
             *owed = left;
         }
-        Piece::Data(data)
+        Piece::Received(data)
     }
 
     fn joined(&mut self) -> Bytes {
         let mut pieces = mem::take(&mut self.ahead)
             .into_iter()
             .filter_map(|piece| match piece {
-                Piece::Data(data) | Piece::Held(data) => Some(data),
+                Piece::Received(data) | Piece::Stored(data) => Some(data),
                 Piece::End | Piece::Broken(_) => None,
             });
         let first = pieces.next().unwrap_or_default();
@@ -188,8 +188,8 @@ impl Arrival {
     }
 }
 
-/// The next of what is held; `None` where nothing is left.
-fn poll_held(pieces: &mut Pieces, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+/// The next of what is stored; `None` where nothing is left.
+fn poll_stored(pieces: &mut Pieces, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
     let next = ready!(pieces.poll_next(cx));
-    Poll::Ready(next.map(|read| read.map_or(Piece::Broken(Failure::Internal), Piece::Held)))
+    Poll::Ready(next.map(|read| read.map_or(Piece::Broken(Failure::Internal), Piece::Stored)))
 }

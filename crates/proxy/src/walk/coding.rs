@@ -16,7 +16,7 @@ mod part;
 pub mod passed;
 
 pub use part::{is_of_another, may_be_parted};
-pub use passed::{ask_origin, held_of, is_settled, passed, settles, vary};
+pub use passed::{ask_origin, is_settled, matching_tag_of, passed, settles, vary};
 
 use crate::{
     ask::Ask,
@@ -55,7 +55,7 @@ pub enum Then {
     /// It goes out as it is.
     Nothing,
     /// The client holds what it asks for: the tag in its `If-None-Match` names a form of it.
-    Held(HeaderValue),
+    NotModified(HeaderValue),
     /// It is coded so.
     Encode(Coding),
     /// It is coded so, and the client gets it without.
@@ -94,12 +94,12 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     if stored.status == StatusCode::OK
         && ask.said.conditions
         && ask.fields.contains_key(header::IF_NONE_MATCH)
-        && let Some(tag) = held(ask, stored.fields.get_bytes(&header::ETAG), accepted)
+        && let Some(tag) = matching_tag(ask, stored.fields.get_bytes(&header::ETAG), accepted)
     {
         return Chosen {
             stored,
             reader,
-            then: Then::Held(tag),
+            then: Then::NotModified(tag),
         };
     }
     if stored.is_coded {
@@ -148,7 +148,7 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
 
 /// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it that the client accepts. Only who reads can
 /// be told that nothing has changed (RFC 9110 section 13.1.2).
-fn held(ask: &Ask, origin: Option<&[u8]>, accepted: Accepted) -> Option<HeaderValue> {
+fn matching_tag(ask: &Ask, origin: Option<&[u8]>, accepted: Accepted) -> Option<HeaderValue> {
     if ask.method != Method::GET && ask.method != Method::HEAD {
         return None;
     }
@@ -261,7 +261,7 @@ pub fn apply(
 ) -> Result<Content, Failure> {
     let (counts, memory) = (&worker.cache.compressor.counts, &worker.cache.memory);
     Ok(match *then {
-        Then::Nothing | Then::Held(_) => content,
+        Then::Nothing | Then::NotModified(_) => content,
         Then::Decode(coding) => {
             coding::describe(fields, None, Made::Streamed);
             Recoded::decoded(content, coding, counts, memory).ok_or(Failure::NoRoom)?

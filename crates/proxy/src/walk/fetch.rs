@@ -1,10 +1,10 @@
 //! Fetch: one exchange with an origin. What its answer comes to is told in `land` and, for 206, in `parts`.
 
-mod held;
+mod candidates;
 mod plan;
 mod request;
 
-pub use held::Held;
+pub use candidates::ValidationCandidate;
 pub use plan::{Missing, Plan};
 
 use crate::{

@@ -210,12 +210,15 @@ impl Fetch<'_> {
     /// What the condition of this fetch named, and the request could have been answered with: the full response says that none of it is
     /// suitable (RFC 9111 section 4.3.3). What `new` takes the place of is not among it.
     fn unsuitable(&self, new: &Stored) -> Vec<Arc<Stored>> {
-        let mut held = self.held();
-        held.retain(|held| {
-            let validators = held.validators();
-            validators.matches && validators.has_any() && held.stored.variant != new.variant
+        let mut candidates = self.validation_candidates();
+        candidates.retain(|candidate| {
+            let validators = candidate.validators();
+            validators.matches && validators.has_any() && candidate.stored.variant != new.variant
         });
-        held.into_iter().map(|held| held.stored).collect()
+        candidates
+            .into_iter()
+            .map(|candidate| candidate.stored)
+            .collect()
     }
 
     /// All that could have been chosen for this request is out of date, but for what a later one has brought.

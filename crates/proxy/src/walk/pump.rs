@@ -105,8 +105,8 @@ impl Pump {
                 return self.destination.take_back(&self.worker);
             };
             match next {
-                Piece::Data(data) => self.takes(&data),
-                Piece::Held(data) => {
+                Piece::Received(data) => self.takes(&data),
+                Piece::Stored(data) => {
                     self.takes(&data);
                     yield_now().await;
                 }

@@ -88,11 +88,11 @@ fn conditions(
     }
     match precondition::judge(&ask.method, &ask.fields, &representation, ask.now) {
         precondition::Outcome::NotModified => {}
-        precondition::Outcome::Proceed if matches!(then, Then::Held(_)) => {}
+        precondition::Outcome::Proceed if matches!(then, Then::NotModified(_)) => {}
         // That no condition for the origin fails was made sure before (`Bypassed::Condition`); it is not ours to judge.
         precondition::Outcome::Proceed | precondition::Outcome::Failed => return None,
     }
-    if let Then::Held(tag) = then {
+    if let Then::NotModified(tag) = then {
         fields.insert(header::ETAG, tag.clone());
     }
     Some(not_modified(reader, fields))

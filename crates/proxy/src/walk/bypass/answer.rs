@@ -102,7 +102,7 @@ fn pass_on(
     let is_page = esi::is_raw_page(ask, status, &head.headers);
     let mut received = Received::new(ask, head, outcome);
     if status == StatusCode::NOT_MODIFIED
-        && let Some(tag) = coding::held_of(ask, &received.fields)
+        && let Some(tag) = coding::matching_tag_of(ask, &received.fields)
     {
         received.names(tag);
     }

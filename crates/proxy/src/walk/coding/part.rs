@@ -18,7 +18,7 @@ pub fn wants_part(ask: &Ask, accepted: Accepted) -> bool {
 pub fn may_be_parted(ask: &Ask, then: &Then, stored: &Stored) -> bool {
     match then {
         Then::Encode(_) | Then::Decode(_) => false,
-        Then::Nothing | Then::Held(_) => {
+        Then::Nothing | Then::NotModified(_) => {
             let is_form = ask.policy().compress.is_some() && stored.is_coded;
             !is_form || !coding::is_dated_range(&ask.fields, ask.now)
         }

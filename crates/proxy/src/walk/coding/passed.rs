@@ -1,6 +1,6 @@
 //! Coding where no form is stored: answers that pass, what is said of codings in fields, and what origins are asked for.
 
-use super::held;
+use super::matching_tag;
 use crate::{
     ask::Ask,
     body::Content,
@@ -145,12 +145,12 @@ pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
 }
 
 /// The tag in the client's `If-None-Match` that names a form of what has these fields.
-pub fn held_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
+pub fn matching_tag_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
     if !ask.said.conditions || !ask.fields.contains_key(header::IF_NONE_MATCH) {
         return None;
     }
     let origin = fields.get(header::ETAG)?;
-    held(ask, Some(origin.as_bytes()), Accepted::read(&ask.fields))
+    matching_tag(ask, Some(origin.as_bytes()), Accepted::read(&ask.fields))
 }
 
 /// `Accept-Encoding` towards the origin, for what may be stored: identity, so that one copy serves all and codings are made

@@ -86,7 +86,8 @@ pub fn raw(
     let mut received = Received::new(ask, head, outcome);
     let status = received.status;
     let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;
-    let named = coding::held_of(ask, &received.fields).filter(|_| is_of_content && !is_page);
+    let named =
+        coding::matching_tag_of(ask, &received.fields).filter(|_| is_of_content && !is_page);
     let condition = match named {
         Some(tag) => {
             received.names(tag);

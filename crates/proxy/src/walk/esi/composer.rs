@@ -4,7 +4,7 @@ use super::{
     ahead,
     context::Context,
     fragment::Fate,
-    segment::{Held, Segment, Segments, Side, Try, Turn, forward, read_ahead},
+    segment::{Buffered, Segment, Segments, Side, Try, Turn, forward, read_ahead},
     source::Source,
 };
 use crate::body::{Content, Error};
@@ -21,13 +21,13 @@ use store::{Piece, Reservation};
 const SIDE_BY_SIDE: usize = 8;
 
 /// Segments read ahead of what is sent: more than there are with as many includes as a page may have.
-const AHEAD: Held = Held {
+const AHEAD: Buffered = Buffered {
     segments: 1024,
     bytes: 256 << 10,
 };
 
 /// The most that an attempt may hold, which is read to its end before any of it is sent.
-const LARGEST_TRY: Held = Held {
+const LARGEST_TRY: Buffered = Buffered {
     segments: 4096,
     bytes: 1 << 20,
 };
@@ -43,7 +43,7 @@ pub struct Composer {
     queue: Segments,
     /// Attempts that are being read, one within the other.
     open: Vec<Try>,
-    held: Held,
+    buffered: Buffered,
     /// For what is read beyond [`AHEAD`] while a fragment is awaited.
     room: Reservation,
     ended: bool,
@@ -73,7 +73,7 @@ impl Composer {
             run: Run::new(),
             queue: Segments::new(),
             open: Vec::new(),
-            held: Held::default(),
+            buffered: Buffered::default(),
             ended: false,
         }
     }
@@ -97,8 +97,8 @@ impl Composer {
             match self.queue.front_mut() {
                 Some(Segment::Text(_)) => {
                     if let Some(Segment::Text(text)) = self.queue.pop_front() {
-                        self.held.segments -= 1;
-                        self.held.bytes -= text.len();
+                        self.buffered.segments -= 1;
+                        self.buffered.bytes -= text.len();
                         self.room.shrink_to(self.beyond());
                         return Poll::Ready(Some(Ok(text)));
                     }
@@ -108,7 +108,7 @@ impl Composer {
                         return Poll::Ready(Some(read));
                     }
                     self.queue.pop_front();
-                    self.held.segments -= 1;
+                    self.buffered.segments -= 1;
                 }
                 Some(Segment::Try(both)) => match both.fate() {
                     Fate::Open => return Poll::Pending,
@@ -139,7 +139,7 @@ impl Composer {
         } else {
             AHEAD
         };
-        self.held.segments < most.segments && self.held.bytes < most.bytes
+        self.buffered.segments < most.segments && self.buffered.bytes < most.bytes
     }
 
     /// Reads on where a fragment is awaited that may need a turn which this page, or a fragment of it, holds.
@@ -162,14 +162,14 @@ impl Composer {
         let memory = &self.context.worker().cache.memory;
         !self.ended
             && self.source.holds_turn()
-            && self.held.segments < AHEAD.segments
+            && self.buffered.segments < AHEAD.segments
             && beyond < self.context.largest
             && ahead::has_room(&mut self.room, memory, beyond)
     }
 
     /// Bytes held beyond what any page may hold.
     const fn beyond(&self) -> u64 {
-        self.held.bytes.saturating_sub(AHEAD.bytes) as u64
+        self.buffered.bytes.saturating_sub(AHEAD.bytes) as u64
     }
 
     /// Reads the next of the page.
@@ -214,7 +214,7 @@ impl Composer {
                 None => return,
             },
         };
-        self.held = self.held.with(1, bytes);
+        self.buffered = self.buffered.with(1, bytes);
         segments.push_back(segment);
     }
 
@@ -245,11 +245,16 @@ impl Composer {
             let mut taken = if fate == Fate::Good { attempt } else { except };
             taken.append(&mut self.queue);
             self.queue = taken;
-            self.held = self.open.iter().fold(Held::of(&self.queue), |held, both| {
-                let (attempt, except) = (Held::of(&both.attempt), Held::of(&both.except));
-                held.with(attempt.segments, attempt.bytes)
-                    .with(except.segments, except.bytes)
-            });
+            self.buffered = self
+                .open
+                .iter()
+                .fold(Buffered::of(&self.queue), |buffered, both| {
+                    let (attempt, except) =
+                        (Buffered::of(&both.attempt), Buffered::of(&both.except));
+                    buffered
+                        .with(attempt.segments, attempt.bytes)
+                        .with(except.segments, except.bytes)
+                });
         }
     }
 

@@ -52,26 +52,27 @@ pub enum Side {
     Except,
 }
 
-/// How much is held.
+/// How much is buffered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct Buffered {
     /// How many segments, with those inside of others. Each has a cost of its own.
     pub segments: usize,
     /// Bytes of their text. Fragments do not count.
     pub bytes: usize,
 }
 
-impl Held {
+impl Buffered {
     /// How much `segments` hold, with both sides of each attempt.
     pub fn of(segments: &Segments) -> Self {
         segments
             .iter()
-            .fold(Self::default(), |held, segment| match segment {
-                Segment::Text(text) => held.with(1, text.len()),
-                Segment::Include(_) => held.with(1, 0),
+            .fold(Self::default(), |buffered, segment| match segment {
+                Segment::Text(text) => buffered.with(1, text.len()),
+                Segment::Include(_) => buffered.with(1, 0),
                 Segment::Try(both) => {
                     let (attempt, except) = (Self::of(&both.attempt), Self::of(&both.except));
-                    held.with(1 + attempt.segments, attempt.bytes)
+                    buffered
+                        .with(1 + attempt.segments, attempt.bytes)
                         .with(except.segments, except.bytes)
                 }
             })

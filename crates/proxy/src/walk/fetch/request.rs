@@ -4,7 +4,7 @@ use crate::{
     error::Failure,
     walk::{
         coding,
-        fetch::{Fetch, Held, Plan},
+        fetch::{Fetch, Plan, ValidationCandidate},
         forward, outbound,
     },
 };
@@ -83,11 +83,14 @@ impl Fetch<'_> {
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.
     pub fn condition(&self, fields: &mut HeaderMap) {
-        let held = self.held();
-        if held.is_empty() {
+        let candidates = self.validation_candidates();
+        if candidates.is_empty() {
             return;
         }
-        let validators: Vec<_> = held.iter().map(Held::validators).collect();
+        let validators: Vec<_> = candidates
+            .iter()
+            .map(ValidationCandidate::validators)
+            .collect();
         validate::condition(fields, &validators);
     }
 }

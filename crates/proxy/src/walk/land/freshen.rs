@@ -26,8 +26,8 @@ impl Fetch<'_> {
         let (head, body) = response.into_parts();
         drop(body);
         let mut answer = None;
-        for held in self.freshened(&head.headers) {
-            let fresh = self.freshened_one(&held.stored, &head);
+        for candidate in self.freshened(&head.headers) {
+            let fresh = self.freshened_one(&candidate.stored, &head);
             answer.get_or_insert(fresh);
         }
         match answer {

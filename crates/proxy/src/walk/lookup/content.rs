@@ -12,16 +12,16 @@ use rules::{
 use store::{Body, Parts, Stored, fill::Reader};
 
 /// What is held of a body, against what the request wants of it.
-pub enum Held {
+pub enum Availability {
     /// All that is wanted; with a reader where it is still on its way.
-    Enough(Option<Reader>),
+    Sufficient(Option<Reader>),
     /// Not all of it, or it can no longer be followed.
-    TooLittle,
+    Insufficient,
 }
 
 /// What is held of `stored` for `ask`. A body on its way is joined at once, since it may close to readers at any
 /// moment.
-pub fn body_for(ask: &Ask, stored: &Stored) -> Held {
+pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
     let enough = match &stored.body {
         Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) => true,
         // What turned out to be damaged is fetched anew.
@@ -32,22 +32,24 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Held {
             Asked::One(span) if parts.is_coming() => {
                 return parts
                     .reader(span)
-                    .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
+                    .map_or(Availability::Insufficient, |reader| {
+                        Availability::Sufficient(Some(reader))
+                    });
             }
             asked => holds(parts, &asked),
         },
         _ if ask.method == Method::HEAD => true,
         Body::Disk(_) => false,
         Body::Filling(fill) => {
-            return fill
-                .reader()
-                .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
+            return fill.reader().map_or(Availability::Insufficient, |reader| {
+                Availability::Sufficient(Some(reader))
+            });
         }
     };
     if enough {
-        Held::Enough(None)
+        Availability::Sufficient(None)
     } else {
-        Held::TooLittle
+        Availability::Insufficient
     }
 }
 
@@ -63,7 +65,8 @@ pub fn holds(parts: &Parts, asked: &Asked) -> bool {
 
 /// Whether a stored response holds all of the content that the request wants, now and for good.
 pub fn answers(ask: &Ask, stored: &Stored) -> bool {
-    !matches!(stored.body, Body::Filling(_)) && matches!(body_for(ask, stored), Held::Enough(None))
+    !matches!(stored.body, Body::Filling(_))
+        && matches!(body_for(ask, stored), Availability::Sufficient(None))
 }
 
 /// What a request wants of `stored`, a representation of `length` bytes: the whole, where it may not have a part without the rest.

@@ -2,7 +2,7 @@
 
 use super::{
     Bypassed, Decision, Hit, Need,
-    content::{self, Held},
+    content::{self, Availability},
     needs::{condition_is_the_origins, reuse_site_for},
 };
 use crate::{
@@ -189,7 +189,7 @@ fn judge(
         }
     };
     match content::body_for(ask, &stored) {
-        Held::Enough(reader) => {
+        Availability::Sufficient(reader) => {
             let refresh = matches!(outcome.detail, Some(Detail::Stale(why)) if why.refreshes());
             if condition_is_the_origins(ask, &stored) {
                 return Decision::Bypass(Bypassed::Condition(Forward::Request));
@@ -206,6 +206,6 @@ fn judge(
                 Decision::Hit(hit)
             }
         }
-        Held::TooLittle => need(Forward::Partial, None, stored),
+        Availability::Insufficient => need(Forward::Partial, None, stored),
     }
 }

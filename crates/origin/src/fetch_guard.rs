@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 /// The turn, the server that is counted as serving, and the limits of a fetch whose body has not ended; given back on drop.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct FetchGuard {
     pub(crate) origin: Arc<Servers>,
     pub(crate) serving: Serving,
     /// Held for its drop. Event streams and upgrades have none: what does not end would keep turns from all that does.
@@ -20,7 +20,7 @@ pub(crate) struct Held {
     pub(crate) pace: Pace,
 }
 
-impl Held {
+impl FetchGuard {
     /// The body came to its end: the connection may serve this worker's next fetch.
     pub(crate) fn keep(self, link: Single) {
         let peer = self.serving.peer();

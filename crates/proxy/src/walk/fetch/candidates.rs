@@ -10,35 +10,43 @@ impl Fetch<'_> {
     /// The stored responses that a condition names: the selected one first, the others as they stand in the store, the most recent
     /// first. Only those that could answer this request if they are confirmed: a body on its way may yet break off, and parts may not
     /// hold what is asked for.
-    pub fn held(&self) -> Vec<Held> {
+    pub fn validation_candidates(&self) -> Vec<ValidationCandidate> {
         let answers = |stored: &&Arc<Stored>| answers(self.ask, stored);
-        let selected = self.need.selected.iter().filter(answers).map(Held::new);
+        let selected = self
+            .need
+            .selected
+            .iter()
+            .filter(answers)
+            .map(ValidationCandidate::new);
         let mut scratch = Vec::new();
         let others = self.need.others.iter().filter(answers).map(|stored| {
             let matches = stored.matches(&self.ask.fields, &mut scratch);
-            Held::of_another(stored, matches)
+            ValidationCandidate::of_another(stored, matches)
         });
         // What cannot be named is not asked about.
-        let is_named = |held: &Held| held.validators().has_any();
+        let is_named = |candidate: &ValidationCandidate| candidate.validators().has_any();
         selected.chain(others.filter(is_named)).collect()
     }
 
     /// Which of them a 304 selects.
-    pub fn freshened(&self, not_modified: &HeaderMap) -> Vec<Held> {
-        let mut held = self.held();
-        let validators: Vec<_> = held.iter().map(Held::validators).collect();
+    pub fn freshened(&self, not_modified: &HeaderMap) -> Vec<ValidationCandidate> {
+        let mut candidates = self.validation_candidates();
+        let validators: Vec<_> = candidates
+            .iter()
+            .map(ValidationCandidate::validators)
+            .collect();
         let selected = validate::selected(not_modified, &validators);
         let mut index = 0;
-        held.retain(|_| {
+        candidates.retain(|_| {
             index += 1;
             selected.contains(&(index - 1))
         });
-        held
+        candidates
     }
 }
 
 /// A stored response with its validators at hand.
-pub struct Held {
+pub struct ValidationCandidate {
     /// The response itself.
     pub stored: Arc<Stored>,
     etag: Option<HeaderValue>,
@@ -46,7 +54,7 @@ pub struct Held {
     matches: bool,
 }
 
-impl Held {
+impl ValidationCandidate {
     /// As the one selected for the request.
     fn new(stored: &Arc<Stored>) -> Self {
         Self {
