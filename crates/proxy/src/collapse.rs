@@ -20,9 +20,9 @@ use store::{
 use tokio::sync::watch;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// How a flight ended, as its followers see it.
+/// How a flight stands or ended, as its followers see it.
 #[derive(Clone, Debug)]
-pub enum Landed {
+pub enum FlightStatus {
     /// Still under way.
     Flying,
     /// Something was stored: look again.
@@ -56,7 +56,7 @@ pub struct Flights {
 type Shard = HashMap<Box<[u8]>, Flying>;
 
 /// Where followers hear how their flight ended. The first of them makes it: most flights have none.
-type Word = Arc<OnceLock<watch::Sender<Landed>>>;
+type Word = Arc<OnceLock<watch::Sender<FlightStatus>>>;
 
 #[derive(Debug)]
 struct Flying {
@@ -69,9 +69,11 @@ struct Flying {
 
 impl Flying {
     fn follower(&self) -> Follower {
-        let word = self.word.get_or_init(|| watch::Sender::new(Landed::Flying));
+        let word = self
+            .word
+            .get_or_init(|| watch::Sender::new(FlightStatus::Flying));
         Follower {
-            landed: word.subscribe(),
+            status: word.subscribe(),
             began: self.began_at,
             _interest: self.fill.interest(),
         }
@@ -107,7 +109,7 @@ pub struct Flight {
 /// waits has looked for what has landed.
 #[derive(Debug)]
 pub struct Follower {
-    landed: watch::Receiver<Landed>,
+    status: watch::Receiver<FlightStatus>,
     began: Instant,
     _interest: store::fill::Interest,
 }
@@ -202,25 +204,27 @@ impl Flights {
 
 impl Flight {
     /// Ends the flight: takes it off the map and tells the followers.
-    pub fn land(mut self, how: Landed) {
-        self.end(how);
+    pub fn land(mut self, status: FlightStatus) {
+        self.end(status);
     }
 
     /// Tells those who follow, now and later, of a part that is on its way.
     pub fn tell(&self, part: Arc<Stored>) {
-        let word = self.word.get_or_init(|| watch::Sender::new(Landed::Flying));
-        word.send_replace(Landed::PartComing(part));
+        let word = self
+            .word
+            .get_or_init(|| watch::Sender::new(FlightStatus::Flying));
+        word.send_replace(FlightStatus::PartComing(part));
     }
 
     /// Ends it once; later calls do nothing.
-    fn end(&mut self, how: Landed) {
+    fn end(&mut self, status: FlightStatus) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
         self.leave();
         // Nobody can join any more: who has not asked for word by now never will.
         if let Some(word) = self.word.get() {
-            word.send_replace(how);
+            word.send_replace(status);
         }
     }
 
@@ -238,7 +242,7 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.end(Landed::Released);
+        self.end(FlightStatus::Released);
     }
 }
 
@@ -248,15 +252,15 @@ impl Follower {
         self.began
     }
 
-    /// Waits until the flight has landed.
-    pub async fn landed(&mut self) -> Landed {
+    /// Waits until the flight has landed, and tells how.
+    pub async fn flight_status(&mut self) -> FlightStatus {
         match self
-            .landed
-            .wait_for(|landed| !matches!(landed, Landed::Flying))
+            .status
+            .wait_for(|status| !matches!(status, FlightStatus::Flying))
             .await
         {
-            Ok(landed) => landed.clone(),
-            Err(_) => Landed::Released,
+            Ok(status) => status.clone(),
+            Err(_) => FlightStatus::Released,
         }
     }
 }
@@ -287,7 +291,10 @@ mod tests {
             panic!("second follows")
         };
         drop(flight);
-        assert!(matches!(follower.landed().await, Landed::Released));
+        assert!(matches!(
+            follower.flight_status().await,
+            FlightStatus::Released
+        ));
         assert!(matches!(join(&flights), Seat::Lead(_)));
     }
 
@@ -318,8 +325,11 @@ mod tests {
             let Seat::Lead(_new) = join() else {
                 panic!("leads anew")
             };
-            old.land(Landed::Stored);
-            assert!(matches!(follower.landed().await, Landed::Stored));
+            old.land(FlightStatus::Stored);
+            assert!(matches!(
+                follower.flight_status().await,
+                FlightStatus::Stored
+            ));
             assert!(flights.flying(key.as_bytes(), &log));
         }
     }
@@ -334,8 +344,11 @@ mod tests {
         let Seat::Follow(mut follower) = join(&flights) else {
             panic!("second follows")
         };
-        flight.land(Landed::Stored);
-        assert!(matches!(follower.landed().await, Landed::Stored));
+        flight.land(FlightStatus::Stored);
+        assert!(matches!(
+            follower.flight_status().await,
+            FlightStatus::Stored
+        ));
         let is_abandoned =
             || poll_fn(|context| Poll::Ready(fill.poll_abandoned(context).is_ready()));
         assert!(!is_abandoned().await);

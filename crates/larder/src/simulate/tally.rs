@@ -167,8 +167,10 @@ impl Simulation {
             return self.miss(event, judged);
         }
         match self.fetch(event, judged, seen, &event.directives) {
-            Landed::Hidden { is_stale } => self.tally.stale += u64::from(is_stale) * self.one_in,
-            Landed::Sent => self.miss(event, judged),
+            ServedFrom::Hidden { is_stale } => {
+                self.tally.stale += u64::from(is_stale) * self.one_in;
+            }
+            ServedFrom::Sent => self.miss(event, judged),
         }
     }
 
@@ -179,12 +181,12 @@ impl Simulation {
         judged: &Judged,
         seen: Seen,
         directives: &RequestDirectives,
-    ) -> Landed {
+    ) -> ServedFrom {
         self.cost(event, judged);
         let mut here = seen.here.iter();
         if let Some(kept) = here.find(|kept| event.hides_behind(kept, directives)) {
             let is_stale = kept.facts.remaining(event.landed).is_none();
-            return Landed::Hidden { is_stale };
+            return ServedFrom::Hidden { is_stale };
         }
         let unshared = match judged {
             Judged::Stored(kept) if kept.body <= self.largest.min(kept.largest) => {
@@ -194,7 +196,7 @@ impl Simulation {
                 let before = seen.here.or(seen.coming).filter(|_| is_coming);
                 self.store(event.key, kept, before);
                 self.learn(event, unshared);
-                return Landed::Sent;
+                return ServedFrom::Sent;
             }
             Judged::Stored(_) => {
                 self.tally.too_large += self.one_in;
@@ -213,7 +215,7 @@ impl Simulation {
                 None => self.keep.remove(event.key),
             }
         }
-        Landed::Sent
+        ServedFrom::Sent
     }
 
     /// Keeps an answer, which replaces `before` when it is there.
@@ -263,7 +265,7 @@ impl Simulation {
 }
 
 /// What a fetch came to for its client.
-enum Landed {
+enum ServedFrom {
     /// The origin's answer.
     Sent,
     /// What was kept, since the origin failed; it may be fresh still, where the client wanted the origin's own word.

@@ -11,7 +11,7 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
-    collapse::{Landed, Seat},
+    collapse::{FlightStatus, Seat},
     error::Failure,
     outcome::{Detail, Failing, Outcome},
     walk::{
@@ -150,11 +150,11 @@ async fn together(
             match meanwhile(worker, ask, &need) {
                 Meanwhile::Nothing => {}
                 Meanwhile::Answer(hit) => {
-                    flight.land(Landed::AlreadyThere);
+                    flight.land(FlightStatus::AlreadyThere);
                     return Ok(deliver::stored(worker, ask, *hit));
                 }
                 Meanwhile::Variants(need) => {
-                    flight.land(Landed::Stored);
+                    flight.land(FlightStatus::Stored);
                     return Err(Left::Together(need));
                 }
             }

@@ -3,7 +3,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    collapse::{Landed, Seat},
+    collapse::{FlightStatus, Seat},
     outcome::bump,
     walk::{
         forward::{self, Leader, Meanwhile},
@@ -34,7 +34,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         return;
     };
     if !matches!(forward::meanwhile(worker, ask, &need), Meanwhile::Nothing) {
-        flight.land(Landed::AlreadyThere);
+        flight.land(FlightStatus::AlreadyThere);
         return;
     }
     bump(&worker.counters.refreshes);

@@ -5,7 +5,7 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
-    collapse::{Follower, Landed},
+    collapse::{FlightStatus, Follower},
     error::Failure,
     outcome::Failing,
     walk::{
@@ -34,11 +34,14 @@ pub async fn follow(
 ) -> Result<Response<ReplyBody>, Left> {
     // However many flights it follows one after another.
     let until = Instant::from_std(history.came) + ask.policy().collapse_wait;
-    let landed = timeout_at(until, follower.landed()).await;
-    let response = match landed {
-        Ok(landed @ (Landed::Stored | Landed::Fetched(_) | Landed::PartComing(_))) => {
+    let status = timeout_at(until, follower.flight_status()).await;
+    let response = match status {
+        Ok(
+            status
+            @ (FlightStatus::Stored | FlightStatus::Fetched(_) | FlightStatus::PartComing(_)),
+        ) => {
             let is_newer = follower.began() > history.came;
-            match shared(worker, ask, landed, is_newer).await {
+            match shared(worker, ask, status, is_newer).await {
                 Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
                     let handled = Handled::Forwarded {
                         why: need.why,
@@ -58,42 +61,45 @@ pub async fn follow(
                 Decision::Bypass(_) => return Err(Left::Alone(need)),
             }
         }
-        Ok(landed @ (Landed::Overtaken | Landed::AlreadyThere)) => {
+        Ok(status @ (FlightStatus::Overtaken | FlightStatus::AlreadyThere)) => {
             match below::find(worker, ask, receive::now()).await {
                 Decision::Hit(hit) | Decision::StaleHit(hit) => deliver::stored(worker, ask, hit),
-                Decision::Forward(need) if matches!(landed, Landed::Overtaken) => {
+                Decision::Forward(need) if matches!(status, FlightStatus::Overtaken) => {
                     return Err(Left::Together(need));
                 }
                 Decision::Forward(need) => return Err(Left::Alone(need)),
                 Decision::Bypass(_) => return Err(Left::Alone(need)),
             }
         }
-        Ok(Landed::Failed(error)) => {
+        Ok(FlightStatus::Failed(error)) => {
             let failure = Failure::Origin(error.clone());
-            let landing = match stale(
-                worker,
-                ask,
-                &need,
-                Failing::Unreachable(failure.clone().into()),
-            ) {
+            let why = Failing::Unreachable(failure.clone().into());
+            let landing = match stale(worker, ask, &need, why) {
                 Some(stale) => stale,
                 None if error.was_sent() && !history.has_failed => return Err(Left::Again(need)),
                 None => Landing::Failed(failure),
             };
             answer(worker, ask, &need, not_fetched(ask, landing))
         }
-        Ok(Landed::Stale(why)) => match stale(worker, ask, &need, why) {
+        Ok(FlightStatus::Stale(why)) => match stale(worker, ask, &need, why) {
             Some(landing) => answer(worker, ask, &need, not_fetched(ask, landing)),
             None => return Err(Left::Alone(need)),
         },
-        Ok(Landed::Released | Landed::Flying) | Err(_) => return Err(Left::Alone(need)),
+        Ok(FlightStatus::Released | FlightStatus::Flying) | Err(_) => {
+            return Err(Left::Alone(need));
+        }
     };
     Ok(response)
 }
 
 /// What a leader's fetch has brought for others. `is_newer`: it began after the request had come.
-async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, is_newer: bool) -> Decision {
-    if let Landed::PartComing(part) = &landed
+async fn shared(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    status: FlightStatus,
+    is_newer: bool,
+) -> Decision {
+    if let FlightStatus::PartComing(part) = &status
         && let Some(hit) = lookup::of_part(worker, ask, part, receive::now())
     {
         return Decision::Hit(hit);
@@ -102,7 +108,7 @@ async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed, is_newer: bo
     if let Decision::Forward(need) = &found
         && need.is_unsure()
         && is_newer
-        && let Landed::Fetched(fetched) = &landed
+        && let FlightStatus::Fetched(fetched) = &status
         && let Some(hit) = lookup::confirmed(worker, ask, fetched, receive::now())
     {
         return Decision::Hit(hit);

@@ -3,7 +3,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    collapse::{Flight, Landed},
+    collapse::{Flight, FlightStatus},
     error::Failure,
     outcome::{Detail, Unkept},
     walk::{
@@ -54,13 +54,13 @@ impl Leader {
             () = abandoned => return,
         };
         let pump = take_pump(&mut fetched.landing);
-        let flight = match landed(&fetched.landing) {
-            Landed::PartComing(part) => {
+        let flight = match flight_status(&fetched.landing) {
+            FlightStatus::PartComing(part) => {
                 flight.tell(part);
                 Some(flight)
             }
-            how => {
-                flight.land(how);
+            status => {
+                flight.land(status);
                 None
             }
         };
@@ -74,24 +74,26 @@ impl Leader {
             pump.run().await;
         }
         if let Some(flight) = flight {
-            flight.land(Landed::Stored);
+            flight.land(FlightStatus::Stored);
         }
     }
 }
 
 /// How a flight ends once the head is there.
-fn landed(landing: &Landing) -> Landed {
+fn flight_status(landing: &Landing) -> FlightStatus {
     match landing {
-        Landing::Found(_) => Landed::AlreadyThere,
+        Landing::Found(_) => FlightStatus::AlreadyThere,
         Landing::Stored { stored, kept, .. } => match kept {
-            Ok(()) if is_coming(stored) => Landed::PartComing(stored.clone()),
-            Ok(()) => Landed::Fetched(stored.clone()),
-            Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => Landed::Overtaken,
-            Err(_) => Landed::Released,
+            Ok(()) if is_coming(stored) => FlightStatus::PartComing(stored.clone()),
+            Ok(()) => FlightStatus::Fetched(stored.clone()),
+            Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => {
+                FlightStatus::Overtaken
+            }
+            Err(_) => FlightStatus::Released,
         },
-        Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
-        Landing::Stale { why, .. } => Landed::Stale(why.clone()),
-        Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
+        Landing::Failed(Failure::Origin(error)) => FlightStatus::Failed(error.clone()),
+        Landing::Stale { why, .. } => FlightStatus::Stale(why.clone()),
+        Landing::Raw { .. } | Landing::Failed(_) => FlightStatus::Released,
     }
 }
 
