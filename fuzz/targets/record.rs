@@ -13,7 +13,7 @@ use store::{
     Body,
     purge::{Log, Position},
     shared::{
-        Config, Found, Shared,
+        Config, Found, SharedTier,
         remote::{Asked, Limits, Read, Remote},
     },
 };
@@ -97,7 +97,7 @@ fuzz_target!(|data: &[u8]| {
         trust: Duration::from_secs(5),
         node: "a".to_owned(),
     };
-    let shared = Shared::over(config, log, Box::new(Server::of(data)));
+    let shared = SharedTier::over(config, log, Box::new(Server::of(data)));
     let request = HeaderMap::new();
     let mut question = shared.question(b"https://a.example/", &request);
     let found = RUNTIME.block_on(shared.find(&mut question, false));

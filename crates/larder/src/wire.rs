@@ -27,7 +27,7 @@ use crate::{
 use arc_swap::ArcSwap;
 use control::Control;
 use listeners::Listeners;
-use proxy::listen::{BindError, DrainSwitch, Shared, TlsError};
+use proxy::listen::{BindError, ConnectionLimiter, DrainSwitch, TlsError};
 use std::{
     io,
     net::{SocketAddr, TcpListener},
@@ -86,7 +86,7 @@ pub enum StartError {
 /// A running cache.
 pub struct Running {
     state: Arc<admin::State>,
-    shared: Arc<Shared>,
+    limiter: Arc<ConnectionLimiter>,
     listeners: Listeners,
     workers: Workers,
     control: Control,
@@ -180,7 +180,7 @@ pub fn start_with(
         .as_ref()
         .and_then(|listener| listener.local_addr().ok());
     let log = AccessLog::start(&config.log)?;
-    let shared = Shared::new(descriptors::within(config.limits.listen.clone()));
+    let limiter = ConnectionLimiter::new(descriptors::within(config.limits.listen.clone()));
     let Store {
         tiers,
         purger,
@@ -189,14 +189,14 @@ pub fn start_with(
     } = tiers::open(&config)?;
     let cache = proxy::Cache::new(tiers, purger, config.site);
     let sender = log.as_ref().map(AccessLog::sender);
-    let workers = Workers::start(config.workers, &cache, &shared, sender.as_ref())
+    let workers = Workers::start(config.workers, &cache, &limiter, sender.as_ref())
         .map_err(StartError::Thread)?;
     let mut counters = workers.counters();
     counters.extend(log.as_ref().map(AccessLog::counters));
     let state = Arc::new(admin::State {
         cache,
         counters,
-        connections: vec![shared.clone()],
+        connections: vec![limiter.clone()],
         origins: ArcSwap::from_pointee(config.origins.clone()),
         plain: ArcSwap::from_pointee(listeners.plain()),
         ready: AtomicBool::new(false),
@@ -210,7 +210,7 @@ pub fn start_with(
     state.ready.store(true, Relaxed);
     Ok(Running {
         state,
-        shared,
+        limiter,
         listeners,
         workers,
         control,
@@ -259,7 +259,7 @@ impl Running {
         let waiting = self.fixed.differences(&Fixed::of(&config));
         let change = self.listeners.prepare(&config, self.fixed.workers)?;
         // From here on nothing can fail.
-        self.shared
+        self.limiter
             .set_limits(descriptors::within(config.limits.listen.clone()));
         self.state.cache.site.store(Arc::new(config.site));
         self.state.origins.store(Arc::new(config.origins.clone()));

@@ -11,7 +11,7 @@ pub(crate) use lane::Single;
 pub(crate) use tend::{release, tend};
 
 use crate::{link::Http2, roster::Roster};
-use lane::{Idle, Lane, Shared};
+use lane::{Idle, Lane, MultiplexedLink};
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -131,7 +131,7 @@ pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
 pub(crate) fn share(key: Key<'_>, link: Http2, now: Instant) {
     with_lane(key.origin, key.peer, |lane| {
         lane.chose_http1 = false;
-        lane.add(Shared { link, used: now });
+        lane.add(MultiplexedLink { link, used: now });
     });
     KEPT.with(|kept| kept.notify_one());
 }

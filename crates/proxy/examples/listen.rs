@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::Full;
 use proxy::listen::{
-    Address, Connection, InterimSink, Limits, ListenConfig, OwnAnswer, RequestBody, Serve, Served,
-    Shared, accept_loop, bind, drain,
+    Address, Connection, ConnectionLimiter, InterimSink, Limits, ListenConfig, OwnAnswer,
+    RequestBody, Serve, Served, accept_loop, bind, drain,
 };
 use std::{error::Error, rc::Rc};
 use tokio::{runtime::Builder, task::LocalSet};
@@ -62,11 +62,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bound = bind(ListenConfig::plain(Address::Tcp(listen)), 1)?.remove(0);
     println!("listening on {listen}");
     let (_switch, drain) = drain();
-    let shared = Shared::new(Limits::default());
+    let limiter = ConnectionLimiter::new(Limits::default());
     let runtime = Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(
         &runtime,
-        accept_loop(bound, Rc::new(service), shared, drain),
+        accept_loop(bound, Rc::new(service), limiter, drain),
     )?;
     Ok(())
 }

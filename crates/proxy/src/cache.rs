@@ -26,7 +26,7 @@ use std::{
 };
 use store::{
     Asker, Busiest, Busy, Memory, PurgeAnswer, PurgeError, Purger, disk::Disk, purge::Purge,
-    shared::Shared,
+    shared::SharedTier,
 };
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -38,7 +38,7 @@ pub struct Tiers {
     /// Bigger than memory, survives a restart.
     pub disk: Option<Arc<Disk>>,
     /// One for many nodes.
-    pub shared: Option<Arc<Shared>>,
+    pub shared: Option<Arc<SharedTier>>,
 }
 
 impl Tiers {
@@ -60,7 +60,7 @@ pub struct Cache {
     /// The disk tier, where there is one.
     pub disk: Option<Arc<Disk>>,
     /// The shared tier, where there is one.
-    pub shared: Option<Arc<Shared>>,
+    pub shared: Option<Arc<SharedTier>>,
     /// Takes purges.
     pub purger: Purger,
     /// Makes codings.

@@ -34,10 +34,10 @@ mod reader;
 mod record;
 mod scan;
 mod segment;
-mod shared;
 mod sound;
 mod source;
 mod span;
+mod state;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -50,7 +50,7 @@ use health::{Counts, Health};
 use keeper::Keeper;
 use pool::Pool;
 use queue::{Queue, Task};
-use shared::Shared;
+use state::DiskState;
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
@@ -90,7 +90,7 @@ pub struct Failed;
 /// The disk tier. Shared by all workers.
 #[derive(Debug)]
 pub struct Disk {
-    shared: Arc<Shared>,
+    shared: Arc<DiskState>,
     keeper: Mutex<Option<JoinHandle<()>>>,
     /// Last, so that nobody else has the directory before the keeper is done.
     _lock: Locked,
@@ -135,7 +135,7 @@ impl Disk {
         if found == Before::BesideAnotherLog {
             device.health.tell(Event::Outdated);
         }
-        let shared = Arc::new(Shared::new(size, device, log, &listing));
+        let shared = Arc::new(DiskState::new(size, device, log, &listing));
         let mut keeper = Keeper::new(shared.clone());
         for (id, bytes) in listing.large {
             keeper.found_large(id, bytes);

@@ -63,7 +63,7 @@ pub struct Config {
 
 /// The shared tier. Shared by all workers; each has connections of its own.
 #[derive(Debug)]
-pub struct Shared(Arc<Inner>);
+pub struct SharedTier(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -91,7 +91,7 @@ pub enum Found {
     /// These, the most recent first; none of them purged. Of large ones only the one that answers the request: the others stay
     /// where they are.
     Here(Vec<Arc<Stored>>),
-    /// Nothing, and this node is to fetch it; what it brings is to be [kept](Shared::keep). Others wait while the lease lives.
+    /// Nothing, and this node is to fetch it; what it brings is to be [kept](SharedTier::keep). Others wait while the lease lives.
     Lead(Lease),
     /// Nothing, and nobody is asked to wait: the tier is out of order, or the wait for another node was in vain.
     Nothing,
@@ -117,7 +117,7 @@ fn is_memcached(config: &Config) -> bool {
     config.url.starts_with("memcached:")
 }
 
-impl Shared {
+impl SharedTier {
     /// Reads the address; connects when it is first used, on each worker's own runtime.
     ///
     /// # Errors

@@ -7,14 +7,14 @@ use super::{
 };
 use axum::{
     Json,
-    extract::{Query, State as Shared, rejection::QueryRejection},
+    extract::{Query, State as AppState, rejection::QueryRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
 };
 use std::sync::Arc;
 
 /// Answers `url=…` with any number of `header=Name: value`.
 pub(super) async fn explain(
-    Shared(state): Shared<Arc<State>>,
+    AppState(state): AppState<Arc<State>>,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Json<Answer>, Refusal> {
     let Query(pairs) = query.map_err(|error| bad(error.body_text()))?;

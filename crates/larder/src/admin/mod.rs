@@ -21,7 +21,7 @@ use crate::telemetry::metrics::{self, Sources};
 use arc_swap::ArcSwap;
 use axum::{
     Json, Router,
-    extract::State as Shared,
+    extract::State as AppState,
     http::{Method, StatusCode, header},
     middleware,
     response::IntoResponse,
@@ -45,7 +45,7 @@ pub struct State {
     /// Each worker's counters, and the access log's.
     pub counters: Vec<Arc<proxy::outcome::Counters>>,
     /// Connections of each listener, or of all.
-    pub connections: Vec<Arc<proxy::listen::Shared>>,
+    pub connections: Vec<Arc<proxy::listen::ConnectionLimiter>>,
     /// Origins of the configuration in force.
     pub origins: ArcSwap<Vec<Arc<origin::Origin>>>,
     /// The listeners without TLS.
@@ -132,7 +132,7 @@ fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 8] {
     ]
 }
 
-fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoResponse {
+fn metrics(AppState(state): AppState<Arc<State>>, started: SystemTime) -> impl IntoResponse {
     let text = metrics::render(&Sources {
         store: state.cache.memory.statistics(),
         codings: state.cache.compressor.counts.figures(),
@@ -152,7 +152,7 @@ fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoR
     ([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text)
 }
 
-async fn readyz(Shared(state): Shared<Arc<State>>) -> Result<&'static str, Refusal> {
+async fn readyz(AppState(state): AppState<Arc<State>>) -> Result<&'static str, Refusal> {
     if state.ready.load(Relaxed) {
         Ok("ready\n")
     } else {

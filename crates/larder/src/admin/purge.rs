@@ -12,7 +12,7 @@ use super::{Refusal, State};
 use axum::{
     Json,
     body::{Body, Bytes},
-    extract::State as Shared,
+    extract::State as AppState,
     http::{HeaderMap, StatusCode, header},
 };
 use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
@@ -34,7 +34,7 @@ const AGAIN: u32 = 2;
 
 /// Purges what the request names.
 pub(super) async fn purge(
-    Shared(state): Shared<Arc<State>>,
+    AppState(state): AppState<Arc<State>>,
     fields: HeaderMap,
     body: Body,
 ) -> Result<Json<Answer>, Refusal> {

@@ -4,7 +4,7 @@ use super::{Refusal, State};
 use crate::config::value::Word;
 use axum::{
     Json,
-    extract::{Query, State as Shared, rejection::QueryRejection},
+    extract::{Query, State as AppState, rejection::QueryRejection},
     http::StatusCode,
 };
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ impl From<Since> for Purges {
 
 /// Tells what was purged, at once or when something is.
 pub(super) async fn purges(
-    Shared(state): Shared<Arc<State>>,
+    AppState(state): AppState<Arc<State>>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Purges>, Refusal> {
     let bad = |what: String| Refusal::new(StatusCode::BAD_REQUEST, what);

@@ -38,7 +38,7 @@ pub struct Sources<'a> {
     /// Each worker's.
     pub counters: &'a [Arc<Counters>],
     /// Each listener's, or one for all.
-    pub connections: &'a [Arc<proxy::listen::Shared>],
+    pub connections: &'a [Arc<proxy::listen::ConnectionLimiter>],
     /// The origins of the configuration in force.
     pub origins: &'a [Arc<origin::Origin>],
     /// When the program started.

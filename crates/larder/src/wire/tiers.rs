@@ -23,7 +23,7 @@ use store::{
         journal::{self, Lasting, OpenError, Opened},
     },
     shared::{
-        self, Shared,
+        self, SharedTier,
         stream::{self, Stream},
     },
 };
@@ -216,8 +216,8 @@ fn disk(config: &store::disk::Config, place: Option<&PathBuf>, log: Arc<Log>) ->
     }
 }
 
-fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option<Arc<Shared>> {
-    match Shared::new(config.clone(), log) {
+fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option<Arc<SharedTier>> {
+    match SharedTier::new(config.clone(), log) {
         Ok(shared) => {
             shared.tell(Box::new(move |event| match event {
                 shared::Event::Up => outage.ends(Part::Tier, &"the shared tier answers again"),

@@ -3,7 +3,7 @@
 use super::threads;
 use proxy::{
     Cache, Service, Worker,
-    listen::{Bound, Drain, Shared, accept_loop},
+    listen::{Bound, ConnectionLimiter, Drain, accept_loop},
     outcome::{Counters, Record},
     refetch,
 };
@@ -52,10 +52,10 @@ impl Workers {
     pub fn start(
         count: usize,
         cache: &Arc<Cache>,
-        shared: &Arc<Shared>,
+        limiter: &Arc<ConnectionLimiter>,
         log: Option<&SyncSender<Record>>,
     ) -> io::Result<Self> {
-        let start = |number| Handle::start(number, cache.clone(), shared.clone(), log.cloned());
+        let start = |number| Handle::start(number, cache.clone(), limiter.clone(), log.cloned());
         Ok(Self {
             workers: (0..count.max(1)).map(start).collect::<io::Result<_>>()?,
         })
@@ -90,7 +90,7 @@ impl Handle {
     fn start(
         number: usize,
         cache: Arc<Cache>,
-        shared: Arc<Shared>,
+        limiter: Arc<ConnectionLimiter>,
         log: Option<SyncSender<Record>>,
     ) -> io::Result<Self> {
         let (orders, received) = unbounded_channel();
@@ -108,7 +108,7 @@ impl Handle {
                 let Some(runtime) = runtime else { return };
                 let refetches = cache.refetches();
                 let service = Rc::new(Service(Worker::new(cache, own, log)));
-                runtime.block_on(work(service, shared, received, refetches));
+                runtime.block_on(work(service, limiter, received, refetches));
             })?;
         is_ready.recv().map_err(io::Error::other)??;
         Ok(Self {
@@ -131,16 +131,16 @@ fn runtime() -> io::Result<LocalRuntime> {
 /// Serves listeners as they are ordered, until no more can come and all have drained.
 async fn work(
     service: Rc<Service>,
-    shared: Arc<Shared>,
+    limiter: Arc<ConnectionLimiter>,
     mut orders: UnboundedReceiver<Order>,
     refetches: Option<Receiver<Vec<Busy>>>,
 ) {
     let refetching = refetches.map(|busiest| spawn_local(refetch(service.0.clone(), busiest)));
     let mut loops = JoinSet::new();
     while let Some(Order { bound, drain }) = orders.recv().await {
-        let (service, shared) = (service.clone(), shared.clone());
+        let (service, limiter) = (service.clone(), limiter.clone());
         loops.spawn_local(async move {
-            if let Err(error) = accept_loop(bound, service, shared, drain).await {
+            if let Err(error) = accept_loop(bound, service, limiter, drain).await {
                 tracing::error!(%error, "a listener has stopped");
             }
         });

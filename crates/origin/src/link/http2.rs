@@ -36,12 +36,12 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
 #[derive(Clone, Debug)]
 pub(crate) struct Http2 {
     sender: SendRequest<Bytes>,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
 }
 
 /// What is known of a connection.
 #[derive(Debug)]
-struct Shared {
+struct ConnectionState {
     _driver: Driver,
     /// How many streams may be under way at a time, and how many are.
     streams: AtomicUsize,
@@ -76,14 +76,14 @@ impl Http2 {
         let streams = allowed(&mut connection).await?;
         let alive = connection.ping_pong().map(|pings| Alive::new(pings, heard));
         let probe = sender.clone();
-        let shared = Arc::new_cyclic(|shared: &Weak<Shared>| {
+        let shared = Arc::new_cyclic(|shared: &Weak<ConnectionState>| {
             let task = spawn_local(Driven {
                 connection,
                 alive,
                 probe,
                 shared: shared.clone(),
             });
-            Shared {
+            ConnectionState {
                 _driver: Driver::of(&task),
                 streams: AtomicUsize::new(streams),
                 open: AtomicUsize::new(0),
@@ -148,7 +148,7 @@ struct Driven {
     alive: Option<Alive>,
     /// It tells of a GOAWAY while others are still under way.
     probe: SendRequest<Bytes>,
-    shared: Weak<Shared>,
+    shared: Weak<ConnectionState>,
 }
 
 impl Future for Driven {

@@ -16,7 +16,7 @@ pub(super) struct Lane {
     /// The one used last at the back: it has the most life left, and the others may grow old and go.
     pub(super) idle: VecDeque<Idle>,
     /// The oldest first. There is another only where these were full, and it goes when it was not needed for a while.
-    pub(super) http2: Vec<Shared>,
+    pub(super) http2: Vec<MultiplexedLink>,
     /// Somebody is making the HTTP/2 connection; the others wait for it.
     pub(super) dialling: Option<Arc<Notify>>,
     /// ALPN settled on HTTP/1.1 last time: nothing to share, so nobody waits.
@@ -27,20 +27,20 @@ impl Lane {
     pub(super) fn sweep(&mut self, now: Instant, idle_time: Duration) {
         self.idle
             .retain_mut(|idle| idle.link.may_rest() && now.duration_since(idle.since) < idle_time);
-        self.http2.retain_mut(|shared| {
-            if shared.link.under_way() > 0 {
-                shared.used = now;
+        self.http2.retain_mut(|multiplexed| {
+            if multiplexed.link.under_way() > 0 {
+                multiplexed.used = now;
             }
-            !shared.link.is_closed() && now.duration_since(shared.used) < idle_time
+            !multiplexed.link.is_closed() && now.duration_since(multiplexed.used) < idle_time
         });
     }
 
     /// Takes in an HTTP/2 connection. A server that chose HTTP/1.1 before is not waited for, so that many may come at once.
-    pub(super) fn add(&mut self, shared: Shared) {
+    pub(super) fn add(&mut self, multiplexed: MultiplexedLink) {
         if self.http2.len() >= MOST_SHARED {
             self.http2.remove(0);
         }
-        self.http2.push(shared);
+        self.http2.push(multiplexed);
     }
 
     /// The HTTP/2 connection for the next fetch: one with room, or where there may be no more of them the emptiest.
@@ -51,9 +51,9 @@ impl Lane {
             let all = self.http2.iter().enumerate().filter(|_| may_be_full);
             Some(all.min_by_key(|(_, one)| one.link.under_way())?.0)
         })?;
-        let shared = self.http2.get_mut(index)?;
-        shared.used = now;
-        Some(shared.link.clone())
+        let multiplexed = self.http2.get_mut(index)?;
+        multiplexed.used = now;
+        Some(multiplexed.link.clone())
     }
 }
 
@@ -91,7 +91,7 @@ impl Single {
     }
 }
 
-pub(super) struct Shared {
+pub(super) struct MultiplexedLink {
     pub(super) link: Http2,
     pub(super) used: Instant,
 }

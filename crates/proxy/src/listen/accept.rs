@@ -13,8 +13,8 @@ use super::{
     direct::Desk,
     drain::Drain,
     fault::Fault,
+    limiter::{ConnectionLimiter, Slot},
     own,
-    shared::{Shared, Slot},
     socket::Socket,
     task,
     watch::{Order, Patience, Verdict, Watch, Worker},
@@ -36,16 +36,16 @@ use tokio::{
 pub async fn accept_loop<S: Serve>(
     bound: Bound,
     service: Rc<S>,
-    shared: Arc<Shared>,
+    limiter: Arc<ConnectionLimiter>,
     mut drain: Drain,
 ) -> io::Result<()> {
     let mut listener = Some(Listener::new(bound.socket, bound.local)?);
-    let mut clock = clock(shared.limits().tick);
-    let worker = Worker::new(shared.enlist(), service.memory());
+    let mut clock = clock(limiter.limits().tick);
+    let worker = Worker::new(limiter.enlist(), service.memory());
     let place = Rc::new(Place {
         config: bound.config,
         service,
-        shared,
+        limiter,
         worker,
         desk: Rc::default(),
         open: Open::default(),
@@ -76,13 +76,13 @@ pub async fn accept_loop<S: Serve>(
         tokio::select! {
             accepted = accept(listener.as_mut()), if !resting => match accepted {
                 Ok(accepted) => place.welcome(accepted),
-                Err(error) => resting = must_rest(&error, &place.shared.cannot_accept),
+                Err(error) => resting = must_rest(&error, &place.limiter.cannot_accept),
             },
             _ = clock.tick(), if ticks => {
                 place.step(clock.period());
                 resting = false;
                 // A coarser one would make what has lasted some of the finer steps seem to have lasted longer.
-                let tick = place.shared.limits().tick;
+                let tick = place.limiter.limits().tick;
                 if tick < clock.period() {
                     clock = self::clock(tick);
                 }
@@ -105,7 +105,7 @@ fn clock(tick: Duration) -> Interval {
 pub(super) struct Place<S> {
     pub(super) config: Arc<ListenConfig>,
     pub(super) service: Rc<S>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) limiter: Arc<ConnectionLimiter>,
     pub(super) worker: Arc<Worker>,
     pub(super) desk: Rc<Desk>,
     open: Open,
@@ -114,9 +114,9 @@ pub(super) struct Place<S> {
 impl<S: Serve> Place<S> {
     /// Starts a connection's task, or turns it away.
     fn welcome(self: &Rc<Self>, accepted: Accepted) {
-        let limits = self.shared.limits();
+        let limits = self.limiter.limits();
         let counters = &self.worker.counters;
-        let Some(mut slot) = self.shared.claim(limits.connections, counters) else {
+        let Some(mut slot) = self.limiter.claim(limits.connections, counters) else {
             return self.turn_away(&accepted.socket);
         };
         // Behind a balancer the address is known only later.
@@ -146,7 +146,7 @@ impl<S: Serve> Place<S> {
     /// One step of the clock, which was `tick` long: every connection is judged.
     fn step(&self, tick: Duration) {
         let now = self.worker.step();
-        let patience = Patience::new(&self.shared.limits(), tick);
+        let patience = Patience::new(&self.limiter.limits(), tick);
         let counters = &self.worker.counters;
         for watch in self.open.watches.borrow().values() {
             match watch.judge(now, &patience) {

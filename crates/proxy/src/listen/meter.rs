@@ -7,7 +7,7 @@ mod write;
 
 pub(super) use head::SHORT;
 
-use super::{http2::Frames, shared::Slot, stream::Stream, watch::Watch};
+use super::{http2::Frames, limiter::Slot, stream::Stream, watch::Watch};
 use bytes::{Buf, Bytes};
 use std::{mem, sync::Arc};
 use store::Reservation;

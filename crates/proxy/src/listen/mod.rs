@@ -22,6 +22,7 @@ mod http1;
 mod http2;
 mod in_flight;
 mod interim;
+mod limiter;
 mod mapped;
 mod meter;
 mod own;
@@ -30,7 +31,6 @@ mod redirect;
 mod request_body;
 mod request_head;
 mod service;
-mod shared;
 mod socket;
 mod splice;
 mod stream;
@@ -48,13 +48,13 @@ pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_requ
 pub use drain::{Drain, DrainSwitch, drain};
 pub use http2::Frames;
 pub use interim::InterimSink;
+pub use limiter::ConnectionLimiter;
 pub use own::{OwnAnswer, to_late_content};
 pub use proxy_protocol::{
     Error as ProxyProtocolError, Header as ProxyHeader, parse as parse_proxy,
 };
 pub use request_body::{Cut, RequestBody};
 pub use request_head::RequestHead;
-pub use shared::Shared;
 pub use splice::Splices;
 pub use texts::Texts;
 pub use tls::{CertificateFiles, TlsError, TlsStore};

@@ -37,7 +37,7 @@ pub async fn find(worker: &Worker, ask: &Ask, now: Time) -> Decision {
 }
 
 /// What the shared tier comes to.
-pub enum Shared {
+pub enum SharedLookup {
     /// It had an answer.
     Hit(Hit),
     /// The origin must be asked; with the lease, for all nodes.
@@ -46,27 +46,32 @@ pub enum Shared {
 
 /// Asks the shared tier for what memory and disk do not have, or have only to be validated. With `lead`, this node asks for
 /// the lease where nothing is there that answers.
-pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) -> Shared {
+pub async fn look_up_shared(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: Need,
+    lead: bool,
+) -> SharedLookup {
     match &worker.cache.shared {
         // Boxed: most have no such tier, and what waits for it is large.
         Some(tier) => Box::pin(in_tier(worker, ask, tier, need, lead)).await,
-        None => Shared::Need(need, None),
+        None => SharedLookup::Need(need, None),
     }
 }
 
 async fn in_tier(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
-    tier: &shared::Shared,
+    tier: &shared::SharedTier,
     need: Need,
     lead: bool,
-) -> Shared {
+) -> SharedLookup {
     let is_unsure = need.is_unsure();
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
     if need.is_for_the_origin() || selected.is_some_and(|stored| stored.facts.is_always_validated())
     {
         // The origin's own word is wanted, by the client or by the origin.
-        return Shared::Need(need, None);
+        return SharedLookup::Need(need, None);
     }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
     let mut need = need;
@@ -74,21 +79,21 @@ async fn in_tier(
     let mut renewed = false;
     loop {
         let here = match found {
-            shared::Found::Nothing => return Shared::Need(need, None),
-            shared::Found::Lead(lease) => return Shared::Need(need, Some(lease)),
+            shared::Found::Nothing => return SharedLookup::Need(need, None),
+            shared::Found::Lead(lease) => return SharedLookup::Need(need, Some(lease)),
             shared::Found::Here(here) => here,
         };
         let newest = here.iter().map(|stored| stored.facts.response_time).max();
         need = match lookup::adopted(worker, ask, receive::now(), here) {
             // What is to be refreshed has been answered with already: the same again refreshes nothing.
             Decision::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
-            Decision::Hit(hit) | Decision::StaleHit(hit) => return Shared::Hit(hit),
+            Decision::Hit(hit) | Decision::StaleHit(hit) => return SharedLookup::Hit(hit),
             Decision::Forward(need) => need,
             // Conditions that are the origin's to judge: as if nothing had been found.
-            Decision::Bypass(_) => return Shared::Need(need, None),
+            Decision::Bypass(_) => return SharedLookup::Need(need, None),
         };
         if renewed || !lead {
-            return Shared::Need(need, None);
+            return SharedLookup::Need(need, None);
         }
         renewed = true;
         found = tier.renew(&mut question, newest.unwrap_or_default()).await;

@@ -40,7 +40,7 @@ use kept::Kept;
 use page::{coding_of, is_identity, is_page};
 use reading::Begun;
 use rules::{coding::Coding, range::Span};
-use shared::Shared;
+use shared::SharedTokens;
 use source::Source;
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored, fill::Reader};
@@ -165,7 +165,7 @@ fn read(worker: &Worker, ask: &Ask, stored: &Stored, decodes: bool, content: Con
         Begun::Alone => return streamed(worker, content),
     };
     let counters = worker.counters.clone();
-    Source::Shared(Box::new(Shared::new(reading, content, counters)))
+    Source::SharedTokens(Box::new(SharedTokens::new(reading, content, counters)))
 }
 
 /// A page that is read as it comes, for one client.

@@ -15,7 +15,7 @@ use crate::{
     error::Failure,
     outcome::{Detail, Failing, Outcome},
     walk::{
-        below::{self, Shared},
+        below::{self, SharedLookup},
         deliver,
         fetch::{self, Fetched, Landing},
         lookup::{self, Decision, Hit, Looked, Need},
@@ -239,9 +239,9 @@ async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
     let need = if is_hopeless && !ask.directives.only_if_cached {
         need
     } else {
-        match below::shared(worker, ask, need, false).await {
-            Shared::Hit(hit) => return deliver::stored(worker, ask, hit),
-            Shared::Need(need, _) => need,
+        match below::look_up_shared(worker, ask, need, false).await {
+            SharedLookup::Hit(hit) => return deliver::stored(worker, ask, hit),
+            SharedLookup::Need(need, _) => need,
         }
     };
     if ask.directives.only_if_cached {

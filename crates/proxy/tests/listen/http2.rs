@@ -166,7 +166,7 @@ fn a_preface_in_pieces_is_no_slow_head() {
     let mut frames = Frames { stream };
     frames.send(SETTINGS, 0, 0, &[]);
     frames.wait(GOAWAY).expect("the end of an idle connection");
-    assert_eq!(site.shared.snapshot().timeouts, 0);
+    assert_eq!(site.limiter.snapshot().timeouts, 0);
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn a_head_that_comes_in_pieces_is_answered() {
     testkit::wait_until("time to pass", || began.elapsed() > 2 * SOON);
     site.stage.let_go(1);
     assert_eq!(frames.answer(7), (200, "waited".to_owned()));
-    assert_eq!(site.shared.snapshot().timeouts, 0);
+    assert_eq!(site.limiter.snapshot().timeouts, 0);
 }
 
 #[test]
@@ -535,7 +535,7 @@ fn a_panic_in_content_ends_one_stream_alone() {
     assert_eq!(frames.wait(RST_STREAM).unwrap().stream, 1);
     frames.ask(3, "/", &[HOST], END_STREAM);
     assert_eq!(frames.answer(3).0, 200);
-    assert_eq!(site.shared.snapshot().panics, 1);
+    assert_eq!(site.limiter.snapshot().panics, 1);
 }
 
 /// RFC 9113 section 8.2.3: browsers send each cookie in a line of its own, and all are one field.

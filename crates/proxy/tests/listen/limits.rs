@@ -112,7 +112,7 @@ fn an_idle_connection_is_closed_without_a_word() {
     assert_eq!(client.get("/").send().status, 200);
     assert_eq!(client.read_to_end(), b"");
     site.wait_counted("the close", |counters| counters.active == 0);
-    assert_eq!(site.shared.snapshot().timeouts, 0);
+    assert_eq!(site.limiter.snapshot().timeouts, 0);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_connection_that_says_nothing_is_closed_without_a_word() {
     let site = Site::with(quick(|limits| limits.idle_time = SOON));
     assert_eq!(site.client().read_to_end(), b"");
     site.wait_counted("the close", |counters| counters.active == 0);
-    assert_eq!(site.shared.snapshot().timeouts, 0);
+    assert_eq!(site.limiter.snapshot().timeouts, 0);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn limits_change_for_connections_to_come() {
     let long = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "t".repeat(200));
     let mut before = site.client();
     assert_eq!(before.get("/").send().status, 200);
-    site.shared
+    site.limiter
         .set_limits(quick(|limits| limits.linger_time = Duration::ZERO));
     assert_eq!(site.ask(&long).status, 200);
     before.send(&long);

@@ -16,7 +16,7 @@ fn keeps_connections_and_answers_pipelined_requests_in_order() {
     site.wait_counted("all bytes", |counters| {
         (counters.bytes_in, counters.bytes_out) == (84, 243)
     });
-    let snapshot = site.shared.snapshot();
+    let snapshot = site.limiter.snapshot();
     assert_eq!((snapshot.accepted, snapshot.active), (1, 1));
 }
 
@@ -33,7 +33,7 @@ fn a_panic_ends_one_request_alone() {
         );
         assert_eq!(client.get("/after").send().text(), "GET /after", "{path}");
     }
-    assert_eq!(site.shared.snapshot().panics, 2);
+    assert_eq!(site.limiter.snapshot().panics, 2);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn upgrades_become_tunnels() {
     assert_eq!(client.read_bytes(5), b"early");
     client.send("later");
     assert_eq!(client.read_bytes(5), b"later");
-    assert_eq!(site.shared.snapshot().active, 1);
+    assert_eq!(site.limiter.snapshot().active, 1);
     drop(client);
     site.wait_counted("the close", |counters| counters.active == 0);
 }
@@ -97,7 +97,7 @@ fn all_workers_share_one_port() {
     for mut client in clients {
         assert_eq!(client.get("/").send().status, 200);
     }
-    assert_eq!(site.shared.snapshot().accepted, 32);
+    assert_eq!(site.limiter.snapshot().accepted, 32);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use proxy::listen::{
-    Address, AtHand, BindError, Bound, Connection, DrainSwitch, InterimSink, Limits, ListenConfig,
-    OwnAnswer, RequestBody, Serve, Served, Shared, Snapshot, accept_loop, bind, drain,
+    Address, AtHand, BindError, Bound, Connection, ConnectionLimiter, DrainSwitch, InterimSink,
+    Limits, ListenConfig, OwnAnswer, RequestBody, Serve, Served, Snapshot, accept_loop, bind,
+    drain,
 };
 use std::{
     net::SocketAddr,
@@ -93,7 +94,7 @@ impl Stage {
 pub struct Site {
     pub address: Option<SocketAddr>,
     pub stage: Arc<Stage>,
-    pub shared: Arc<Shared>,
+    pub limiter: Arc<ConnectionLimiter>,
     pub switch: DrainSwitch,
     threads: Vec<JoinHandle<()>>,
 }
@@ -147,14 +148,14 @@ impl Site {
             broken: AtomicUsize::new(0),
             permits: Semaphore::new(0),
         });
-        let shared = Shared::new(limits);
+        let limiter = ConnectionLimiter::new(limits);
         let (switch, handle) = drain();
         let work = |bound: Bound| {
-            let (stage, shared, handle) = (stage.clone(), shared.clone(), handle.clone());
+            let (stage, limiter, handle) = (stage.clone(), limiter.clone(), handle.clone());
             std::thread::spawn(move || {
                 let runtime = Builder::new_current_thread().enable_all().build().unwrap();
                 let script = Rc::new(Script { stage });
-                let serving = accept_loop(bound, script, shared, handle);
+                let serving = accept_loop(bound, script, limiter, handle);
                 LocalSet::new().block_on(&runtime, serving).unwrap();
             })
         };
@@ -162,7 +163,7 @@ impl Site {
         Ok(Self {
             address,
             stage,
-            shared,
+            limiter,
             switch,
             threads,
         })
@@ -185,7 +186,7 @@ impl Site {
 
     /// Waits until the counters say so.
     pub fn wait_counted(&self, what: &str, condition: impl Fn(&Snapshot) -> bool) {
-        wait_until(what, || condition(&self.shared.snapshot()));
+        wait_until(what, || condition(&self.limiter.snapshot()));
     }
 
     /// Waits until the accept loops have returned.

@@ -117,7 +117,7 @@ fn both_versions_and_both_protocols() {
         frames.ask(1, "/", &[(":authority", "a.test")], 1);
         assert_eq!(frames.answer(1).0, 200);
     }
-    assert_eq!(site.shared.snapshot().handshakes, 6);
+    assert_eq!(site.limiter.snapshot().handshakes, 6);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
     site.wait_counted("the end of all", |counters| {
         counters.accepted == 16 && counters.active == 0
     });
-    assert!(site.shared.snapshot().timeouts > 0);
+    assert!(site.limiter.snapshot().timeouts > 0);
     drop(clients);
 }
 

@@ -1,7 +1,7 @@
 //! Finding what is kept under a key.
 
 use super::{
-    Disk, Shared,
+    Disk, DiskState,
     device::{Manner, Missed},
     health::count,
     index::Spot,
@@ -103,7 +103,7 @@ impl Disk {
     }
 }
 
-impl Shared {
+impl DiskState {
     /// The stored response at `spot`, unless a purge covers it.
     pub(super) fn standing(
         &self,

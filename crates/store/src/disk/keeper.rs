@@ -7,7 +7,7 @@ mod room;
 mod round;
 
 use super::{
-    Doing, Shared,
+    DiskState, Doing,
     files::Ledger,
     health::count,
     index::Spot,
@@ -28,7 +28,7 @@ const LEAVING: Duration = Duration::from_secs(2);
 
 /// The thread's own state.
 pub(super) struct Keeper {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<DiskState>,
     open: Option<Open>,
     /// The number of the next segment.
     next: u32,
@@ -58,7 +58,7 @@ impl From<Error> for Refused {
 
 impl Keeper {
     /// Has found and written nothing yet.
-    pub fn new(shared: Arc<Shared>) -> Self {
+    pub fn new(shared: Arc<DiskState>) -> Self {
         Self {
             open: None,
             next: shared.first_segment,

@@ -3,7 +3,7 @@
 mod response;
 
 use super::{
-    Shared,
+    DiskState,
     device::{Manner, Missed},
     format::{RECORD_HEAD, RecordHead},
     index::Spot,
@@ -37,7 +37,7 @@ pub(super) struct Record {
     pub bytes: Bytes,
 }
 
-impl Shared {
+impl DiskState {
     /// The stored response at `spot`; `None` where it is that of another key, or gone.
     pub fn read(
         &self,

@@ -24,7 +24,7 @@ use crate::{Boxed, Durable, NotDurable};
 use format::{Contents, Item, Tail, Unreadable, frame};
 use medium::{Medium, OneFile};
 pub use queue::Event;
-use queue::Shared;
+use queue::JournalQueue;
 use remembered::Sum;
 use rules::time::Time;
 use std::{
@@ -84,7 +84,7 @@ pub struct FileJournal {
 
 #[derive(Debug)]
 struct Handle {
-    shared: Arc<Shared>,
+    queue: Arc<JournalQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -113,11 +113,11 @@ impl FileJournal {
             remembered,
             opened,
         } = begun;
-        let shared = writing.shared.clone();
+        let queue = writing.queue.clone();
         let thread = thread::Builder::new().name("purge-log".to_owned());
         let thread = thread.spawn(move || writing.run()).map_err(io)?;
         let handle = Arc::new(Handle {
-            shared,
+            queue,
             thread: Some(thread),
         });
         Ok((Self { handle }, remembered, opened))
@@ -125,12 +125,12 @@ impl FileJournal {
 
     /// Has `hook` told of events from now on; called on the thread that writes, so it must not wait. The first one given stays.
     pub fn tell(&self, hook: Box<dyn Fn(&Event) + Send + Sync>) {
-        self.handle.shared.tell(hook);
+        self.handle.queue.tell(hook);
     }
 
     /// Waits until what was appended before is on disk, or cannot be written. For a graceful stop.
     pub fn flush(&self) {
-        let Some(answered) = self.handle.shared.wait_for(u64::MAX) else {
+        let Some(answered) = self.handle.queue.wait_for(u64::MAX) else {
             return;
         };
         // On a thread of its own, as a runtime's own threads may not wait so.
@@ -184,7 +184,7 @@ fn begin(
         Some(_) => Opened::Whole,
     };
     let writing = Writing {
-        shared: Arc::new(Shared::new(remembered.head)),
+        queue: Arc::new(JournalQueue::new(remembered.head)),
         medium,
         lasting,
         health: Health::Good,
@@ -202,17 +202,17 @@ fn begin(
 
 impl Journal for FileJournal {
     fn append(&self, entry: &Entry) {
-        self.handle.shared.append(entry);
+        self.handle.queue.append(entry);
     }
 
     fn retire(&self, sequence: u64) {
-        self.handle.shared.retire(sequence);
+        self.handle.queue.retire(sequence);
     }
 }
 
 impl Durable for FileJournal {
     fn durable(&self, sequence: u64) -> Boxed<Result<(), NotDurable>> {
-        let answered = self.handle.shared.wait_for(sequence);
+        let answered = self.handle.queue.wait_for(sequence);
         Box::pin(async move {
             match answered {
                 None => Ok(()),
@@ -225,13 +225,13 @@ impl Durable for FileJournal {
     }
 
     fn is_failing(&self) -> bool {
-        self.handle.shared.is_failing()
+        self.handle.queue.is_failing()
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.shared.close();
+        self.queue.close();
         if let Some(thread) = self.thread.take() {
             // It has no way to panic, and nobody to tell.
             let _ = thread.join();

@@ -69,7 +69,7 @@ impl Remote for Slow {
 
 const LIMIT: Duration = Duration::from_millis(50);
 
-fn over(slow: Slow) -> Arc<Shared> {
+fn over(slow: Slow) -> Arc<SharedTier> {
     let config = Config {
         url: String::new(),
         timeout: LIMIT,
@@ -82,7 +82,7 @@ fn over(slow: Slow) -> Arc<Shared> {
     };
     let log = Arc::new(Log::default());
     log.begin_at(Position(1, 0));
-    Shared::over(config, log, Box::new(slow))
+    SharedTier::over(config, log, Box::new(slow))
 }
 
 fn slow(each: u64) -> Slow {

@@ -21,7 +21,7 @@ use std::{
 use store::{
     Body, Fields, Stored, Variant,
     purge::{Log, Position, Purge, What},
-    shared::{Config, Event, Found, Shared, Statistics},
+    shared::{Config, Event, Found, SharedTier, Statistics},
 };
 
 use testkit::Gate;
@@ -30,7 +30,7 @@ pub const KEY: &[u8] = b"https://shop.example/shoes?page=2";
 
 /// One node: its own log, its own view of the server.
 pub struct Node {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SharedTier>,
     pub log: Arc<Log>,
     events: Arc<Mutex<Vec<Event>>>,
 }
@@ -65,7 +65,7 @@ impl Node {
     pub fn with(config: Config) -> Self {
         let log = Arc::new(Log::default());
         log.begin_at(Position(1, 0));
-        let shared = Shared::new(config, Arc::clone(&log)).expect("an address");
+        let shared = SharedTier::new(config, Arc::clone(&log)).expect("an address");
         let events = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&events);
         shared.tell(Box::new(move |event| told.lock().unwrap().push(event)));

@@ -120,7 +120,7 @@ fn rendered() -> String {
             ..store::shared::Statistics::default()
         }),
         counters: &workers(),
-        connections: &[listen::Shared::new(limits)],
+        connections: &[listen::ConnectionLimiter::new(limits)],
         origins: &[origin(), page_store()],
         started: UNIX_EPOCH + Duration::from_millis(1_763_692_560_500),
     })

@@ -1,12 +1,12 @@
 //! Whether anything comes on a connection while a fetch waits there: one that runs out of time in silence is the last to be sent there.
 
-use super::{Http2, Shared};
+use super::{ConnectionState, Http2};
 use std::sync::{Arc, Weak, atomic::Ordering::Relaxed};
 
 /// What a fetch remembers of its connection, whether it is still there or not.
 #[derive(Clone, Debug)]
 pub(crate) struct Listening {
-    shared: Weak<Shared>,
+    shared: Weak<ConnectionState>,
     brought: u64,
 }
 

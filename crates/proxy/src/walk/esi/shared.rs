@@ -21,7 +21,7 @@ const PART: usize = 64 << 10;
 
 /// A page that others may be getting too.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedTokens {
     reading: Arc<Reading>,
     counters: Arc<Counters>,
     at: usize,
@@ -39,7 +39,7 @@ pub struct Shared {
     alone: Option<Streamed>,
 }
 
-impl Shared {
+impl SharedTokens {
     /// The page from its beginning, for one of those who share `reading`. `content` is this client's own way through
     /// it.
     pub fn new(reading: Arc<Reading>, content: Content, counters: Arc<Counters>) -> Self {

@@ -1,6 +1,6 @@
 //! Where a page's tokens come from: those kept beside it, or its body as it arrives.
 
-use super::{kept::Kept, shared::Shared};
+use super::{kept::Kept, shared::SharedTokens};
 use crate::body::{Content, Error};
 use bytes::Bytes;
 use esi::{Page, Parser, Span, Token};
@@ -22,7 +22,7 @@ pub enum Source {
     /// Read before; its content comes now.
     Known(Known),
     /// Read while it comes, by all who get it.
-    Shared(Box<Shared>),
+    SharedTokens(Box<SharedTokens>),
     /// Read while it comes, for this client alone.
     Streamed(Streamed),
 }
@@ -82,7 +82,7 @@ impl Source {
         let content = match self {
             Self::Kept { .. } => return false,
             Self::Known(known) => &*known.content,
-            Self::Shared(shared) => shared.content(),
+            Self::SharedTokens(shared) => shared.content(),
             Self::Streamed(streamed) => streamed.content(),
         };
         matches!(*content, Content::Following(_))
@@ -106,7 +106,7 @@ impl Source {
                 Poll::Ready(token.map(|token| Ok(step(token))))
             }
             Self::Known(known) => known.poll_step(context, step),
-            Self::Shared(shared) => {
+            Self::SharedTokens(shared) => {
                 let next = ready!(shared.poll_next(context));
                 Poll::Ready(next.map(|token| token.map(|token| step(&token))))
             }
@@ -122,7 +122,7 @@ impl Source {
         match self {
             Self::Kept { body, .. } => cut(body, 0, span),
             Self::Known(known) => cut(&known.piece, known.base, span),
-            Self::Shared(shared) => shared.bytes(span),
+            Self::SharedTokens(shared) => shared.bytes(span),
             Self::Streamed(streamed) => streamed.bytes(span),
         }
     }

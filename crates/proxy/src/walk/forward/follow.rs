@@ -41,7 +41,7 @@ pub async fn follow(
             @ (FlightStatus::Stored | FlightStatus::Fetched(_) | FlightStatus::PartComing(_)),
         ) => {
             let is_newer = follower.began() > history.came;
-            match shared(worker, ask, status, is_newer).await {
+            match look_up_landed(worker, ask, status, is_newer).await {
                 Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
                     let handled = Handled::Forwarded {
                         why: need.why,
@@ -93,7 +93,7 @@ pub async fn follow(
 }
 
 /// What a leader's fetch has brought for others. `is_newer`: it began after the request had come.
-async fn shared(
+async fn look_up_landed(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     status: FlightStatus,

@@ -7,7 +7,7 @@ use crate::{
     error::Failure,
     outcome::{Detail, Unkept},
     walk::{
-        below::{self, Shared},
+        below::{self, SharedLookup},
         fetch::{self, Fetched, Landing},
         forward::not_fetched,
         lookup::Need,
@@ -104,9 +104,11 @@ fn is_coming(stored: &Stored) -> bool {
 
 /// What a leader's fetch comes to, where the shared tier does not answer.
 async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
-    match below::shared(worker, ask, need, true).await {
-        Shared::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
-        Shared::Need(need, lease) => fetch::fetch(worker, ask, &need, Some(writer), lease).await,
+    match below::look_up_shared(worker, ask, need, true).await {
+        SharedLookup::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
+        SharedLookup::Need(need, lease) => {
+            fetch::fetch(worker, ask, &need, Some(writer), lease).await
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     Body, Fields, Parts, Piece, Stored,
     codec::{Layout, View},
     disk::{
-        Doing, OnDisk, Shared,
+        DiskState, Doing, OnDisk,
         device::{Manner, Missed},
         format::{CHUNK, RECORD_HEAD, is_chunk_sound, seed},
         inline::Inline,
@@ -15,7 +15,7 @@ use crate::{
 use rules::range::Span;
 use std::{io::ErrorKind, sync::Arc};
 
-impl Shared {
+impl DiskState {
     /// What `record` holds for `key`; `None` where it is that of another key.
     pub(super) fn stored(
         &self,

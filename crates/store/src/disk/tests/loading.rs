@@ -22,7 +22,7 @@ fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
         always_waits: AtomicBool::new(false),
         began: Instant::now(),
     };
-    let shared = Arc::new(Shared::new(size, device, Arc::default(), &listing));
+    let shared = Arc::new(DiskState::new(size, device, Arc::default(), &listing));
     let keeper = Keeper::new(shared.clone());
     let disk = Disk {
         shared,

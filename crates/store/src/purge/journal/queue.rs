@@ -47,7 +47,7 @@ impl fmt::Display for Event {
 type Hook = Box<dyn Fn(&Event) + Send + Sync>;
 
 /// The queue between the log and the thread that writes.
-pub(super) struct Shared {
+pub(super) struct JournalQueue {
     queue: Mutex<Queue>,
     work: Condvar,
     hook: OnceLock<Hook>,
@@ -89,7 +89,7 @@ pub(super) struct Weight {
     pub bytes: u64,
 }
 
-impl Shared {
+impl JournalQueue {
     /// `last`: the last number given out.
     pub fn new(last: u64) -> Self {
         let batch = Batch {
@@ -222,9 +222,9 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for JournalQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
+        f.debug_struct("JournalQueue")
             .field("queue", &self.queue)
             .finish_non_exhaustive()
     }

@@ -422,7 +422,7 @@ impl Bench {
 
     fn purge(&mut self, name: &str) {
         self.sequence += 1;
-        self.writing.shared.append(&Entry {
+        self.writing.queue.append(&Entry {
             sequence: self.sequence,
             at: NOW,
             position: None,
@@ -432,12 +432,8 @@ impl Bench {
 
     /// Has everything written that waits; what those learn who wait for it.
     fn write(&mut self) -> Result<(), NotDurable> {
-        let mut answered = self
-            .writing
-            .shared
-            .wait_for(self.sequence)
-            .expect("not yet");
-        let batch = self.writing.shared.next_batch().expect("waits");
+        let mut answered = self.writing.queue.wait_for(self.sequence).expect("not yet");
+        let batch = self.writing.queue.next_batch().expect("waits");
         self.writing.step(batch);
         match std::pin::pin!(&mut answered).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(answer)) => answer,
@@ -501,7 +497,7 @@ fn a_file_that_lost_what_it_had_says_that_everything_is_purged() {
     assert!(bench.write().is_err());
     bench.plan().fails_sync = false;
     bench.plan().bytes.truncate(30);
-    assert!(bench.writing.shared.wait_for(bench.sequence).is_some());
+    assert!(bench.writing.queue.wait_for(bench.sequence).is_some());
     bench.purge("c");
     assert_eq!(bench.write(), Ok(()));
     let plan = bench.plan();
@@ -516,7 +512,7 @@ fn a_file_that_fails_is_told_of_once_and_once_when_that_is_over() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let noted = told.clone();
     let note = move |event: &Event| noted.lock().expect("whole").push(event.clone());
-    bench.writing.shared.tell(Box::new(note));
+    bench.writing.queue.tell(Box::new(note));
     bench.purge("a");
     assert!(bench.write().is_ok());
     let full = bench.plan().bytes.len();
@@ -524,12 +520,12 @@ fn a_file_that_fails_is_told_of_once_and_once_when_that_is_over() {
     for name in ["b", "c"] {
         bench.purge(name);
         assert!(bench.write().is_err());
-        assert!(bench.writing.shared.is_failing());
+        assert!(bench.writing.queue.is_failing());
     }
     bench.plan().room = None;
     bench.purge("d");
     assert!(bench.write().is_ok());
-    assert!(!bench.writing.shared.is_failing());
+    assert!(!bench.writing.queue.is_failing());
     assert!(bench.plan().bytes.len() > full);
     let told = told.lock().expect("whole");
     assert!(

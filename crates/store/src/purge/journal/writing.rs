@@ -1,7 +1,7 @@
 //! The thread that writes the log.
 
 use super::{
-    Lasting, Shared,
+    JournalQueue, Lasting,
     format::{Contents, Tail, frame},
     medium::Medium,
     queue::{Batch, Weight},
@@ -14,7 +14,7 @@ const LARGE: u64 = 1 << 20;
 
 /// Writes batches, one after another.
 pub(super) struct Writing {
-    pub shared: Arc<Shared>,
+    pub queue: Arc<JournalQueue>,
     pub medium: Box<dyn Medium>,
     pub lasting: Lasting,
     pub health: Health,
@@ -41,7 +41,7 @@ pub(super) enum Health {
 impl Writing {
     /// Runs until the log is dropped.
     pub fn run(mut self) {
-        while let Some(batch) = self.shared.next_batch() {
+        while let Some(batch) = self.queue.next_batch() {
             self.step(batch);
         }
     }
@@ -53,7 +53,7 @@ impl Writing {
             self.live.add(&batch);
             self.last = batch.last;
         }
-        self.shared.written(batch, &written);
+        self.queue.written(batch, &written);
         if self.is_wasteful() {
             // The next write tells of what is wrong.
             let _ = self.rewrite();

@@ -17,7 +17,7 @@ use std::{
 
 /// Limits and occupancy, one for all listeners (or one for each, where they shall not share).
 #[derive(Debug)]
-pub struct Shared {
+pub struct ConnectionLimiter {
     limits: ArcSwap<Limits>,
     open: AtomicUsize,
     by_address: Mutex<HashMap<IpAddr, usize>>,
@@ -26,7 +26,7 @@ pub struct Shared {
     pub(super) cannot_accept: Seldom,
 }
 
-impl Shared {
+impl ConnectionLimiter {
     /// Nothing open yet.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
@@ -74,7 +74,7 @@ impl Shared {
         }
         add(&counters.accepted, 1);
         Some(Slot {
-            shared: Arc::clone(self),
+            limiter: Arc::clone(self),
             counters: Arc::clone(counters),
             address: None,
         })
@@ -84,7 +84,7 @@ impl Shared {
 /// A connection's place; given back on drop.
 #[derive(Debug)]
 pub(super) struct Slot {
-    shared: Arc<Shared>,
+    limiter: Arc<ConnectionLimiter>,
     counters: Arc<Counters>,
     address: Option<IpAddr>,
 }
@@ -94,7 +94,7 @@ impl Slot {
     pub(super) fn claim_address(&mut self, address: IpAddr, most: usize) -> bool {
         let block = block_of(address);
         let mut table = self
-            .shared
+            .limiter
             .by_address
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -111,11 +111,11 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.shared.open.fetch_sub(1, Relaxed);
+        self.limiter.open.fetch_sub(1, Relaxed);
         add(&self.counters.closed, 1);
         let Some(block) = self.address else { return };
         let mut table = self
-            .shared
+            .limiter
             .by_address
             .lock()
             .unwrap_or_else(PoisonError::into_inner);

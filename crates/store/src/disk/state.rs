@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// What the tier's threads and its callers share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct DiskState {
     pub device: Arc<Device>,
     pub log: Arc<Log>,
     /// Where the log stood when the tier was opened, and the first segment that was written since.
@@ -47,7 +47,7 @@ pub(super) struct Shared {
     pub large: AtomicU64,
 }
 
-impl Shared {
+impl DiskState {
     /// A tier of `size` bytes on `device`, in whose directory `listing` was found. Nothing of that is in the index yet.
     pub fn new(size: u64, device: Device, log: Arc<Log>, listing: &Listing) -> Self {
         const SMALLEST: u64 = 64 << 10;
