@@ -63,7 +63,7 @@ pub use lifetime::Lifetime;
 pub use report::{Report, ServerReport};
 pub use upload::UNSENT;
 pub use waited::Waited;
-pub use waiting::Waiting;
+pub use waiting::TimedFetch;
 
 use files::{Files, Found, Turn, respond};
 use first_of::in_turn;
@@ -164,18 +164,22 @@ impl Origin {
     /// The framing fields are set anew from the body, and of `Expect` nothing stays but `100-continue` where content follows. A response that
     /// comes back has believable framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
     /// source knows how long it holds carries a [`Lifetime`] in its extensions; one whose request had to wait, [`Waited`].
-    pub fn fetch(self: &Arc<Self>, request: Request<RequestBody>, context: Context) -> Waiting<'_> {
+    pub fn fetch(
+        self: &Arc<Self>,
+        request: Request<RequestBody>,
+        context: Context,
+    ) -> TimedFetch<'_> {
         match &self.source {
             Source::FirstOf(all) => {
                 let began = Instant::now();
-                Waiting::since(began, Box::pin(in_turn(all, request, context)))
+                TimedFetch::since(began, Box::pin(in_turn(all, request, context)))
             }
             _ => self.ask(request, context),
         }
     }
 
     /// What this origin alone says.
-    fn ask(&self, request: Request<RequestBody>, context: Context) -> Waiting<'_> {
+    fn ask(&self, request: Request<RequestBody>, context: Context) -> TimedFetch<'_> {
         let began = Instant::now();
         let fetching: Fetching<'_> = match &self.source {
             Source::Servers(servers) => servers.fetch(request, context, began),
@@ -194,7 +198,7 @@ impl Origin {
                 )))
             }
         };
-        Waiting::since(began, fetching).counted(&self.latency)
+        TimedFetch::since(began, fetching).counted(&self.latency)
     }
 
     /// What it has for `request`; `None`: another is to be asked, because it is not there or cannot be had.

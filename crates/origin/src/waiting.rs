@@ -11,7 +11,7 @@ use std::{
 use tokio::time::Instant;
 
 /// A fetch under way, and how long it takes.
-pub struct Waiting<'a> {
+pub struct TimedFetch<'a> {
     fetching: Fetching<'a>,
     began: Instant,
     took: Duration,
@@ -19,7 +19,7 @@ pub struct Waiting<'a> {
     counts: Option<&'a latency::Counts>,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> TimedFetch<'a> {
     /// One that began then. Its time is counted elsewhere.
     pub(crate) fn since(began: Instant, fetching: Fetching<'a>) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Future for Waiting<'_> {
+impl Future for TimedFetch<'_> {
     type Output = Result<Response<ResponseBody>, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {

@@ -69,7 +69,7 @@ use http::{Request, Response};
 use lookup::{Decision, Looked};
 use receive::Brought;
 use std::{pin::Pin, rc::Rc};
-use waiting::Waiting;
+use waiting::AbandonGuard;
 
 /// An answer, or the wait for one.
 pub enum Answer {
@@ -157,9 +157,9 @@ fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Answ
     if content_key::concerns(&ask) {
         let worker = worker.clone();
         return Answer::Later(Box::pin(async move {
-            let waiting = Waiting::new(&worker, &mut ask, None);
-            let read = content_key::read(&worker, &mut *waiting.ask, content).await;
-            waiting.over();
+            let guard = AbandonGuard::new(&worker, &mut ask, None);
+            let read = content_key::read(&worker, &mut *guard.ask, content).await;
+            guard.over();
             match read {
                 Ok(content) => now_or_later(&worker, ask, content).await,
                 Err(failure) => deliver::failure(&worker, &ask, &failure),
@@ -256,9 +256,9 @@ fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked
         Looked::Wait(finding) => {
             let worker = worker.clone();
             return Answer::Later(Box::pin(async move {
-                let waiting = Waiting::new(&worker, &ask, None);
+                let guard = AbandonGuard::new(&worker, &ask, None);
                 let found = below::read(&worker, &ask, finding, ask.now).await;
-                waiting.over();
+                guard.over();
                 let found = lookup::for_client(&mut ask, found);
                 let looked = Looked::Decided(found);
                 go_on(&worker, ask, content, looked).response().await

@@ -32,7 +32,7 @@ pub struct Pool {
     memory: Arc<Memory>,
     counts: Arc<Counts>,
     fast: OnceLock<Option<SyncSender<Job>>>,
-    waiting: Arc<Waiting>,
+    backlog: Arc<EncodeBacklog>,
     high: OnceLock<Option<SyncSender<Better>>>,
 }
 
@@ -52,7 +52,7 @@ pub struct Job {
 
 /// What waits, or is worked on.
 #[derive(Debug)]
-struct Waiting(Mutex<State>);
+struct EncodeBacklog(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -62,7 +62,7 @@ struct State {
     encoder: Reservation,
 }
 
-impl Waiting {
+impl EncodeBacklog {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -71,18 +71,18 @@ impl Waiting {
 /// One of the places for bodies that clients wait for, and room for what is made.
 #[derive(Debug)]
 pub struct Place {
-    waiting: Arc<Waiting>,
+    backlog: Arc<EncodeBacklog>,
     bytes: u64,
     room: Reservation,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut waiting = self.waiting.lock();
-        waiting.bodies -= 1;
-        waiting.bytes -= self.bytes;
-        if waiting.bodies == 0 {
-            waiting.encoder.release();
+        let mut backlog = self.backlog.lock();
+        backlog.bodies -= 1;
+        backlog.bytes -= self.bytes;
+        if backlog.bodies == 0 {
+            backlog.encoder.release();
         }
     }
 }
@@ -104,7 +104,7 @@ impl Pool {
         Self {
             counts,
             fast: OnceLock::new(),
-            waiting: Arc::new(Waiting(Mutex::new(State {
+            backlog: Arc::new(EncodeBacklog(Mutex::new(State {
                 bodies: 0,
                 bytes: 0,
                 encoder: memory.budget().reservation(),
@@ -118,20 +118,20 @@ impl Pool {
     /// room for its encoder or its form: one that outgrew it would be held for its slowest reader.
     pub fn place(&self, bytes: u64, coding: Coding) -> Option<Place> {
         self.fast()?;
-        let mut waiting = self.waiting.lock();
-        if waiting.bodies >= WAITING || waiting.bytes > BEFORE {
+        let mut backlog = self.backlog.lock();
+        if backlog.bodies >= WAITING || backlog.bytes > BEFORE {
             return None;
         }
         let mut room = self.memory.budget().reservation();
-        let held = waiting.encoder.bytes();
+        let held = backlog.encoder.bytes();
         let more = Encoder::least(coding).saturating_sub(held);
-        if !room.grow(bytes) || !waiting.encoder.grow(more) {
+        if !room.grow(bytes) || !backlog.encoder.grow(more) {
             return None;
         }
-        waiting.bodies += 1;
-        waiting.bytes += bytes;
+        backlog.bodies += 1;
+        backlog.bytes += bytes;
         Some(Place {
-            waiting: self.waiting.clone(),
+            backlog: self.backlog.clone(),
             bytes,
             room,
         })

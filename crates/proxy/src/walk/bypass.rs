@@ -23,7 +23,7 @@ use crate::{
         invalidate::{self, Undecided},
         lookup::Bypassed,
         outbound, receive,
-        waiting::Waiting,
+        waiting::AbandonGuard,
     },
 };
 use answer::land;
@@ -52,9 +52,9 @@ pub async fn bypass(
     }
     let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
     let mut ask = Rc::new(ask);
-    let waiting = Waiting::new(&worker, &*ask, Some(forward(why)));
+    let guard = AbandonGuard::new(&worker, &*ask, Some(forward(why)));
     let passed = pass(&worker, &ask, content, why, upgrade).await;
-    waiting.over();
+    guard.over();
     let mut response = match passed {
         Ok(response) => {
             // Who is told that something changed may rely on it, over a restart too.

@@ -192,9 +192,9 @@ impl<'a> Fetch<'a> {
         plan: &Plan,
         conditional: bool,
     ) -> Result<Response<ResponseBody>, Failure> {
-        let mut waiting = self.begin(plan, conditional)?;
-        let answer = (&mut waiting).await;
-        self.took += waiting.took();
+        let mut fetch = self.begin(plan, conditional)?;
+        let answer = (&mut fetch).await;
+        self.took += fetch.took();
         answer.map_err(|error| {
             bump(&self.worker.counters.origin_errors);
             Failure::Origin(Arc::new(error))
@@ -202,7 +202,7 @@ impl<'a> Fetch<'a> {
     }
 
     /// Asks the origin.
-    fn begin(&self, plan: &Plan, conditional: bool) -> Result<origin::Waiting<'a>, Failure> {
+    fn begin(&self, plan: &Plan, conditional: bool) -> Result<origin::TimedFetch<'a>, Failure> {
         let request = self.request(plan, conditional)?;
         let is_personal = || has(&self.ask.fields, &header::AUTHORIZATION);
         let context = origin::Context {

@@ -20,7 +20,7 @@ use crate::{
         fetch::{self, Fetched, Landing},
         lookup::{self, Decision, Hit, Looked, Need},
         outbound, receive,
-        waiting::Waiting,
+        waiting::AbandonGuard,
     },
     way::{self, Company},
 };
@@ -75,7 +75,7 @@ enum Left {
 
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let waiting = Waiting::new(&worker, &*ask, Some(need.why));
+    let guard = AbandonGuard::new(&worker, &*ask, Some(need.why));
     let answered = if is_for_company(&worker, &ask, &need) {
         // Boxed, lest who goes alone be as large.
         Box::pin(in_company(&worker, &ask, need)).await
@@ -86,7 +86,7 @@ pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Respon
         Ok(response) => response,
         Err(need) => alone(&worker, &ask, need).await,
     };
-    waiting.over();
+    guard.over();
     give_fields_back(&mut ask, &mut response);
     response
 }

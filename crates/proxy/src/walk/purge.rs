@@ -15,7 +15,7 @@ use crate::{
         recognise,
         resolve::resolve,
     },
-    walk::{Answer, deliver, receive, waiting::Waiting},
+    walk::{Answer, deliver, receive, waiting::AbandonGuard},
 };
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -87,7 +87,7 @@ pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wante
             Answer::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
         }
         Wanted::Purge(command) => Answer::Later(Box::pin(async move {
-            let waiting = Waiting::new(&worker, &ask, None);
+            let guard = AbandonGuard::new(&worker, &ask, None);
             let (dialect, done) = match command {
                 Ok(command) => (
                     Some(command.dialect.clone()),
@@ -95,7 +95,7 @@ pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wante
                 ),
                 Err(malformed) => (None, Err(malformed.into())),
             };
-            waiting.over();
+            guard.over();
             told(
                 &worker,
                 &ask,
@@ -103,20 +103,20 @@ pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wante
             )
         })),
         Wanted::List => Answer::Later(Box::pin(async move {
-            let waiting = Waiting::new(&worker, &ask, None);
+            let guard = AbandonGuard::new(&worker, &ask, None);
             let memory = worker.cache.memory.clone();
             let names = spawn_blocking(move || memory.souin_names(MOST_LISTED)).await;
-            waiting.over();
+            guard.over();
             let own = answer::listed(&names.unwrap_or_default());
             answered(&worker, &ask, own, None)
         })),
         Wanted::Content(expected) => Answer::Later(Box::pin(async move {
-            let waiting = Waiting::new(&worker, &ask, None);
+            let guard = AbandonGuard::new(&worker, &ask, None);
             let done = match read(&expected, content).await {
                 Ok(command) => carry_out(&worker, &ask, command).await,
                 Err(why) => Err(why),
             };
-            waiting.over();
+            guard.over();
             let dialect = expected.dialect();
             told(
                 &worker,

@@ -17,7 +17,7 @@ use crate::{
         bypass::{bypass, rule},
         deliver, esi, look_up_known,
         lookup::Bypassed,
-        waiting::Waiting,
+        waiting::AbandonGuard,
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -59,9 +59,9 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answe
         Some(Err(answer)) => {
             let worker = worker.clone();
             Answer::Later(Box::pin(async move {
-                let waiting = Waiting::new(&worker, &ask, None);
+                let guard = AbandonGuard::new(&worker, &ask, None);
                 let answer = timeout(ask.policy().fragment_wait, answer).await;
-                waiting.over();
+                guard.over();
                 let hash = answer.ok().and_then(hash);
                 go_on(&worker, ask, content, hash).response().await
             }))

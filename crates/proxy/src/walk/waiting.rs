@@ -16,7 +16,7 @@ use std::{ops::Deref, thread};
 const CLIENT_CLOSED: u16 = 499;
 
 /// A request that is waited for: until it is [over](Self::over).
-pub struct Waiting<'a, A: Deref<Target = Ask>> {
+pub struct AbandonGuard<'a, A: Deref<Target = Ask>> {
     worker: &'a Worker,
     /// The request, for who borrows it while it waits.
     pub ask: A,
@@ -25,7 +25,7 @@ pub struct Waiting<'a, A: Deref<Target = Ask>> {
     is_over: bool,
 }
 
-impl<'a, A: Deref<Target = Ask>> Waiting<'a, A> {
+impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
     /// From now on.
     pub fn new(worker: &'a Worker, ask: A, why: Option<Forward>) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl<'a, A: Deref<Target = Ask>> Waiting<'a, A> {
     }
 }
 
-impl<A: Deref<Target = Ask>> Drop for Waiting<'_, A> {
+impl<A: Deref<Target = Ask>> Drop for AbandonGuard<'_, A> {
     fn drop(&mut self) {
         let ask: &Ask = &self.ask;
         // A page gives up an include of its own accord.

@@ -19,11 +19,11 @@ use std::{
 
 /// How a read may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum ReadMode {
     /// From the page cache only: on a worker's thread.
-    AtOnce,
+    NonBlocking,
     /// Waiting for the device: on a thread of the tier.
-    Waiting,
+    Blocking,
 }
 
 /// Why something was not read.
@@ -63,15 +63,15 @@ impl Device {
         file: &File,
         into: &mut [u8],
         offset: u64,
-        manner: Manner,
+        mode: ReadMode,
         path: impl FnOnce() -> PathBuf,
     ) -> Result<(), Missed> {
         if !self.health.may(Doing::Reading) {
             return Err(Missed::Failed);
         }
-        let read = match manner {
-            Manner::AtOnce => self.read_at_once(file, into, offset)?,
-            Manner::Waiting => file.read_exact_at(into, offset),
+        let read = match mode {
+            ReadMode::NonBlocking => self.read_at_once(file, into, offset)?,
+            ReadMode::Blocking => file.read_exact_at(into, offset),
         };
         match read {
             Ok(()) => {

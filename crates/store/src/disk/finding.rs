@@ -2,7 +2,7 @@
 
 use super::{
     Disk, DiskState,
-    device::{Manner, Missed},
+    device::{Missed, ReadMode},
     health::count,
     index::Spot,
     record::Bodies,
@@ -44,7 +44,10 @@ impl Disk {
         let spots = self.shared.index.find(self.shared.hash(key));
         let mut here = Vec::new();
         for (number, spot) in spots.iter().enumerate() {
-            match self.shared.standing(key, *spot, Manner::AtOnce, bodies) {
+            match self
+                .shared
+                .standing(key, *spot, ReadMode::NonBlocking, bodies)
+            {
                 Ok(found) => here.extend(found),
                 Err(Missed::Waits) => {
                     let rest = spots.get(number..).unwrap_or_default().to_vec();
@@ -86,7 +89,7 @@ impl Disk {
         let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
         let read = move || {
             for spot in rest {
-                let found = shared.standing(&key, spot, Manner::Waiting, Bodies::Read);
+                let found = shared.standing(&key, spot, ReadMode::Blocking, Bodies::Read);
                 here.extend(found.ok().flatten());
             }
             if counts {
@@ -109,10 +112,10 @@ impl DiskState {
         &self,
         key: &[u8],
         spot: Spot,
-        manner: Manner,
+        mode: ReadMode,
         bodies: Bodies,
     ) -> Result<Option<Arc<Stored>>, Missed> {
-        let Some(stored) = self.read(key, spot, manner, bodies)? else {
+        let Some(stored) = self.read(key, spot, mode, bodies)? else {
             return Ok(None);
         };
         let checked = stored.checked();

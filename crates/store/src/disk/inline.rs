@@ -3,7 +3,7 @@
 use super::{
     Doing,
     at_hand::AtHand,
-    device::{Device, Manner, Missed},
+    device::{Device, Missed, ReadMode},
     format::{CHUNK, RecordHead, is_chunk_sound, seed},
     index::{Place, Spot},
     queue::Task,
@@ -130,9 +130,9 @@ impl Inline {
         file: &File,
         number: u64,
         into: &mut [u8],
-        manner: Manner,
+        mode: ReadMode,
     ) -> Result<(), Missed> {
-        let read = self.read_sound(file, number, into, manner);
+        let read = self.read_sound(file, number, into, mode);
         if matches!(read, Err(Missed::Damaged | Missed::Failed)) {
             self.fail();
             if self.device.health.may(Doing::Reading) {
@@ -147,11 +147,10 @@ impl Inline {
         file: &File,
         number: u64,
         into: &mut [u8],
-        manner: Manner,
+        mode: ReadMode,
     ) -> Result<(), Missed> {
         let offset = self.offset(number);
-        self.device
-            .read(file, into, offset, manner, || self.path())?;
+        self.device.read(file, into, offset, mode, || self.path())?;
         if is_chunk_sound(into, &self.sums, number as usize, self.own) {
             return Ok(());
         }

@@ -7,7 +7,7 @@ mod writing;
 
 use super::{
     at_hand::AtHand,
-    device::{Device, Manner, Missed},
+    device::{Device, Missed, ReadMode},
     format::{FILE_HEAD, FileHead, Kind, SUM, large_sum},
     layout::{self, file_length},
     queue::Task,
@@ -131,22 +131,22 @@ impl Large {
     }
 
     /// Reads chunk `number`, of `length` bytes, into `into`, which it fills.
-    pub fn read(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
-        let read = self.read_sound(number, into, manner);
+    pub fn read(&self, number: u64, into: &mut [u8], mode: ReadMode) -> Result<(), Missed> {
+        let read = self.read_sound(number, into, mode);
         if matches!(read, Err(Missed::Damaged | Missed::Failed)) && !self.is_failed() {
             self.fail();
         }
         read
     }
 
-    fn read_sound(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
+    fn read_sound(&self, number: u64, into: &mut [u8], mode: ReadMode) -> Result<(), Missed> {
         let Some(file) = self.file.get() else {
             return Err(Missed::Waits);
         };
         let offset = layout::offset(number);
         let read = |into: &mut [u8], offset| {
             let path = || self.device.large_path(self.id);
-            self.device.read(file, into, offset, manner, path)
+            self.device.read(file, into, offset, mode, path)
         };
         let mut sum = [0; SUM];
         let read = read(&mut sum, layout::sum_offset(number)).and_then(|()| read(into, offset));

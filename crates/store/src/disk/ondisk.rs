@@ -1,7 +1,7 @@
 //! Bytes on disk: a body, or a span of one.
 
 use super::{
-    Doing, Failed, Reader, chunk, device::Manner, format::CHUNK, inline::Inline, large::Large,
+    Doing, Failed, Reader, chunk, device::ReadMode, format::CHUNK, inline::Inline, large::Large,
     source::Source,
 };
 use bytes::Bytes;
@@ -106,7 +106,7 @@ impl OnDisk {
         let open = self.source.open();
         while at < end {
             let number = at / CHUNK as u64;
-            let chunk = open.chunk(number, self.whole, Vec::new(), Manner::Waiting);
+            let chunk = open.chunk(number, self.whole, Vec::new(), ReadMode::Blocking);
             let piece = chunk::cut(number, &chunk.map_err(|_| Failed)?, at, end);
             if piece.is_empty() {
                 return Err(Failed);

@@ -2,7 +2,7 @@
 
 use super::{
     Failed, chunk,
-    device::{Manner, Missed},
+    device::{Missed, ReadMode},
     format::CHUNK,
     segment::Segment,
     source::Source,
@@ -12,7 +12,7 @@ use std::{fs::File, sync::Arc};
 use tokio::sync::oneshot;
 
 /// A chunk that a thread of the tier reads.
-pub(super) type Waiting = oneshot::Receiver<Result<Bytes, Failed>>;
+pub(super) type PendingChunk = oneshot::Receiver<Result<Bytes, Failed>>;
 
 /// A source with its file.
 #[derive(Clone, Debug)]
@@ -50,20 +50,20 @@ impl Open {
         number: u64,
         whole: u64,
         mut buffer: Vec<u8>,
-        manner: Manner,
+        mode: ReadMode,
     ) -> Result<Bytes, Missed> {
         let length = chunk::end(number, whole).saturating_sub(chunk::begin(number)) as usize;
         buffer.resize(length, 0);
         match &self.source {
             Source::Large(large) => {
-                large.read(number, &mut buffer, manner)?;
+                large.read(number, &mut buffer, mode)?;
                 if large.is_whole() {
                     large.sound.mark(number, whole);
                 }
             }
             Source::Inline(inline) => {
                 let file = self.file().ok_or(Missed::Failed)?;
-                inline.read(file, number, &mut buffer, manner)?;
+                inline.read(file, number, &mut buffer, mode)?;
                 inline.mark(number, whole);
             }
         }
@@ -81,15 +81,15 @@ impl Open {
 
     /// Has chunk `number` of the `whole` bytes read by a thread of the tier; `None` where that is closed. It is never refused,
     /// since the head may be sent: a reader has one job at most, and so there are no more than readers.
-    pub fn read_aside(&self, number: u64, whole: u64) -> Option<Waiting> {
-        let (answer, waiting) = oneshot::channel();
+    pub fn read_aside(&self, number: u64, whole: u64) -> Option<PendingChunk> {
+        let (answer, pending) = oneshot::channel();
         let open = self.clone();
         let read = move || {
-            let chunk = open.chunk(number, whole, Vec::new(), Manner::Waiting);
+            let chunk = open.chunk(number, whole, Vec::new(), ReadMode::Blocking);
             // Who asked may have gone.
             let _ = answer.send(chunk.map_err(|_| Failed));
         };
         let readers = &self.source.device().readers;
-        readers.run_always(read).then_some(waiting)
+        readers.run_always(read).then_some(pending)
     }
 }

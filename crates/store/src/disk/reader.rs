@@ -2,9 +2,9 @@
 
 use super::{
     Doing, Failed, chunk,
-    device::{Manner, Missed},
+    device::{Missed, ReadMode},
     format::CHUNK,
-    open::{Open, Waiting},
+    open::{Open, PendingChunk},
     span::{FileSpan, MOST_SPAN},
 };
 use crate::Part;
@@ -27,7 +27,7 @@ pub struct Reader {
     at: u64,
     end: u64,
     /// The chunk that a thread of the tier reads.
-    waiting: Option<Waiting>,
+    pending: Option<PendingChunk>,
     /// What was given out.
     given: VecDeque<Bytes>,
     looked: Looked,
@@ -50,7 +50,7 @@ impl Reader {
             whole,
             at,
             end,
-            waiting: None,
+            pending: None,
             given: VecDeque::new(),
             looked: Looked::No,
         }
@@ -76,7 +76,7 @@ impl Reader {
     /// As [`poll_next`](Self::poll_next), for who can send from a file: what was verified before and lies in the page cache is
     /// not read again.
     pub fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Part, Failed>>> {
-        if self.waiting.is_none()
+        if self.pending.is_none()
             && !self.is_broken()
             && let Some(span) = self.span()
         {
@@ -130,23 +130,26 @@ impl Reader {
     }
 
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
-        if self.waiting.is_none() {
+        if self.pending.is_none() {
             if self.at >= self.end {
                 return Poll::Ready(None);
             }
             let number = self.at / CHUNK as u64;
             let spare = self.spare();
-            match self.open.chunk(number, self.whole, spare, Manner::AtOnce) {
+            match self
+                .open
+                .chunk(number, self.whole, spare, ReadMode::NonBlocking)
+            {
                 Ok(chunk) => return Poll::Ready(Some(Ok(chunk))),
-                Err(Missed::Waits) => self.waiting = self.open.read_aside(number, self.whole),
+                Err(Missed::Waits) => self.pending = self.open.read_aside(number, self.whole),
                 Err(Missed::Damaged | Missed::Failed) => return Poll::Ready(Some(Err(Failed))),
             }
         }
-        let Some(waiting) = &mut self.waiting else {
+        let Some(pending) = &mut self.pending else {
             return Poll::Ready(Some(Err(Failed)));
         };
-        let read = ready!(Pin::new(waiting).poll(context));
-        self.waiting = None;
+        let read = ready!(Pin::new(pending).poll(context));
+        self.pending = None;
         Poll::Ready(Some(read.unwrap_or(Err(Failed))))
     }
 

@@ -4,7 +4,7 @@ mod response;
 
 use super::{
     DiskState,
-    device::{Manner, Missed},
+    device::{Missed, ReadMode},
     format::{RECORD_HEAD, RecordHead},
     index::Spot,
     segment::Segment,
@@ -43,15 +43,15 @@ impl DiskState {
         &self,
         key: &[u8],
         spot: Spot,
-        manner: Manner,
+        mode: ReadMode,
         bodies: Bodies,
     ) -> Result<Option<Stored>, Missed> {
         let Some(segment) = self.segment(spot.place.segment()) else {
             return Ok(None);
         };
         let read = self
-            .record(segment.clone(), spot, manner, bodies)
-            .and_then(|record| self.stored(key, &record, manner));
+            .record(segment.clone(), spot, mode, bodies)
+            .and_then(|record| self.stored(key, &record, mode));
         if matches!(read, Err(Missed::Damaged)) {
             let path = self.device.segment_path(segment.id);
             self.device.damaged(path, spot.place.offset());
@@ -63,10 +63,10 @@ impl DiskState {
     /// The stored response at `spot`, and its key.
     pub fn reread(&self, spot: Spot) -> Result<(Box<[u8]>, Stored), Missed> {
         let segment = self.segment(spot.place.segment()).ok_or(Missed::Damaged)?;
-        let record = self.record(segment, spot, Manner::Waiting, Bodies::Read)?;
+        let record = self.record(segment, spot, ReadMode::Blocking, Bodies::Read)?;
         let head = record.bytes.get(RECORD_HEAD..record.head.sums());
         let view = View::parse(head.unwrap_or_default()).map_err(|_| Missed::Damaged)?;
-        let stored = self.stored(view.key, &record, Manner::Waiting)?;
+        let stored = self.stored(view.key, &record, ReadMode::Blocking)?;
         stored
             .map(|stored| (view.key.into(), stored))
             .ok_or(Missed::Damaged)
@@ -77,7 +77,7 @@ impl DiskState {
         &self,
         segment: Arc<Segment>,
         spot: Spot,
-        manner: Manner,
+        mode: ReadMode,
         bodies: Bodies,
     ) -> Result<Record, Missed> {
         let (size, offset) = (spot.size(), spot.place.offset());
@@ -85,7 +85,7 @@ impl DiskState {
             let mut bytes = vec![0; length];
             let path = || self.device.segment_path(segment.id);
             self.device
-                .read(&segment.file, &mut bytes, offset, manner, path)?;
+                .read(&segment.file, &mut bytes, offset, mode, path)?;
             Ok(bytes)
         };
         let most = match bodies {

@@ -4,7 +4,7 @@ use super::{
     at_hand::AT_HAND_SECONDS,
     chunk,
     health::Doing,
-    open::{Open, Waiting},
+    open::{Open, PendingChunk},
 };
 use rustix::{fs::sendfile, io::Errno};
 use std::{
@@ -29,7 +29,7 @@ pub struct FileSpan {
     /// When it was last seen to lie in the page cache, in seconds of its device.
     pub(super) seen: u32,
     /// The number of the chunk that a thread of the tier reads.
-    waiting: Option<(u64, Waiting)>,
+    pending: Option<(u64, PendingChunk)>,
 }
 
 impl FileSpan {
@@ -42,7 +42,7 @@ impl FileSpan {
             end,
             whole,
             seen,
-            waiting: None,
+            pending: None,
         }
     }
 
@@ -54,7 +54,7 @@ impl FileSpan {
     /// They cannot be read, or are not what was written.
     pub fn poll_at_hand(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let now = self.open.source.device().seconds();
-        let mut from = match &mut self.waiting {
+        let mut from = match &mut self.pending {
             None if now.abs_diff(self.seen) < AT_HAND_SECONDS => return Poll::Ready(Ok(())),
             None => self.at,
             Some(_) => ready!(self.poll_read(context))?,
@@ -63,7 +63,7 @@ impl FileSpan {
             let read = self.open.read_aside(missing, self.whole);
             // Not taken where the tier is closed.
             let read = read.ok_or(io::ErrorKind::NotFound)?;
-            self.waiting = Some((missing, read));
+            self.pending = Some((missing, read));
             from = ready!(self.poll_read(context))?;
         }
         self.seen = now;
@@ -72,12 +72,12 @@ impl FileSpan {
 
     /// Where the chunk ends that was read.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
-        let Some((number, read)) = &mut self.waiting else {
+        let Some((number, read)) = &mut self.pending else {
             return Poll::Ready(Ok(self.at));
         };
         let is_good = matches!(ready!(Pin::new(read).poll(context)), Ok(Ok(_)));
         let end = chunk::end(*number, self.whole);
-        self.waiting = None;
+        self.pending = None;
         Poll::Ready(if is_good {
             Ok(end)
         } else {

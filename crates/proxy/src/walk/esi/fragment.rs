@@ -31,7 +31,7 @@ enum State {
     /// Not asked for.
     Idle,
     /// Asked for; its head is not there.
-    Waiting(Task),
+    AwaitingHead(Task),
     /// Its head said that it is good; its content, and how many bytes of it may come.
     Good(ReplyBody, u64),
     /// It came to nothing.
@@ -78,7 +78,7 @@ impl Fragment {
     /// What is known. One that may be missing is as good as there.
     pub fn fate(&self) -> Fate {
         match self.state {
-            State::Idle | State::Waiting(_) => Fate::Open,
+            State::Idle | State::AwaitingHead(_) => Fate::Open,
             State::Good(..) => Fate::Good,
             State::Missing if self.address.may_fail => Fate::Good,
             State::Missing => Fate::Missing,
@@ -86,14 +86,14 @@ impl Fragment {
     }
 
     /// Whether its head is still to come.
-    pub fn is_waiting(&self) -> bool {
-        matches!(self.state, State::Waiting(_))
+    pub fn is_awaiting_head(&self) -> bool {
+        matches!(self.state, State::AwaitingHead(_))
     }
 
     /// Whether it is asked for and not at hand: it holds a connection or waits for one.
     pub fn is_under_way(&self) -> bool {
         match &self.state {
-            State::Waiting(_) => true,
+            State::AwaitingHead(_) => true,
             State::Good(..) if self.ahead.as_ref().is_some_and(|ahead| ahead.has_ended()) => false,
             State::Good(body, _) => !body.is_whole(),
             State::Idle | State::Missing => false,
@@ -124,7 +124,7 @@ impl Fragment {
 
     /// Waits for its head.
     pub fn poll_head(&mut self, context: &Rc<Context>, task: &mut task::Context<'_>) {
-        if let State::Waiting(answer) = &mut self.state
+        if let State::AwaitingHead(answer) = &mut self.state
             && let Poll::Ready(done) = Pin::new(&mut answer.0).poll(task)
         {
             let body = done.ok().flatten();
@@ -144,7 +144,7 @@ impl Fragment {
         match &mut self.state {
             State::Good(body, _) => body.take_whole(),
             State::Missing => Some(Bytes::new()),
-            State::Idle | State::Waiting(_) => None,
+            State::Idle | State::AwaitingHead(_) => None,
         }
     }
 
@@ -153,13 +153,13 @@ impl Fragment {
         match &self.state {
             State::Good(body, _) => body.is_whole(),
             State::Missing => true,
-            State::Idle | State::Waiting(_) => false,
+            State::Idle | State::AwaitingHead(_) => false,
         }
     }
 
     /// Reads what comes of its content, though it is not its turn, as far as there is room.
     pub fn read_ahead(&mut self, context: &Context, task: &mut task::Context<'_>) {
-        if !self.is_under_way() || self.is_waiting() {
+        if !self.is_under_way() || self.is_awaiting_head() {
             return;
         }
         let ahead = self.ahead.take();
@@ -188,7 +188,7 @@ impl Fragment {
         let (body, left) = match &mut self.state {
             State::Good(body, left) => (body, left),
             State::Missing => return Poll::Ready(None),
-            State::Idle | State::Waiting(_) => return Poll::Pending,
+            State::Idle | State::AwaitingHead(_) => return Poll::Pending,
         };
         let error: Error = loop {
             match ready!(Pin::new(&mut *body).poll_frame(task)) {
@@ -241,7 +241,7 @@ impl State {
             .poll(&mut task::Context::from_waker(Waker::noop()));
         match begun {
             Poll::Ready(body) => body.map_or(Self::Missing, |body| Self::good(body, context)),
-            Poll::Pending => Self::Waiting(Task(tokio::task::spawn_local(answer))),
+            Poll::Pending => Self::AwaitingHead(Task(tokio::task::spawn_local(answer))),
         }
     }
 }

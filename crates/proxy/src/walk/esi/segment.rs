@@ -149,7 +149,7 @@ pub fn forward(
                 }
                 fragment.poll_head(context, task);
                 let counts = match turn {
-                    Turn::Attempt => fragment.is_waiting(),
+                    Turn::Attempt => fragment.is_awaiting_head(),
                     Turn::Next | Turn::Later => fragment.is_under_way(),
                 };
                 *most = most.saturating_sub(usize::from(counts));

@@ -5,7 +5,7 @@ use crate::{
     Stored,
     codec::{View, label},
     disk::{
-        device::{Manner, Missed},
+        device::{Missed, ReadMode},
         format::RECORD_HEAD,
         index::{Place, Spot},
         record::Bodies,
@@ -50,7 +50,7 @@ impl Keeper {
     fn take_off(&self, segment: &Arc<Segment>, spot: Spot) -> Result<(), Missed> {
         let record = self
             .shared
-            .record(segment.clone(), spot, Manner::Waiting, Bodies::Left)?;
+            .record(segment.clone(), spot, ReadMode::Blocking, Bodies::Left)?;
         let head = record.bytes.get(RECORD_HEAD..record.head.sums());
         let view = View::parse(head.unwrap_or_default()).map_err(|_| Missed::Damaged)?;
         let checked = self.shared.checked(segment, view.checked);

@@ -6,7 +6,7 @@ use crate::{
     codec::{Layout, View},
     disk::{
         DiskState, Doing, OnDisk,
-        device::{Manner, Missed},
+        device::{Missed, ReadMode},
         format::{CHUNK, RECORD_HEAD, is_chunk_sound, seed},
         inline::Inline,
         large::Large,
@@ -21,7 +21,7 @@ impl DiskState {
         &self,
         key: &[u8],
         record: &Record,
-        manner: Manner,
+        mode: ReadMode,
     ) -> Result<Option<Stored>, Missed> {
         let head = record.bytes.get(RECORD_HEAD..record.head.sums());
         let view = View::parse(head.unwrap_or_default()).map_err(|_| Missed::Damaged)?;
@@ -31,7 +31,7 @@ impl DiskState {
         if view.key != key {
             return Ok(None);
         }
-        let piece = self.piece(record, manner)?;
+        let piece = self.piece(record, mode)?;
         let fields = record.bytes.slice_ref(view.fields);
         let fields = match &piece {
             // They share the allocation with the body, where that is not a small one.
@@ -56,10 +56,10 @@ impl DiskState {
     }
 
     /// The body of a record: in memory where it was read with its head.
-    fn piece(&self, record: &Record, manner: Manner) -> Result<Piece, Missed> {
+    fn piece(&self, record: &Record, mode: ReadMode) -> Result<Piece, Missed> {
         let head = &record.head;
         if head.large != 0 {
-            let large = self.large(head.large, head.nonce, head.body, manner)?;
+            let large = self.large(head.large, head.nonce, head.body, mode)?;
             return Ok(OnDisk::large(large, head.body).into());
         }
         let sums = record.bytes.get(head.sums()..head.meta());
@@ -83,13 +83,13 @@ impl DiskState {
         id: u64,
         nonce: u64,
         length: u64,
-        manner: Manner,
+        mode: ReadMode,
     ) -> Result<Arc<Large>, Missed> {
         if let Some(large) = self.open_files.get(id) {
             let is_it = large.nonce == nonce && large.readable() >= length;
             return is_it.then_some(large).ok_or(Missed::Damaged);
         }
-        if manner == Manner::AtOnce {
+        if mode == ReadMode::NonBlocking {
             return Err(Missed::Waits);
         }
         match Large::open(id, nonce, length, self.device.clone()) {

@@ -268,7 +268,7 @@ fn what_is_read_while_it_is_given_up_is_not_found() {
         tier.log.release_patterns(u64::MAX, u64::MAX, 0);
         let read = |spot| {
             let shared = &tier.disk.shared;
-            shared.standing(&key(1), spot, device::Manner::Waiting, Bodies::Read)
+            shared.standing(&key(1), spot, device::ReadMode::Blocking, Bodies::Read)
         };
         assert!(matches!(read(spots[0]), Ok(None)), "softly: {soft}");
     }

@@ -42,12 +42,12 @@ const RETRY: Duration = Duration::from_millis(200);
 /// Invalidations on their way to other nodes.
 #[derive(Debug, Default)]
 pub struct Told {
-    waiting: Mutex<Waiting>,
+    queue: Mutex<SendQueue>,
     more: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct SendQueue {
     /// In the order in which they took effect here, with their numbers in this node's log; what is being sent first.
     purges: VecDeque<(u64, Purge)>,
     /// Bytes of what they name.
@@ -59,51 +59,51 @@ impl Told {
     /// Applies `purge` to `memory`, and queues it. Where too many wait, one purge of everything takes their place.
     pub fn push(&self, memory: &Memory, purge: Purge, at: Time) {
         // Both under the lock: the copies come back in the order of the entries.
-        let mut waiting = lock(&self.waiting);
+        let mut queue = lock(&self.queue);
         let sequence = memory.apply_ahead(purge.clone(), at).sequence;
-        waiting.push(sequence, purge);
-        drop(waiting);
+        queue.push(sequence, purge);
+        drop(queue);
         self.more.notify_one();
     }
 
     /// Queues what took effect before a restart and may not have reached the others; before anything else.
     pub fn push_unsent(&self, memory: &Memory) {
-        let mut waiting = lock(&self.waiting);
+        let mut queue = lock(&self.queue);
         for (sequence, purge) in memory.log().take_unsent() {
-            waiting.push(sequence, purge);
+            queue.push(sequence, purge);
         }
     }
 
     /// This node's log has [forgotten](crate::purge::Log::forget) everything, and that these are ahead of the shared one: they take
     /// effect once more, and are sent under their new numbers. What is being sent under old ones does no harm.
     pub fn push_again(&self, memory: &Memory, at: Time) {
-        let mut waiting = lock(&self.waiting);
-        for (sequence, purge) in &mut waiting.purges {
+        let mut queue = lock(&self.queue);
+        for (sequence, purge) in &mut queue.purges {
             *sequence = memory.apply_ahead(purge.clone(), at).sequence;
         }
     }
 
     /// The first to send, and whether there have been too many.
     fn first(&self) -> (Vec<(u64, Purge)>, bool) {
-        let mut waiting = lock(&self.waiting);
-        let first = waiting.purges.iter().take(TOLD_AT_ONCE);
+        let mut queue = lock(&self.queue);
+        let first = queue.purges.iter().take(TOLD_AT_ONCE);
         let first = first.cloned().collect();
-        (first, mem::take(&mut waiting.overflowed))
+        (first, mem::take(&mut queue.overflowed))
     }
 
     /// All up to the one with this number are delivered.
     fn delivered(&self, last: u64) {
-        let mut waiting = lock(&self.waiting);
-        let count = waiting
+        let mut queue = lock(&self.queue);
+        let count = queue
             .purges
             .partition_point(|(sequence, _)| *sequence <= last);
-        let delivered = waiting.purges.drain(..count);
+        let delivered = queue.purges.drain(..count);
         let bytes: usize = delivered.map(|(_, purge)| purge.weight()).sum();
-        waiting.bytes -= bytes;
+        queue.bytes -= bytes;
     }
 }
 
-impl Waiting {
+impl SendQueue {
     fn push(&mut self, sequence: u64, mut purge: Purge) {
         if self.purges.len() >= MOST_TOLD || self.bytes + purge.weight() > MOST_TOLD_BYTES {
             self.purges.clear();
@@ -247,7 +247,7 @@ mod tests {
             told.push(&memory, Purge::hard(What::Url(vec![url])), Time::default());
         }
         let (first, overflowed) = told.first();
-        assert!(lock(&told.waiting).bytes <= MOST_TOLD_BYTES);
+        assert!(lock(&told.queue).bytes <= MOST_TOLD_BYTES);
         (first.into_iter().next().expect("some").1, overflowed)
     }
 
@@ -275,6 +275,6 @@ mod tests {
         }
         let (first, _) = told.first();
         told.delivered(first.last().expect("some").0);
-        assert_eq!(lock(&told.waiting).bytes, 0);
+        assert_eq!(lock(&told.queue).bytes, 0);
     }
 }
