@@ -13,7 +13,7 @@ use crate::{
     config::Balance,
     health::{Standing, Trial},
     peer::Peer,
-    pool::Turns,
+    pool::WrrWeights,
 };
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -57,10 +57,10 @@ struct Candidate<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// The server to ask; `turns` are the calling worker's own. `None`: nobody is left.
-    pub(crate) fn make(&self, turns: &mut Turns) -> Option<&'a Arc<Peer>> {
+    /// The server to ask; `weights` are the calling worker's own. `None`: nobody is left.
+    pub(crate) fn make(&self, weights: &mut WrrWeights) -> Option<&'a Arc<Peer>> {
         loop {
-            let Candidate { peer, standard, .. } = self.best(turns)?;
+            let Candidate { peer, standard, .. } = self.best(weights)?;
             // Where another request is the first to try it, it rests for this one.
             match standard.trial {
                 Some(trial) if !peer.health.take(trial, self.now, self.rest) => {}
@@ -74,18 +74,18 @@ impl<'a> Choice<'a> {
         self.weigh(peer).is_some()
     }
 
-    fn best(&self, turns: &mut Turns) -> Option<Candidate<'a>> {
+    fn best(&self, weights: &mut WrrWeights) -> Option<Candidate<'a>> {
         // Each is looked at once: other workers change what is compared.
         let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
         let mut all: Vec<Candidate<'_>> = weighed.collect();
         let best = all.iter().map(|one| one.standard.rank).min()?;
         all.retain(|one| one.standard.rank == best);
         match self.balance {
-            Balance::RoundRobin => in_turn(all, turns),
+            Balance::RoundRobin => in_turn(all, weights),
             Balance::LeastConnections => {
                 let least = all.iter().map(|one| one.load).min_by(f64::total_cmp)?;
                 all.retain(|one| one.load <= least);
-                in_turn(all, turns)
+                in_turn(all, weights)
             }
             Balance::ConsistentHash => all
                 .into_iter()
@@ -152,21 +152,21 @@ impl<'a> Choice<'a> {
 
 /// Smooth weighted round robin, as nginx does it: each candidate gains its weight, the highest is chosen and pays the
 /// sum, so that a heavy server's turns are spread out.
-fn in_turn<'a>(candidates: Vec<Candidate<'a>>, turns: &mut Turns) -> Option<Candidate<'a>> {
+fn in_turn<'a>(candidates: Vec<Candidate<'a>>, weights: &mut WrrWeights) -> Option<Candidate<'a>> {
     let mut sum = 0;
     let mut best: Option<(Candidate<'a>, i64)> = None;
     for one in candidates {
-        let turn = turns.entry(one.peer.number).or_default();
+        let current = weights.entry(one.peer.number).or_default();
         // Hundredths, for a share in slow start.
         let weight = ((one.standard.weight * 100.0) as i64).max(1);
-        *turn += weight;
+        *current += weight;
         sum += weight;
-        if best.as_ref().is_none_or(|(_, highest)| *turn > *highest) {
-            best = Some((one, *turn));
+        if best.as_ref().is_none_or(|(_, highest)| *current > *highest) {
+            best = Some((one, *current));
         }
     }
     let (chosen, _) = best?;
-    *turns.entry(chosen.peer.number).or_default() -= sum;
+    *weights.entry(chosen.peer.number).or_default() -= sum;
     Some(chosen)
 }
 

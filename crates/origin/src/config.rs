@@ -24,7 +24,7 @@ pub struct OriginConfig {
     /// How long an idle connection is kept.
     pub idle_time: Duration,
     /// How many fetches there may be at the same time.
-    pub turns: Turns,
+    pub concurrency: ConcurrencyLimits,
     /// When a request is sent again.
     pub retry: Retry,
     /// When a server that fails rests.
@@ -52,7 +52,7 @@ impl Default for OriginConfig {
             timeouts: Timeouts::default(),
             idle_connections: 256,
             idle_time: Duration::from_mins(1),
-            turns: Turns::default(),
+            concurrency: ConcurrencyLimits::default(),
             retry: Retry::default(),
             passive: PassiveHealth::default(),
             active: None,
@@ -65,7 +65,7 @@ impl Default for OriginConfig {
 
 /// How many fetches an origin takes at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turns {
+pub struct ConcurrencyLimits {
     /// Concurrent fetches in all (over all workers); further ones wait.
     pub most: usize,
     /// How many fetches may wait.
@@ -74,7 +74,7 @@ pub struct Turns {
     pub queue_time: Duration,
 }
 
-impl Turns {
+impl ConcurrencyLimits {
     /// Those of fetches whose content is on its way: a quarter is left to others, so that clients that send slowly do not keep the site
     /// from all who send nothing.
     pub(crate) fn for_uploads(self) -> Self {
@@ -85,7 +85,7 @@ impl Turns {
     }
 }
 
-impl Default for Turns {
+impl Default for ConcurrencyLimits {
     fn default() -> Self {
         Self {
             most: 1024,

@@ -166,9 +166,9 @@ pub enum Kind {
     UnaskedSwitch,
     /// The response head is larger than `OriginConfig::largest_head`, or has too many fields.
     HeadTooLarge,
-    /// `Turns::most` fetches are under way and the queue is full.
+    /// `ConcurrencyLimits::most` fetches are under way and the queue is full.
     QueueFull,
-    /// No turn came within `Turns::queue_time`.
+    /// No turn came within `ConcurrencyLimits::queue_time`.
     QueueTimeout,
     /// Active checks hold every server for down.
     NoHealthyServer,

@@ -264,7 +264,7 @@ impl Fetch<'_> {
         if let [only] = choice.peers {
             return choice.allows(only).then(|| Arc::clone(only));
         }
-        pool::with_turns(&self.origin.identity, |turns| choice.make(turns)).cloned()
+        pool::with_weights(&self.origin.identity, |weights| choice.make(weights)).cloned()
     }
 
     /// Decides what follows a failed attempt at `peer`.

@@ -15,7 +15,8 @@ pub(crate) mod respond;
 mod root;
 
 use crate::{
-    Context, Error, Kind, Report, ResponseBody, config::Turns, gate::Gate, seldom::Seldom,
+    Context, Error, Kind, Report, ResponseBody, config::ConcurrencyLimits, gate::Gate,
+    seldom::Seldom,
 };
 use http::{Method, Request, Response};
 use look::{Asked, look};
@@ -41,7 +42,7 @@ pub struct Config {
     /// The folder. It may be a link, and may be replaced by another while we run.
     pub root: PathBuf,
     /// Files open at the same time.
-    pub turns: Turns,
+    pub concurrency: ConcurrencyLimits,
 }
 
 impl Config {
@@ -50,7 +51,7 @@ impl Config {
         Self {
             name: name.into(),
             root: root.into(),
-            turns: Turns::default(),
+            concurrency: ConcurrencyLimits::default(),
         }
     }
 }
@@ -98,11 +99,11 @@ pub enum Absent {
 
 /// Whether another origin is asked after this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ChainPosition {
     /// Yes: a page that was made for everybody is not the answer to a query, nor to a request that is `Context::personal`.
-    Earlier,
+    Intermediate,
     /// No: queries mean nothing to what is kept.
-    Last,
+    Final,
 }
 
 impl Found {
@@ -127,7 +128,7 @@ impl Files {
             name: config.name,
             root: Arc::new(root),
             published: Arc::default(),
-            gate: Arc::new(Gate::new(config.turns)),
+            gate: Arc::new(Gate::new(config.concurrency)),
             told: Seldom::default(),
         })
     }
@@ -143,17 +144,17 @@ impl Files {
         &self,
         request: &Request<B>,
         context: &Context,
-        turn: Turn,
+        position: ChainPosition,
     ) -> Result<Found, Error> {
-        let found = self.find(request, context, turn).await;
-        found.inspect_err(|error| self.tell_of(error, turn))
+        let found = self.find(request, context, position).await;
+        found.inspect_err(|error| self.tell_of(error, position))
     }
 
     async fn find<B>(
         &self,
         request: &Request<B>,
         context: &Context,
-        turn: Turn,
+        position: ChainPosition,
     ) -> Result<Found, Error> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Ok(Found::Absent(Absent::Method));
@@ -164,8 +165,8 @@ impl Files {
             path: request.uri().path().to_owned(),
             query: query.map(str::to_owned),
             fields: request.headers().clone(),
-            turn,
-            personal: context.personal && turn == Turn::Earlier,
+            position,
+            personal: context.personal && position == ChainPosition::Intermediate,
         };
         let pass = self.gate.enter(Instant::now(), None).await?;
         let (root, published) = (Arc::clone(&self.root), Arc::clone(&self.published));
@@ -197,16 +198,18 @@ impl Files {
     }
 
     /// The folder could not be read.
-    fn tell_of(&self, error: &Error, turn: Turn) {
+    fn tell_of(&self, error: &Error, position: ChainPosition) {
         if !self.told.now() {
             return;
         }
-        match turn {
+        match position {
             // Another origin is asked in its place.
-            Turn::Earlier => {
+            ChainPosition::Intermediate => {
                 tracing::warn!(origin = self.name, %error, "the folder is passed over");
             }
-            Turn::Last => tracing::error!(origin = self.name, %error, "a file is not answered"),
+            ChainPosition::Final => {
+                tracing::error!(origin = self.name, %error, "a file is not answered");
+            }
         }
     }
 

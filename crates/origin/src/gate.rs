@@ -1,6 +1,6 @@
 //! The limit on concurrent fetches, over all workers, with its bounded queue.
 
-use crate::{Error, Kind, config::Turns};
+use crate::{Error, Kind, config::ConcurrencyLimits};
 use std::{
     sync::{
         Arc,
@@ -58,12 +58,12 @@ impl Drop for Place<'_> {
 }
 
 impl Gate {
-    pub(crate) fn new(turns: Turns) -> Self {
+    pub(crate) fn new(limits: ConcurrencyLimits) -> Self {
         Self {
-            most: turns.most.max(1),
-            queue: turns.queue,
-            share: turns.queue,
-            patience: turns.queue_time,
+            most: limits.most.max(1),
+            queue: limits.queue,
+            share: limits.queue,
+            patience: limits.queue_time,
             active: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             in_all: Arc::default(),
@@ -73,11 +73,11 @@ impl Gate {
     }
 
     /// One that some fetches pass before this one: who waits has a place in the same queue, of which a quarter is left to others.
-    pub(crate) fn beside(&self, turns: Turns) -> Self {
+    pub(crate) fn beside(&self, limits: ConcurrencyLimits) -> Self {
         Self {
-            share: (turns.queue - turns.queue / 4).max(1),
+            share: (limits.queue - limits.queue / 4).max(1),
             in_all: Arc::clone(&self.in_all),
-            ..Self::new(turns)
+            ..Self::new(limits)
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_came_first_goes_first() {
-        let gate = Arc::new(Gate::new(Turns {
+        let gate = Arc::new(Gate::new(ConcurrencyLimits {
             most: 1,
             queue: 9,
             queue_time: Duration::from_hours(1),
@@ -187,13 +187,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_queue_is_one_for_the_gates_beside_it() {
-        let turns = Turns {
+        let limits = ConcurrencyLimits {
             most: 1,
             queue: 1,
             queue_time: Duration::from_secs(10),
         };
-        let gate = Gate::new(turns);
-        let (before, gate) = (Arc::new(gate.beside(turns)), Arc::new(gate));
+        let gate = Gate::new(limits);
+        let (before, gate) = (Arc::new(gate.beside(limits)), Arc::new(gate));
         let held = [&gate, &before].map(|gate| gate.at_once().unwrap());
         let began = Instant::now();
         let mut first = Box::pin(before.enter(began, None));
@@ -212,13 +212,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_quarter_of_the_queue_is_left_to_who_passes_no_other_gate() {
-        let turns = Turns {
+        let limits = ConcurrencyLimits {
             most: 1,
             queue: 4,
             queue_time: Duration::from_hours(1),
         };
-        let gate = Gate::new(turns);
-        let (before, gate) = (Arc::new(gate.beside(turns)), Arc::new(gate));
+        let gate = Gate::new(limits);
+        let (before, gate) = (Arc::new(gate.beside(limits)), Arc::new(gate));
         let _held = [&gate, &before].map(|gate| gate.at_once().unwrap());
         let now = Instant::now();
         let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(before.enter(now, None))).collect();

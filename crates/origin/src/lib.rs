@@ -65,7 +65,7 @@ pub use upload::UNSENT;
 pub use waited::Waited;
 pub use waiting::TimedFetch;
 
-use files::{Files, Found, Turn, respond};
+use files::{ChainPosition, Files, Found, respond};
 use first_of::in_turn;
 use http::{Request, Response};
 use pages::Pages;
@@ -159,7 +159,7 @@ impl Origin {
     /// `LocalSet` (some connections are driven by `spawn_local`); the pools are the calling worker's own (thread-local, keyed by this origin).
     /// `request`'s URI is in origin form (path and query, sent byte for byte), its `Host` field already right.
     /// A response with 101 carries `hyper::upgrade::OnUpgrade` in its extensions; an upgraded connection no longer counts
-    /// against `Turns::most`, and at its server while the response's body is held.
+    /// against `ConcurrencyLimits::most`, and at its server while the response's body is held.
     ///
     /// The framing fields are set anew from the body, and of `Expect` nothing stays but `100-continue` where content follows. A response that
     /// comes back has believable framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
@@ -184,11 +184,15 @@ impl Origin {
         let fetching: Fetching<'_> = match &self.source {
             Source::Servers(servers) => servers.fetch(request, context, began),
             Source::Files(files) => Box::pin(async move {
-                let found = files.answer(&request, &context, Turn::Last).await?;
+                let found = files
+                    .answer(&request, &context, ChainPosition::Final)
+                    .await?;
                 Ok(found.or_not_found(request.method()))
             }),
             Source::Pages(pages) => Box::pin(async move {
-                let found = pages.answer(&request, &context, Turn::Last).await?;
+                let found = pages
+                    .answer(&request, &context, ChainPosition::Final)
+                    .await?;
                 Ok(found.unwrap_or_else(|_| respond::not_found(request.method())))
             }),
             Source::FirstOf(_) => {
@@ -210,14 +214,18 @@ impl Origin {
         // Both tell the log of their errors themselves.
         match &self.source {
             Source::Files(files) => {
-                let found = files.answer(request, context, Turn::Earlier).await;
+                let found = files
+                    .answer(request, context, ChainPosition::Intermediate)
+                    .await;
                 match found.ok()? {
                     Found::Answer(response) => Some(*response),
                     Found::Absent(_) => None,
                 }
             }
             Source::Pages(pages) => {
-                let found = pages.answer(request, context, Turn::Earlier).await;
+                let found = pages
+                    .answer(request, context, ChainPosition::Intermediate)
+                    .await;
                 found.ok()?.ok()
             }
             Source::Servers(_) | Source::FirstOf(_) => None,

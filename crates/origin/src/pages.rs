@@ -18,8 +18,8 @@ pub use counts::PagesReport;
 
 use crate::{
     Context, Error, Kind, Lifetime, ResponseBody,
-    config::Turns,
-    files::{Turn, coding, kind, respond},
+    config::ConcurrencyLimits,
+    files::{ChainPosition, coding, kind, respond},
     gate::{Gate, Pass},
     seldom::Seldom,
 };
@@ -51,7 +51,7 @@ pub struct Config {
     /// No request waits longer for the store.
     pub timeout: Duration,
     /// Pages taken at the same time, until they are sent.
-    pub turns: Turns,
+    pub concurrency: ConcurrencyLimits,
 }
 
 /// What a value is.
@@ -129,7 +129,7 @@ impl Pages {
     pub(crate) fn new(config: Config) -> Result<Self, BadUrl> {
         Ok(Self {
             store: Store::new(&config.url, config.timeout)?,
-            gate: Arc::new(Gate::new(config.turns)),
+            gate: Arc::new(Gate::new(config.concurrency)),
             counts: Counts::default(),
             bad: Seldom::default(),
             config,
@@ -141,12 +141,12 @@ impl Pages {
         &self,
         request: &Request<B>,
         context: &Context,
-        turn: Turn,
+        position: ChainPosition,
     ) -> Result<Result<Response<ResponseBody>, Absent>, Error> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let query = request.uri().query().is_some_and(|query| !query.is_empty());
         let foreign = context.personal || (query && !self.config.key.has_query());
-        if !reads || (foreign && turn == Turn::Earlier) {
+        if !reads || (foreign && position == ChainPosition::Intermediate) {
             return Ok(Err(Absent::NotAsked));
         }
         let found = self.find(request, context).await;

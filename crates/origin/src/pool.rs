@@ -43,14 +43,14 @@ pub(crate) struct Key<'a> {
 }
 
 /// Smooth weighted round robin's current weights, by `Peer::number`.
-pub(crate) type Turns = BTreeMap<u64, i64>;
+pub(crate) type WrrWeights = BTreeMap<u64, i64>;
 
 /// One worker's connections to one origin.
 struct Pool {
     origin: Weak<Identity>,
     /// By `Peer::number`.
     lanes: BTreeMap<u64, Lane>,
-    turns: Turns,
+    weights: WrrWeights,
 }
 
 /// What the pool says to one that wants a shared HTTP/2 connection.
@@ -141,9 +141,12 @@ pub(crate) fn note_http1(key: Key<'_>) {
     with_lane(key.origin, key.peer, |lane| lane.chose_http1 = true);
 }
 
-/// Lets `choose` work on this worker's turns.
-pub(crate) fn with_turns<T>(origin: &Arc<Identity>, choose: impl FnOnce(&mut Turns) -> T) -> T {
-    with(origin, |pool| choose(&mut pool.turns))
+/// Lets `choose` work on this worker's weights.
+pub(crate) fn with_weights<T>(
+    origin: &Arc<Identity>,
+    choose: impl FnOnce(&mut WrrWeights) -> T,
+) -> T {
+    with(origin, |pool| choose(&mut pool.weights))
 }
 
 fn with_lane<T>(origin: &Arc<Identity>, peer: u64, act: impl FnOnce(&mut Lane) -> T) -> T {
@@ -156,7 +159,7 @@ fn with<T>(origin: &Arc<Identity>, act: impl FnOnce(&mut Pool) -> T) -> T {
         act(pools.entry(origin.number).or_insert_with(|| Pool {
             origin: Arc::downgrade(origin),
             lanes: BTreeMap::new(),
-            turns: Turns::new(),
+            weights: WrrWeights::new(),
         }))
     })
 }

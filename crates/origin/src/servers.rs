@@ -58,13 +58,13 @@ impl Servers {
             idle_connections: config.idle_connections,
             idle_time: config.idle_time,
         };
-        let gate = gate::Gate::new(config.turns);
-        let uploads = gate.beside(config.turns.for_uploads());
+        let gate = gate::Gate::new(config.concurrency);
+        let uploads = gate.beside(config.concurrency.for_uploads());
         let files = match &config.protocol {
             Protocol::FastCgi(cgi) => Some(Files::new(files::Config {
                 name: config.name.clone(),
                 root: cgi.root.clone(),
-                turns: config.turns,
+                concurrency: config.concurrency,
             })?),
             _ => None,
         };

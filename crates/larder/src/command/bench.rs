@@ -150,7 +150,7 @@ fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Run> {
             let plan = |turn| plan::plan(bench, prepared, target, index, turn);
             if round == 0 && !warm_up.is_zero() {
                 show.begin(format!("{}: warming up", target.name));
-                let run = load::run(&plan(plan::Turn::WarmUp), stop, &mut |live| {
+                let run = load::run(&plan(plan::RunPhase::WarmUp), stop, &mut |live| {
                     show.live(&live);
                 })?;
                 if let Some(requests) = warmed_up.get_mut(index) {
@@ -164,7 +164,7 @@ fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Run> {
                 break 'rounds;
             }
             show.begin(title(bench, target, round, rounds));
-            let run = load::run(&plan(plan::Turn::Measured), stop, &mut |live| {
+            let run = load::run(&plan(plan::RunPhase::Measured), stop, &mut |live| {
                 show.live(&live);
             })?;
             show.end(length);

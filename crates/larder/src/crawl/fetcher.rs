@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, he
 use http_body_util::{BodyExt, Empty};
 use origin::{
     Context, Error, Origin, OriginConfig, RequestBody, ResponseBody,
-    config::{PassiveHealth, Server, Timeouts, Tls, Turns},
+    config::{ConcurrencyLimits, PassiveHealth, Server, Timeouts, Tls},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -64,9 +64,9 @@ impl Fetcher {
                 ..Timeouts::default()
             },
             idle_connections: manner.concurrency,
-            turns: Turns {
+            concurrency: ConcurrencyLimits {
                 most: manner.concurrency.max(1),
-                ..Turns::default()
+                ..ConcurrencyLimits::default()
             },
             // A server that fails is asked for the next page all the same: what cannot be had is told of.
             passive: PassiveHealth {

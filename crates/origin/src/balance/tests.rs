@@ -53,11 +53,11 @@ fn rest(peer: &Peer) {
 #[test]
 fn round_robin_is_smooth() {
     let peers = peers(&[5, 1, 1]);
-    let mut turns = Turns::new();
+    let mut weights = WrrWeights::new();
     let order: Vec<u64> = (0..7)
         .map(|_| {
             choice(&peers, &[], Balance::RoundRobin, 0)
-                .make(&mut turns)
+                .make(&mut weights)
                 .unwrap()
                 .number
         })
@@ -68,12 +68,12 @@ fn round_robin_is_smooth() {
 #[test]
 fn least_connections_counts_by_weight() {
     let peers = peers(&[2, 1]);
-    let mut turns = Turns::new();
+    let mut weights = WrrWeights::new();
     let mut held = Vec::new();
     let mut counts = [0; 2];
     for _ in 0..9 {
         let peer = choice(&peers, &[], Balance::LeastConnections, 0)
-            .make(&mut turns)
+            .make(&mut weights)
             .unwrap();
         counts[peer.server.index] += 1;
         held.push(Arc::clone(peer).serve());
@@ -84,11 +84,11 @@ fn least_connections_counts_by_weight() {
 #[test]
 fn a_hash_stays_with_its_server_and_moves_only_when_it_goes() {
     let peers = peers(&[1, 1, 2]);
-    let mut turns = Turns::new();
+    let mut weights = WrrWeights::new();
     let mut counts = [0_usize; 3];
     let mut pick = |tried: &[u64], hash| {
         choice(&peers, tried, Balance::ConsistentHash, hash)
-            .make(&mut turns)
+            .make(&mut weights)
             .unwrap()
             .number
     };
@@ -127,7 +127,7 @@ fn named(names: &[(&str, &[u8])]) -> Vec<Arc<Peer>> {
 fn a_hash_stays_with_an_address_and_where_there_is_one_with_the_name() {
     let chosen = |peers: &[Arc<Peer>], hash| {
         let choice = choice(peers, &[], Balance::ConsistentHash, hash);
-        Arc::clone(choice.make(&mut Turns::new()).unwrap())
+        Arc::clone(choice.make(&mut WrrWeights::new()).unwrap())
     };
     let before = named(&[("a", &[1, 2, 3]), ("b", &[4])]);
     let rotated = named(&[("a", &[3, 1, 2]), ("b", &[4])]);
@@ -156,11 +156,11 @@ fn a_hash_stays_with_an_address_and_where_there_is_one_with_the_name() {
 #[test]
 fn addresses_of_a_name_take_turns_as_servers_do() {
     let peers = named(&[("a", &[1, 2]), ("b", &[3])]);
-    let mut turns = Turns::new();
+    let mut weights = WrrWeights::new();
     let mut counts = [0; 4];
     for _ in 0..9 {
         let chosen = choice(&peers, &[], Balance::RoundRobin, 0);
-        let chosen = chosen.make(&mut turns).unwrap();
+        let chosen = chosen.make(&mut weights).unwrap();
         let own = chosen.pair().unwrap().own.ip();
         let IpAddr::V4(own) = own else {
             panic!("{own}")
@@ -173,9 +173,9 @@ fn addresses_of_a_name_take_turns_as_servers_do() {
 #[test]
 fn backups_wait_and_the_resting_come_last() {
     let servers = known(&[server(0, 1, false), server(1, 1, false), server(2, 1, true)]);
-    let mut turns = Turns::new();
+    let mut weights = WrrWeights::new();
     let mut chosen = |tried: &[u64]| {
-        let made = choice(&servers, tried, Balance::RoundRobin, 0).make(&mut turns);
+        let made = choice(&servers, tried, Balance::RoundRobin, 0).make(&mut weights);
         made.map(|peer| peer.number)
     };
     assert_eq!(chosen(&[0]), Some(1));
@@ -200,14 +200,14 @@ fn who_has_rested_is_tried_by_one_request() {
     ] {
         let peers = peers(&[1, 1, 1]);
         rest(&peers[0]);
-        let mut turns = Turns::new();
+        let mut weights = WrrWeights::new();
         let mut asked = |now, hashes: std::ops::Range<u64>| {
             let tried = hashes.filter(|hash| {
                 let choice = Choice {
                     now,
                     ..choice(&peers, &[], balance, *hash)
                 };
-                choice.make(&mut turns).unwrap().number == 0
+                choice.make(&mut weights).unwrap().number == 0
             });
             tried.count()
         };
@@ -226,13 +226,13 @@ fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
     for peer in &peers {
         rest(peer);
     }
-    let mut turns = Turns::new();
+    let mut weights = WrrWeights::new();
     let mut chosen = |now, tried: &[u64]| {
         let choice = Choice {
             now,
             ..choice(&peers, tried, Balance::RoundRobin, 0)
         };
-        choice.make(&mut turns).map(|peer| peer.number)
+        choice.make(&mut weights).map(|peer| peer.number)
     };
     for now in [2_000, 11_000, 12_000] {
         for _ in 0..4 {
@@ -256,13 +256,13 @@ fn who_comes_back_works_up_to_its_share() {
             11_000
         };
         for (since, expected) in [(0, 10), (1_000, 10), (5_000, 37), (10_000, 55)] {
-            let mut turns = Turns::new();
+            let mut weights = WrrWeights::new();
             let choice = Choice {
                 now: back + since,
                 slow_start: Duration::from_secs(10),
                 ..choice(&peers, &[], Balance::RoundRobin, 0)
             };
-            let chosen = (0..110).filter(|_| choice.make(&mut turns).unwrap().number == 0);
+            let chosen = (0..110).filter(|_| choice.make(&mut weights).unwrap().number == 0);
             let count = chosen.count();
             assert!(
                 count.abs_diff(expected) <= 1,
@@ -281,8 +281,9 @@ fn always_finds(peers: &[Arc<Peer>], balance: Balance, meanwhile: impl Fn() + Sy
                 meanwhile();
             }
         });
-        let mut turns = Turns::new();
-        let found = (0..200_000).all(|_| choice(peers, &[], balance, 0).make(&mut turns).is_some());
+        let mut weights = WrrWeights::new();
+        let found =
+            (0..200_000).all(|_| choice(peers, &[], balance, 0).make(&mut weights).is_some());
         done.store(true, Relaxed);
         found
     })

@@ -12,7 +12,7 @@ use crate::{
     Context, Error, Kind, Lifetime, RequestBody, ResponseBody, Room, Servers, Visitor,
     fetch::{self as attempts, Bounds},
     fetch_guard::FetchGuard,
-    files::{LIFETIME, Turn},
+    files::{ChainPosition, LIFETIME},
     upload::Outgoing,
 };
 use bytes::Bytes;
@@ -183,7 +183,7 @@ async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<Res
     let uri = place::encoded(path).parse::<Uri>();
     *request.uri_mut() = uri.map_err(|cause| Error::new(Kind::Unreadable).because(cause))?;
     let found = files
-        .answer(&request, &Context::default(), Turn::Last)
+        .answer(&request, &Context::default(), ChainPosition::Final)
         .await?;
     let mut response = found.or_not_found(request.method());
     // What the site says of lifetimes is said of its scripts' pages.

@@ -2,7 +2,7 @@
 //! what was found is told in `respond`.
 
 use super::{
-    Absent, Turn, coding, kind,
+    Absent, ChainPosition, coding, kind,
     path::Wanted,
     published::{Page, Published},
     respond,
@@ -24,7 +24,7 @@ pub(super) struct Asked {
     pub(super) query: Option<String>,
     pub(super) fields: HeaderMap,
     /// Whether another is asked after us.
-    pub(super) turn: Turn,
+    pub(super) position: ChainPosition,
     /// The site wants somebody else's answer, if there is somebody.
     pub(super) personal: bool,
 }
@@ -35,7 +35,7 @@ pub(super) type Looked = io::Result<Result<respond::Answer, Absent>>;
 impl Asked {
     /// Whether a page that is named by its path alone would be the wrong answer.
     fn is_foreign(&self) -> bool {
-        self.personal || (self.turn == Turn::Earlier && self.query.is_some())
+        self.personal || (self.position == ChainPosition::Intermediate && self.query.is_some())
     }
 }
 

@@ -72,7 +72,7 @@ fn sweep(now: Instant) -> Left {
             Some(origin) => {
                 let peers = origin.roster.peers();
                 let is_there = |number| peers.iter().any(|peer| peer.number == number);
-                pool.turns.retain(|number, _| is_there(*number));
+                pool.weights.retain(|number, _| is_there(*number));
                 pool.lanes.retain(|number, _| is_there(*number));
                 for lane in pool.lanes.values_mut() {
                     lane.sweep(now, origin.idle_time);

@@ -215,7 +215,7 @@ fn fetches_beyond_the_limit_wait_their_turn() {
     server.reply("/held", Reply::ok().body("a").hold(&gate).body("b"));
     server.reply("/", Reply::ok());
     let mut config = config([tcp(server.address())]);
-    (config.turns.most, config.turns.queue) = (1, 1);
+    (config.concurrency.most, config.concurrency.queue) = (1, 1);
     let origin = Origin::new(config).unwrap();
     work(async {
         let held = origin.fetch(request(Method::GET, "/held", empty()), repeatable());
@@ -247,8 +247,8 @@ fn a_turn_that_does_not_come() {
     server.reply("/held", Reply::ok().length(9).until_client_leaves());
     server.reply("/", Reply::ok());
     let mut config = config([tcp(server.address())]);
-    config.turns.most = 1;
-    config.turns.queue_time = SHORT;
+    config.concurrency.most = 1;
+    config.concurrency.queue_time = SHORT;
     let origin = Origin::new(config).unwrap();
     work(async {
         let held = origin.fetch(request(Method::GET, "/held", empty()), repeatable());
@@ -268,8 +268,8 @@ fn how_long_a_request_waited_for_its_turn_is_told() {
     server.reply("/", Reply::ok());
     server.reply("/held", Reply::ok().hold_head(&gate));
     let mut config = config([tcp(server.address())]);
-    config.turns.most = 1;
-    config.turns.queue_time = LONG;
+    config.concurrency.most = 1;
+    config.concurrency.queue_time = LONG;
     let origin = Origin::new(config).unwrap();
     work(at_once(async {
         let first = async {

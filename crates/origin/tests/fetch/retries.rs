@@ -4,7 +4,7 @@ use crate::support::*;
 use http::Method;
 use origin::{
     Context, Kind, Origin, Waited,
-    config::{Balance, Retry, Turns},
+    config::{Balance, ConcurrencyLimits, Retry},
     pages,
 };
 use std::{cell::Cell, net::SocketAddr, sync::Arc};
@@ -126,7 +126,7 @@ fn how_long_a_request_waited_for_who_was_asked_first_is_told() {
         format: pages::Format::Plain,
         content_type: None,
         timeout: LONG,
-        turns: Turns::default(),
+        concurrency: ConcurrencyLimits::default(),
     });
     let origin = Origin::first_of(vec![pages.unwrap(), origin_of([good.address()])]);
     work(async {

@@ -60,13 +60,15 @@ pub(super) enum Rest {
 pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> Rest {
     let mut at_hand = None;
     loop {
-        match poll_fn(|cx| poll_turns(cx, session, meter, &mut at_hand)).await {
-            Turn::Rest(rest) => return rest,
-            Turn::Waits(open, in_flight, answer) => match wait(session, meter, answer).await {
-                Some(answer) => at_hand = Some((open, in_flight, answer)),
-                None => return Rest::Broken,
-            },
-            Turn::Sends(closes, _in_flight, flow) => {
+        match poll_fn(|cx| poll_step(cx, session, meter, &mut at_hand)).await {
+            ConnectionStep::Rest(rest) => return rest,
+            ConnectionStep::Waits(open, in_flight, answer) => {
+                match wait(session, meter, answer).await {
+                    Some(answer) => at_hand = Some((open, in_flight, answer)),
+                    None => return Rest::Broken,
+                }
+            }
+            ConnectionStep::Sends(closes, _in_flight, flow) => {
                 match reply::go_on(session, meter, flow).await {
                     true if closes => return over(meter),
                     true => {}
@@ -108,7 +110,7 @@ type Answered<B> = (Open, InFlight, Outcome<B>);
 type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
 
 /// Where a connection stands when nothing more can be done at once.
-enum Turn<B> {
+enum ConnectionStep<B> {
     Rest(Rest),
     /// An answer is waited for.
     Waits(Open, InFlight, Later<B>),
@@ -117,13 +119,13 @@ enum Turn<B> {
 }
 
 /// Sends the answer `at_hand`, and answers requests as long as that can be done at once.
-fn poll_turns<S: Serve>(
+fn poll_step<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,
     at_hand: &mut Option<Answered<S::Body>>,
-) -> Poll<Turn<S::Body>> {
-    let mut turn = match at_hand.take() {
+) -> Poll<ConnectionStep<S::Body>> {
+    let mut step = match at_hand.take() {
         Some((mut open, in_flight, Ok(answer))) => {
             answered(cx, session, meter, (&mut open, in_flight), answer)
         }
@@ -133,14 +135,14 @@ fn poll_turns<S: Serve>(
         None => None,
     };
     loop {
-        if let Some(turn) = turn {
-            return Poll::Ready(turn);
+        if let Some(step) = step {
+            return Poll::Ready(step);
         }
         let mut head = None;
         if let Next::Rest(rest) = ready!(poll_head(cx, session, meter, &mut head)) {
-            return Poll::Ready(Turn::Rest(rest));
+            return Poll::Ready(ConnectionStep::Rest(rest));
         }
-        turn = answer(cx, session, meter, &mut head);
+        step = answer(cx, session, meter, &mut head);
     }
 }
 
@@ -151,7 +153,7 @@ fn answer<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
     read: &mut Option<head::Head>,
-) -> Option<Turn<S::Body>> {
+) -> Option<ConnectionStep<S::Body>> {
     let head::Head { request, open, .. } = read.as_mut()?;
     let checked = checked(request, open);
     let in_flight = AtOnce::new(&session.watch);
@@ -161,7 +163,7 @@ fn answer<S: Serve>(
         Ok(Served::Now(response)) => answered(cx, session, meter, (open, in_flight), response),
         Ok(Served::Later(answer)) => {
             let open = read.take()?.open;
-            Some(Turn::Waits(open, in_flight.into(), answer))
+            Some(ConnectionStep::Waits(open, in_flight.into(), answer))
         }
         Err(own) => Some(left(session, meter, open, (in_flight.into(), Err(own)))),
     }
@@ -189,14 +191,18 @@ fn answered<S: Serve, A: Answer<S::Body>>(
     meter: &mut Meter,
     (open, in_flight): (&mut Open, impl Into<InFlight>),
     answer: A,
-) -> Option<Turn<S::Body>> {
+) -> Option<ConnectionStep<S::Body>> {
     session.watch.outbox.close();
     open.asked.closes |= session.watch.order() != Order::Serve;
     match reply::begin(cx, session, meter, answer, open) {
-        Sent::Whole if open.asked.closes => Some(Turn::Rest(over(meter))),
+        Sent::Whole if open.asked.closes => Some(ConnectionStep::Rest(over(meter))),
         Sent::Whole => None,
-        Sent::Begun(flow) => Some(Turn::Sends(open.asked.closes, in_flight.into(), flow)),
-        Sent::Broken => Some(Turn::Rest(Rest::Broken)),
+        Sent::Begun(flow) => Some(ConnectionStep::Sends(
+            open.asked.closes,
+            in_flight.into(),
+            flow,
+        )),
+        Sent::Broken => Some(ConnectionStep::Rest(Rest::Broken)),
         Sent::Not(answer) => {
             let served = Served::Now(answer.response());
             Some(left(session, meter, open, (in_flight.into(), Ok(served))))
@@ -210,10 +216,10 @@ fn left<S: Serve>(
     meter: &mut Meter,
     open: &Open,
     (in_flight, served): (InFlight, ServedOr<S::Body>),
-) -> Turn<S::Body> {
+) -> ConnectionStep<S::Body> {
     meter.put_back(open.bytes());
     session.begun.set(Some(Begun { served, in_flight }));
-    Turn::Rest(Rest::Others)
+    ConnectionStep::Rest(Rest::Others)
 }
 
 /// The last answer is out.

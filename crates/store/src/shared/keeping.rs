@@ -63,14 +63,16 @@ impl Inner {
             self.guard.counts.passed_over.up();
             return;
         };
-        let (Ok(runtime), Some(turn)) = (tokio::runtime::Handle::try_current(), Turn::take(self))
-        else {
+        let (Ok(runtime), Some(permit)) = (
+            tokio::runtime::Handle::try_current(),
+            WritePermit::take(self),
+        ) else {
             self.guard.counts.passed_over.up();
             return;
         };
         runtime.spawn(async move {
-            let counts = &turn.0.guard.counts;
-            match turn.0.write(keep).await {
+            let counts = &permit.0.guard.counts;
+            match permit.0.write(keep).await {
                 Ok(()) => counts.stored.up(),
                 Err(Passed::Over) => counts.passed_over.up(),
                 Err(Passed::Failed) => {}
@@ -211,16 +213,16 @@ impl Default for Writing {
 }
 
 /// A place among those that are on their way.
-struct Turn(Arc<Inner>);
+struct WritePermit(Arc<Inner>);
 
-impl Turn {
+impl WritePermit {
     fn take(shared: &Arc<Inner>) -> Option<Self> {
-        let turn = Self(Arc::clone(shared));
-        (shared.keeping.fetch_add(1, Relaxed) < MOST_AT_ONCE).then_some(turn)
+        let permit = Self(Arc::clone(shared));
+        (shared.keeping.fetch_add(1, Relaxed) < MOST_AT_ONCE).then_some(permit)
     }
 }
 
-impl Drop for Turn {
+impl Drop for WritePermit {
     fn drop(&mut self) {
         self.0.keeping.fetch_sub(1, Relaxed);
     }

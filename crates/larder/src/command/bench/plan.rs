@@ -177,7 +177,7 @@ pub(super) fn watched(bench: &Bench, target: usize) -> Option<&Watched> {
 
 /// What a run of a target is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum RunPhase {
     /// Nothing of it is counted.
     WarmUp,
     /// It is what is measured.
@@ -190,13 +190,13 @@ pub(super) fn plan(
     prepared: &Prepared,
     target: &Target,
     index: usize,
-    turn: Turn,
+    phase: RunPhase,
 ) -> Arc<Plan> {
     let Prepared { bounds, tls, .. } = prepared;
-    let end = match turn {
-        Turn::Measured => bounds.end,
+    let end = match phase {
+        RunPhase::Measured => bounds.end,
         // It has its own length, whatever the number of requests; but the bound on all runs is its bound too.
-        Turn::WarmUp => End {
+        RunPhase::WarmUp => End {
             after: bench.shape.warm_up.unwrap_or_default(),
             requests: (!bench.shape.unbounded).then_some(MOST_REQUESTS),
         },

@@ -9,7 +9,7 @@ use crate::config::{
 use http::uri::PathAndQuery;
 use origin::{
     OriginConfig,
-    config::{ActiveHealth, Balance, PassiveHealth, Protocol, Retry, Timeouts, Turns},
+    config::{ActiveHealth, Balance, ConcurrencyLimits, PassiveHealth, Protocol, Retry, Timeouts},
 };
 use proxy::policy::StatusPattern;
 use std::{ops::RangeInclusive, time::Duration};
@@ -70,7 +70,7 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
     if let Some(count) = &written.idle_connections {
         config.idle_connections = count.value.0 as usize;
     }
-    config.turns = turns(written, sink);
+    config.concurrency = concurrency(written, sink);
     config.idle_time = time(written.idle_time.as_ref(), config.idle_time);
     config.resolve_every = sink.lasts(
         LEAST_INTERVAL,
@@ -93,12 +93,12 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
 }
 
 /// How many fetches there may be at the same time.
-pub(super) fn turns(written: &written::Origin, sink: &mut Sink<'_>) -> Turns {
-    let usual = Turns::default();
+pub(super) fn concurrency(written: &written::Origin, sink: &mut Sink<'_>) -> ConcurrencyLimits {
+    let usual = ConcurrencyLimits::default();
     let most = written.most_concurrent.as_ref();
     let queue = written.queue.as_ref();
     let length = queue.and_then(|queue| queue.length.as_ref());
-    Turns {
+    ConcurrencyLimits {
         most: sink.at_least(1, "most_concurrent", most, usual.most as u32) as usize,
         queue: length.map_or(usual.queue, |count| count.value.0 as usize),
         queue_time: time(

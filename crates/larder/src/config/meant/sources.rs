@@ -105,7 +105,7 @@ fn page_store(
     if wrong_kind {
         sink.push(Fault::at(span, "this is memcached").instead("write `memcached = …`"));
     }
-    let turns = fetching::turns(written, sink);
+    let concurrency = fetching::concurrency(written, sink);
     let key = template(written.key.as_ref(), &table.span, sink);
     let is_whole = key.is_some();
     if wrong_kind {
@@ -128,7 +128,7 @@ fn page_store(
         },
         content_type,
         timeout: timeout.map_or(TIMEOUT, |time| time.value),
-        turns,
+        concurrency,
     };
     let made = Origin::pages(config);
     made.map_err(|error| sink.push(Fault::at(span, cause(&error)).instead(usual)))
@@ -181,9 +181,9 @@ fn folder(
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
     meaningless(table, "a folder", sink);
-    let turns = fetching::turns(&table.value, sink);
+    let concurrency = fetching::concurrency(&table.value, sink);
     let config = files::Config {
-        turns,
+        concurrency,
         ..files::Config::new(name, root)
     };
     let made = Origin::files(config);

@@ -4,7 +4,7 @@ use super::{
     ahead,
     context::Context,
     fragment::Fate,
-    segment::{Buffered, Segment, Segments, Side, Try, Turn, forward, read_ahead},
+    segment::{Buffered, FetchPriority, Segment, Segments, Side, Try, forward, read_ahead},
     source::Source,
 };
 use crate::body::{Content, Error};
@@ -260,14 +260,20 @@ impl Composer {
 
     fn forward(&mut self, task: &mut task::Context<'_>) {
         let mut most = SIDE_BY_SIDE;
-        forward(&mut self.queue, &self.context, task, &mut most, Turn::Next);
+        forward(
+            &mut self.queue,
+            &self.context,
+            task,
+            &mut most,
+            FetchPriority::Next,
+        );
         for both in &mut self.open {
             forward(
                 &mut both.attempt,
                 &self.context,
                 task,
                 &mut most,
-                Turn::Later,
+                FetchPriority::Later,
             );
         }
     }

@@ -121,7 +121,7 @@ impl Try {
 
 /// What of a page is looked after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum FetchPriority {
     /// What is sent from its beginning: a fragment counts until it is at hand.
     Next,
     /// What comes after that.
@@ -137,10 +137,10 @@ pub fn forward(
     context: &Rc<Context>,
     task: &mut task::Context<'_>,
     most: &mut usize,
-    turn: Turn,
+    priority: FetchPriority,
 ) {
     for (index, segment) in segments.iter_mut().enumerate() {
-        let in_any_case = turn == Turn::Next && index == 0;
+        let in_any_case = priority == FetchPriority::Next && index == 0;
         match segment {
             Segment::Text(_) => {}
             Segment::Include(fragment) => {
@@ -148,19 +148,19 @@ pub fn forward(
                     fragment.begin(context);
                 }
                 fragment.poll_head(context, task);
-                let counts = match turn {
-                    Turn::Attempt => fragment.is_awaiting_head(),
-                    Turn::Next | Turn::Later => fragment.is_under_way(),
+                let counts = match priority {
+                    FetchPriority::Attempt => fragment.is_awaiting_head(),
+                    FetchPriority::Next | FetchPriority::Later => fragment.is_under_way(),
                 };
                 *most = most.saturating_sub(usize::from(counts));
             }
             Segment::Try(both) => {
-                let turn = match turn {
-                    Turn::Next if in_any_case => Turn::Attempt,
-                    Turn::Attempt => Turn::Attempt,
-                    Turn::Next | Turn::Later => Turn::Later,
+                let priority = match priority {
+                    FetchPriority::Next if in_any_case => FetchPriority::Attempt,
+                    FetchPriority::Attempt => FetchPriority::Attempt,
+                    FetchPriority::Next | FetchPriority::Later => FetchPriority::Later,
                 };
-                forward(&mut both.attempt, context, task, most, turn);
+                forward(&mut both.attempt, context, task, most, priority);
             }
         }
     }
