@@ -167,10 +167,10 @@ impl Simulation {
             return self.miss(event, judged);
         }
         match self.fetch(event, judged, seen, &event.directives) {
-            ServedFrom::Hidden { is_stale } => {
+            ServedFrom::Store { is_stale } => {
                 self.tally.stale += u64::from(is_stale) * self.one_in;
             }
-            ServedFrom::Sent => self.miss(event, judged),
+            ServedFrom::Origin => self.miss(event, judged),
         }
     }
 
@@ -186,7 +186,7 @@ impl Simulation {
         let mut here = seen.here.iter();
         if let Some(kept) = here.find(|kept| event.hides_behind(kept, directives)) {
             let is_stale = kept.facts.remaining(event.landed).is_none();
-            return ServedFrom::Hidden { is_stale };
+            return ServedFrom::Store { is_stale };
         }
         let unshared = match judged {
             Judged::Stored(kept) if kept.body <= self.largest.min(kept.largest) => {
@@ -196,7 +196,7 @@ impl Simulation {
                 let before = seen.here.or(seen.coming).filter(|_| is_coming);
                 self.store(event.key, kept, before);
                 self.learn(event, unshared);
-                return ServedFrom::Sent;
+                return ServedFrom::Origin;
             }
             Judged::Stored(_) => {
                 self.tally.too_large += self.one_in;
@@ -215,7 +215,7 @@ impl Simulation {
                 None => self.keep.remove(event.key),
             }
         }
-        ServedFrom::Sent
+        ServedFrom::Origin
     }
 
     /// Keeps an answer, which replaces `before` when it is there.
@@ -267,9 +267,9 @@ impl Simulation {
 /// What a fetch came to for its client.
 enum ServedFrom {
     /// The origin's answer.
-    Sent,
+    Origin,
     /// What was kept, since the origin failed; it may be fresh still, where the client wanted the origin's own word.
-    Hidden { is_stale: bool },
+    Store { is_stale: bool },
 }
 
 /// Whether what is kept is sent.

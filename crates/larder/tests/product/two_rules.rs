@@ -201,9 +201,9 @@ fn early_hints_and_others_who_wait() {
     // Nothing tells from without that it waits; whether it follows or comes late, it has missed them.
     gate.open();
     assert_eq!(leader.read().text(), "page");
-    let followed = follower.read();
-    assert_eq!(followed.text(), "page");
-    assert!(followed.interim.is_empty(), "{:?}", followed.interim);
+    let answer = follower.read();
+    assert_eq!(answer.text(), "page");
+    assert!(answer.interim.is_empty(), "{:?}", answer.interim);
     for method in ["HEAD", "POST"] {
         let answer = larder.ask(method, "/other").send();
         assert_eq!((answer.status, answer.interim.len()), (200, 1), "{method}");

@@ -15,7 +15,7 @@ use std::{
 use store::{Level, Memory, Reservation, fill::Writer};
 
 /// Bodies that clients wait for and that wait themselves; beyond it the content goes out as it is.
-const WAITING: usize = 16;
+const BACKLOG: usize = 16;
 
 /// Bytes that wait before a body, at most: its client has the head already. About a fifth of a second's work.
 const BEFORE: u64 = 16 << 20;
@@ -119,7 +119,7 @@ impl Pool {
     pub fn place(&self, bytes: u64, coding: Coding) -> Option<Place> {
         self.fast()?;
         let mut backlog = self.backlog.lock();
-        if backlog.bodies >= WAITING || backlog.bytes > BEFORE {
+        if backlog.bodies >= BACKLOG || backlog.bytes > BEFORE {
             return None;
         }
         let mut room = self.memory.budget().reservation();
@@ -150,7 +150,7 @@ impl Pool {
             let run = move |jobs: &Receiver<Job>| {
                 work_off(jobs, |job| make(&memory, &counts, job));
             };
-            start("larder-code", WAITING, run)
+            start("larder-code", BACKLOG, run)
         });
         sender.as_ref()
     }
@@ -243,8 +243,8 @@ mod tests {
         let large = place(&roomy, BEFORE + 1).expect("nothing waits");
         assert!(place(&roomy, 1).is_none(), "too many bytes before it");
         drop(large);
-        let all: Vec<_> = (0..WAITING).map_while(|_| place(&roomy, 1)).collect();
-        assert_eq!(all.len(), WAITING);
+        let all: Vec<_> = (0..BACKLOG).map_while(|_| place(&roomy, 1)).collect();
+        assert_eq!(all.len(), BACKLOG);
         assert!(place(&roomy, 1).is_none(), "too many bodies before it");
         drop(all);
         assert!(place(&roomy, 1).is_some());
