@@ -36,7 +36,7 @@ fn any_final_status_with_explicit_lifetime_is_stored() {
 #[test]
 fn what_is_about_one_client_is_never_stored() {
     let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = { any = \"1m\", \"429\" = \"1m\" }\nttl_mode = \"override\"\n",
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = { any = \"1m\", \"4xx\" = \"1m\" }\nttl_mode = \"override\"\n",
     );
     for status in [428, 429, 431, 511] {
         let path = format!("/{status}");

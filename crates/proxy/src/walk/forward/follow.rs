@@ -18,7 +18,7 @@ use crate::{
 };
 use http::Response;
 use rules::status::Handled;
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 use tokio::time::{Instant, timeout_at};
 
 /// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
@@ -34,62 +34,84 @@ pub async fn follow(
 ) -> Result<Response<ReplyBody>, Left> {
     // However many flights it follows one after another.
     let until = Instant::from_std(history.came) + ask.policy().collapse_wait;
-    let status = timeout_at(until, follower.flight_status()).await;
-    let response = match status {
+    match timeout_at(until, follower.flight_status()).await {
         Ok(
             status
             @ (FlightStatus::Stored | FlightStatus::Fetched(_) | FlightStatus::PartComing(_)),
         ) => {
             let is_newer = follower.began() > history.came;
-            match look_up_landed(worker, ask, status, is_newer).await {
-                Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
-                    let handled = Handled::Forwarded {
-                        why: need.why,
-                        status: None,
-                        stored: false,
-                        collapsed: true,
-                    };
-                    hit.outcome.handled = handled;
-                    deliver::stored(worker, ask, hit)
-                }
-                Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
-                    return Err(Left::Together(now));
-                }
-                // Who came while the fetch was under way must not rely on it. The next begins now.
-                Decision::Forward(now) if now.is_unsure() => return Err(Left::Together(now)),
-                Decision::Forward(need) => return Err(Left::Alone(need)),
-                Decision::Bypass(_) => return Err(Left::Alone(need)),
-            }
+            let found = look_up_landed(worker, ask, status, is_newer).await;
+            collapsed(worker, ask, need, found)
         }
-        Ok(status @ (FlightStatus::Overtaken | FlightStatus::AlreadyThere)) => {
-            match below::find(worker, ask, receive::now()).await {
-                Decision::Hit(hit) | Decision::StaleHit(hit) => deliver::stored(worker, ask, hit),
-                Decision::Forward(need) if matches!(status, FlightStatus::Overtaken) => {
-                    return Err(Left::Together(need));
-                }
-                Decision::Forward(need) => return Err(Left::Alone(need)),
-                Decision::Bypass(_) => return Err(Left::Alone(need)),
-            }
-        }
-        Ok(FlightStatus::Failed(error)) => {
-            let failure = Failure::Origin(error.clone());
-            let why = Failing::Unreachable(failure.clone().into());
-            let landing = match stale(worker, ask, &need, why) {
-                Some(stale) => stale,
-                None if error.was_sent() && !history.has_failed => return Err(Left::Again(need)),
-                None => Landing::Failed(failure),
-            };
-            answer(worker, ask, &need, not_fetched(ask, landing))
-        }
+        Ok(FlightStatus::Overtaken) => found_meanwhile(worker, ask, need, Left::Together).await,
+        Ok(FlightStatus::AlreadyThere) => found_meanwhile(worker, ask, need, Left::Alone).await,
+        Ok(FlightStatus::Failed(error)) => failed(worker, ask, need, error, history),
         Ok(FlightStatus::Stale(why)) => match stale(worker, ask, &need, why) {
-            Some(landing) => answer(worker, ask, &need, not_fetched(ask, landing)),
-            None => return Err(Left::Alone(need)),
+            Some(landing) => Ok(answer(worker, ask, &need, not_fetched(ask, landing))),
+            None => Err(Left::Alone(need)),
         },
-        Ok(FlightStatus::Released | FlightStatus::Flying) | Err(_) => {
-            return Err(Left::Alone(need));
+        Ok(FlightStatus::Released | FlightStatus::Flying) | Err(_) => Err(Left::Alone(need)),
+    }
+}
+
+/// Answers with what the leader has brought, where that is what this request needs.
+fn collapsed(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: Need,
+    found: Decision,
+) -> Result<Response<ReplyBody>, Left> {
+    match found {
+        Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
+            hit.outcome.handled = Handled::Forwarded {
+                why: need.why,
+                status: None,
+                stored: false,
+                collapsed: true,
+            };
+            Ok(deliver::stored(worker, ask, hit))
         }
+        Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
+            Err(Left::Together(now))
+        }
+        // Who came while the fetch was under way must not rely on it. The next begins now.
+        Decision::Forward(now) if now.is_unsure() => Err(Left::Together(now)),
+        Decision::Forward(now) => Err(Left::Alone(now)),
+        Decision::Bypass(_) => Err(Left::Alone(need)),
+    }
+}
+
+/// Answers with what is there by now, or is left with what is still needed.
+async fn found_meanwhile(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: Need,
+    otherwise: fn(Need) -> Left,
+) -> Result<Response<ReplyBody>, Left> {
+    match below::find(worker, ask, receive::now()).await {
+        Decision::Hit(hit) | Decision::StaleHit(hit) => Ok(deliver::stored(worker, ask, hit)),
+        Decision::Forward(now) => Err(otherwise(now)),
+        Decision::Bypass(_) => Err(Left::Alone(need)),
+    }
+}
+
+/// The leader's fetch has failed.
+fn failed(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: Need,
+    error: Arc<origin::Error>,
+    history: History,
+) -> Result<Response<ReplyBody>, Left> {
+    let was_sent = error.was_sent();
+    let failure = Failure::Origin(error);
+    let why = Failing::Unreachable(failure.clone().into());
+    let landing = match stale(worker, ask, &need, why) {
+        Some(stale) => stale,
+        None if was_sent && !history.has_failed => return Err(Left::Again(need)),
+        None => Landing::Failed(failure),
     };
-    Ok(response)
+    Ok(answer(worker, ask, &need, not_fetched(ask, landing)))
 }
 
 /// What a leader's fetch has brought for others. `is_newer`: it began after the request had come.
