@@ -4,7 +4,7 @@ use crate::{
     common::{sample, start_with},
     tls::{certificate, curl, secure_with},
 };
-use testkit::{Client, Gate, Reply, wait_until};
+use testkit::{Client, Gate, Reply, scratch_dir, wait_until};
 
 #[test]
 fn connections_are_counted_by_what_became_of_them() {
@@ -196,4 +196,43 @@ fn the_version_is_told() {
     let version = env!("CARGO_PKG_VERSION");
     let name = format!("larder_build_info{{version=\"{version}\"}}");
     assert_eq!(sample(&larder, &name), 1);
+}
+
+/// What the disk tier says of itself is what lies in its directory, and its limit is the one that was written.
+#[test]
+fn the_disk_tier_is_measured() {
+    const LIMIT: u64 = 64 << 20;
+    let path = scratch_dir().join("disk");
+    let (origin, larder) = start_with(&format!(
+        "[memory]\nsize = \"2MiB\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n[[origin]]\nservers = \"{{origin}}\"\n",
+        path.display()
+    ));
+    let body = "x".repeat(100_000);
+    origin.otherwise(move |_| Reply::ok().cache("max-age=600").body(&body));
+    let disk = |name: &str| sample(&larder, &format!("larder_disk_{name}"));
+    assert_eq!((disk("limit_bytes"), disk("evicted_total")), (LIMIT, 0));
+    let misses = disk("misses_total");
+    let mut client = larder.client();
+    let mut ask = |number: u32| {
+        for _ in 0..2 {
+            client.get(&format!("/{number}")).send();
+        }
+    };
+    ask(0);
+    assert!(disk("misses_total") > misses, "it was looked for there");
+    for number in 1..1000 {
+        ask(number);
+    }
+    wait_until("others went for those", || disk("evicted_total") > 50);
+    assert!(disk("writes_total") > disk("evicted_total"));
+    assert!(disk("written_bytes_total") > LIMIT);
+    assert!(disk("rewritten_total") <= disk("evicted_total"));
+    assert!(disk("bytes") <= LIMIT && disk("bytes") > LIMIT / 2);
+    assert!(disk("index_bytes") > 0 && disk("index_bytes") < 1 << 20);
+    wait_until("each segment is a file", || {
+        let files = std::fs::read_dir(&path).expect("a directory").flatten();
+        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        let segments = names.filter(|name| name.contains("segment")).count();
+        segments as u64 == disk("segments") && segments > 0
+    });
 }

@@ -162,7 +162,7 @@ metrics! {
     SHARED_STORED = Counter "larder_shared_stored"
         [] "Stored responses written to the shared tier";
     SHARED_PASSED_OVER = Counter "larder_shared_passed_over"
-        [] "Stored responses that were not written to the shared tier: too large, worth too little, too many at once";
+        [] "Stored responses that were not written to the shared tier: too large, worth too little, older than what is there, too many at once";
     SHARED_LEASES = Counter "larder_shared_leases"
         [] "Leases taken: fetches for all nodes";
     SHARED_WAITS = Counter "larder_shared_waits"
