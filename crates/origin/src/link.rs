@@ -4,7 +4,11 @@ mod http2;
 
 pub(crate) use http2::{Http2, Listening, STREAM_WINDOW, Slot};
 
-use crate::{Error, Kind, Servers, direct, stream::Ear, upload::Outgoing};
+use crate::{
+    Error, Kind, Servers, direct,
+    stream::{Driven, Ear},
+    upload::Outgoing,
+};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use std::{
@@ -69,8 +73,7 @@ pub(crate) struct Http1 {
     /// It has carried a response before.
     pub(crate) reused: bool,
     heard: Arc<AtomicU64>,
-    /// `None`: it can serve no further fetch.
-    ear: Option<Ear>,
+    ear: Ear,
     driver: Driver,
 }
 
@@ -81,7 +84,7 @@ impl Http1 {
         let heard = link.stream.heard();
         let mut stream = link.stream;
         stream.listen_on();
-        let ear = stream.ear();
+        let (stream, ear) = Driven::new(stream);
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(largest.max(LEAST_BUFFER))
             .max_header_size(largest)
@@ -114,7 +117,7 @@ impl Http1 {
     /// As [`may_rest`](Self::may_rest), and the kernel says so too: what comes behind an answer must not be taken for the next (RFC 9112
     /// section 6.3).
     pub(crate) fn is_ready(&self) -> bool {
-        self.may_rest() && self.ear.as_ref().is_some_and(Ear::hears_nothing)
+        self.may_rest() && self.ear.hears_nothing()
     }
 
     /// Gives the socket up to whoever holds the upgrade (RFC 9110 section 7.8).

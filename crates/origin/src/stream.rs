@@ -1,6 +1,9 @@
 //! The bytes to and from a server: TCP or Unix socket, plain or TLS, as one type.
 
+mod driven;
 mod listens;
+
+pub(crate) use driven::{Driven, Ear};
 
 use listens::Listens;
 use rustix::{
@@ -10,7 +13,7 @@ use rustix::{
 use std::{
     future::poll_fn,
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd},
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -45,17 +48,6 @@ impl Wire {
 fn is_empty(socket: BorrowedFd<'_>) -> bool {
     let looked = recv(socket, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
     looked.is_err_and(|cause| cause == Errno::WOULDBLOCK)
-}
-
-/// Tells of a stream that somebody else reads whether anything has come there.
-#[derive(Debug)]
-pub(crate) struct Ear(OwnedFd);
-
-impl Ear {
-    /// Nothing lies in the kernel that nobody has read yet, not even the end.
-    pub(crate) fn hears_nothing(&self) -> bool {
-        is_empty(self.0.as_fd())
-    }
 }
 
 /// Calls `$call` on whichever socket there is.
@@ -158,9 +150,14 @@ impl Stream {
         read.is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)
     }
 
+    /// Nothing lies in the kernel to be read, not even the end.
+    fn is_empty(&self) -> bool {
+        is_empty(self.wire().socket())
+    }
+
     /// As [`is_quiet`](Self::is_quiet), and the kernel says so too: what has come since the runtime last looked is seen. Costs a call.
     pub(crate) fn is_silent(&mut self) -> bool {
-        self.is_quiet() && is_empty(self.wire().socket())
+        self.is_quiet() && self.is_empty()
     }
 
     /// On a plain connection: writes what the kernel takes without waiting. For last words; whether they are heard is
@@ -171,11 +168,6 @@ impl Stream {
             Secured::Plain(Wire::Unix(socket)) => socket.try_write(bytes),
             Secured::Tls(_) => return,
         };
-    }
-
-    /// To listen to it after it has moved to its driver; `None`: no descriptor is left for that.
-    pub(crate) fn ear(&self) -> Option<Ear> {
-        self.wire().socket().try_clone_to_owned().ok().map(Ear)
     }
 
     fn wire(&self) -> &Wire {

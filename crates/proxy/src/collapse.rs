@@ -162,12 +162,14 @@ impl Flights {
         (!flying.is(outdated.as_ref())).then(|| flying.follower())
     }
 
-    /// Whether a flight for `key` is under way that may be joined.
+    /// Whether a flight for `key` is under way that brings something: the key was not purged since, but softly at most. Nobody waits for
+    /// a refresh, so that one is enough, however often what it brings is purged softly.
     pub fn flying(&self, key: &[u8], log: &Log) -> bool {
-        let outdated = self.outdated(key, log);
-        let shard = self.hold(self.shard(key));
-        let flying = shard.get(key);
-        flying.is_some_and(|flying| !flying.is(outdated.as_ref()))
+        let began = self
+            .hold(self.shard(key))
+            .get(key)
+            .map(|flying| flying.began);
+        began.is_some_and(|began| !log.refuses(key, None, began))
     }
 
     /// The flight for `key` that began before that was purged. Judged without the lock: purges by expressions take their time.
@@ -234,7 +236,7 @@ impl Flight {
         if let Some((key, flying)) = shard.remove_entry(&self.key)
             && !Arc::ptr_eq(&flying.word, &self.word)
         {
-            // Another, which took off when this one had been forgotten.
+            // Another, which took off when this one was out of date.
             shard.insert(key, flying);
         }
     }
@@ -320,7 +322,7 @@ mod tests {
             };
             let what = What::Url(vec!["//h/k".to_owned()]);
             log.apply(Purge { what, soft }, Time::from_secs(1), None);
-            assert!(!flights.flying(key.as_bytes(), &log), "{key}");
+            assert_eq!(flights.flying(key.as_bytes(), &log), soft, "{key}");
             assert!(flights.follow(key.as_bytes(), &log).is_none());
             let Seat::Lead(_new) = join() else {
                 panic!("leads anew")

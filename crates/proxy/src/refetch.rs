@@ -1,6 +1,7 @@
 //! Refetch: what soft purges have made stale and is asked for often is fetched again before anybody asks.
 
 use crate::{
+    body::ReplyBody,
     cache::Worker,
     listen::{Connection, InterimSink, RequestBody, RequestHead},
     walk::{
@@ -16,22 +17,33 @@ use std::{rc::Rc, time::Duration};
 use store::Busy;
 use tokio::{
     sync::mpsc::Receiver,
+    task::JoinSet,
     time::{sleep, timeout},
 };
 
-/// What is fetched again has so long to come as a whole.
+/// What is fetched again is waited for so long, to come as a whole, before the next is asked for.
 const LONGEST: Duration = Duration::from_mins(1);
+
+/// So many that take longer are read on beside the next; the body of any more is let go.
+const MOST_SLOW: usize = 8;
 
 /// Fetches what comes, one after another, no faster than the site allows. Ends when nothing can come any more.
 pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
+    let mut slow = JoinSet::new();
     while let Some(batch) = busiest.recv().await {
         for busy in batch {
             let Some(refetch) = worker.site().refetch else {
                 break;
             };
-            if let Some(request) = request(&busy) {
-                // What takes longer holds up the rest no more: its fill goes on where somebody else reads it.
-                let _ = timeout(LONGEST, walk_through(&worker, request)).await;
+            while slow.try_join_next().is_some() {}
+            if let Some(request) = request(&busy)
+                && let Some(body) = walk_through(&worker, request).await
+            {
+                let mut reading = Box::pin(read(body));
+                if timeout(LONGEST, &mut reading).await.is_err() && slow.len() < MOST_SLOW {
+                    // It holds up the rest no more.
+                    slow.spawn_local(reading);
+                }
             }
             sleep(Duration::from_secs(1) / refetch.rate.max(1)).await;
         }
@@ -83,7 +95,8 @@ fn over_tls(uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-async fn walk_through(worker: &Rc<Worker>, mut request: Request<RequestBody>) {
+/// Asks for it. Gives what is still to be read, so that all of it comes into the store.
+async fn walk_through(worker: &Rc<Worker>, mut request: Request<RequestBody>) -> Option<ReplyBody> {
     let tls = wants_tls(worker, &request);
     if tls && let Some(uri) = over_tls(request.uri()) {
         *request.uri_mut() = uri;
@@ -91,11 +104,11 @@ async fn walk_through(worker: &Rc<Worker>, mut request: Request<RequestBody>) {
     let connection = connection(tls);
     let answer = walk::walk(worker, request, &connection, InterimSink::deaf());
     let response = answer.response().await;
-    if !deliver::reads_fill(&response) {
-        // Nothing more comes into the store. What passes by may have no end.
-        return;
-    }
-    let mut body = response.into_body();
-    // What breaks off is not stored: there is nothing to do about it here.
+    // What does not come into the store may have no end.
+    deliver::reads_fill(&response).then(|| response.into_body())
+}
+
+/// Reads all of it. What breaks off is not stored: there is nothing to do about it here.
+async fn read(mut body: ReplyBody) {
     while let Some(Ok(_)) = body.frame().await {}
 }

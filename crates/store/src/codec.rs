@@ -164,6 +164,11 @@ impl Head {
         self.rest.facts.response_time
     }
 
+    /// Whether it is an origin's failure.
+    pub fn is_failure(&self) -> bool {
+        self.rest.facts.is_failure
+    }
+
     /// The stored response over `body`, which has this layout. `checked`: the number of this node's log up to which no purge
     /// covers it, where the tier knows better than what was written.
     pub fn stored(self, body: Body, checked: Option<u64>, tags: &Tags) -> Stored {

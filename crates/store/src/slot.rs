@@ -211,13 +211,20 @@ fn is_nearer(new: &Body, held: &Body) -> bool {
 /// fresh, what a `Vary` has chosen goes before what omits it: many resources omit it by mistake from the response to a request that says
 /// nothing, which would push aside the better ones for everybody (section 4.1). Nobody can tell that from an application that does
 /// without `Vary` for good; there, old variants answer until they are stale, as the section has it, and what omits it from then on, being
-/// newer. An origin's failure past its lifetime hides nothing that may be sent in its place.
+/// newer.
+///
+/// An origin's failure is kept to spare it, and hides nothing that may be sent in its place: pages of errors leave out the `Vary` of what they
+/// stand for, and one that is fresh would be answered to those who have a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// Past its lifetime, and an origin's failure.
+    /// An origin's failure past its lifetime.
     Failure,
     /// Past its lifetime.
     Stale,
+    /// An origin's failure that is fresh.
+    FreshFailure,
+    /// Past its lifetime, chosen by a `Vary`, and within a window in which it may be sent all the same.
+    InWindow,
     /// Fresh, for any request.
     ForAny,
     /// Fresh, and chosen by a `Vary`.
@@ -226,11 +233,14 @@ pub(crate) enum Rank {
 
 impl Rank {
     pub(crate) fn of(stored: &Stored, now: Time) -> Self {
-        match (stored.facts.remaining(now), &stored.variant) {
-            (None, _) if stored.facts.is_failure => Self::Failure,
-            (None, _) => Self::Stale,
+        let facts = &stored.facts;
+        match (facts.remaining(now), &stored.variant) {
+            (Some(_), _) if facts.is_failure => Self::FreshFailure,
             (Some(_), None) => Self::ForAny,
             (Some(_), Some(_)) => Self::Chosen,
+            (None, _) if facts.is_failure => Self::Failure,
+            (None, Some(_)) if facts.staleness(now) < facts.longest_window() => Self::InWindow,
+            (None, _) => Self::Stale,
         }
     }
 }
@@ -309,6 +319,34 @@ mod tests {
             let found = variants.select(&request("a"), &mut Vec::new(), Time::from_secs(100));
             let date = found.map(|stored| stored.facts.date.as_secs());
             assert_eq!(date, Some(taken), "{all:?}");
+        }
+    }
+
+    /// RFC 5861 section 4, RFC 9111 section 4.1. A page that a `Vary` chose, its lifetime and window; and an error for all, later, and its
+    /// lifetime. Is the page taken at 100?
+    #[test]
+    fn an_error_for_all_hides_no_variant_that_may_be_sent() {
+        for (page, window, error, is_page) in [
+            (90, None, 90, true),
+            (60, Some(100), 90, true),
+            (60, Some(10), 90, false),
+            (60, None, 90, false),
+            (60, None, 10, true),
+            (60, Some(100), 10, true),
+        ] {
+            let (mut chosen, mut failure) = (accepting("a", 20), any_request(30));
+            chosen.facts.lifetime_ms = page * 1000;
+            chosen.facts.stale_if_error = window;
+            failure.facts.lifetime_ms = error * 1000;
+            failure.facts.is_failure = true;
+            let variants = Variants::from_vec(vec![Arc::new(chosen), Arc::new(failure)]);
+            let variants = variants.expect("not empty");
+            let found = variants.select(&request("a"), &mut Vec::new(), Time::from_secs(100));
+            let date = found.map(|stored| stored.facts.date.as_secs());
+            let expected = if is_page { 20 } else { 30 };
+            assert_eq!(date, Some(expected), "{page} {window:?} {error}");
+            let other = variants.select(&request("b"), &mut Vec::new(), Time::from_secs(100));
+            assert_eq!(other.map(|stored| stored.facts.date.as_secs()), Some(30));
         }
     }
 

@@ -103,10 +103,12 @@ fn serve(mut connection: TcpStream, bad: Answer, honest: &AtomicBool) -> std::io
     }
 }
 
-fn before(address: SocketAddr) -> Larder {
+/// `between_bytes`: how long content may stop.
+fn before(address: SocketAddr, between_bytes: &str) -> Larder {
     let origin = format!("servers = \"http://{address}\"\nprotocol = \"http2\"\n");
-    let times = "timeouts = { first_byte = \"2s\", between_bytes = \"2s\" }\n\
-        retry.attempts = 0\npassive.failures = 0\n";
+    let times = format!(
+        "timeouts.between_bytes = \"{between_bytes}\"\nretry.attempts = 0\npassive.failures = 0\n"
+    );
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!("[[origin]]\n{origin}{times}"))
         .start()
@@ -116,7 +118,7 @@ fn before(address: SocketAddr) -> Larder {
 fn nothing_is_kept(rows: &[(&str, Answer)]) {
     for (sentence, bad) in rows {
         let (address, honest) = server(*bad);
-        let larder = before(address);
+        let larder = before(address, "1m");
         let answer = larder.get("/").send();
         assert!(
             answer.status == 502 || !answer.complete,
@@ -284,7 +286,7 @@ fn half_an_answer_is_never_whole() {
 #[test]
 fn content_that_stops_coming_is_cut() {
     let (address, honest) = server(|stream| half(stream, &[]));
-    let larder = before(address);
+    let larder = before(address, "1s");
     let answer = larder.get("/").send();
     assert!(
         answer.status >= 500 || !answer.complete,

@@ -95,7 +95,7 @@ fn an_error_that_a_refresh_brings_is_its_variants() {
     fails.store(true, Relaxed);
     assert_eq!(ask(&larder, "1").text(), "1");
     wait_until("the refresh has failed", || {
-        origin.all().len() == 3 && ask(&larder, "1").status == 503
+        origin.all().len() >= 3 && ask(&larder, "1").status == 503
     });
     assert_eq!(ask(&larder, "2").text(), "2");
 }

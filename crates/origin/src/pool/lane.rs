@@ -72,7 +72,7 @@ pub(crate) enum Single {
 }
 
 impl Single {
-    /// Nothing is under way on it and the server has not closed it.
+    /// Nothing is under way on it, and the server has neither closed it nor said anything.
     pub(super) fn is_ready(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),

@@ -24,7 +24,7 @@ use rules::{
     time::Time,
     vary::{self, Nominated},
 };
-use store::{Variant, Variants};
+use store::Variant;
 
 /// When an exchange with an origin took place.
 #[derive(Clone, Copy, Debug)]
@@ -64,21 +64,6 @@ impl Admitted {
             storable,
             variant: variant(ask, response),
         }
-    }
-
-    /// An origin's failure, which is stored beside `held`: it is for requests like this one, as the latest `Vary` has them. Pages of errors
-    /// leave out the `Vary` of what they stand for, and one for all would push aside every variant that may be sent in its place
-    /// (RFC 9111 section 4.1: one with a `Vary` is to be preferred).
-    #[must_use]
-    pub fn of_failure(mut self, ask: &Ask, held: Option<&Variants>) -> Self {
-        let mut held = held.into_iter().flat_map(Variants::as_slice);
-        if self.variant.is_none()
-            && let Some(like) = held.find_map(|held| held.variant.as_ref())
-        {
-            let nominated = like.nominated.to_vec();
-            self.variant = selected_by(ask, Nominated::Fields(nominated));
-        }
-        self
     }
 }
 

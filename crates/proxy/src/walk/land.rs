@@ -11,7 +11,7 @@ use crate::{
     hit_for_miss::Unshared,
     outcome::{Detail, Unkept, bump},
     walk::{
-        admit::{self, Admitted},
+        admit,
         arrival::{AT_ONCE, Arrival},
         below,
         fetch::{Fetch, Landing, Plan},
@@ -59,7 +59,7 @@ impl Fetch<'_> {
     fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
         let (head, body) = response.into_parts();
         let admitted = match admit::admit(self.ask, self.times, head.status, &head.headers) {
-            Ok(admitted) => self.among_variants(head.status, admitted),
+            Ok(admitted) => admitted,
             Err(why) => return self.raw(head, body, Detail::NotStored(why)),
         };
         let length = body.size_hint().exact();
@@ -102,15 +102,6 @@ impl Fetch<'_> {
             room,
         };
         self.filling(stored, own, inflow, checked)
-    }
-
-    /// `admitted`, of an answer of this status, as it stands beside what is stored.
-    fn among_variants(&self, status: StatusCode, admitted: Admitted) -> Admitted {
-        if !self.ask.policy().stale.is_failure(status) {
-            return admitted;
-        }
-        let held = self.worker.cache.memory.peek(self.ask.key.as_bytes());
-        admitted.of_failure(self.ask, held.as_ref())
     }
 
     /// The origin's answer is broken, and nothing of it has gone out.

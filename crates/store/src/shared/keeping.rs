@@ -101,11 +101,16 @@ impl Inner {
         let place = self.place(&keep, head.len(), variant != 0).await?;
         // What is written under a name is written in turn, so that each sees what was written before.
         let _turn = self.writing.of(&keep.name).lock().await;
-        let now = now();
         let there = self.there(&keep).await?;
-        if there.iter().any(|(old, received)| {
-            old.answers_for(variant) && is_newer(*received, &keep.stored, now)
-        }) {
+        let now = now();
+        let is_failure = keep.stored.facts.is_failure;
+        // A failure that leaves out the `Vary` of its page stands beside what a `Vary` has chosen.
+        let is_rival = |old: &There| {
+            old.entry.variant == variant
+                || old.entry.answers_for(variant) && old.is_failure == is_failure
+        };
+        let is_late = |old: &There| is_rival(old) && is_newer(old, &keep.stored, now);
+        if there.iter().any(is_late) {
             return Err(Passed::Over);
         }
         let entry = Entry {
@@ -115,11 +120,11 @@ impl Inner {
             head: head.into(),
             place,
         };
-        let old = if variant == 0 {
+        let old = if variant == 0 && !is_failure {
             // It answers whatever they answer.
             Vec::new()
         } else {
-            there.into_iter().map(|(old, _)| old).collect()
+            there.into_iter().map(|old| old.entry).collect()
         };
         let entries = record::joined(entry, old, now);
         let until = entries.iter().map(|entry| entry.until).max();
@@ -128,19 +133,27 @@ impl Inner {
         Ok(self.guard.set(&keep.name, &value, expiry).await?)
     }
 
-    /// The variants that are there, and when each was received; those of another key that has the same name go.
-    async fn there(&self, keep: &Keep) -> Result<Vec<(Entry, Time)>, Passed> {
+    /// The variants that are there; those of another key that has the same name go, and those that were purged.
+    async fn there(&self, keep: &Keep) -> Result<Vec<There>, Passed> {
         let until = self.guard.deadline();
         let value = match self.guard.get(&keep.name, Read::Latest, until).await {
             Ok(Some(value)) => value,
             // Something else has our name: it is replaced.
-            Ok(None) | Err(Failed(Some(Kind::WrongType))) => return Ok(Vec::new()),
+            Ok(None) | Err(Failed(Some(Kind::WrongType | Kind::TooLarge))) => {
+                return Ok(Vec::new());
+            }
             Err(failed) => return Err(failed.into()),
         };
         let entries = record::read(value).unwrap_or_default().into_iter();
         let of_key = entries.filter_map(|entry| {
             let head = codec::Head::decode(&entry.head).ok()?;
-            (head.key == keep.key).then(|| (entry, head.received()))
+            let checked = self.guard.remote().sequence(&self.log, entry.position)?;
+            let is_good = head.key == keep.key && !self.log.refuses(&keep.key, None, checked);
+            is_good.then(|| There {
+                received: head.received(),
+                is_failure: head.is_failure(),
+                entry,
+            })
         });
         Ok(of_key.collect())
     }
@@ -184,10 +197,19 @@ impl Inner {
     }
 }
 
-/// Whether what was received then is newer than `stored`, which came late: its body took longer. What was received after `now` says
-/// nothing: another node's clock is ahead.
-fn is_newer(received: Time, stored: &Stored, now: Time) -> bool {
-    received > stored.facts.response_time && received <= now
+/// A variant that is there.
+struct There {
+    entry: Entry,
+    /// When it was received, by the clock of the node that received it.
+    received: Time,
+    is_failure: bool,
+}
+
+/// Whether what is there is newer than `stored`, which came late: its body took longer. What was received after `now` says nothing: another
+/// node's clock is ahead. Nor does what is worth nothing any more.
+fn is_newer(there: &There, stored: &Stored, now: Time) -> bool {
+    let is_good = there.received <= now && there.entry.until > now;
+    is_good && there.received > stored.facts.response_time
 }
 
 /// One lock for each share of the names.

@@ -149,6 +149,33 @@ async fn what_comes_late_does_not_replace_what_is_newer() {
     assert_eq!(bodies, [b"hello".to_vec(), b"neu".to_vec()]);
 }
 
+/// A page of errors leaves out the `Vary` of what it stands for, and takes nothing from it, be that large and apart or small and beside.
+#[tokio::test]
+async fn a_failure_for_all_stands_beside_variants() {
+    let server = Redis::start();
+    let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
+    let large: Vec<u8> = b"gross ".repeat(100_000);
+    let german = page(&one, large.clone()).for_language("de");
+    one.keep(KEY, german.done()).await;
+    let french = page(&one, "bonjour").for_language("fr");
+    one.keep(KEY, french.done()).await;
+    other
+        .keep(KEY, page(&other, "error").failing().done())
+        .await;
+    for (language, body) in [("de", large.clone()), ("fr", b"bonjour".to_vec())] {
+        let found = one.find_for(KEY, &in_language(language)).await;
+        assert!(
+            found.iter().any(|stored| bytes(&stored.body) == body),
+            "{language}"
+        );
+    }
+    let found = one.find_for(KEY, &in_language("it")).await;
+    assert!(found.iter().any(|stored| bytes(&stored.body) == b"error"));
+    // What is not a failure is for all of them.
+    other.keep(KEY, page(&other, "for all").done()).await;
+    assert_eq!(one.bodies(KEY).await, [b"for all"]);
+}
+
 #[tokio::test]
 async fn of_large_variants_only_the_one_that_answers_is_read() {
     let server = Redis::start();

@@ -238,6 +238,7 @@ pub struct Page {
     pub variant: Option<Box<Variant>>,
     /// How long ago it was received.
     pub ago: Duration,
+    pub status: StatusCode,
 }
 
 /// A page that is fresh for a minute, fetched at the end of `node`'s log.
@@ -248,6 +249,7 @@ pub fn page(node: &Node, body: impl Into<Bytes>) -> Page {
         began: node.log.head(),
         variant: None,
         ago: Duration::ZERO,
+        status: StatusCode::OK,
     };
     page.with(header::CONTENT_TYPE, "text/html")
         .with(header::CACHE_CONTROL, "max-age=60")
@@ -272,6 +274,12 @@ impl Page {
         self
     }
 
+    /// An origin's failure.
+    pub fn failing(mut self) -> Self {
+        self.status = StatusCode::SERVICE_UNAVAILABLE;
+        self
+    }
+
     /// Received so long ago: its body took until now.
     pub fn ago(mut self, ago: Duration) -> Self {
         self.ago = ago;
@@ -283,7 +291,7 @@ impl Page {
         let site = Site::default();
         let received = Time::from_millis(now().as_millis() - self.ago.as_millis() as u64);
         let facts = freshness::facts(
-            StatusCode::OK,
+            self.status,
             &self.fields,
             &directives,
             false,
@@ -294,7 +302,7 @@ impl Page {
         let fields = Fields::pack(&self.fields);
         Stored::new(
             self.began,
-            StatusCode::OK,
+            self.status,
             fields,
             facts,
             self.variant,

@@ -157,7 +157,7 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
         );
     }
     if let Some(node) = &written.node
-        && node.value.is_empty()
+        && node.value.as_bytes().trim_ascii().is_empty()
     {
         let what = "a node without a name: the field would say nothing";
         sink.push(Fault::at(&node.span, what).instead("write `node = \"edge-1\"`"));

@@ -50,7 +50,7 @@ impl Word for Statuses {
         });
         if let Some(code) = never {
             let what = format!("a {code} is never stored (RFC 6585, RFC 9111 section 3)");
-            return Err(Wrong::new(what).as_in(Self::EXAMPLES));
+            return Err(Wrong::new(what));
         }
         Ok(Self(list))
     }

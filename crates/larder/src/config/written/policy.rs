@@ -76,7 +76,8 @@ macro_rules! with_policy {
             /// and what may not be stored, keeps the origin's own.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
-            /// How long a request waits for others that already fetch the same. Then it fetches for itself; with `"0s"` at once.
+            /// How long a request waits for another one that already fetches the same. Then it fetches for itself; with `"0s"` at
+            /// once. Where that is purged before it comes, the next is waited for as long, up to three in all.
             #[schemars(extend("default" = "5s"))]
             collapse_wait: Text<Duration>,
             /// Changes of the request's header on its way to the origin.

@@ -14,6 +14,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, Empty};
 use std::{
     cell::Cell,
+    io::Write as _,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
@@ -74,7 +75,9 @@ pub(super) fn taken_up(runtime: &Runtime, reader: Reader) -> [bool; 2] {
             origin: &origin.identity,
             peer: 0,
         };
-        let (near, far) = UnixStream::pair().unwrap();
+        let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let near = UnixStream::from_std(near).unwrap();
         let stream = Stream::new(Secured::Plain(Wire::Unix(near)));
         let link = idle(reader, &origin, stream).await;
         pool::put(key(), link, Instant::now());
@@ -82,7 +85,7 @@ pub(super) fn taken_up(runtime: &Runtime, reader: Reader) -> [bool; 2] {
         let taken = quiet.is_some();
         pool::put(key(), quiet.unwrap(), Instant::now());
         // Nothing is awaited from here on.
-        far.try_write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+        far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
             .unwrap();
         [taken, pool::take(key(), Instant::now()).is_some()]
     })

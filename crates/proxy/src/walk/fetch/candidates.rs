@@ -74,7 +74,7 @@ impl ValidationCandidate {
         }
     }
 
-    /// Those that a condition may name it by. The date of one that is not selected is not among them.
+    /// Those that a condition may name it by. The `Last-Modified` of one that is not selected is not among them.
     pub fn validators(&self) -> Validators<'_> {
         Validators {
             etag: self.etag.as_ref(),

@@ -19,7 +19,8 @@ use crate::{
 use http::Response;
 use rules::status::Handled;
 use std::{rc::Rc, sync::Arc};
-use tokio::time::{Instant, timeout_at};
+use store::purge::Standing;
+use tokio::time::timeout;
 
 /// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
 /// nothing was sent, or another flight that it followed has failed. Who leads may have asked for what no other did, with a header too
@@ -32,9 +33,7 @@ pub async fn follow(
     mut follower: Follower,
     history: History,
 ) -> Result<Response<ReplyBody>, Left> {
-    // However many flights it follows one after another.
-    let until = Instant::from_std(history.came) + ask.policy().collapse_wait;
-    match timeout_at(until, follower.flight_status()).await {
+    match timeout(ask.policy().collapse_wait, follower.flight_status()).await {
         Ok(
             status
             @ (FlightStatus::Stored | FlightStatus::Fetched(_) | FlightStatus::PartComing(_)),
@@ -74,11 +73,26 @@ fn collapsed(
         Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
             Err(Left::Together(now))
         }
-        // Who came while the fetch was under way must not rely on it. The next begins now.
-        Decision::Forward(now) if now.is_unsure() => Err(Left::Together(now)),
+        // Who came while the fetch was under way must not rely on it, and what was purged softly meanwhile is out of date. The next begins
+        // now.
+        Decision::Forward(now) if now.is_unsure() || is_purged_softly(worker, ask, &now) => {
+            Err(Left::Together(now))
+        }
         Decision::Forward(now) => Err(Left::Alone(now)),
         Decision::Bypass(_) => Err(Left::Alone(need)),
     }
+}
+
+/// Whether what the request selects was purged softly.
+fn is_purged_softly(worker: &Worker, ask: &Ask, need: &Need) -> bool {
+    let log = worker.cache.memory.log();
+    let selected = need.selected.as_ref();
+    selected.is_some_and(|stored| {
+        matches!(
+            log.standing(ask.key.as_bytes(), stored),
+            Standing::Stale { .. }
+        )
+    })
 }
 
 /// Answers with what is there by now, or is left with what is still needed.
