@@ -7,7 +7,7 @@
 
 use crate::{
     common::Said,
-    disk::{LARGE, MIDDLE, Site, content, ending, keep, same},
+    disk::{LARGE, MIDDLE, Site, content, ending, keep, same, wait_written},
 };
 use std::{fs, thread};
 use testkit::{Command, Gate, Larder, Reply, Request, Response, wait_until};
@@ -549,4 +549,33 @@ fn ranges_beyond_four_gigabytes_are_kept_at_their_place() {
         assert!(answer.hit(), "{span:?}: {}", answer.said());
     }
     assert_eq!(site.origin.requests("/film"), asked);
+}
+
+/// RFC 9111 section 4.3.3: what has become too large for the store has replaced what is there all the same, whether that shows beforehand or
+/// on its way.
+#[test]
+fn what_outgrows_the_store_is_not_answered_by_what_came_before_it() {
+    for chunked in [false, true] {
+        let site = Site::new("[defaults]\nlargest_body = \"1MiB\"\n");
+        let large = "new ".repeat(750_000);
+        site.origin.otherwise(move |request| {
+            let reply = Reply::ok().cache("max-age=3600");
+            match (request.nth, chunked) {
+                (1, _) => reply.body("old"),
+                (_, true) => reply.chunked().body(&large),
+                (_, false) => reply.body(&large),
+            }
+        });
+        let larder = site.start();
+        keep(&larder, &["/"]);
+        wait_written(&larder, 1);
+        let forced = larder.get("/").header("Cache-Control", "no-cache").send();
+        assert_eq!(forced.body.len(), 3_000_000);
+        for _ in 0..2 {
+            let later = larder.get("/").send();
+            assert_eq!(later.body.len(), 3_000_000, "{}", later.said());
+        }
+        let larder = site.restart(larder);
+        assert_eq!(larder.get("/").send().body.len(), 3_000_000);
+    }
 }

@@ -171,7 +171,7 @@ impl Pump {
         patience::wait_for_room(writer, |writer| {
             if writer.is_spilled() && !*forgotten {
                 *forgotten = true;
-                destination.forget(worker);
+                destination.withdraw(worker);
             }
         })
         .await;
@@ -189,6 +189,9 @@ impl Pump {
         let fill = self.writer.fill().clone();
         let body = self.writer.finish();
         let has_come = body.is_some();
+        if !has_come && !self.forgotten {
+            self.destination.withdraw(&self.worker);
+        }
         let body = body.filter(|body| !(self.without_errors && has_errors(body)));
         let is_kept = self.destination.keep(&self.worker, body);
         if has_come && !is_kept {

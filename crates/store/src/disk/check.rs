@@ -214,7 +214,7 @@ impl Check<'_> {
                     }
                     entries.push(entry(&head, at));
                 }
-                Seen::BadBody => faults.push((at, What::Body)),
+                Seen::BadBody(..) => faults.push((at, What::Body)),
                 Seen::End => {}
             },
         )?;

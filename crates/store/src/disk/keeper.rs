@@ -14,13 +14,16 @@ use super::{
     queue::{Next, Offer, Task},
     segment::Segment,
 };
-use crate::purge::Standing;
+use crate::{
+    Stored,
+    purge::{Address, Purge, Standing, What},
+};
 use append::Open;
 use round::Rounds;
 use std::{
     io::{Error, ErrorKind},
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 /// Removed segments stay open for so long, and are looked at so often: who has found a response there begins to read it by then.
@@ -147,11 +150,23 @@ impl Keeper {
                 count(&self.shared.device.counts.writes);
                 self.shared.device.health.worked(Doing::Writing);
             }
-            Err(Refused::Unfit) => count(&self.shared.device.counts.refused),
-            Err(Refused::Failed(error)) => {
+            Err(refused) => {
                 count(&self.shared.device.counts.refused);
-                self.failed(&error);
+                if let Refused::Failed(error) = refused {
+                    self.failed(&error);
+                }
+                self.withdraw(&offer.key, &offer.stored);
             }
+        }
+    }
+
+    /// `stored` was to be written and is not: what it would have superseded is not answered with any more, here and in memory, also after
+    /// a restart. A purge that covers `stored` by its URL covers that too.
+    fn withdraw(&self, key: &[u8], stored: &Stored) {
+        let is_known = self.shared.index.knows(self.shared.hash(key));
+        if is_known && !self.shared.log.refuses(key, None, stored.checked()) {
+            let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));
+            self.shared.log.apply(purge, SystemTime::now().into(), None);
         }
     }
 

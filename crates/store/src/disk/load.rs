@@ -11,6 +11,7 @@ use super::{
 };
 use crate::codec::label;
 use std::{
+    collections::HashSet,
     fs, io,
     sync::{
         Arc,
@@ -18,12 +19,17 @@ use std::{
     },
 };
 
+/// Keys and variants of which the latest record has lost its content to make room: what came before it was superseded long ago, and is not
+/// to be found again.
+type Gone = HashSet<(u64, u32)>;
+
 impl Keeper {
     /// Reads the index of every segment, the latest first: what was written last is asked for first.
     pub fn load(&mut self, mut segments: Vec<u32>) {
         segments.sort_unstable();
+        let mut gone = Gone::default();
         for id in segments.into_iter().rev() {
-            if let Err(error) = self.load_segment(id) {
+            if let Err(error) = self.load_segment(id, &mut gone) {
                 let path = self.shared.device.segment_path(id);
                 self.shared.device.failed(Doing::Reading, &path, &error);
             }
@@ -44,7 +50,7 @@ impl Keeper {
             .tell(Event::Loaded { records, took });
     }
 
-    fn load_segment(&mut self, id: u32) -> io::Result<()> {
+    fn load_segment(&mut self, id: u32, gone: &mut Gone) -> io::Result<()> {
         let path = self.shared.device.segment_path(id);
         let directory = self.shared.device.seed;
         let Opened::Segment(segment) = Segment::open(&path, id, directory, true)? else {
@@ -63,16 +69,21 @@ impl Keeper {
         }
         self.total += segment.bytes.load(Relaxed);
         self.shared.segments_mut().insert(id, Arc::new(segment));
-        for entry in &entries {
-            self.load_record(id, entry);
+        // The latest first here too.
+        for entry in entries.iter().rev() {
+            self.load_record(id, entry, gone);
         }
         Ok(())
     }
 
-    fn load_record(&mut self, segment: u32, entry: &Entry) {
+    fn load_record(&mut self, segment: u32, entry: &Entry, gone: &mut Gone) {
         let place = Place::new(segment, entry.unit);
+        if gone.contains(&(entry.key, entry.variant)) {
+            return;
+        }
         if entry.large != 0 {
             if !self.ledger.has(entry.large) {
+                gone.insert((entry.key, entry.variant));
                 return;
             }
             self.ledger.name(place, entry.large, entry.key);
@@ -98,7 +109,8 @@ fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
         FILE_HEAD as u64,
         length,
         |at, seen| {
-            if let Seen::Sound(head, bytes) = seen {
+            // One whose body is damaged hides what came before it, until it is read and given up.
+            if let Seen::Sound(head, bytes) | Seen::BadBody(head, bytes) = seen {
                 segment.note(head.checked);
                 let entry = entry(&head, at);
                 let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();

@@ -7,8 +7,8 @@ use std::{fs::File, io, os::unix::fs::FileExt};
 pub(super) enum Seen<'a> {
     /// A sound record: its header, and all its bytes.
     Sound(RecordHead, &'a [u8]),
-    /// A record whose body is not what was written.
-    BadBody,
+    /// The same of a record whose body is not what was written.
+    BadBody(RecordHead, &'a [u8]),
     /// No record begins here, or its head is not what was written: nothing behind it can be told.
     End,
 }
@@ -34,7 +34,7 @@ pub(super) fn scan(
         if chunks.all(|(number, chunk)| is_chunk_sound(chunk, sums, number, own)) {
             see(at, Seen::Sound(head, &bytes));
         } else {
-            see(at, Seen::BadBody);
+            see(at, Seen::BadBody(head, &bytes));
         }
         at += head.size();
     }

@@ -76,6 +76,19 @@ impl Destination {
         self.forget(worker);
     }
 
+    /// The response has outgrown what is kept: it is not to be found any more, nor is what it took the place of in the tiers below. Those who
+    /// read it go on.
+    pub(super) fn withdraw(&self, worker: &Worker) {
+        let Self::Whole { ask, stored, .. } = self else {
+            return;
+        };
+        if Unshared::TooLarge.withdraws(stored.status, false) {
+            below::forget(worker, ask.key.as_bytes(), stored);
+        } else {
+            self.forget(worker);
+        }
+    }
+
     /// The response is not to be found any more; those who read it go on.
     pub(super) fn forget(&self, worker: &Worker) {
         if let Self::Whole { ask, stored, .. } = self {

@@ -338,3 +338,46 @@ fn a_large_file_that_is_not_whole_gives_no_wrong_byte_and_is_nobodys_fault() {
         assert!(holds(&disk, 1, 500), "{length}: the tier goes on");
     }
 }
+
+/// The record of what came before is still there, in a segment that has other records too.
+#[test]
+fn what_was_superseded_stays_so_when_its_successor_has_made_room() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 500);
+    put(&disk, 7, 500);
+    put(&disk, 7, 3_000_000);
+    drop(disk);
+    // As the tier itself does where others need the room.
+    fs::remove_file(dir.files("large-").remove(0)).expect("removed");
+    let disk = dir.open();
+    assert!(find(&disk, &key(7)).is_empty());
+    assert!(holds(&disk, 1, 500));
+    put(&disk, 7, 600);
+    assert!(holds(&disk, 7, 600), "what comes later is found");
+    drop(disk);
+    let disk = dir.open();
+    assert!(holds(&disk, 7, 600));
+}
+
+/// A file that cannot be made: what it was to hold was newer than what the tier has, which is not answered with again.
+#[test]
+fn what_cannot_be_written_is_not_answered_by_what_came_before_it() {
+    let dir = Dir::new();
+    let log = Arc::new(Log::default());
+    let open = || Disk::open(dir.config(64 << 20), log.clone()).expect("opens");
+    let disk = open();
+    put(&disk, 1, 500);
+    put(&disk, 7, 500);
+    for id in 0..8 {
+        let _ = fs::create_dir(dir.0.join(format!("large-{id:016x}")));
+    }
+    assert!(disk.offer(&key(7), &response(7, 3_000_000)));
+    disk.flush();
+    assert_eq!(disk.statistics().refused_writes, 1);
+    assert!(find(&disk, &key(7)).is_empty());
+    assert!(holds(&disk, 1, 500));
+    drop(disk);
+    let disk = open();
+    assert!(find(&disk, &key(7)).is_empty(), "after a restart");
+}
