@@ -128,6 +128,10 @@ impl Fetch<'_> {
             self.now = Instant::now();
             pass
         };
+        if self.until.is_some_and(|until| until <= self.now) {
+            // Those who came together run out of time together, and the passes that some give back are no use to others.
+            return Err(Error::new(Kind::QueueTimeout));
+        }
         origin.budget.note(origin.at(self.now));
         let attempts = self.attempts(request).await;
         let (answer, serving) = attempts.map_err(|error| error.having_sent_if(self.was_sent))?;
@@ -273,6 +277,7 @@ impl Fetch<'_> {
     /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
     /// nobody's fault and costs nothing: the same server gets a new connection, once.
     fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
+        let took = self.now.elapsed();
         self.now = Instant::now();
         self.resolving = Duration::ZERO;
         self.was_sent |= matches!(failure, Failure::Sent { .. });
@@ -294,7 +299,12 @@ impl Fetch<'_> {
                 if kind == Kind::Configuration || !kind.is_the_servers() {
                     return Err(error);
                 }
-                self.blame(&peer, &error);
+                if kind.is_of_the_queue() {
+                    // It was not asked.
+                    self.tried.push(peer.number);
+                } else {
+                    self.blame(&peer, &error);
+                }
                 match self.other() {
                     Some(peer) => Ok(Next {
                         request,
@@ -319,7 +329,7 @@ impl Fetch<'_> {
                 }
                 None => Err(error),
             },
-            Failure::Sent { error, again, .. } => self.retry(error, again, peer),
+            Failure::Sent { error, again, .. } => self.retry(error, again, peer, took),
         }
     }
 
@@ -330,18 +340,23 @@ impl Fetch<'_> {
         !fresh || was_left(error) && self.left < MOST_LEFT
     }
 
-    /// After a failure of what may have been sent, and may be sent `again`.
+    /// After a failure of what may have been sent, and may be sent `again`; the attempt `took` so long.
     fn retry(
         &mut self,
         error: Error,
         again: Option<Box<Request<Outgoing>>>,
         peer: Arc<Peer>,
+        took: Duration,
     ) -> Result<Next, Error> {
         let kind = error.kind();
         if !kind.is_the_servers() {
             return Err(error);
         }
-        self.blame(&peer, &error);
+        if self.is_to_blame(kind, took) {
+            self.blame(&peer, &error);
+        } else {
+            self.tried.push(peer.number);
+        }
         let rule = self.origin.config.retry;
         let Some(request) = again else {
             return Err(error);
@@ -368,6 +383,15 @@ impl Fetch<'_> {
             peer,
             fresh: true,
         })
+    }
+
+    /// Whether a server that failed so in an attempt that took so long is to blame. Where the whole time has run out it is only if it had at
+    /// least half of that: what passes in our own queue, or with others, is not its fault.
+    fn is_to_blame(&self, kind: Kind, took: Duration) -> bool {
+        let Some(until) = self.until.filter(|_| kind == Kind::WholeTimeout) else {
+            return true;
+        };
+        took >= until.saturating_duration_since(self.began) / 2
     }
 
     fn blame(&mut self, peer: &Peer, error: &Error) {

@@ -17,6 +17,13 @@ pub(crate) enum Incoming {
 }
 
 impl Incoming {
+    /// It has no content by its nature (RFC 9110 section 6.4.1): what the server sends all the same is not read.
+    pub(crate) fn end(&mut self) {
+        if let Self::Http2(incoming) = self {
+            incoming.end();
+        }
+    }
+
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -45,7 +52,7 @@ impl Incoming {
         }
     }
 
-    pub(super) fn is_ended(&self) -> bool {
+    pub(crate) fn is_ended(&self) -> bool {
         match self {
             Self::Http1(incoming) => incoming.is_end_stream(),
             Self::Http2(incoming) => incoming.is_end_stream(),

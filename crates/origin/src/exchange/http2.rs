@@ -7,7 +7,7 @@ use crate::{
     body::Incoming,
     http2,
     leave::Leave,
-    link::{Driver, Http2, Slot},
+    link::{Driver, Slot},
     message,
     upload::Outgoing,
     wait::Lost,
@@ -28,16 +28,11 @@ pub(super) struct Arrived {
 
 /// Sends the request, and waits for the head. `told` gets interim responses.
 pub(super) async fn ask(
-    link: Http2,
+    mut slot: Slot,
     request: Request<Outgoing>,
     leave: Option<Leave>,
     told: impl Fn(StatusCode, &HeaderMap),
 ) -> Result<Arrived, Lost> {
-    // Not left to `h2`, which would send it later all the same when nobody waits for it any more.
-    let Some(mut slot) = link.slot().await else {
-        let gone = Error::new(Kind::Truncated).because("the server has closed the connection");
-        return Err(Lost::Unsent(Box::new(request), gone));
-    };
     let (head, mut body) = request.into_parts();
     if let Some(leave) = &leave {
         body.await_leave(leave);

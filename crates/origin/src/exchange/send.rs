@@ -16,7 +16,7 @@ use crate::{
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::client::conn::TrySendError;
 use std::error::Error as _;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 impl Attempt<'_> {
     pub(super) async fn send_direct(
@@ -120,6 +120,22 @@ impl Attempt<'_> {
         link: Http2,
         request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
+        let had_answered = link.has_answered();
+        let mut listening = link.listening();
+        // Not left to `h2`, which would send it later all the same when nobody waits for it any more.
+        let slot = match timeout_at(self.first_byte_until(), link.slot()).await {
+            Ok(Some(slot)) => slot,
+            Ok(None) => {
+                let gone =
+                    Error::new(Kind::Truncated).because("the server has closed the connection");
+                return Err(failure(Lost::Unsent(Box::new(request), gone), true));
+            }
+            Err(_) => {
+                let late = Error::new(Kind::QueueTimeout);
+                return Err(failure(Lost::Unsent(Box::new(request), late), false));
+            }
+        };
+        let is_head = request.method() == Method::HEAD;
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
         let leave = message::expects_continue(request.headers()).then(Leave::default);
@@ -128,9 +144,7 @@ impl Attempt<'_> {
                 passing.pass(status, fields);
             }
         };
-        let had_answered = link.has_answered();
-        let mut listening = link.listening();
-        let sending = http2::ask(link, request, leave, told);
+        let sending = http2::ask(slot, request, leave, told);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
         let http2::Arrived {
@@ -151,6 +165,9 @@ impl Attempt<'_> {
         slot.answered();
         listening.goes_on();
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
+        if direct::is_bare(&response, is_head) && !response.body().is_ended() {
+            response.body_mut().end();
+        }
         let carrier = Carrier::Http2 {
             alarm,
             listening,
@@ -203,6 +220,12 @@ impl Attempt<'_> {
                 })
             }
         }
+    }
+
+    /// Until when a request waits to be sent on a connection that others use, where its answer would have to begin within that time.
+    fn first_byte_until(&self) -> Instant {
+        let limit = Instant::now() + self.origin.config.timeouts.first_byte;
+        self.until.map_or(limit, |until| until.min(limit))
     }
 
     fn wait(&self, request: &Request<Outgoing>, now: Instant) -> Wait {

@@ -17,6 +17,8 @@ pub struct Incoming {
     content: RecvStream,
     /// Bytes to come, where that was announced. `h2` holds the sender to it (RFC 9113 section 8.1.1).
     left: Option<u64>,
+    /// Whatever comes is not read.
+    is_over: bool,
 }
 
 impl Incoming {
@@ -24,7 +26,17 @@ impl Incoming {
     pub fn new(fields: &HeaderMap, content: RecvStream) -> Self {
         let length = fields.get(header::CONTENT_LENGTH);
         let left = length.and_then(|length| length.to_str().ok()?.parse().ok());
-        Self { content, left }
+        Self {
+            content,
+            left,
+            is_over: false,
+        }
+    }
+
+    /// Nothing more is read. Dropping it resets the stream.
+    pub fn end(&mut self) {
+        self.is_over = true;
+        self.left = Some(0);
     }
 }
 
@@ -37,6 +49,9 @@ impl Body for Incoming {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
         let this = self.get_mut();
+        if this.is_over {
+            return Poll::Ready(None);
+        }
         match ready!(this.content.poll_data(cx)) {
             Some(Ok(data)) => {
                 // What was read makes room for more. A stream that has ended needs none.
@@ -55,7 +70,7 @@ impl Body for Incoming {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.content.is_end_stream()
+        self.is_over || self.content.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -26,26 +26,47 @@ impl TooMany {
     pub const AGAIN: u32 = 60;
 }
 
-/// The last purges of one name.
+/// The last purges of one name; those before a hard one say nothing more.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mark {
     hard: u64,
+    /// The last soft one, and when it was.
     soft: u64,
     soft_at: Time,
+    /// The last one before that, and when the first of those was: what is stale already does not become stale again.
+    earlier: u64,
+    earlier_at: Time,
 }
 
 impl Mark {
     fn set(&mut self, sequence: u64, soft: bool, at: Time) {
-        if soft {
-            self.soft = sequence;
-            self.soft_at = at;
-        } else {
-            self.hard = sequence;
+        if !soft {
+            *self = Self {
+                hard: sequence,
+                ..Self::default()
+            };
+            return;
         }
+        if self.soft > 0 && self.earlier == 0 {
+            self.earlier_at = self.soft_at;
+        }
+        self.earlier = self.soft;
+        self.soft = sequence;
+        self.soft_at = at;
     }
 
     fn last(&self) -> u64 {
         self.hard.max(self.soft)
+    }
+
+    /// When what was checked up to `since` became stale by these.
+    fn stale_since(&self, since: u64) -> Option<Time> {
+        let at = if self.earlier > since {
+            self.earlier_at
+        } else {
+            self.soft_at
+        };
+        (self.soft > since).then_some(at)
     }
 }
 
@@ -61,12 +82,8 @@ pub(super) struct Verdict {
 impl Verdict {
     fn add(&mut self, mark: &Mark, since: u64) {
         self.gone |= mark.hard > since;
-        if mark.soft > since {
-            let earliest = self
-                .stale_since
-                .map_or(mark.soft_at, |at| at.min(mark.soft_at));
-            self.stale_since = Some(earliest);
-        }
+        let moments = [self.stale_since, mark.stale_since(since)];
+        self.stale_since = moments.into_iter().flatten().min();
     }
 }
 

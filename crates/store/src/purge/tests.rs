@@ -181,6 +181,37 @@ fn a_soft_purge_does_not_become_a_hard_one() {
     assert_eq!(standing, Standing::Good);
 }
 
+/// RFC 5861: what is stale already does not become stale again, or its windows would open anew with each soft purge.
+#[test]
+fn what_is_purged_softly_again_has_been_stale_since_the_first_time() {
+    for (what, covers) in every_kind() {
+        let log = Log::default();
+        let soft = |secs| log.apply(Purge::soft(what.clone()), at(secs), None);
+        let page = || stored(&log, &["a", "news"]);
+        let since = |page: &Stored| match log.standing(KEY, page) {
+            Standing::Stale { since, .. } => Some(since.as_secs()),
+            _ => None,
+        };
+        let first = page();
+        soft(10);
+        let second = page();
+        soft(20);
+        soft(30);
+        let fourth = page();
+        soft(40);
+        if !covers {
+            assert_eq!(since(&first), None, "{what:?}");
+            continue;
+        }
+        assert_eq!(since(&first), Some(10), "{what:?}");
+        let moment = since(&second).expect("stale");
+        assert!(moment <= 20, "{what:?}: {moment}, later than it was");
+        assert_eq!(since(&fourth), Some(40), "{what:?}");
+        let fresh = page();
+        assert_eq!(since(&fresh), None, "{what:?}");
+    }
+}
+
 #[test]
 fn expressions_are_bounded_and_the_same_one_counts_once() {
     let log = Log::default();
