@@ -4,10 +4,16 @@ use crate::support::*;
 use bytes::Bytes;
 use h2::server::{Connection, SendResponse, handshake};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body::Body as _;
 use http_body_util::BodyExt;
-use origin::{Context, Interim, Kind, Origin, OriginConfig, config::Protocol};
+use origin::{
+    Context, Interim, Kind, Origin, OriginConfig,
+    config::{Protocol, Server},
+};
 use std::{
+    cell::Cell,
     future::poll_fn,
+    rc::Rc,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -437,5 +443,83 @@ fn streams_that_nobody_reads_hold_up_no_other() {
             assert_eq!(read(response).await.unwrap().body.len(), LARGE);
         }
         assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
+/// RFC 9110 section 6.4.1: 204 and 304 have no content, whatever a server sends behind them.
+#[test]
+fn answers_without_content_by_their_nature_have_none() {
+    for code in [204, 304] {
+        work(async {
+            let (listener, config) = listen().await;
+            let origin = Origin::new(config).unwrap();
+            let asked = Request::get("/").header("if-none-match", "\"a\"");
+            let asking = origin.fetch(asked.body(empty()).unwrap(), Context::default());
+            let server = async {
+                let (_request, mut respond) = accept(listener).await;
+                let mut out = respond.send_response(status(code), false).unwrap();
+                out.send_data("content".into(), true).unwrap();
+            };
+            let (answer, ()) = tokio::join!(asking, server);
+            let mut body = answer.unwrap().into_body();
+            assert!(body.is_end_stream(), "{code}");
+            assert!(body.frame().await.is_none(), "{code}");
+        });
+    }
+}
+
+/// A server that lets one stream be under way on a connection, and begins an answer on each without ending it; and how many it has begun.
+fn never_ending(listener: TcpListener) -> Rc<Cell<usize>> {
+    let begun = Rc::new(Cell::new(0));
+    let count = Rc::clone(&begun);
+    spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let count = Rc::clone(&count);
+            spawn_local(async move {
+                let mut builder = h2::server::Builder::new();
+                let builder = builder.max_concurrent_streams(1);
+                let mut connection: Connection<_, Bytes> = builder.handshake(stream).await.unwrap();
+                let mut held = Vec::new();
+                while let Some(Ok((_request, mut respond))) = connection.accept().await {
+                    count.set(count.get() + 1);
+                    held.push(respond.send_response(status(200), false).unwrap());
+                }
+            });
+        }
+    });
+    begun
+}
+
+/// RFC 9110 section 9.2.2: what found no stream in time was never sent, and may go to another server whatever its method. That is nobody's
+/// fault.
+#[test]
+fn what_finds_no_stream_in_time_goes_to_another_server() {
+    work(async {
+        let (busy, mut config) = listen().await;
+        let (other, _) = listen().await;
+        let backup = Server {
+            backup: true,
+            ..tcp(other.local_addr().unwrap())
+        };
+        config.servers.push(backup);
+        config.timeouts.first_byte = Duration::from_millis(500);
+        let begun = never_ending(busy);
+        let origin = Origin::new(config).unwrap();
+        let fetch = |method| origin.fetch(request(method, "/", empty()), Context::default());
+        // On as many connections as there may be.
+        let mut under_way = Vec::new();
+        for _ in 0..8 {
+            under_way.push(fetch(Method::GET).await.unwrap());
+        }
+        let server = async {
+            let (_request, mut respond) = accept(other).await;
+            respond.send_response(status(204), true).unwrap();
+        };
+        let (answer, ()) = tokio::join!(fetch(Method::POST), server);
+        assert_eq!(answer.unwrap().status(), 204);
+        assert_eq!(begun.get(), 8, "it was never sent there");
+        let report = origin.report();
+        let failures = report.servers.iter().map(|server| server.failures);
+        assert_eq!(failures.sum::<u64>(), 0);
     });
 }
