@@ -567,3 +567,40 @@ fn what_does_not_last_takes_the_place_of_what_does() {
         never_old(&larder, "/page");
     }
 }
+
+/// RFC 9111 section 4.3.3: a full answer says of what the condition named, and the request could have been answered with, that it is not
+/// suitable: an application that has forgotten a `Vary`, and sends it now. After a restart that is given up still.
+#[test]
+fn what_was_given_up_stays_so_after_a_restart() {
+    let site = Site::with(|request| {
+        let version = if request.nth == 1 { "old" } else { "new" };
+        let language = request.header("accept-language").unwrap_or("none");
+        let reply = Reply::ok()
+            .cache("max-age=3600")
+            .header("ETag", format!("\"{version}\""))
+            .body(format!("{version} {language}"));
+        match version {
+            "old" => reply,
+            _ => reply.header("Vary", "Accept-Language"),
+        }
+    });
+    let mut larder = site.start();
+    let ask = |larder: &Larder, language: &str| larder.get("/").header("Accept-Language", language);
+    for _ in 0..3 {
+        assert_eq!(ask(&larder, "de").send().text(), "old de");
+    }
+    wait_written(&larder, 1);
+    let forced = ask(&larder, "de").header("Cache-Control", "no-cache");
+    assert_eq!(forced.send().text(), "new de");
+    assert_eq!(ask(&larder, "fr").send().text(), "new fr");
+    larder = site.restart(larder);
+    for language in ["it", "de", "fr"] {
+        let answer = ask(&larder, language).send();
+        assert_eq!(
+            answer.text(),
+            format!("new {language}"),
+            "{}",
+            answer.said()
+        );
+    }
+}

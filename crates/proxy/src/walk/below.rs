@@ -254,13 +254,23 @@ pub fn forget_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item =
     }
 }
 
-/// What is stored is not to be found any more, though something newer is about to stand beside it: the disk forgets it too.
+/// What is stored is not to be found any more, though something newer is about to stand beside it: the disk forgets it too, and has in its
+/// place, after a restart as well, that it was given up.
 pub fn let_go(worker: &Worker, key: &[u8], stored: &Stored) {
     worker.cache.memory.remove(key, stored.id());
-    if let Some(disk) = &worker.cache.disk
-        && disk.knows(key)
-    {
-        disk.forget(key);
+    let Some(disk) = &worker.cache.disk else {
+        return;
+    };
+    if !disk.knows(key) {
+        return;
+    }
+    disk.forget(key);
+    let given_up = stored.given_up(worker.cache.memory.log().head());
+    if !disk.offer(key, &Arc::new(given_up)) {
+        worker
+            .cache
+            .purger
+            .invalidate_here(all_of(key), receive::now());
     }
 }
 

@@ -61,6 +61,7 @@ impl Inner {
     pub(super) fn keep(self: &Arc<Self>, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
         let Some(keep) = self.worth_keeping(key, stored) else {
             self.guard.counts.passed_over.up();
+            self.displace(key, stored);
             return;
         };
         let (Ok(runtime), Some(permit)) = (
@@ -79,6 +80,41 @@ impl Inner {
             }
             drop(lease);
         });
+    }
+
+    /// Has what `stored` supersedes leave the tier, in the background: itself it is not kept there.
+    fn displace(self: &Arc<Self>, key: &[u8], stored: &Arc<Stored>) {
+        let (Ok(runtime), Some(permit)) = (
+            tokio::runtime::Handle::try_current(),
+            WritePermit::take(self),
+        ) else {
+            return;
+        };
+        let (key, stored): (Box<[u8]>, _) = (key.into(), Arc::clone(stored));
+        runtime.spawn(async move {
+            let tier = &permit.0;
+            // Where that fails, what is there goes when its time is over.
+            let _ = tier.without_older(&key, &stored).await;
+        });
+    }
+
+    /// Writes what is there anew, but for what is older than `stored` and answers the same requests.
+    async fn without_older(&self, key: &[u8], stored: &Stored) -> Result<(), Passed> {
+        let name = self.name(key);
+        let _turn = self.writing.of(&name).lock().await;
+        let there = self.there(key, &name).await?;
+        let now = now();
+        let rival = Rival::of(stored);
+        let is_older = |old: &There| rival.is(old) && old.received < stored.facts.response_time;
+        if !there.iter().any(is_older) {
+            return Ok(());
+        }
+        let left = there.into_iter().filter(|old| !is_older(old));
+        let left: Vec<_> = left.map(|old| old.entry).collect();
+        let until = left.iter().map(|entry| entry.until).max();
+        let expiry = until.map_or(LEAST, |until| until.since(now)).max(LEAST);
+        let value = record::write(&left).ok_or(Passed::Over)?;
+        Ok(self.guard.set(&name, &value, expiry).await?)
     }
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
@@ -101,15 +137,10 @@ impl Inner {
         let place = self.place(&keep, head.len(), variant != 0).await?;
         // What is written under a name is written in turn, so that each sees what was written before.
         let _turn = self.writing.of(&keep.name).lock().await;
-        let there = self.there(&keep).await?;
+        let there = self.there(&keep.key, &keep.name).await?;
         let now = now();
-        let is_failure = keep.stored.facts.is_failure;
-        // A failure that leaves out the `Vary` of its page stands beside what a `Vary` has chosen.
-        let is_rival = |old: &There| {
-            old.entry.variant == variant
-                || old.entry.answers_for(variant) && old.is_failure == is_failure
-        };
-        let is_late = |old: &There| is_rival(old) && is_newer(old, &keep.stored, now);
+        let rival = Rival::of(&keep.stored);
+        let is_late = |old: &There| rival.is(old) && is_newer(old, &keep.stored, now);
         if there.iter().any(is_late) {
             return Err(Passed::Over);
         }
@@ -120,7 +151,7 @@ impl Inner {
             head: head.into(),
             place,
         };
-        let old = if variant == 0 && !is_failure {
+        let old = if variant == 0 && !rival.is_failure {
             // It answers whatever they answer.
             Vec::new()
         } else {
@@ -134,9 +165,9 @@ impl Inner {
     }
 
     /// The variants that are there; those of another key that has the same name go, and those that were purged.
-    async fn there(&self, keep: &Keep) -> Result<Vec<There>, Passed> {
+    async fn there(&self, key: &[u8], name: &str) -> Result<Vec<There>, Passed> {
         let until = self.guard.deadline();
-        let value = match self.guard.get(&keep.name, Read::Latest, until).await {
+        let value = match self.guard.get(name, Read::Latest, until).await {
             Ok(Some(value)) => value,
             // Something else has our name: it is replaced.
             Ok(None) | Err(Failed(Some(Kind::WrongType | Kind::TooLarge))) => {
@@ -148,7 +179,7 @@ impl Inner {
         let of_key = entries.filter_map(|entry| {
             let head = codec::Head::decode(&entry.head).ok()?;
             let checked = self.guard.remote().sequence(&self.log, entry.position)?;
-            let is_good = head.key == keep.key && !self.log.refuses(&keep.key, None, checked);
+            let is_good = *head.key == *key && !self.log.refuses(key, None, checked);
             is_good.then(|| There {
                 received: head.received(),
                 is_failure: head.is_failure(),
@@ -203,6 +234,27 @@ struct There {
     /// When it was received, by the clock of the node that received it.
     received: Time,
     is_failure: bool,
+}
+
+/// What `Self::of` and another answer alike, so that the newer of the two is right.
+struct Rival {
+    variant: u64,
+    is_failure: bool,
+}
+
+impl Rival {
+    fn of(stored: &Stored) -> Self {
+        Self {
+            variant: record::variant(stored),
+            is_failure: stored.facts.is_failure,
+        }
+    }
+
+    /// A failure that leaves out the `Vary` of its page stands beside what a `Vary` has chosen.
+    fn is(&self, old: &There) -> bool {
+        old.entry.variant == self.variant
+            || old.entry.answers_for(self.variant) && old.is_failure == self.is_failure
+    }
 }
 
 /// Whether what is there is newer than `stored`, which came late: its body took longer. What was received after `now` says nothing: another

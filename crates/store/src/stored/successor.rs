@@ -1,7 +1,9 @@
 //! What takes the place of a stored response: the same one but for a single thing.
 
 use super::{Derived, Mark, Stored, place::placed};
-use crate::Body;
+use crate::{Body, Fields};
+use bytes::Bytes;
+use http::HeaderMap;
 use rules::{
     freshness::{Facts, Source},
     time::Time,
@@ -58,6 +60,28 @@ impl Stored {
             facts,
             ..self.clone()
         }
+    }
+
+    /// What says of this response that the origin has given it up: it stands in its place where that cannot be taken away for good, and
+    /// answers nothing. The log of purges stood at `checked`.
+    #[must_use]
+    pub fn given_up(&self, checked: u64) -> Self {
+        let facts = Facts {
+            lifetime_ms: 0,
+            stale_while_revalidate: None,
+            stale_if_error: None,
+            no_cache: true,
+            ..self.facts
+        };
+        Self::new(
+            checked,
+            self.status,
+            Fields::pack(&HeaderMap::new()),
+            facts,
+            self.variant.clone(),
+            None,
+            Body::Whole(Bytes::new()),
+        )
     }
 
     /// The same response, of no use before the origin has confirmed it.

@@ -149,6 +149,49 @@ async fn what_comes_late_does_not_replace_what_is_newer() {
     assert_eq!(bodies, [b"hello".to_vec(), b"neu".to_vec()]);
 }
 
+/// What is newer and not kept itself, being too large, leaves nothing that it supersedes, and others where they are.
+#[tokio::test]
+async fn what_is_not_kept_displaces_what_it_supersedes() {
+    let server = Redis::start();
+    let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
+    let ago = Duration::from_secs(5);
+    let large = || Bytes::from(b"x".repeat(9 << 20));
+    one.keep(KEY, page(&one, "old").ago(ago).done()).await;
+    other.passes_over(KEY, page(&other, large()).done()).await;
+    let goes = async {
+        while !one.bodies(KEY).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(testkit::BOUND, goes)
+        .await
+        .expect("it goes");
+
+    for language in ["de", "en"] {
+        let old = page(&one, language).for_language(language).ago(ago);
+        one.keep(KEY, old.done()).await;
+    }
+    let german = page(&other, large()).for_language("de");
+    other.passes_over(KEY, german.done()).await;
+    other.until("one is left", |now| now.passed_over == 2).await;
+    let left = async || {
+        let found = one.find_for(KEY, &in_language("en")).await;
+        found
+            .iter()
+            .map(|stored| bytes(&stored.body))
+            .collect::<Vec<_>>()
+    };
+    let waited = async {
+        while left().await.len() > 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(testkit::BOUND, waited)
+        .await
+        .expect("it goes");
+    assert_eq!(left().await, [b"en"]);
+}
+
 /// A page of errors leaves out the `Vary` of what it stands for, and takes nothing from it, be that large and apart or small and beside.
 #[tokio::test]
 async fn a_failure_for_all_stands_beside_variants() {
