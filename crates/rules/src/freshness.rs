@@ -81,9 +81,10 @@ impl Facts {
         Duration::from_millis(self.initial_age_ms).saturating_add(resident)
     }
     /// How long the response stays fresh from `now`; `None` when it is stale: fresh is `lifetime > age` (section 4.2). It is when it
-    /// was received well after `now`: the clock was set back since, and how old it is nobody knows.
+    /// was received well after `now`: the clock was set back since, and how old it is nobody knows. What a soft purge ended stays stale,
+    /// however far the clock is set back.
     pub fn remaining(&self, now: Time) -> Option<Duration> {
-        if self.response_time.since(now) > SKEW {
+        if self.source == Source::SoftPurge || self.response_time.since(now) > SKEW {
             return None;
         }
         let left = self.lifetime().checked_sub(self.age(now))?;

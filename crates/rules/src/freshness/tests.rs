@@ -128,6 +128,28 @@ fn fresh_is_lifetime_greater_than_age() {
 }
 
 #[test]
+fn what_a_soft_purge_ended_is_never_fresh_again() {
+    for (line, window) in [
+        ("max-age=60", 0),
+        ("max-age=60, stale-while-revalidate=7", 7),
+    ] {
+        let facts = Facts {
+            source: Source::SoftPurge,
+            lifetime_ms: 50_000,
+            ..judge(&says(line), &Site::default())
+        };
+        // Also by a clock that was set back: its age is below the lifetime once more.
+        for after in [0, 49, 50, 60] {
+            let now = NOW.plus(Duration::from_secs(after));
+            assert_eq!(facts.remaining(now), None, "{line}: {after}");
+            let staleness = Duration::from_secs(after.saturating_sub(50));
+            assert_eq!(facts.staleness(now), staleness, "{line}: {after}");
+        }
+        assert_eq!(facts.longest_window(), Duration::from_secs(window));
+    }
+}
+
+#[test]
 fn what_forbids_stale_answers() {
     let site = Site {
         stale_while_revalidate: Some(5),

@@ -42,18 +42,15 @@ impl Stored {
         self
     }
 
-    /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`.
+    /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`. It stays so, whatever the clock says
+    /// later ([`Source::SoftPurge`]).
     #[must_use]
     pub fn stale_since(&self, at: Time, checked: u64) -> Self {
         let lived = self.facts.age(at).as_millis() as u64;
-        let facts = if lived < self.facts.lifetime_ms {
-            Facts {
-                lifetime_ms: lived,
-                source: Source::SoftPurge,
-                ..self.facts
-            }
-        } else {
-            self.facts
+        let facts = Facts {
+            lifetime_ms: lived.min(self.facts.lifetime_ms),
+            source: Source::SoftPurge,
+            ..self.facts
         };
         Self {
             checked: Mark::at(checked),
