@@ -604,3 +604,42 @@ fn what_was_given_up_stays_so_after_a_restart() {
         );
     }
 }
+
+/// A reload brings a short-lived one in the place of one that lasts; another variant was short-lived before.
+#[test]
+fn what_does_not_last_takes_the_place_of_what_does_beside_another_variant() {
+    let site = Site::with(|request| {
+        let language = request.header("accept-language").unwrap_or("none");
+        let (what, seconds) = match (language, request.header("x-new")) {
+            ("de", None) => ("old", 600),
+            (_, Some(_)) => ("new", 10),
+            _ => ("old", 10),
+        };
+        Reply::ok()
+            .cache(&format!("max-age={seconds}"))
+            .header("Vary", "Accept-Language")
+            .body(content(&format!("{what} {language}"), 500))
+    });
+    let larder = site.start();
+    let get = |larder: &Larder, language: &str, more: &[(&str, &str)]| {
+        let mut fields = vec![("Accept-Language", language)];
+        fields.extend_from_slice(more);
+        ask(larder, "/page", &fields)
+    };
+    for _ in 0..2 {
+        get(&larder, "de", &[]);
+    }
+    wait_written(&larder, 1);
+    get(&larder, "fr", &[]);
+    wait_written(&larder, 2);
+    let anew = [("Cache-Control", "no-cache"), ("X-New", "1")];
+    let answer = get(&larder, "de", &anew);
+    assert!(answer.body.starts_with(b"new de"), "{}", answer.said());
+    let larder = site.restart(larder);
+    let answer = get(&larder, "de", &[("X-New", "1")]);
+    assert!(
+        answer.body.starts_with(b"new de"),
+        "9111 section 4: the most recent one: {}",
+        answer.said()
+    );
+}

@@ -139,9 +139,15 @@ fn lasts(stored: &Stored) -> bool {
     stored.facts.useful() >= WORTH_WRITING
 }
 
-/// Notes of what was fetched lately: that what the disk has of the key does not [last](lasts), or that it may.
+/// Notes of what was fetched lately: that what the disk has of the [variant](place_of) does not [last](lasts), or that it may.
 const SHORT: u8 = 1;
 pub(super) const MAY_LAST: u8 = 0;
+
+/// Where the note of a response stands: its key and variant, since the disk has one of each.
+fn place_of(key: &[u8], stored: &Stored) -> Vec<u8> {
+    let variant = stored.variant.as_ref().map(|variant| variant.digest());
+    [key, &variant.unwrap_or_default().to_be_bytes()].concat()
+}
 
 /// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched. What does not last
 /// takes the place of one that may, which would answer again after a restart; not of another that does not last either.
@@ -151,10 +157,15 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     };
     let (fetched, now) = (&worker.cache.fetched, receive::now());
     let again = fetched.knows(key, now);
-    let has_short = fetched.noted(key) == Some(SHORT);
+    fetched.remember(key, MAY_LAST, now);
+    let place = place_of(key, stored);
+    let has_short = fetched.noted(&place) == Some(SHORT);
     let (lasts, knows) = (lasts(stored), disk.knows(key));
-    let note = if knows && !lasts { SHORT } else { MAY_LAST };
-    fetched.remember(key, note, now);
+    if knows && !lasts {
+        fetched.note(&place, SHORT);
+    } else {
+        fetched.forget(&place);
+    }
     let wanted = if lasts {
         stored.body.is_on_disk() || knows || again
     } else {

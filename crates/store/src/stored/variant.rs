@@ -15,7 +15,7 @@ pub struct Variant {
 
 impl Variant {
     /// A hash that tells variants of a key apart, the same on every machine.
-    pub(crate) fn digest(&self) -> u64 {
+    pub fn digest(&self) -> u64 {
         let mut hash = Xxh3::new();
         for name in &self.nominated {
             hash.update(name.as_str().as_bytes());
