@@ -111,8 +111,9 @@ pub async fn report(
     let now = if let Some(recent) = recent {
         recent
     } else {
-        know(common, &all(common, line).await?);
-        *clock.insert(Clock::read(line, common.patience()).await?)
+        let now = Clock::read(line, common.patience()).await?;
+        known(common, line, now).await?;
+        *clock.insert(now)
     };
     let said = Said {
         position,
@@ -126,22 +127,65 @@ pub async fn report(
     line.ask(&set, common.patience()).await
 }
 
-/// What each node says of itself.
-async fn all(common: &Common, line: &mut Line) -> Result<HashMap<String, String>, Error> {
+/// What a node says, and how long ago that was.
+type Heard = (Said, Duration);
+
+/// What each node says of itself. Who has been silent for too long, or says what nobody can read, is struck off.
+async fn known(
+    common: &Common,
+    line: &mut Line,
+    now: Clock,
+) -> Result<HashMap<String, Heard>, Error> {
     let mut get = cmd("HGETALL");
     get.arg(&common.nodes);
-    line.ask(&get, common.patience()).await
+    let all: HashMap<String, String> = line.ask(&get, common.patience()).await?;
+    let (here, gone) = sorted(all, now.now());
+    know(&mut lock(&common.others), &common.node, &here, &gone);
+    if !gone.is_empty() {
+        let mut strike = cmd("HDEL");
+        strike.arg(&common.nodes).arg(gone);
+        let _: u64 = line.ask(&strike, common.patience()).await?;
+    }
+    Ok(here)
 }
 
-/// Notes who else is there.
-fn know(common: &Common, nodes: &HashMap<String, String>) {
+/// The nodes that are there at `now`, and the names of those that are to be struck off.
+fn sorted(all: HashMap<String, String>, now: u64) -> (HashMap<String, Heard>, Vec<String>) {
+    let (mut here, mut gone) = (HashMap::new(), Vec::new());
+    for (name, said) in all {
+        let heard = Said::parse(&said).map(|said| {
+            let silent = Duration::from_millis(now.saturating_sub(said.at));
+            (said, silent)
+        });
+        match heard {
+            Some(heard) if heard.1 <= STRUCK_OFF_AFTER => {
+                here.insert(name, heard);
+            }
+            _ => gone.push(name),
+        }
+    }
+    (here, gone)
+}
+
+/// Notes who else is there. Who is not waited for any more need not be missed once another node has struck it off.
+fn know(
+    others: &mut HashMap<String, Other>,
+    own: &str,
+    here: &HashMap<String, Heard>,
+    gone: &[String],
+) {
     let seen = Instant::now();
-    let others = nodes.iter().filter(|(name, _)| **name != common.node);
-    let others = others.map(|(name, said)| {
-        let within = Said::parse(said).map_or(HEARD_WITHIN, |said| said.within());
-        (name.clone(), Other { seen, within })
+    others.retain(|name, other| {
+        !gone.contains(name) && (here.contains_key(name) || other.seen.elapsed() <= other.within)
     });
-    lock(&common.others).extend(others);
+    for (name, (said, silent)) in here.iter().filter(|(name, _)| *name != own) {
+        let within = said.within();
+        if *silent <= within {
+            others.insert(name.clone(), Other { seen, within });
+        } else {
+            others.remove(name);
+        }
+    }
 }
 
 /// The stream is gone, and with it perhaps what nodes say of themselves: those that were known may go on as before for a while.
@@ -175,44 +219,24 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
 /// The names of nodes that have not applied everything up to `position`.
 async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error> {
     let mut line = common.line().await?;
-    let now = Clock::read(&mut line, common.patience()).await?.millis;
-    let nodes = all(common, &mut line).await?;
-    know(common, &nodes);
-    let (mut behind, mut gone) = (missing(common, &nodes), Vec::new());
-    for (name, said) in nodes {
-        let said = Said::parse(&said);
-        let silent = said.map_or(Duration::MAX, |said| {
-            Duration::from_millis(now.saturating_sub(said.at))
-        });
-        if silent > STRUCK_OFF_AFTER {
-            gone.push(name);
-            continue;
-        }
-        let within = said.map_or(HEARD_WITHIN, |said| said.within());
-        if silent <= within && said.is_none_or(|said| said.position < position) {
+    let now = Clock::read(&mut line, common.patience()).await?;
+    let here = known(common, &mut line, now).await?;
+    let mut behind = missing(common, &here);
+    for (name, (said, silent)) in here {
+        if silent <= said.within() && said.position < position {
             behind.push(name);
         }
-    }
-    if !gone.is_empty() {
-        lock(&common.others).retain(|name, _| !gone.contains(name));
-        let mut strike = cmd("HDEL");
-        strike.arg(&common.nodes).arg(gone);
-        let _: u64 = line.ask(&strike, common.patience()).await?;
     }
     behind.sort_unstable();
     Ok(behind)
 }
 
-/// Nodes that were there a while ago and are not among `nodes` any more: what they say was lost with the stream, which they may
+/// Nodes that were there a while ago and are not `here` any more: what they say was lost with the stream, which they may
 /// not have seen.
-fn missing(common: &Common, nodes: &HashMap<String, String>) -> Vec<String> {
-    let mut others = lock(&common.others);
-    others.retain(|name, other| nodes.contains_key(name) || other.seen.elapsed() <= other.within);
-    others
-        .keys()
-        .filter(|name| !nodes.contains_key(*name))
-        .cloned()
-        .collect()
+fn missing(common: &Common, here: &HashMap<String, Heard>) -> Vec<String> {
+    let others = lock(&common.others);
+    let names = others.keys().filter(|name| !here.contains_key(*name));
+    names.cloned().collect()
 }
 
 #[cfg(test)]
@@ -259,5 +283,37 @@ mod tests {
             };
             assert_eq!(said.within(), Duration::from_millis(within));
         }
+    }
+
+    #[test]
+    fn who_is_silent_is_not_missed_once_it_is_struck_off() {
+        let now = 10_000_000;
+        let said = |at| {
+            let position = Position(5, 1);
+            let said = Said {
+                position,
+                at,
+                trust: 0,
+            };
+            said.to_string()
+        };
+        let all = HashMap::from([
+            ("own".to_owned(), said(now)),
+            ("here".to_owned(), said(now)),
+            ("silent".to_owned(), said(now - 10_001)),
+            ("dead".to_owned(), said(now - 3_600_001)),
+            ("odd".to_owned(), "x".to_owned()),
+        ]);
+        let (here, mut gone) = sorted(all, now);
+        gone.sort_unstable();
+        assert_eq!(gone, ["dead", "odd"]);
+        let (seen, within) = (Instant::now(), HEARD_WITHIN);
+        let before =
+            ["silent", "dead", "lost"].map(|name| (name.to_owned(), Other { seen, within }));
+        let mut others = HashMap::from(before);
+        know(&mut others, "own", &here, &gone);
+        let mut names: Vec<_> = others.into_keys().collect();
+        names.sort_unstable();
+        assert_eq!(names, ["here", "lost"]);
     }
 }

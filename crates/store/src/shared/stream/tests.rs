@@ -414,6 +414,27 @@ async fn a_node_whose_report_is_refused_says_so_and_trusts_nothing() {
     a.publish(vec![of("page")]).await.expect("reachable");
 }
 
+/// Names are random where none is given: without this the list would grow with each start.
+#[tokio::test]
+async fn a_node_that_is_long_silent_is_struck_off_without_a_purge() {
+    let redis = Redis::start().await;
+    let (silent, future) = ("5-1 77 1000", "5-1 99999999999999 1000");
+    let put = ["HSET", "test:nodes", "silent", silent, "there", future];
+    redis.ask(&put).await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    a.following().await;
+    let is_gone =
+        async { while redis.ask(&["HEXISTS", "test:nodes", "silent"]).await.trim() != "0" {} };
+    timeout(BROKEN, is_gone).await.expect("it is struck off");
+    for name in ["a", "there"] {
+        let there = redis.ask(&["HEXISTS", "test:nodes", name]).await;
+        assert_eq!(there.trim(), "1", "{name}");
+    }
+    let (_, position) = a.publish(vec![of("page")]).await.expect("reachable");
+    let behind = a.stream.everywhere(position, Duration::ZERO).await;
+    assert!(!behind.contains(&"silent".to_owned()), "{behind:?}");
+}
+
 #[tokio::test]
 async fn something_else_under_the_key_is_not_trusted() {
     let redis = Redis::start().await;
