@@ -12,6 +12,10 @@ const LOCK: &str = "lock";
 const ABOUT: &str = "about";
 const FIRST_LINE: &str = "larder disk tier";
 
+/// Files of greater numbers are none of ours: so many are never written, and there are to be numbers after them.
+const LAST_SEGMENT: u32 = u32::MAX / 2;
+const LAST_LARGE: u64 = u64::MAX / 2;
+
 /// What lies in a directory.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
@@ -146,9 +150,13 @@ pub(super) fn list(path: &Path) -> Result<Listing, OpenError> {
             continue;
         };
         match (kind, number.len()) {
-            ("segment", 8) => listing.segments.extend(u32::from_str_radix(number, 16)),
+            ("segment", 8) => {
+                let id = u32::from_str_radix(number, 16).ok();
+                listing.segments.extend(id.filter(|id| *id <= LAST_SEGMENT));
+            }
             ("large", 16) => {
-                if let Ok(id) = u64::from_str_radix(number, 16) {
+                let id = u64::from_str_radix(number, 16).ok();
+                if let Some(id) = id.filter(|id| *id <= LAST_LARGE) {
                     let length = entry.metadata().map_err(error)?.len();
                     listing.large.push((id, length));
                 }

@@ -54,10 +54,13 @@ impl DiskState {
         const USUAL: u64 = 128 << 20;
         // Few enough that each can stay open, and enough that the oldest is a small part of all.
         let segment_size = (size / 32).clamp(SMALLEST, USUAL).max(size / 4096);
-        let next_large = listing.large.iter().map(|(id, _)| *id).max().unwrap_or(0) + 1;
+        let (segments, large) = (listing.segments.iter(), listing.large.iter());
+        let next_segment = segments.max().unwrap_or(&0).saturating_add(1);
+        let next_large = large.map(|(id, _)| *id).max().unwrap_or(0);
+        let next_large = next_large.saturating_add(1);
         Self {
             began: log.head(),
-            first_segment: listing.segments.iter().max().unwrap_or(&0) + 1,
+            first_segment: next_segment,
             first_large: next_large,
             next_large: AtomicU64::new(next_large),
             size,

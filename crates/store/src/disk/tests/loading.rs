@@ -76,3 +76,35 @@ fn what_is_loaded_is_found_and_all_else_may_be_there() {
     put(&disk, MANY, LENGTH);
     assert!(holds(&disk, MANY, LENGTH));
 }
+
+/// Numbers that no directory comes to: whoever has put such files there must not keep the tier from its own.
+#[test]
+fn a_file_of_the_last_number_is_left_alone() {
+    let dir = Dir::new();
+    drop(dir.open());
+    let names = [
+        "segment-ffffffff",
+        "segment-fffffffe",
+        "large-ffffffffffffffff",
+        "large-fffffffffffffffe",
+    ];
+    for name in names {
+        fs::write(dir.0.join(name), "anything").expect("room");
+    }
+    for number in 0..2 {
+        let disk = dir.open();
+        put(&disk, number, 1000);
+        put(&disk, number + 10, 3 << 20);
+        assert!(holds(&disk, number, 1000));
+        assert!(holds(&disk, number + 10, 3 << 20));
+    }
+    let disk = dir.open();
+    for number in 0..2 {
+        assert!(holds(&disk, number, 1000), "{number}");
+        assert!(holds(&disk, number + 10, 3 << 20), "{number}");
+    }
+    for name in names {
+        let bytes = fs::read(dir.0.join(name)).expect("it is nobody's here");
+        assert_eq!(bytes, b"anything", "{name}");
+    }
+}
