@@ -160,11 +160,15 @@ impl Disk {
             || self.shared.device.queue.knows(hash)
     }
 
-    /// Nothing is found under `key` any more, until the tier is opened again.
+    /// Nothing is found under `key` any more, until the tier is opened again; nor what was offered before and is not written yet.
     pub fn forget(&self, key: &[u8]) {
-        for spot in self.shared.index.find(self.shared.hash(key)) {
-            self.shared.forget(spot);
+        let hash = self.shared.hash(key);
+        let queue = &self.shared.device.queue;
+        // What waits is in the index by the time that the queue does not know it any more.
+        if queue.knows(hash) {
+            queue.push(Task::Forget(hash));
         }
+        self.shared.forget_all(hash);
     }
 
     /// The smallest number of the log that anything kept was checked up to: purges after it must be remembered. `None`: nothing

@@ -88,6 +88,8 @@ pub(super) enum Task {
     LargeDamaged(u64),
     /// This record, which names a file or whose tags are counted, is not found any more.
     Forgotten(Spot),
+    /// Nothing that came before is found under this key any more.
+    Forget(u64),
     /// Say what purges cover.
     Survey(Question),
     /// Make room for so many bytes of this large file; says whether there is.

@@ -110,6 +110,13 @@ impl DiskState {
         }
     }
 
+    /// As [`forget`](Self::forget), of every record under the key of this hash.
+    pub fn forget_all(&self, key: u64) {
+        for spot in self.index.find(key) {
+            self.forget(spot);
+        }
+    }
+
     /// The open segment of that number.
     pub fn segment(&self, id: u32) -> Option<Arc<Segment>> {
         self.segments().get(&id).cloned()

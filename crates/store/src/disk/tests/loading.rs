@@ -108,3 +108,23 @@ fn a_file_of_the_last_number_is_left_alone() {
         assert_eq!(bytes, b"anything", "{name}");
     }
 }
+
+#[test]
+fn what_is_forgotten_while_it_waits_is_not_found() {
+    let dir = Dir::new();
+    drop(dir.open());
+    let (disk, keeper, segments) = not_loaded(&dir, 64 << 20);
+    for number in 0..3 {
+        assert!(disk.offer(&key(number), &response(number, 1000)));
+    }
+    disk.forget(&key(1));
+    disk.forget(&key(2));
+    // What comes after that is another.
+    assert!(disk.offer(&key(2), &response(2, 1000)));
+    let thread = thread::spawn(move || keeper.run(segments));
+    *disk.keeper.lock().expect("not poisoned") = Some(thread);
+    disk.flush();
+    assert!(holds(&disk, 0, 1000));
+    assert!(find(&disk, &key(1)).is_empty(), "it was forgotten");
+    assert!(holds(&disk, 2, 1000));
+}
