@@ -1,5 +1,6 @@
 //! The sweep: gives back the memory of what was purged, counts what purges touched, and lets the log forget.
 
+mod ended;
 mod question;
 #[cfg(test)]
 mod tests;
@@ -8,9 +9,9 @@ use crate::{
     Memory, Purged,
     purge::{Purge, What},
 };
+use ended::Ended;
 use question::{Question, Wanted, answer};
 use std::{
-    collections::VecDeque,
     fmt,
     sync::{
         Arc,
@@ -171,22 +172,26 @@ struct Sweep {
     was_unsure: bool,
     /// Until the next look.
     pause: Duration,
-    /// Heads at which sweeps began that have ended, and when.
-    done: VecDeque<(u64, Instant)>,
+    /// Sweeps that have ended, for what is remembered for fetches.
+    for_fetches: Ended,
+    /// The same, for what is remembered for as long as anything is.
+    for_all: Ended,
     /// When the log was last made to forget.
     retired: Instant,
 }
 
 impl Sweep {
     fn new(memory: Arc<Memory>, horizon: Horizon, remember: Remember) -> Self {
+        let longest = remember.shared.unwrap_or_default().max(remember.fetches);
         Self {
             memory,
             horizon,
+            for_fetches: Ended::lasting(remember.fetches),
+            for_all: Ended::lasting(longest),
             remember,
             swept: 0,
             was_unsure: false,
             pause: EVERY.0,
-            done: VecDeque::new(),
             retired: Instant::now(),
         }
     }
@@ -230,7 +235,9 @@ impl Sweep {
         self.swept = head;
         self.was_unsure |= self.memory.log().is_unsure();
         if !self.was_unsure {
-            self.done.push_back((head, Instant::now()));
+            let now = Instant::now();
+            self.for_fetches.note(head, now);
+            self.for_all.note(head, now);
         }
     }
 
@@ -239,27 +246,20 @@ impl Sweep {
         if self.retired.elapsed() < RETIRE {
             return;
         }
-        self.retired = Instant::now();
+        let now = Instant::now();
+        self.retired = now;
         let log = self.memory.log();
         log.tags().tidy();
         let needs = (self.horizon)();
-        if let Some(settled) = self.settled(self.remember.fetches) {
+        if let Some(settled) = self.for_fetches.settled(now) {
             let keep = self.remember.shared.map_or(0, |_| FOR_SHARED);
             let (hard, soft) = (needs.swept, needs.swept_softly);
             log.release_patterns(settled.min(hard), settled.min(soft), keep);
         }
-        let remember = self.remember.shared.unwrap_or_default();
-        let remember = remember.max(self.remember.fetches);
-        if let Some(old) = self.settled(remember) {
-            self.done.retain(|(head, _)| *head > old);
+        if let Some(old) = self.for_all.settled(now) {
+            self.for_fetches.forget(old);
+            self.for_all.forget(old);
             log.retire(old.min(needs.after.unwrap_or(u64::MAX)));
         }
-    }
-
-    /// The head at which the last sweep began that ended so long ago.
-    fn settled(&self, ago: Duration) -> Option<u64> {
-        let ended = self.done.iter().rev();
-        let mut settled = ended.filter(|(_, at)| at.elapsed() >= ago);
-        settled.next().map(|(head, _)| *head)
     }
 }

@@ -108,3 +108,24 @@ async fn nobody_waits_for_what_is_busy() {
     assert_eq!(touched, 1_000_000);
     assert!(asked.try_recv().is_ok(), "the sweep is asked all the same");
 }
+
+/// With a tier that nodes share purges are remembered for weeks, and sweeps come each minute.
+#[test]
+fn what_is_remembered_of_sweeps_is_bounded() {
+    const AGO: Duration = Duration::from_hours(1000);
+    let (mut ended, began) = (Ended::lasting(AGO), Instant::now());
+    let sweeps = 0..200_000_u64;
+    let at = |number: u64| began + Duration::from_secs(number * 60);
+    for number in sweeps {
+        let now = at(number);
+        ended.note(number, now);
+        let settled = ended.settled(now);
+        // What it comes to is late by no more than two steps.
+        let wanted = number.checked_sub(60_000);
+        assert!(settled <= wanted, "{number}: {settled:?}");
+        let late = wanted.and_then(|wanted| wanted.checked_sub(120));
+        assert!(settled >= late, "{number}: {settled:?}");
+        assert!(ended.heads.len() <= 1002, "{number}: {}", ended.heads.len());
+    }
+    assert_eq!(ended.settled(at(200_000) + AGO), Some(199_999), "the last");
+}
