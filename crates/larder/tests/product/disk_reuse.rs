@@ -643,3 +643,34 @@ fn what_does_not_last_takes_the_place_of_what_does_beside_another_variant() {
         answer.said()
     );
 }
+
+/// RFC 9111 section 4.3.5: what a HEAD has said of what is stored holds after a restart too.
+#[test]
+fn what_a_forwarded_head_freshened_stays_so() {
+    let site = Site::with(|request| {
+        let (version, seconds) = match request.method.as_str() {
+            "HEAD" => ("2", 60),
+            _ => ("1", 600),
+        };
+        let size = content("page", 500).len();
+        let reply = Reply::ok()
+            .cache(&format!("max-age={seconds}"))
+            .header("ETag", "\"a\"")
+            .header("X-Version", version);
+        match request.method.as_str() {
+            "HEAD" => reply.header("Content-Length", size.to_string()),
+            _ => reply.body(content("page", 500)),
+        }
+    });
+    let larder = site.start();
+    keep(&larder, &["/"]);
+    wait_written(&larder, 1);
+    // The condition is the origin's to judge.
+    let head = larder.ask("HEAD", "/").header("If-Match", "\"x\"").send();
+    assert_eq!(head.header("x-version"), Some("2"), "{}", head.said());
+    let larder = site.restart(larder);
+    let answer = larder.get("/").send();
+    assert!(answer.hit(), "{}", answer.said());
+    assert_eq!(answer.header("x-version"), Some("2"), "{}", answer.said());
+    same(&answer.body, &content("page", 500), "the same body");
+}

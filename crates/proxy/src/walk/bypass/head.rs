@@ -76,7 +76,9 @@ fn says_of(
                 fetch: None,
             };
             let fresh = Arc::new(admit::updated(ask, stored, update));
-            worker.cache.memory.replace(key, stored.id(), &fresh);
+            if worker.cache.memory.replace(key, stored.id(), &fresh) {
+                below::keep_freshened(worker, key, stored, &fresh, None);
+            }
         }
     }
 }
