@@ -41,6 +41,7 @@ mod state;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod withheld;
 
 use crate::{Needs, lock::Locked, purge::Log};
 use bucket::Bucket;
@@ -158,6 +159,14 @@ impl Disk {
         !self.shared.is_whole.load(Acquire)
             || self.shared.index.knows(hash)
             || self.shared.device.queue.knows(hash)
+    }
+
+    /// Something newer was not taken: nothing older is to be found under `key` later. False where something may be there already, or that
+    /// cannot be promised: then it is to be purged.
+    pub fn withhold(&self, key: &[u8]) -> bool {
+        let hash = self.shared.hash(key);
+        let is_there = self.shared.index.knows(hash) || self.shared.device.queue.knows(hash);
+        !is_there && self.shared.withheld.add(hash, key) && !self.shared.index.knows(hash)
     }
 
     /// Nothing is found under `key` any more, until the tier is opened again; nor what was offered before and is not written yet.

@@ -174,7 +174,7 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     if !wanted {
         return;
     }
-    if offer(worker, disk, key, stored).is_none() && knows {
+    if offer(worker, disk, key, stored).is_none() && knows && !disk.withhold(key) {
         // Better nothing than an older one, here and in memory: the log knows no time between the two. Other nodes have disks of their
         // own.
         disk.forget(key);
@@ -206,10 +206,12 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         && lasts(stored)
         && is_held(worker, key, stored)
         && let Some(last) = offer(worker, disk, key, stored)
-        && !is_held(worker, key, &last)
     {
-        // Given up meanwhile, perhaps before the disk knew of it.
-        disk.forget(key);
+        worker.cache.fetched.forget(&place_of(key, stored));
+        if !is_held(worker, key, &last) {
+            // Given up meanwhile, perhaps before the disk knew of it.
+            disk.forget(key);
+        }
     }
 }
 

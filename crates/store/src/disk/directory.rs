@@ -149,7 +149,10 @@ pub(super) fn list(path: &Path) -> Result<Listing, OpenError> {
         let Some((kind, number)) = name.to_str().and_then(|name| name.split_once('-')) else {
             continue;
         };
+        // As they are written here: another file may bear the same number otherwise.
+        let is_ours = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         match (kind, number.len()) {
+            _ if !number.bytes().all(is_ours) => {}
             ("segment", 8) => {
                 let id = u32::from_str_radix(number, 16).ok();
                 listing.segments.extend(id.filter(|id| *id <= LAST_SEGMENT));

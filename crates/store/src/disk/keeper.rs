@@ -166,9 +166,14 @@ impl Keeper {
     fn withdraw(&self, key: &[u8], stored: &Stored) {
         let is_known = self.shared.index.knows(self.shared.hash(key));
         if is_known && !self.shared.log.refuses(key, None, stored.checked()) {
-            let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));
-            self.shared.log.apply(purge, SystemTime::now().into(), None);
+            self.purge(key);
         }
+    }
+
+    /// Purges what is stored under `key` on this node.
+    pub fn purge(&self, key: &[u8]) {
+        let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));
+        self.shared.log.apply(purge, SystemTime::now().into(), None);
     }
 
     /// Counts a failed write. Where the device is full, the oldest goes, so that there is room when it is tried again.

@@ -41,6 +41,7 @@ impl Keeper {
             }
         }
         self.make_room(0);
+        self.shared.withheld.end();
         self.shared.is_whole.store(true, Release);
         let (records, _) = self.shared.index.size();
         let took = self.shared.device.health.age();
@@ -79,6 +80,11 @@ impl Keeper {
     fn load_record(&mut self, segment: u32, entry: &Entry, gone: &mut Gone) {
         let place = Place::new(segment, entry.unit);
         if gone.contains(&(entry.key, entry.variant)) {
+            return;
+        }
+        if let Some(key) = self.shared.withheld.key(entry.key) {
+            // Here and in memory, also after a restart.
+            self.purge(&key);
             return;
         }
         if entry.large != 0 {

@@ -9,6 +9,7 @@ use super::{
     large::Large,
     queue::Task,
     segment::Segment,
+    withheld::Withheld,
 };
 use crate::purge::Log;
 use std::{
@@ -38,6 +39,7 @@ pub(super) struct DiskState {
     segments: RwLock<BTreeMap<u32, Arc<Segment>>>,
     pub open_files: OpenFiles,
     pub is_whole: AtomicBool,
+    pub withheld: Withheld,
     /// The numbers up to which purges, hard ones and all, were held against everything that is found.
     pub swept: (AtomicU64, AtomicU64),
     /// Whether keys were seen that hold more than a URL.
@@ -71,6 +73,7 @@ impl DiskState {
             segments: RwLock::default(),
             open_files: OpenFiles::default(),
             is_whole: AtomicBool::new(false),
+            withheld: Withheld::default(),
             swept: (AtomicU64::new(0), AtomicU64::new(0)),
             has_long_keys: AtomicBool::new(false),
             total: AtomicU64::new(0),

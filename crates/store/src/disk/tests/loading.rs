@@ -77,6 +77,33 @@ fn what_is_loaded_is_found_and_all_else_may_be_there() {
     assert!(holds(&disk, MANY, LENGTH));
 }
 
+/// What came meanwhile and was not taken is newer than what is found of its key, which is given up for good; all else is as it was.
+#[test]
+fn what_is_withheld_while_it_is_loaded_is_not_found() {
+    const SIZE: u64 = 4 << 20;
+    let dir = Dir::new();
+    let disk = dir.open_with(SIZE);
+    (0..4).for_each(|number| put(&disk, number, 1000));
+    drop(disk);
+
+    let (disk, keeper, segments) = not_loaded(&dir, SIZE);
+    let before = disk.shared.log.head();
+    assert!(disk.withhold(&key(2)) && disk.withhold(&key(100)));
+    let thread = thread::spawn(move || keeper.run(segments));
+    *disk.keeper.lock().expect("not poisoned") = Some(thread);
+    disk.flush();
+    assert!(find(&disk, &key(2)).is_empty());
+    assert_eq!(
+        disk.shared.log.head(),
+        before + 1,
+        "what was found is purged"
+    );
+    for number in [0, 1, 3] {
+        assert!(holds(&disk, number, 1000), "{number}");
+    }
+    assert!(!disk.withhold(&key(100)), "it is all there by now");
+}
+
 /// Numbers that no directory comes to: whoever has put such files there must not keep the tier from its own.
 #[test]
 fn a_file_of_the_last_number_is_left_alone() {
