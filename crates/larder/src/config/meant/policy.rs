@@ -13,14 +13,15 @@ use crate::config::{
     },
     written::{self, Defaults},
 };
-use http::HeaderName;
+use http::{HeaderName, StatusCode};
 use origin::Origin;
 use proxy::policy::{
     AnyPath, Bypass, Edit, Esi, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
+    StatusPattern,
 };
 use rules::{
     key::{QueryChoice, tracking},
-    storable::SetCookie,
+    storable::{self, SetCookie},
 };
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -232,9 +233,25 @@ fn edits(written: Option<&written::Edits>) -> Vec<Edit> {
         .collect()
 }
 
+/// Reports lifetimes of statuses that must not be stored.
+fn never_stored(ttl: &At<Ttl>, sink: &mut Sink<'_>) {
+    let codes = ttl.value.0.iter().filter_map(|(pattern, _)| match pattern {
+        StatusPattern::Exact(code) => Some(*code),
+        StatusPattern::Class(_) | StatusPattern::Any => None,
+    });
+    let may_be_stored = |code| StatusCode::from_u16(code).is_ok_and(storable::may_be_stored);
+    for code in codes.filter(|code| !may_be_stored(*code)) {
+        let what = format!("a {code} is never stored (RFC 6585, RFC 9111 section 3)");
+        sink.push(Fault::at(&ttl.span, what).instead(format!("leave `{code}` out")));
+    }
+}
+
 /// Keys of one table that cannot both be meant.
 pub(super) fn contradictions(written: &Defaults, room: u64, sink: &mut Sink<'_>) {
     compress::contradictions(written, sink);
+    if let Some(ttl) = &written.ttl {
+        never_stored(ttl, sink);
+    }
     if let Some(graphql) = value(written.graphql.as_ref()) {
         unclear_operations(graphql, sink);
     }

@@ -1,9 +1,7 @@
 //! Lifetimes by status.
 
 use super::{Text, Word, Wrong, word::Bare};
-use http::StatusCode;
 use proxy::policy::StatusPattern;
-use rules::storable;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use std::{borrow::Cow, fmt, time::Duration};
@@ -40,17 +38,6 @@ impl Word for Statuses {
             .collect::<Result<Vec<_>, _>>()?;
         if list.is_empty() {
             return Err(Wrong::new("a status is missing").instead("200"));
-        }
-        let never = list.iter().find_map(|pattern| match pattern {
-            StatusPattern::Exact(code) => {
-                let status = StatusCode::from_u16(*code).ok()?;
-                (!storable::may_be_stored(status)).then_some(code)
-            }
-            StatusPattern::Class(_) | StatusPattern::Any => None,
-        });
-        if let Some(code) = never {
-            let what = format!("a {code} is never stored (RFC 6585, RFC 9111 section 3)");
-            return Err(Wrong::new(what));
         }
         Ok(Self(list))
     }
