@@ -1,7 +1,7 @@
 //! Origins that send what they should not, or nothing.
 
 use crate::common::{Said, command, damaged, next, sample, start, start_with};
-use testkit::{Client, Command, Gate, Larder, Origin, Reply, wait_until};
+use testkit::{Client, Command, Gate, Larder, Origin, Reply, Response, wait_until};
 
 /// An honest answer after a dishonest one: the next request finds nothing stored and gets this.
 fn dishonest_first(reply: Reply) -> (Origin, Larder) {
@@ -109,6 +109,16 @@ fn answers_that_are_none_become_502_with_a_reason() {
     }
 }
 
+/// The client knows that it has not got all of it: by the status, or by an end too early.
+pub(crate) fn is_told(answer: &Response, sentence: &str) {
+    assert!(
+        answer.status == 502 || !answer.complete,
+        "{sentence}: {:?} {:?}",
+        answer.head,
+        answer.text()
+    );
+}
+
 #[test]
 fn half_an_answer_is_never_whole_and_never_stored() {
     for (sentence, reply) in [
@@ -168,12 +178,7 @@ fn half_an_answer_is_never_whole_and_never_stored() {
     ] {
         let (_origin, larder) = dishonest_first(reply);
         let answer = larder.get("/").send();
-        assert!(
-            answer.status == 502 || !answer.complete,
-            "{sentence}: {:?} {:?}",
-            answer.head,
-            answer.text()
-        );
+        is_told(&answer, sentence);
         larder.get("/?honest").send();
         let after = larder.get("/").send();
         assert_eq!(

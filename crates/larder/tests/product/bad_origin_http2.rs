@@ -1,6 +1,7 @@
 //! Origins over HTTP/2 that send what they should not: nothing of it is stored, and nobody takes it for whole.
 
 use crate::{
+    bad_origin::is_told,
     common::{Said, sample},
     frames::{PREFACE, frame, last, literal},
 };
@@ -120,12 +121,7 @@ fn nothing_is_kept(rows: &[(&str, Answer)]) {
         let (address, honest) = server(*bad);
         let larder = before(address, "1m");
         let answer = larder.get("/").send();
-        assert!(
-            answer.status == 502 || !answer.complete,
-            "{sentence}: {:?} {:?}",
-            answer.head,
-            answer.text()
-        );
+        is_told(&answer, sentence);
         if answer.status == 502 {
             assert!(answer.parameter("detail").is_some(), "{sentence}");
         }

@@ -1,6 +1,6 @@
 //! What every topic needs: a larder before an origin, and what its `Cache-Status` says.
 
-use testkit::{Command, Larder, Origin, Reply, Request, Response, date};
+use testkit::{Command, Larder, Origin, Reply, Request, Response, date, wait_until};
 
 /// A command line of the binary under test.
 pub(crate) fn command() -> Command {
@@ -27,6 +27,17 @@ pub(crate) fn start_with(config: &str) -> (Origin, Larder) {
         .config(&config)
         .start();
     (origin, larder)
+}
+
+/// Has `larder` read `config` anew, and waits until that holds, which `/` tells by `X-Generation`.
+pub(crate) fn reload_as(larder: &Larder, config: &str, generation: &str) {
+    larder.rewrite_config(&format!(
+        "{config}[defaults.response_headers]\nset = \"X-Generation: {generation}\"\n"
+    ));
+    larder.reload();
+    wait_until("the new configuration holds", || {
+        larder.get("/").send().header("x-generation") == Some(generation)
+    });
 }
 
 /// What `larder check` finds wrong with this configuration; empty where nothing is.

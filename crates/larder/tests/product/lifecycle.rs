@@ -1,6 +1,6 @@
 //! Starting, reloading, stopping.
 
-use crate::common::{Said, command, counted, serve, start, start_with};
+use crate::common::{Said, command, counted, reload_as, serve, start, start_with};
 use std::{
     net::TcpListener,
     os::{
@@ -108,14 +108,7 @@ fn a_reload_brings_the_new_configuration_and_keeps_the_rest() {
     origin.otherwise(|request| counted(request).cache("max-age=60"));
     let mut kept = larder.client();
     assert_eq!(kept.get("/").send().text(), "1");
-    larder.rewrite_config(&format!(
-        "{}[defaults.response_headers]\nset = \"X-Generation: 2\"\n",
-        base.replace("{origin}", &origin.url())
-    ));
-    larder.reload();
-    wait_until("the new configuration holds", || {
-        larder.get("/").send().header("x-generation") == Some("2")
-    });
+    reload_as(&larder, &base.replace("{origin}", &origin.url()), "2");
     let answer = kept.get("/").send();
     assert!(
         answer.hit() && answer.text() == "1",

@@ -1,7 +1,7 @@
 //! Where two rules meet: each holds, whatever the other says.
 
-use crate::common::{Said, counted, start, start_with};
-use testkit::{Gate, Larder, Origin, Reply, Response, wait_until};
+use crate::common::{Said, counted, reload_as, start, start_with};
+use testkit::{Gate, Larder, Origin, Reply, Response};
 
 /// `/` is stored with these directives and an age of 70, and what comes later is counted on.
 fn stale(directives: &'static str) -> (Origin, Larder) {
@@ -272,14 +272,7 @@ fn a_reload_and_a_fetch_under_way() {
     let mut leaders = [larder.get("/head").begin(), larder.get("/content").begin()];
     head.wait_reached();
     content.wait_reached();
-    larder.rewrite_config(&format!(
-        "{}[defaults.response_headers]\nset = \"X-Generation: 2\"\n",
-        base.replace("{origin}", &origin.url())
-    ));
-    larder.reload();
-    wait_until("the new configuration holds", || {
-        larder.get("/").send().header("x-generation") == Some("2")
-    });
+    reload_as(&larder, &base.replace("{origin}", &origin.url()), "2");
     let mut followers = [larder.get("/head").begin(), larder.get("/content").begin()];
     let mut begun = followers[1].read_head();
     followers[1].read_body_exactly(&mut begun, 5);
