@@ -21,6 +21,7 @@ mod bad_origin;
 mod bad_origin_http2;
 mod believed;
 mod cache_status;
+mod cache_suite;
 mod checked;
 mod coding;
 mod coding_forms;
