@@ -196,3 +196,46 @@ fn an_answer_that_wants_another_protocol_names_it() {
         assert_eq!(answer.header("connection"), Some("upgrade"), "{method}");
     }
 }
+
+/// A line when it ends, as nginx has it, with what went to the client; also where it is still open at a stop.
+#[test]
+fn a_tunnel_is_logged_when_it_ends() {
+    let path = testkit::scratch_dir().join("access.log");
+    let (origin, mut larder) = start_with(&format!(
+        "[log]\naccess = {:?}\n[limits]\ndrain_time = \"100ms\"\n[[origin]]\nservers = \"{{origin}}\"\n",
+        path.display().to_string()
+    ));
+    origin.reply("/chat", Reply::upgrade("x"));
+    let mut opened = ["/chat", "/chat?stays"].map(|target| {
+        let mut client = larder.client();
+        let asked = client.get(target);
+        let asked = asked.header("Connection", "upgrade").header("Upgrade", "x");
+        asked.begin();
+        assert_eq!(client.read_head().status, 101);
+        client.send(b"hello");
+        assert_eq!(client.read_bytes(5), b"hello");
+        client
+    });
+    let lines = || std::fs::read_to_string(&path).expect("a log");
+    // What comes later is written before what is still open.
+    larder.get("/after").send();
+    testkit::wait_until("a line", || !lines().is_empty());
+    assert!(!lines().contains("/chat"), "{}", lines());
+    opened[0].send(b"more");
+    assert_eq!(opened[0].read_bytes(4), b"more");
+    opened[0].end();
+    assert_eq!(opened[0].read_to_end(), b"");
+    testkit::wait_until("another line", || lines().lines().count() == 2);
+    assert!(
+        lines().contains("\"GET /chat HTTP/1.1\" 101 9 "),
+        "{}",
+        lines()
+    );
+    larder.terminate();
+    larder.wait();
+    assert!(
+        lines().contains("\"GET /chat?stays HTTP/1.1\" 101 5 "),
+        "{}",
+        lines()
+    );
+}

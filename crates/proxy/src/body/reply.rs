@@ -43,6 +43,11 @@ impl ReplyBody {
         self.ending = Some(Box::new(ending));
     }
 
+    /// Whoever [watches](Self::watched) it, who is told of it no more.
+    pub fn unwatched(&mut self) -> Option<Box<Ending>> {
+        self.ending.take()
+    }
+
     /// The fields of its request, as they came, are needed no more.
     pub fn gives_back(&mut self, asked: HeaderMap) {
         self.asked = Some(Box::new(asked));

@@ -1,20 +1,27 @@
 //! Tunnel: after 101 bytes pass both ways untouched, until both sides have ended.
 
-use std::{io, pin::pin, time::Duration};
+use std::{
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, copy, split},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, copy, split},
     time::timeout,
 };
 
-/// Passes bytes between the two until both have ended or one has failed. Where one has ended, what the other still sends is passed on
-/// for at most `patience`: most that end do not read any more, and who only listens would never learn of it.
-pub async fn pass<A, B>(client: A, origin: B, patience: Duration)
+/// Passes bytes between the two until both have ended or one has failed, and tells `sent` how many come for the client. Where one has
+/// ended, what the other still sends is passed on for at most `patience`: most that end do not read any more, and who only listens would
+/// never learn of it.
+pub async fn pass<A, B>(client: A, origin: B, patience: Duration, sent: impl FnMut(u64) + Unpin)
 where
     A: AsyncRead + AsyncWrite,
     B: AsyncRead + AsyncWrite,
 {
     let (from_client, to_client) = split(client);
-    let (from_origin, to_origin) = split(origin);
+    let (from, to_origin) = split(origin);
+    let from_origin = Counted { from, count: sent };
     let mut there = pin!(one_way(from_client, to_origin));
     let mut back = pin!(one_way(from_origin, to_client));
     // However it ends: there is nobody left to tell.
@@ -29,12 +36,32 @@ where
 }
 
 /// Passes on what comes, and then that no more does.
-async fn one_way<A: AsyncRead, B: AsyncWrite>(
-    mut from: ReadHalf<A>,
-    mut to: WriteHalf<B>,
-) -> io::Result<()> {
+async fn one_way<A, B>(mut from: A, mut to: B) -> io::Result<()>
+where
+    A: AsyncRead + Unpin,
+    B: AsyncWrite + Unpin,
+{
     copy(&mut from, &mut to).await?;
     to.shutdown().await
+}
+
+/// A reader whose bytes are counted.
+struct Counted<R, F> {
+    from: R,
+    count: F,
+}
+
+impl<R: AsyncRead + Unpin, F: FnMut(u64) + Unpin> AsyncRead for Counted<R, F> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.from).poll_read(cx, buffer))?;
+        (self.count)((buffer.filled().len() - before) as u64);
+        Poll::Ready(Ok(()))
+    }
 }
 
 #[cfg(test)]
@@ -50,7 +77,11 @@ mod tests {
     /// Both ends of a tunnel, and the tunnel.
     fn tunnel() -> (DuplexStream, DuplexStream, JoinHandle<()>) {
         let ((client, near), (origin, far)) = (duplex(64), duplex(64));
-        (client, origin, tokio::spawn(pass(near, far, PATIENCE)))
+        (
+            client,
+            origin,
+            tokio::spawn(pass(near, far, PATIENCE, |_| {})),
+        )
     }
 
     #[tokio::test(start_paused = true)]

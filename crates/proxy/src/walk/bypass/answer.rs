@@ -151,17 +151,9 @@ fn switch(
     let origin = hyper::upgrade::on(&mut response);
     let patience = ask.connection.idle_time;
     let (head, serving) = response.into_parts();
-    tokio::task::spawn_local(async move {
-        if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
-            let (client, origin) = (TokioIo::new(client), TokioIo::new(origin));
-            tunnel::pass(client, origin, patience).await;
-        }
-        // Until here its server has had one more to serve.
-        drop(serving);
-    });
     let mut fields = head.headers;
     fields::remove_hop_by_hop_of_answer(head.status, &mut fields);
-    deliver::finish(
+    let mut answer = deliver::finish(
         worker,
         ask,
         head.status,
@@ -169,5 +161,21 @@ fn switch(
         Content::Empty,
         outcome,
         Duration::ZERO,
-    )
+    );
+    // What goes through the tunnel is the answer's content to whoever reads the log.
+    let mut ending = answer.body_mut().unwatched();
+    tokio::task::spawn_local(async move {
+        if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
+            let (client, origin) = (TokioIo::new(client), TokioIo::new(origin));
+            let sent = |bytes| {
+                if let Some(ending) = &mut ending {
+                    ending.sent(bytes);
+                }
+            };
+            tunnel::pass(client, origin, patience, sent).await;
+        }
+        // Until here its server has had one more to serve.
+        drop(serving);
+    });
+    answer
 }
