@@ -100,7 +100,12 @@ fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fault {
         return fault.instead("leave out one of them");
     }
     match (pair(text, &span), expected) {
-        (Some((key, value)), _) => fault.instead(match switch(key, value, schema) {
+        (Some(Pair::Key), _) => {
+            fault.instead("keys are made of `a` to `z`, `0` to `9`, `_` and `-`")
+        }
+        (Some(Pair::NoValue(key)), _) => Fault::at(&span, format!("`{key}` has no value"))
+            .instead("write one, or leave out the line"),
+        (Some(Pair::Bare(key, value)), _) => fault.instead(match switch(key, value, schema) {
             Some(switch) => format!("write `{key} = {switch}`"),
             None => format!("text stands in quotes: write `{key} = \"{value}\"`"),
         }),
@@ -132,13 +137,28 @@ fn switch(key: &str, value: &str, schema: View<'_>) -> Option<bool> {
     schema.is_switch(last).then_some(*switch)
 }
 
-/// Key and value of the line around `span`, where the value is text without quotes.
-fn pair<'t>(text: &'t str, span: &Range<usize>) -> Option<(&'t str, &'t str)> {
+/// What is wrong with the key or the value of a line.
+enum Pair<'t> {
+    /// The key has letters that no key has.
+    Key,
+    /// Nothing stands behind the `=` of this key.
+    NoValue(&'t str),
+    /// Key and value, which is text without quotes.
+    Bare(&'t str, &'t str),
+}
+
+/// What is wrong with key or value of the line around `span`, where that is plain.
+fn pair<'t>(text: &'t str, span: &Range<usize>) -> Option<Pair<'t>> {
     let before = text.get(..span.start)?;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = text.get(start..)?.lines().next()?;
     let (key, value) = line.split_once('=')?;
     let value = value.split('#').next()?.trim();
-    let bare = !value.is_empty() && !value.contains(['"', '\'', '[', ']', '{', '}']);
-    bare.then(|| (key.trim(), value))
+    let is_in_table = key.contains(['"', '\'', '[', '{']);
+    match () {
+        () if is_in_table || value.contains(['"', '\'', '[', ']', '{', '}']) => None,
+        () if span.start < start + key.len() => Some(Pair::Key),
+        () if value.is_empty() => Some(Pair::NoValue(key.trim())),
+        () => Some(Pair::Bare(key.trim(), value)),
+    }
 }
