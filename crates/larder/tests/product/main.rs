@@ -24,6 +24,7 @@ mod cache_status;
 mod cache_suite;
 mod checked;
 mod coding;
+mod coding_conditions;
 mod coding_forms;
 mod coding_leaks;
 mod coding_origin;

@@ -16,7 +16,7 @@ mod part;
 pub mod passed;
 
 pub use part::{is_of_another, may_be_parted};
-pub use passed::{ask_origin, is_settled, matching_tag_of, passed, settles, vary};
+pub use passed::{ask_origin, is_settled, matching_tag_of, passed, settles, tag_on_its_way, vary};
 
 use crate::{
     ask::Ask,
@@ -76,6 +76,20 @@ pub fn choose(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Re
     negotiate(worker, ask, stored, reader)
 }
 
+impl Then {
+    /// The tag of what goes out, whose content has the tag `own`, where that is another.
+    pub fn tag(&self, own: Option<&[u8]>) -> Option<HeaderValue> {
+        let coding = match *self {
+            Self::Nothing => return None,
+            Self::NotModified(ref tag) => return Some(tag.clone()),
+            Self::Encode(coding) => Some(coding),
+            Self::Decode(_) => None,
+        };
+        let own = HeaderValue::from_bytes(own?).ok()?;
+        coding::form_tag(&own, coding, Made::Streamed)
+    }
+}
+
 impl Chosen {
     fn as_it_is(stored: Arc<Stored>, reader: Option<Reader>) -> Self {
         Self {
@@ -91,10 +105,16 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         return Chosen::as_it_is(stored, reader);
     };
     let accepted = Accepted::read(&ask.fields);
+    let to_decode = || coding::to_decode(stored.lines(), &compress.types, accepted);
+    let takes_own = || match stored.is_coded {
+        true => to_decode().is_none(),
+        false => accepted.takes(None),
+    };
+    let tag = || stored.fields.get_bytes(&header::ETAG);
     if stored.status == StatusCode::OK
         && ask.said.conditions
         && ask.fields.contains_key(header::IF_NONE_MATCH)
-        && let Some(tag) = matching_tag(ask, stored.fields.get_bytes(&header::ETAG), accepted)
+        && let Some(tag) = matching_tag(ask, tag(), takes_own(), accepted)
     {
         return Chosen {
             stored,
@@ -103,8 +123,7 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         };
     }
     if stored.is_coded {
-        let to_decode = coding::to_decode(stored.lines(), &compress.types, accepted);
-        let then = to_decode.map_or(Then::Nothing, Then::Decode);
+        let then = to_decode().map_or(Then::Nothing, Then::Decode);
         return Chosen {
             stored,
             reader,
@@ -146,13 +165,18 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     }
 }
 
-/// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it that the client accepts. Only who reads can
-/// be told that nothing has changed (RFC 9110 section 13.1.2).
-fn matching_tag(ask: &Ask, origin: Option<&[u8]>, accepted: Accepted) -> Option<HeaderValue> {
+/// The tag in `If-None-Match` that names what has the tag `origin`, which the client `takes_own` or not, or a form of it that it accepts.
+/// Only who reads can be told that nothing has changed (RFC 9110 section 13.1.2).
+fn matching_tag(
+    ask: &Ask,
+    origin: Option<&[u8]>,
+    takes_own: bool,
+    accepted: Accepted,
+) -> Option<HeaderValue> {
     if ask.method != Method::GET && ask.method != Method::HEAD {
         return None;
     }
-    coding::understood(&ask.fields, origin?, accepted)
+    coding::understood(&ask.fields, origin?, takes_own, accepted)
 }
 
 /// Whether it is coded on the worker's own time: its content is not in memory, and is coded while it is read.

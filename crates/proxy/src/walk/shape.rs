@@ -82,6 +82,11 @@ fn conditions(
         return None;
     }
     let mut representation = representation(stored);
+    let of_form = then.tag(representation.etag);
+    if let Then::Encode(_) | Then::Decode(_) = then {
+        // Whoever holds the origin's bytes does not hold what would be sent (RFC 9110 section 8.8.3.3).
+        representation.etag = of_form.as_ref().map(HeaderValue::as_bytes);
+    }
     if is_new {
         // Its `Date` says when it came; only of what is stored does that say since when it has not changed (RFC 9111 section 4.3.2).
         representation.date = None;
@@ -92,8 +97,8 @@ fn conditions(
         // That no condition for the origin fails was made sure before (`Bypassed::Condition`); it is not ours to judge.
         precondition::Outcome::Proceed | precondition::Outcome::Failed => return None,
     }
-    if let Then::NotModified(tag) = then {
-        fields.insert(header::ETAG, tag.clone());
+    if let Some(tag) = of_form {
+        fields.insert(header::ETAG, tag);
     }
     Some(not_modified(reader, fields))
 }

@@ -1,6 +1,6 @@
 //! The fields of a form.
 
-use super::{Coding, tag};
+use super::{Coding, form_tag};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY},
@@ -41,7 +41,7 @@ pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: Made) {
             fields.remove(CONTENT_ENCODING);
         }
     }
-    if let Some(tag) = fields.get(ETAG).and_then(|tag| tag::of(tag, coding, made)) {
+    if let Some(tag) = fields.get(ETAG).and_then(|tag| form_tag(tag, coding, made)) {
         fields.insert(ETAG, tag);
     }
     match made {

@@ -18,7 +18,7 @@ const DECODED: &str = "identity";
 const HASH_DIGITS: usize = 16;
 
 /// The tag of a form of what has the tag `origin`; `None` for what is no tag.
-pub(super) fn of(origin: &HeaderValue, coding: Option<Coding>, made: Made) -> Option<HeaderValue> {
+pub fn form_tag(origin: &HeaderValue, coding: Option<Coding>, made: Made) -> Option<HeaderValue> {
     let tag = EntityTag::parse(origin.as_bytes())?;
     let inner = tag.opaque().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     let name = coding.map_or(DECODED, Coding::token);
@@ -86,8 +86,14 @@ fn last_place(text: &[u8], part: &[u8]) -> Option<usize> {
 }
 
 /// The tag of what `If-None-Match` names and the client accepts: that of a form as it is written there, whether or not the same bytes would
-/// come out today, or else `origin`, the origin's own (RFC 9110 section 15.4.5: the tag that a 200 would have).
-pub fn understood(request: &HeaderMap, origin: &[u8], accepted: Accepted) -> Option<HeaderValue> {
+/// come out today, or else `origin`, the origin's own (RFC 9110 section 15.4.5: the tag that a 200 would have). `takes_own`: whether it
+/// accepts what that stands for.
+pub fn understood(
+    request: &HeaderMap,
+    origin: &[u8],
+    takes_own: bool,
+    accepted: Accepted,
+) -> Option<HeaderValue> {
     let lines = request.get_all(IF_NONE_MATCH);
     lines.iter().next()?;
     let own = HeaderValue::from_bytes(origin.trim_ascii());
@@ -97,7 +103,7 @@ pub fn understood(request: &HeaderMap, origin: &[u8], accepted: Accepted) -> Opt
     let is_ours = |tag: EntityTag<'_>| {
         let is_form =
             Form::read(tag).is_some_and(|form| form.origin == inner && accepted.takes(form.coding));
-        let is_own = tag.weak_eq(origin) && accepted.takes(None);
+        let is_own = takes_own && tag.weak_eq(origin);
         if is_form {
             found.set(HeaderValue::from_bytes(&written(tag)).ok());
         } else if is_own {

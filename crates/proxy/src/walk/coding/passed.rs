@@ -48,24 +48,13 @@ pub fn on_its_way(
     let Some(compress) = &ask.policy().compress else {
         return content;
     };
-    if ask.directives.no_transform {
-        return content;
-    }
     let length = content.length().filter(|length| *length > 0);
     let length = length.or_else(|| announced(fields));
-    if untouched(status, fields, length, compress).is_some() {
+    if ask.directives.no_transform || untouched(status, fields, length, compress).is_some() {
         return content;
     }
     coding::vary_by_coding(fields);
-    if !ask.said.codings {
-        return content;
-    }
-    let accepted = Accepted::read(&ask.fields);
-    if !accepted.takes_any() {
-        return content;
-    }
-    let offered = cheapest(compress);
-    let Choice::Coding(coding) = coding::choose(accepted, &offered, |_| false) else {
+    let Some(coding) = wanted(ask, compress) else {
         return content;
     };
     let is_empty = ask.method == Method::HEAD || matches!(content, Content::Empty);
@@ -82,6 +71,31 @@ pub fn on_its_way(
         }
         Err(content) => content,
     }
+}
+
+/// The coding for what is coded for this client alone.
+fn wanted(ask: &Ask, compress: &Compress) -> Option<Coding> {
+    let accepted = Accepted::read(&ask.fields);
+    if !ask.said.codings || !accepted.takes_any() {
+        return None;
+    }
+    match coding::choose(accepted, &cheapest(compress), |_| false) {
+        Choice::Coding(coding) => Some(coding),
+        Choice::Identity | Choice::Instead { .. } => None,
+    }
+}
+
+/// The tag with which an answer of these fields goes out, where it is coded on its way ([`passed`]).
+pub fn tag_on_its_way(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> Option<HeaderValue> {
+    let own = fields.get(header::ETAG)?;
+    let compress = ask.policy().compress.as_ref()?;
+    let is_left = ask.directives.no_transform
+        || is_personal(ask, fields) && !compress.personal
+        || untouched(status, fields, announced(fields), compress).is_some();
+    if is_left {
+        return None;
+    }
+    coding::form_tag(own, Some(wanted(ask, compress)?), Made::Streamed)
 }
 
 /// The route's codings for content that is coded for one client.
@@ -150,7 +164,10 @@ pub fn matching_tag_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
         return None;
     }
     let origin = fields.get(header::ETAG)?;
-    matching_tag(ask, Some(origin.as_bytes()), Accepted::read(&ask.fields))
+    let accepted = Accepted::read(&ask.fields);
+    // What came in a coding goes out in it.
+    let takes_own = has(fields, &header::CONTENT_ENCODING) || accepted.takes(None);
+    matching_tag(ask, Some(origin.as_bytes()), takes_own, accepted)
 }
 
 /// `Accept-Encoding` towards the origin, for what may be stored: identity, so that one copy serves all and codings are made

@@ -82,7 +82,8 @@ pub fn raw(
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
     let is_page = esi::is_raw_page(ask, head.status, &head.headers);
-    let condition = client_condition(ask, &head);
+    let of_form = coding::tag_on_its_way(ask, head.status, &head.headers);
+    let condition = client_condition(ask, &head, of_form.as_ref());
     let mut received = Received::new(ask, head, outcome);
     let status = received.status;
     let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;
@@ -93,7 +94,12 @@ pub fn raw(
             received.names(tag);
             precondition::Outcome::NotModified
         }
-        None => condition,
+        None => {
+            if let (precondition::Outcome::NotModified, Some(tag)) = (condition, of_form) {
+                received.names(tag);
+            }
+            condition
+        }
     };
     let content = match condition {
         _ if is_page => {
@@ -135,14 +141,19 @@ fn strips_cookies(ask: &Ask, outcome: &Outcome) -> bool {
         && matches!(outcome.handled, Handled::Forwarded { stored: true, .. })
 }
 
-/// Whether the client's own conditions turn the origin's answer into another.
-fn client_condition(ask: &Ask, head: &response::Parts) -> precondition::Outcome {
+/// Whether the client's own conditions turn the origin's answer into another. `of_form`: the tag that it goes out with, where that is not
+/// the origin's.
+fn client_condition(
+    ask: &Ask,
+    head: &response::Parts,
+    of_form: Option<&HeaderValue>,
+) -> precondition::Outcome {
     if !head.status.is_success() || !precondition::any(&ask.fields) {
         return precondition::Outcome::Proceed;
     }
     let bytes = |name| head.headers.get(name).map(HeaderValue::as_bytes);
     let representation = Representation {
-        etag: bytes(header::ETAG),
+        etag: of_form.map_or_else(|| bytes(header::ETAG), |tag| Some(tag.as_bytes())),
         last_modified: bytes(header::LAST_MODIFIED),
         date: None,
     };

@@ -39,12 +39,27 @@ fn the_tag_of_a_form_is_understood_again() {
         ("\"v1-larder-\"", all, None),
     ] {
         let request = with(header::IF_NONE_MATCH, listed);
-        let found = understood(&request, b"\"v1\"", accepted);
+        let found = understood(&request, b"\"v1\"", true, accepted);
         assert_eq!(
             found.as_ref().map(|value| value.to_str().unwrap()),
             expected,
             "{listed} {hash}"
         );
+    }
+}
+
+/// The origin's own tag names what the client would not get: bytes in a coding that it refuses, or none where it refuses that.
+#[test]
+fn the_own_tag_is_of_no_use_to_who_does_not_take_what_it_stands_for() {
+    let all = Accepted::read(&request(&["gzip, br"]));
+    for (listed, expected) in [
+        ("\"v1\"", None),
+        ("\"v1\", W/\"v1-larder-br\"", Some("W/\"v1-larder-br\"")),
+    ] {
+        let request = with(header::IF_NONE_MATCH, listed);
+        let found = understood(&request, b"\"v1\"", false, all);
+        let found = found.as_ref().map(|value| value.to_str().unwrap());
+        assert_eq!(found, expected, "{listed}");
     }
 }
 
@@ -128,6 +143,6 @@ proptest! {
         prop_assert_eq!(&back[header::IF_MATCH], &tag);
         back.insert(header::IF_NONE_MATCH, form.clone());
         let accepted = Accepted::read(&request(&[coding.token()]));
-        prop_assert_eq!(understood(&back, tag.as_bytes(), accepted), Some(form));
+        prop_assert_eq!(understood(&back, tag.as_bytes(), false, accepted), Some(form));
     }
 }
