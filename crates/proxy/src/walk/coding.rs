@@ -106,16 +106,14 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     };
     let accepted = Accepted::read(&ask.fields);
     let to_decode = || coding::to_decode(stored.lines(), &compress.types, accepted);
-    let takes_own = || match stored.is_coded {
-        true => to_decode().is_none(),
-        false => accepted.takes(None),
+    let takes_own = || {
+        if stored.is_coded {
+            to_decode().is_none()
+        } else {
+            accepted.takes(None)
+        }
     };
-    let tag = || stored.fields.get_bytes(&header::ETAG);
-    if stored.status == StatusCode::OK
-        && ask.said.conditions
-        && ask.fields.contains_key(header::IF_NONE_MATCH)
-        && let Some(tag) = matching_tag(ask, tag(), takes_own(), accepted)
-    {
+    if let Some(tag) = held(ask, &stored, takes_own, accepted) {
         return Chosen {
             stored,
             reader,
@@ -163,6 +161,21 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         } => form(worker, ask, stored, reader, made, better),
         Choice::Coding(coding) => missing(worker, ask, compress, stored, reader, coding),
     }
+}
+
+/// The tag by which the client holds what is stored, or a form of it.
+fn held(
+    ask: &Ask,
+    stored: &Stored,
+    takes_own: impl FnOnce() -> bool,
+    accepted: Accepted,
+) -> Option<HeaderValue> {
+    let asks = ask.said.conditions && ask.fields.contains_key(header::IF_NONE_MATCH);
+    if !asks || stored.status != StatusCode::OK {
+        return None;
+    }
+    let tag = stored.fields.get_bytes(&header::ETAG);
+    matching_tag(ask, tag, takes_own(), accepted)
 }
 
 /// The tag in `If-None-Match` that names what has the tag `origin`, which the client `takes_own` or not, or a form of it that it accepts.

@@ -82,25 +82,26 @@ pub fn raw(
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
     let is_page = esi::is_raw_page(ask, head.status, &head.headers);
-    let of_form = coding::tag_on_its_way(ask, head.status, &head.headers);
+    let of_form = (ask.said.conditions)
+        .then(|| coding::tag_on_its_way(ask, head.status, &head.headers))
+        .flatten();
     let condition = client_condition(ask, &head, of_form.as_ref());
     let mut received = Received::new(ask, head, outcome);
     let status = received.status;
     let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;
     let named =
         coding::matching_tag_of(ask, &received.fields).filter(|_| is_of_content && !is_page);
-    let condition = match named {
-        Some(tag) => {
-            received.names(tag);
-            precondition::Outcome::NotModified
-        }
-        None => {
-            if let (precondition::Outcome::NotModified, Some(tag)) = (condition, of_form) {
-                received.names(tag);
-            }
-            condition
-        }
+    let condition = if named.is_some() {
+        precondition::Outcome::NotModified
+    } else {
+        condition
     };
+    if condition == precondition::Outcome::NotModified
+        && !is_page
+        && let Some(tag) = named.or(of_form)
+    {
+        received.names(tag);
+    }
     let content = match condition {
         _ if is_page => {
             let fields = &mut received.fields;
