@@ -106,6 +106,7 @@ mod page_store_clients;
 mod parts;
 mod parts_streamed;
 mod peers;
+mod pipelined;
 mod poisoning;
 mod presets;
 mod presets_assets;

@@ -97,7 +97,7 @@ fn length(head: Option<&Head>) -> usize {
 /// A head of so many bytes is there, where memory has room for it until it is answered.
 #[inline]
 fn room_for<S: Serve>(length: usize, session: &Session<S>, meter: &mut Meter) -> Next {
-    if meter.has_room_for_head(length) {
+    if meter.has_room_for_next(length) {
         return Next::Head;
     }
     session.watch.tell(Order::NoRoom);

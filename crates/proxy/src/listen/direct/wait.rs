@@ -11,7 +11,7 @@ use crate::listen::{
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 use tokio::io::{AsyncWrite, ReadBuf};
 
@@ -39,24 +39,20 @@ pub async fn wait<S: Serve>(
     .await
 }
 
-/// Ready when the client has left while it is being answered. What it asks meanwhile is kept, as much as one read brings: more is
-/// read when that has its answer.
+/// Ready when the client has left while it is being answered. What it asks meanwhile is kept, about as much as one read brings: more is
+/// read when that has its answer. Whoever sends so much ahead and leaves is not missed before that.
 pub fn poll_left<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,
 ) -> Poll<()> {
-    if meter.has_ahead() {
-        return Poll::Pending;
-    }
     let mut desk = session.desk.read.borrow_mut();
-    let mut buffer = ReadBuf::new(&mut desk);
-    match meter.poll_read_head(cx, &mut buffer) {
-        Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-            meter.keep_ahead(buffer.filled());
-            Poll::Pending
+    while meter.ahead().len() < desk.len() {
+        let mut buffer = ReadBuf::new(&mut desk);
+        match ready!(meter.poll_read_more(cx, &mut buffer)) {
+            Ok(_) if !buffer.filled().is_empty() => meter.keep_ahead(buffer.filled()),
+            Ok(_) | Err(_) => return Poll::Ready(()),
         }
-        Poll::Ready(_) => Poll::Ready(()),
-        Poll::Pending => Poll::Pending,
     }
+    Poll::Pending
 }

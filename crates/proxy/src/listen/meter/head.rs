@@ -61,14 +61,18 @@ impl Meter {
 
     /// Puts more of a head behind what was [left](Self::leave_head) of it.
     pub(in crate::listen) fn add_to_head(&mut self, bytes: &[u8]) {
-        // In place, so that a client that sends byte by byte has nothing copied with each.
-        let mut head = match mem::take(&mut self.ahead).try_into_mut() {
-            Ok(head) => head,
+        self.extend_ahead(bytes);
+        self.left_head();
+    }
+
+    /// Puts more behind what lies [ahead](Self::ahead): in place, so that a client that sends byte by byte has nothing copied with each.
+    fn extend_ahead(&mut self, bytes: &[u8]) {
+        let mut ahead = match mem::take(&mut self.ahead).try_into_mut() {
+            Ok(ahead) => ahead,
             Err(shared) => BytesMut::from(&shared[..]),
         };
-        head.extend_from_slice(bytes);
-        self.ahead = head.freeze();
-        self.left_head();
+        ahead.extend_from_slice(bytes);
+        self.ahead = ahead.freeze();
     }
 
     fn left_head(&mut self) {
@@ -100,7 +104,7 @@ impl Meter {
 
     /// Keeps what a client sent while it is being answered, which is no reason to break that off.
     pub(in crate::listen) fn keep_ahead(&mut self, bytes: &[u8]) {
-        self.put_back(Bytes::copy_from_slice(bytes));
+        self.extend_ahead(bytes);
         if let Some(memory) = &self.watch.worker.memory {
             let room = self
                 .room
@@ -108,6 +112,20 @@ impl Meter {
             room.take(bytes.len() as u64);
             memory.make_room();
         }
+    }
+
+    /// Whether there is room for the head of so many bytes that is answered next, as [`Self::has_room_for_head`] has it. What counted for
+    /// the one before does not any more.
+    #[inline]
+    pub(in crate::listen) fn has_room_for_next(&mut self, bytes: usize) -> bool {
+        if let Some(room) = &mut self.room {
+            let ahead = self.ahead.len() as u64;
+            room.shrink_to(ahead);
+            if ahead == 0 {
+                self.room = None;
+            }
+        }
+        self.has_room_for_head(bytes)
     }
 
     /// Keeps the raw head that `hyper` reads. `false` when the target alone outgrows its limit: `hyper` would call that 431.

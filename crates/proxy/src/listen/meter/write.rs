@@ -60,10 +60,11 @@ impl Meter {
                 outbox.take();
             }
         }
+        // Also where an interim response does not go out yet: what `hyper` has behind it is not out either.
+        self.watch.message_begins();
         if !self.interim.is_empty() {
             ready!(self.poll_interim(cx))?;
         }
-        self.watch.message_begins();
         Poll::Ready(Ok(()))
     }
 }

@@ -31,9 +31,12 @@ impl Watch {
         self.has_answered() && self.kept.load(Relaxed) == 0
     }
 
-    /// Whether `hyper` has answered, and all is out.
+    /// Whether `hyper` has answered, and all is out: also what only it knows of, which it could not write or flush.
     pub(in crate::listen) fn has_answered(&self) -> bool {
-        self.in_flight.load(Relaxed) == 0 && self.answered.load(Relaxed) && self.is_between()
+        self.in_flight.load(Relaxed) == 0
+            && self.answered.load(Relaxed)
+            && self.is_between()
+            && !self.write_blocked.load(Relaxed)
     }
 
     /// Whether no request has come, or begun to, that is not answered, and all is out.
