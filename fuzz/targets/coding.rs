@@ -79,7 +79,7 @@ fn decode(coding: Coding, coded: &[u8]) {
     let mut decoder = Decoder::new(coding, coded, &memory()).expect("there is room");
     let mut input = Bytes::copy_from_slice(coded);
     let mut sum = 0;
-    while let Ok(out) = decoder.step(&mut input) {
+    while let Ok(out) = decoder.step(&mut input, &mut { usize::MAX }) {
         assert!(out.len() <= 16 << 10);
         sum += out.len();
         if out.is_empty() || sum > 1 << 22 {
@@ -101,7 +101,7 @@ fn there_and_back(coding: Coding, input: &[u8]) {
     let mut decoder = decoder.expect("there is room");
     let (mut coded, mut back) = (out.freeze(), Vec::new());
     loop {
-        let piece = decoder.step(&mut coded).expect("what we have coded");
+        let piece = decoder.step(&mut coded, &mut { usize::MAX }).expect("what we have coded");
         if piece.is_empty() {
             break;
         }

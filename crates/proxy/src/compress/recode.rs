@@ -214,11 +214,13 @@ impl Work {
                 })
             }
             Self::Decode(decoder) => {
-                let out = decoder.step(rest)?;
-                Ok(if out.is_empty() {
-                    Step::More
-                } else {
+                let out = decoder.step(rest, turn)?;
+                Ok(if !out.is_empty() {
                     Step::Out(out)
+                } else if *turn == 0 {
+                    Step::Rest
+                } else {
+                    Step::More
                 })
             }
             Self::Done => Ok(Step::More),

@@ -24,6 +24,9 @@ pub struct Decoder {
     full: bool,
 }
 
+/// What the end of a stream counts for in a turn, in bytes: it may hold nothing, and to begin another takes as long as to decode so many.
+const STREAM: usize = 1 << 10;
+
 /// Where in its input a decoder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
@@ -78,13 +81,14 @@ impl Decoder {
         has_room
     }
 
-    /// Decodes some of `input`, which is shortened by what was taken, into a bounded piece; empty: more input is needed.
+    /// Decodes some of `input`, which is shortened by what was taken, into a bounded piece. `turn` bounds the work, in bytes of input, and
+    /// is lowered by what was done. Empty: more input is needed, or the turn is over.
     ///
     /// # Errors
     /// The bytes are not of this coding, ask for a larger window than a sender may use, or for one that memory has no room for.
-    pub fn step(&mut self, input: &mut Bytes) -> io::Result<Bytes> {
+    pub fn step(&mut self, input: &mut Bytes, turn: &mut usize) -> io::Result<Bytes> {
         let mut out = BytesMut::new();
-        while out.is_empty() && (self.full || !input.is_empty()) {
+        while out.is_empty() && *turn > 0 && (self.full || !input.is_empty()) {
             if !input.is_empty() {
                 self.begin(input)?;
             }
@@ -96,13 +100,17 @@ impl Decoder {
                 At::Beginning => break,
                 At::Start | At::Within | At::End => {}
             }
-            let mut part = PartialBuffer::new(&**input);
+            let mut part = PartialBuffer::new(input.get(..*turn).unwrap_or(input));
             let done = step(&mut out, |out| self.codec.decode(&mut part, out));
             let taken = part.written_len();
             let is_drained = input.is_empty();
             bytes::Buf::advance(input, taken);
+            *turn = turn.saturating_sub(taken);
             match done {
-                Ok(true) => self.at = At::End,
+                Ok(true) => {
+                    self.at = At::End;
+                    *turn = turn.saturating_sub(STREAM);
+                }
                 Ok(false) => {}
                 // To have nothing more to give is an error to some. Where it is a real one, it comes again with more input, or
                 // the body never ends.

@@ -38,7 +38,7 @@ fn decoded(coding: Coding, pieces: &[&[u8]]) -> io::Result<Vec<u8>> {
     for piece in pieces {
         let mut input = Bytes::copy_from_slice(piece);
         loop {
-            let out = decoder.step(&mut input)?;
+            let out = decoder.step(&mut input, &mut { usize::MAX })?;
             assert!(out.len() <= STEP, "a step is bounded");
             if out.is_empty() {
                 break;
@@ -65,7 +65,7 @@ fn what_is_flushed_can_be_read_at_once() {
             let mut input = out.freeze();
             let mut read = Vec::new();
             loop {
-                let piece = decoder.step(&mut input).unwrap();
+                let piece = decoder.step(&mut input, &mut { usize::MAX }).unwrap();
                 if piece.is_empty() {
                     break;
                 }
@@ -97,7 +97,7 @@ fn a_bomb_goes_off_in_bounded_steps() {
         let mut input = Bytes::from(bomb);
         let mut sum = 0;
         while !input.is_empty() || !decoder.is_whole() {
-            let out = decoder.step(&mut input).unwrap();
+            let out = decoder.step(&mut input, &mut { usize::MAX }).unwrap();
             assert!(out.len() <= STEP);
             sum += out.len();
         }

@@ -51,3 +51,32 @@ fn decoders_take_room_of_the_budget() {
     assert!(matches!(polled, Poll::Ready(Some(Err(_)))), "no room");
     assert_eq!(memory.budget().reserved(), 0, "given back with the error");
 }
+
+/// Others have their turn meanwhile, also where nothing comes out: any client may ask for content to be decoded.
+#[test]
+fn streams_that_hold_nothing_take_turns() {
+    const EMPTY: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0";
+    const HELLO: &[u8] =
+        b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x05\0\xfa\xffhello\x86\xa6\x10\x36\x05\0\0\0";
+    let memory = Arc::new(Memory::new(4 << 20, Arc::default()));
+    let body = [EMPTY.repeat(10_000), HELLO.to_vec()].concat();
+    let decoded = Recoded::decoded(
+        Content::Whole(body.into()),
+        Coding::Gzip,
+        &Arc::default(),
+        &memory,
+    );
+    let mut decoded = decoded.expect("there is room");
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    let (mut turns, mut out) = (0, Vec::new());
+    loop {
+        match decoded.poll(&mut context) {
+            Poll::Pending => turns += 1,
+            Poll::Ready(Some(Ok(bytes))) => out.extend(bytes),
+            Poll::Ready(Some(Err(error))) => panic!("{error}"),
+            Poll::Ready(None) => break,
+        }
+    }
+    assert_eq!(out, b"hello");
+    assert!(turns > 100, "{turns}");
+}
