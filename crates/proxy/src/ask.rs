@@ -21,7 +21,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use hyper::upgrade::OnUpgrade;
 use rules::{directives::RequestDirectives, key, time::Time};
 use std::{cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
-use store::Stored;
+use store::{Stored, Variant};
 
 /// A request that may be answered from the store. Everything but its content, as far as that is not part of the key.
 #[derive(Debug)]
@@ -84,6 +84,9 @@ pub struct Ask {
     pub within: Option<Rc<Within>>,
     /// Whether its answer is composed of fragments.
     pub composed: Cell<bool>,
+    /// Whether the origin was told what its client accepts of codings, and not that it is to send none: what it codes then is for those
+    /// alone who accept the same.
+    pub told_codings: Cell<bool>,
 }
 
 /// A client's wish to switch protocols.
@@ -164,11 +167,15 @@ impl Ask {
         }
     }
 
-    /// The request that is made for the store after this one was answered: what its client says of caching was about that answer.
-    pub fn for_store(&self) -> Self {
+    /// The request that is made for the store after this one was answered: what its client says of caching was about that answer. But the
+    /// fields by which `variant` was chosen stay (RFC 9111 section 4.3.1): it is that which is fetched anew.
+    pub fn for_store(&self, variant: Option<&Variant>) -> Self {
         let mut fields = self.fields.clone();
-        fields.remove(header::CACHE_CONTROL);
-        fields.remove(header::PRAGMA);
+        for name in [header::CACHE_CONTROL, header::PRAGMA] {
+            if !variant.is_some_and(|variant| variant.nominated.contains(&name)) {
+                fields.remove(name);
+            }
+        }
         Self {
             site: self.site.clone(),
             method: self.method.clone(),
@@ -187,6 +194,7 @@ impl Ask {
             target: self.target.clone(),
             within: self.within.clone(),
             composed: Cell::new(false),
+            told_codings: Cell::new(false),
             ..*self
         }
     }

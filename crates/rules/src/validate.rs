@@ -77,8 +77,22 @@ const LONGEST_LIST: usize = 3 * 1024;
 /// which is `candidates[0]`) into `request`, in place of those it has: none where there is no validator to use
 /// (RFC 9111 section 4.3.1).
 ///
-/// Of candidates that do not match the request only strong tags are sent.
+/// Of candidates that do not match the request only strong tags are sent. Where the chosen one has a date and no tag, the date is sent
+/// alone: beside a tag it is ignored (RFC 9110 section 13.1.3), and the chosen one could never be confirmed.
 pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) {
+    let modified = candidates.first().and_then(|chosen| {
+        let value = chosen.modified()?;
+        // Sent as it came (origins may compare bytes), but only if it is a date at all.
+        Time::parse(value.as_bytes(), chosen.date).map(|_| value.clone())
+    });
+    let is_dated = modified.is_some() && candidates.first().is_some_and(|one| one.tag().is_none());
+    let tags = if is_dated { None } else { tags_of(candidates) };
+    replace(request, IF_NONE_MATCH, tags);
+    replace(request, IF_MODIFIED_SINCE, modified);
+}
+
+/// The tags of all, as far as they fit.
+fn tags_of(candidates: &[Validators<'_>]) -> Option<HeaderValue> {
     let mut list = Vec::new();
     let mut listed: Vec<EntityTag<'_>> = Vec::new();
     for candidate in candidates {
@@ -96,15 +110,8 @@ pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) {
         list.extend_from_slice(value);
         listed.push(tag);
     }
-    let modified = candidates.first().and_then(|chosen| {
-        let value = chosen.modified()?;
-        // Sent as it came (origins may compare bytes), but only if it is a date at all.
-        Time::parse(value.as_bytes(), chosen.date).map(|_| value.clone())
-    });
     let tags = HeaderValue::from_bytes(&list).ok();
-    let tags = tags.filter(|tags| !tags.is_empty());
-    replace(request, IF_NONE_MATCH, tags);
-    replace(request, IF_MODIFIED_SINCE, modified);
+    tags.filter(|tags| !tags.is_empty())
 }
 
 fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {

@@ -290,3 +290,37 @@ fn fields_for_one_client_go_with_its_form() {
         }
     }
 }
+
+/// RFC 9111 section 4.1: where the origin was told what a client accepts, what it coded for that is not for who accepts something else and
+/// wants nothing transformed.
+#[test]
+fn what_was_coded_for_one_client_is_not_for_who_wants_no_transformation() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let reply = page("").header("Vary", "Accept-Encoding");
+        let reply = reply.cache("public, max-age=3600");
+        match request.header("accept-encoding") {
+            Some("gzip") => reply
+                .header("Content-Encoding", "gzip")
+                .body(super::coding_origin::gzipped(&text("own", 9000))),
+            _ => reply.header("ETag", "\"i\"").body(text("own", 9000)),
+        }
+    });
+    let ask = |accepts: &str| {
+        let ask = larder.get("/").header("Accept-Encoding", accepts);
+        ask.header("Authorization", "x")
+    };
+    let first = ask("gzip").send();
+    assert_eq!(first.header("content-encoding"), Some("gzip"));
+    assert!(first.says("stored"), "{}", first.said());
+    assert!(ask("gzip").send().hit());
+    for range in [None, Some("bytes=0-3")] {
+        let mut ask = ask("identity").header("Cache-Control", "no-transform");
+        if let Some(range) = range {
+            ask = ask.header("Range", range);
+        }
+        let answer = ask.send();
+        assert_eq!(answer.header("content-encoding"), None, "{range:?}");
+        assert!(text("own", 9000).starts_with(&answer.text()), "{range:?}");
+    }
+}

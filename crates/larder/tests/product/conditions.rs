@@ -591,3 +591,30 @@ fn a_304_has_the_tag_of_the_page() {
         }
     }
 }
+
+/// RFC 9110 section 13.1.3: beside a tag a date is ignored. What has a date alone is confirmed by it, whatever tags other variants have.
+#[test]
+fn what_has_a_date_alone_is_confirmed_beside_variants_with_tags() {
+    let (origin, larder) = start();
+    let modified = date(-1000);
+    origin.on("/", move |request| {
+        let base = |reply: Reply| reply.cache("max-age=0").header("Vary", "X-V");
+        if request.header("x-v") == Some("tagged") {
+            return base(Reply::ok().header("ETag", "\"t\"").body("tagged"));
+        }
+        let is_confirmed = request.header("if-none-match").is_none()
+            && request.header("if-modified-since") == Some(&modified);
+        let reply = if is_confirmed {
+            Reply::status(304)
+        } else {
+            Reply::ok().body("dated")
+        };
+        base(reply.header("Last-Modified", &modified))
+    });
+    let ask = |variant: &str| larder.get("/").header("X-V", variant).send();
+    for variant in ["dated", "tagged", "dated", "dated"] {
+        assert_eq!(ask(variant).text(), variant);
+    }
+    let answer = ask("dated");
+    assert!(answer.says("fwd-status=304"), "{}", answer.said());
+}

@@ -1,6 +1,7 @@
 //! Answers that set a cookie.
 
 use crate::common::{Said, counted, start};
+use testkit::Reply;
 
 #[test]
 fn an_answer_that_sets_a_cookie_is_not_stored_unless_it_is_said_to_be_shared() {
@@ -123,4 +124,35 @@ fn an_answer_that_sets_a_cookie_of_the_sites_choice_is_never_stored() {
             assert_eq!(second.text() == "1", stored, "{policy} {path}");
         }
     }
+}
+
+/// A part was stored with its cookie, since it was `public`; the part that completes it is not, and neither is what both make.
+#[test]
+fn a_part_that_is_not_for_all_takes_the_cookie_of_an_earlier_one_away() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let part = |range: &str, content: &str| {
+            let reply = Reply::status(206).header("ETag", "\"a\"").body(content);
+            reply.header("Content-Range", format!("bytes {range}/10"))
+        };
+        match request.nth {
+            1 => part("0-3", "0123")
+                .cache("public, max-age=60")
+                .header("Set-Cookie", "id=1"),
+            _ => part("4-9", "456789").cache("max-age=60"),
+        }
+    });
+    let ask = |range: &str| larder.get("/").header("Range", range).send();
+    assert_eq!(ask("bytes=0-3").header("set-cookie"), Some("id=1"));
+    let second = ask("bytes=4-9");
+    assert_eq!((second.status, second.text().as_str()), (206, "456789"));
+    assert_eq!(
+        second.header("set-cookie"),
+        None,
+        "it is the first client's"
+    );
+    let whole = larder.get("/").send();
+    assert!(whole.hit(), "{}", whole.said());
+    assert_eq!(whole.text(), "0123456789");
+    assert_eq!(whole.header("set-cookie"), None);
 }

@@ -618,3 +618,26 @@ fn a_stored_answer_that_counts_as_failing_hides_no_other() {
         assert_eq!(larder.get("/").send().text(), "2", "{status}");
     }
 }
+
+/// RFC 9111 section 4.3.1: the fields by which the stale response was chosen go along, also where they say something of caching.
+#[test]
+fn a_variant_by_what_clients_say_of_caching_is_refreshed_once() {
+    for (name, value) in [("Cache-Control", "max-stale=50"), ("Pragma", "x")] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            let age = if request.nth == 1 { "70" } else { "0" };
+            Reply::ok()
+                .cache("max-age=60, stale-while-revalidate=100")
+                .header("Vary", name)
+                .header("Age", age)
+                .body(request.nth.to_string())
+        });
+        let ask = || larder.get("/").header(name, value).send();
+        assert_eq!(ask().text(), "1");
+        assert_eq!(ask().text(), "1", "{name}: stale");
+        origin.wait_requests("/", 2);
+        assert_eq!(origin.last("/").header(name), Some(value));
+        wait_until("it is refreshed", || ask().text() == "2");
+        assert_eq!(origin.requests("/"), 2, "{name}");
+    }
+}

@@ -40,7 +40,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     bump(&worker.counters.refreshes);
     // Content that is part of the key is the client's, and stays with its request.
     let ask = if ask.said.directives && ask.content.keyed.is_none() {
-        Rc::new(ask.for_store())
+        Rc::new(ask.for_store(stored.variant.as_deref()))
     } else {
         ask.clone()
     };

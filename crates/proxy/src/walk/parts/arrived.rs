@@ -12,7 +12,11 @@ use crate::{
     },
 };
 use http::{HeaderMap, Method, StatusCode, header, response};
-use rules::{partial, storable::Storable, validate};
+use rules::{
+    partial,
+    storable::{NotStorable, Storable},
+    validate,
+};
 use std::{cmp::Ordering, rc::Rc, sync::Arc};
 use store::{
     Body, Parts, Stored, Ticket,
@@ -152,11 +156,7 @@ impl Arrived {
     /// `body` under the fields of `old` and those of the 206. Fields that this does not carry stay (RFC 9111 section 3.4): an answer to
     /// `If-Range` leaves most of them out (RFC 9110 section 15.3.7). It is purged by what either was tagged with.
     fn over(&self, worker: &Worker, old: &Stored, body: Body) -> Stored {
-        let mut fields = old.all_fields(8);
-        let update = self.representation().headers;
-        validate::freshen(&mut fields, &update, &self.ask.site.targets);
-        let judged = admit::judge(&self.ask, &Method::GET, self.times, old.status, &fields);
-        let storable = judged.unwrap_or(self.storable);
+        let (fields, storable) = self.merged(old);
         let update = Update {
             began: self.ticket.began,
             version: self.head.version,
@@ -171,12 +171,27 @@ impl Arrived {
         admit::updated(&self.ask, old, update)
     }
 
+    /// The fields of `old` with those of the 206 in their place, and what is judged of them. A cookie of an earlier part goes where it may not be
+    /// stored any more: it was its own client's.
+    fn merged(&self, old: &Stored) -> (HeaderMap, Storable) {
+        let mut fields = old.all_fields(8);
+        let update = self.representation().headers;
+        validate::freshen(&mut fields, &update, &self.ask.site.targets);
+        let judge =
+            |fields: &_| admit::judge(&self.ask, &Method::GET, self.times, old.status, fields);
+        let mut judged = judge(&fields);
+        if judged == Err(NotStorable::SetCookie) {
+            fields.remove(header::SET_COOKIE);
+            judged = judge(&fields);
+        }
+        (fields, judged.unwrap_or(self.storable))
+    }
+
     /// The fields for the client whose request completed `old`, where they are more than what is stored.
     fn own_over(&self, old: &Stored) -> Option<Box<HeaderMap>> {
         let first_line = (old.status, self.head.version);
         let update = self.representation().headers;
-        let mut fields = old.all_fields(8);
-        validate::freshen(&mut fields, &update, &self.ask.site.targets);
+        let (fields, _) = self.merged(old);
         let updated = (&old.fields, &fields);
         admit::own_updated(&self.ask, first_line, self.storable, updated, &update)
     }
