@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// Where in a page a value stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum EscapeContext {
     /// Text, or an attribute's value that is text, quoted or not.
     #[default]
     Text,
@@ -35,7 +35,7 @@ pub enum Part {
     Code,
 }
 
-impl Place {
+impl EscapeContext {
     /// Appends `value`, escaped so that it stays a value here.
     pub fn escape(self, value: &str, to: &mut String) {
         match self {
@@ -135,23 +135,23 @@ mod tests {
         let nasty = "</script>\"'`<x onerror=a\\ é\u{0}&";
         let table = [
             (
-                Place::Text,
+                EscapeContext::Text,
                 "&#60;/script&#62;&#34;&#39;&#96;&#60;x&#32;onerror&#61;a&#92;&#32;é&#38;",
             ),
             (
-                Place::Script,
+                EscapeContext::Script,
                 "\\u003c\\u002fscript\\u003e\\u0022\\u0027\\u0060\\u003cx\\u0020onerror\\u003da\\u005c\\u0020\\u00e9\\u0000\\u0026",
             ),
             (
-                Place::Style,
+                EscapeContext::Style,
                 "\\00003c\\00002fscript\\00003e\\000022\\000027\\000060\\00003cx\\000020onerror\\00003da\\00005c\\000020\\0000e9\\000000\\000026",
             ),
             (
-                Place::Document,
+                EscapeContext::Document,
                 "&#38;#60;/script&#38;#62;&#38;#34;&#38;#39;&#38;#96;&#38;#60;x&#38;#32;onerror&#38;#61;a&#38;#92;&#38;#32;é&#38;#38;",
             ),
             (
-                Place::Address(Part::Parameter),
+                EscapeContext::Address(Part::Parameter),
                 "%3C%2Fscript%3E%22%27%60%3Cx%20onerror%3Da%5C%20%C3%A9%00%26",
             ),
         ];
@@ -169,7 +169,7 @@ mod tests {
     fn only_addresses_of_this_site_and_of_the_web_begin_one() {
         let at_start = |value: &str| {
             let mut to = String::new();
-            Place::Address(Part::Start).escape(value, &mut to);
+            EscapeContext::Address(Part::Start).escape(value, &mut to);
             to
         };
         for value in ["/a/b", "https://a.example/b", "HTTP://a.example:8080/"] {
@@ -216,23 +216,23 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_never_ends_its_place(value in ".*|(https?://|/)?[a-z:/?#&=<>\"'` \n\\\\]{0,20}") {
-            let places = [Place::Text, Place::Script, Place::Style, Place::Document];
-            for place in places.into_iter().chain(PARTS.map(Place::Address)) {
+            let places = [EscapeContext::Text, EscapeContext::Script, EscapeContext::Style, EscapeContext::Document];
+            for place in places.into_iter().chain(PARTS.map(EscapeContext::Address)) {
                 let mut to = String::new();
                 place.escape(&value, &mut to);
                 prop_assert!(!to.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{:?} {}", place, to);
                 let inner = resolved(&to);
                 match place {
-                    Place::Text => prop_assert!(value.contains(&inner) || value.chars().any(char::is_control)),
-                    Place::Document => {
+                    EscapeContext::Text => prop_assert!(value.contains(&inner) || value.chars().any(char::is_control)),
+                    EscapeContext::Document => {
                         prop_assert!(!inner.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{}", inner);
                     }
-                    Place::Script | Place::Style => prop_assert_eq!(&inner, &to),
-                    Place::Address(Part::Start) => {
+                    EscapeContext::Script | EscapeContext::Style => prop_assert_eq!(&inner, &to),
+                    EscapeContext::Address(Part::Start) => {
                         let is_plain = !inner.contains([':', '/', '\\', '?', '#', '&']);
                         prop_assert!(is_plain || (inner == value && is_address(&value)), "{}", inner);
                     }
-                    Place::Address(_) => {
+                    EscapeContext::Address(_) => {
                         prop_assert!(!inner.contains(['/', '?', '#', '&', '+', ':', '@', '\\', ';']), "{}", inner);
                     }
                 }

@@ -32,7 +32,7 @@ mod tag;
 mod template;
 mod variable;
 
-pub use escape::{Part, Place};
+pub use escape::{EscapeContext, Part};
 pub use expression::Expression;
 pub use include::{Address, Include};
 pub use page::{Page, Tokens};
@@ -56,7 +56,7 @@ pub enum Token {
     /// These bytes, as they are. Never empty.
     Text(Span),
     /// The value of a variable, escaped for the place where it stands.
-    Value(Box<Variable>, Place),
+    Value(Box<Variable>, EscapeContext),
     /// An include.
     Include(Box<Include>),
     /// Opens alternatives; only what is in a branch is sent.

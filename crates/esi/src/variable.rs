@@ -2,7 +2,7 @@
 
 mod agent;
 
-use crate::escape::{Part, Place};
+use crate::escape::{EscapeContext, Part};
 use std::borrow::Cow;
 
 /// The request that a page is sent to.
@@ -124,12 +124,14 @@ impl Variable {
     }
 
     /// How it is escaped at `place`: what is part of an address as it comes stays so, where it stands in its own part of one.
-    pub(crate) fn place(&self, place: Place) -> Place {
+    pub(crate) fn place(&self, place: EscapeContext) -> EscapeContext {
         match (self.name, self.key.is_some(), place) {
-            (Name::Host, _, Place::Address(Part::Path))
-            | (Name::Query, false, Place::Address(Part::Parameters)) => Place::Text,
+            (Name::Host, _, EscapeContext::Address(Part::Path))
+            | (Name::Query, false, EscapeContext::Address(Part::Parameters)) => EscapeContext::Text,
             // What comes before may be empty: it must not name another host.
-            (Name::Path, _, Place::Address(Part::Path)) => Place::Address(Part::Start),
+            (Name::Path, _, EscapeContext::Address(Part::Path)) => {
+                EscapeContext::Address(Part::Start)
+            }
             _ => place,
         }
     }

@@ -4,7 +4,7 @@ use crate::{
     Error, Kind, Servers,
     config::Protocol,
     descriptors, pacing,
-    peer::{Peer, Place, Ways},
+    peer::{Peer, PeerAddress, Ways},
     pem,
     stream::{Secured, Stream, Wire},
 };
@@ -55,13 +55,15 @@ async fn connect(
     until: Instant,
 ) -> Result<Dialled, Error> {
     let wire = match &peer.place {
-        Place::Unix(path) => Wire::Unix(knock(path).await.map_err(|cause| refused(cause, None))?),
-        Place::Tcp(ways) => {
+        PeerAddress::Unix(path) => {
+            Wire::Unix(knock(path).await.map_err(|cause| refused(cause, None))?)
+        }
+        PeerAddress::Tcp(ways) => {
             let left = until.saturating_duration_since(Instant::now());
             let part = part(left, origin.roster.count(peer));
             Wire::Tcp(reach(ways, part).await?)
         }
-        Place::Unknown => return Err(Error::new(Kind::Unresolvable)),
+        PeerAddress::Unknown => return Err(Error::new(Kind::Unresolvable)),
     };
     let (Some(tls), Some(name)) = (&origin.tls, &peer.server.tls_name) else {
         let speaks = match &origin.config.protocol {

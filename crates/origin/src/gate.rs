@@ -48,9 +48,9 @@ impl Drop for Pass {
 }
 
 /// One place in the queue; given back on drop, so a caller that goes away leaves no ghost.
-struct Place<'a>(&'a Gate);
+struct QueueSlot<'a>(&'a Gate);
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.in_all.fetch_sub(1, SeqCst);
         self.0.waiting.fetch_sub(1, SeqCst);
@@ -110,7 +110,7 @@ impl Gate {
         }
         let before = self.waiting.fetch_add(1, SeqCst);
         let others = self.in_all.fetch_add(1, SeqCst);
-        let _place = Place(self);
+        let _place = QueueSlot(self);
         if others >= self.queue || before >= self.share {
             return Err(Error::new(Kind::QueueFull));
         }

@@ -43,7 +43,7 @@ pub(crate) struct Peer {
     pub(crate) server: Arc<Configured>,
     /// The server's label, with the address where that is a name's.
     pub(crate) label: Arc<str>,
-    pub(crate) place: Place,
+    pub(crate) place: PeerAddress,
     pub(crate) health: Health,
     /// Felt by FastCGI's requests only.
     pub(crate) hunger: Hunger,
@@ -52,7 +52,7 @@ pub(crate) struct Peer {
 
 /// Where connections go.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum PeerAddress {
     Tcp(Ways),
     Unix(PathBuf),
     /// A name that has not been resolved yet stands for its addresses.
@@ -110,16 +110,16 @@ impl Configured {
         index: usize,
         server: &Server,
         tls: Option<&tls::Client>,
-    ) -> Result<(Self, Place), Error> {
+    ) -> Result<(Self, PeerAddress), Error> {
         let label: Arc<str> = server.address.to_string().into();
         let (name, place) = match &server.address {
-            Address::Unix(path) => (None, Place::Unix(path.clone())),
+            Address::Unix(path) => (None, PeerAddress::Unix(path.clone())),
             Address::Tcp { host, port } => match host.parse::<IpAddr>() {
                 Ok(ip) => {
                     let pair = Pair::alone(SocketAddr::new(ip, *port));
-                    (None, Place::Tcp(Ways::new(pair)))
+                    (None, PeerAddress::Tcp(Ways::new(pair)))
                 }
-                Err(_) => (Some(Arc::new(Name::new(host, *port))), Place::Unknown),
+                Err(_) => (Some(Arc::new(Name::new(host, *port))), PeerAddress::Unknown),
             },
         };
         let tls_name = tls
@@ -141,7 +141,7 @@ impl Configured {
 
 impl Peer {
     /// The server itself, as long as it has one place.
-    pub(crate) fn new(number: u64, server: Arc<Configured>, place: Place) -> Self {
+    pub(crate) fn new(number: u64, server: Arc<Configured>, place: PeerAddress) -> Self {
         let label = Arc::clone(&server.label);
         Self {
             number,
@@ -169,18 +169,22 @@ impl Peer {
         Self {
             label: label.into(),
             health: joined.map_or_else(Health::default, Health::joined),
-            ..Self::new(number, Arc::clone(server), Place::Tcp(Ways::new(pair)))
+            ..Self::new(
+                number,
+                Arc::clone(server),
+                PeerAddress::Tcp(Ways::new(pair)),
+            )
         }
     }
 
     pub(crate) fn is_unknown(&self) -> bool {
-        matches!(self.place, Place::Unknown)
+        matches!(self.place, PeerAddress::Unknown)
     }
 
     pub(crate) fn pair(&self) -> Option<Pair> {
         match &self.place {
-            Place::Tcp(ways) => Some(ways.pair),
-            Place::Unix(_) | Place::Unknown => None,
+            PeerAddress::Tcp(ways) => Some(ways.pair),
+            PeerAddress::Unix(_) | PeerAddress::Unknown => None,
         }
     }
 
@@ -191,8 +195,8 @@ impl Peer {
     /// The server's own address as a `Host`.
     pub(crate) fn host(&self) -> &str {
         match self.place {
-            Place::Tcp(_) | Place::Unknown => &self.server.label,
-            Place::Unix(_) => "localhost",
+            PeerAddress::Tcp(_) | PeerAddress::Unknown => &self.server.label,
+            PeerAddress::Unix(_) => "localhost",
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where in HTML or XML a value stands: text, an attribute and which, a script, a style.
 
 use super::Raw;
-use crate::escape::{Part, Place};
+use crate::escape::{EscapeContext, Part};
 use memchr::memchr;
 
 /// Longest name that is told from others, in bytes.
@@ -37,7 +37,7 @@ pub(super) struct Html {
     /// What the element that is open holds, where that is no markup.
     element: Option<Raw>,
     /// The place that the attribute's value is.
-    place: Place,
+    place: EscapeContext,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,11 +83,11 @@ impl Html {
     }
 
     /// A value stands here: where that is.
-    pub(super) fn value(&mut self) -> Place {
+    pub(super) fn value(&mut self) -> EscapeContext {
         match self.state {
             State::Raw(raw) | State::RawEnd(raw, _) => match raw {
-                Raw::Script => Place::Script,
-                Raw::Style => Place::Style,
+                Raw::Script => EscapeContext::Script,
+                Raw::Style => EscapeContext::Style,
             },
             State::Equals => {
                 self.begin_value(None);
@@ -95,13 +95,13 @@ impl Html {
             }
             State::Value(_) => self.in_value(),
             // Nothing but text is escaped so that it stays what it is also in names.
-            _ => Place::Text,
+            _ => EscapeContext::Text,
         }
     }
 
-    fn in_value(&mut self) -> Place {
+    fn in_value(&mut self) -> EscapeContext {
         let place = self.place;
-        if let Place::Address(part) = &mut self.place {
+        if let EscapeContext::Address(part) = &mut self.place {
             *part = match *part {
                 Part::Start => Part::Path,
                 Part::Parameters => Part::Parameter,
@@ -198,11 +198,11 @@ impl Html {
 
     fn begin_value(&mut self, quote: Option<u8>) -> State {
         self.place = match self.name.as_slice() {
-            b"style" => Place::Style,
-            b"srcdoc" => Place::Document,
-            [b'o', b'n', ..] => Place::Script,
-            name if ADDRESSES.contains(&name) => Place::Address(Part::Start),
-            _ => Place::Text,
+            b"style" => EscapeContext::Style,
+            b"srcdoc" => EscapeContext::Document,
+            [b'o', b'n', ..] => EscapeContext::Script,
+            name if ADDRESSES.contains(&name) => EscapeContext::Address(Part::Start),
+            _ => EscapeContext::Text,
         };
         self.name.clear();
         self.state = State::Value(quote);
@@ -211,7 +211,7 @@ impl Html {
 
     /// The next byte of a value, which may be an address.
     fn address(&mut self, byte: u8) {
-        let Place::Address(part) = self.place else {
+        let EscapeContext::Address(part) = self.place else {
             return;
         };
         let part = match (part, byte) {
@@ -229,7 +229,7 @@ impl Html {
             }
             (Part::Parameters | Part::Parameter, _) => Part::Parameter,
         };
-        self.place = Place::Address(part);
+        self.place = EscapeContext::Address(part);
     }
 }
 

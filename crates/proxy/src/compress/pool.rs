@@ -47,7 +47,7 @@ pub struct Job {
     /// Where clients follow it.
     pub writer: Writer,
     /// Given back when it is done.
-    pub place: Place,
+    pub place: EncodeSlot,
 }
 
 /// What waits, or is worked on.
@@ -70,13 +70,13 @@ impl EncodeBacklog {
 
 /// One of the places for bodies that clients wait for, and room for what is made.
 #[derive(Debug)]
-pub struct Place {
+pub struct EncodeSlot {
     backlog: Arc<EncodeBacklog>,
     bytes: u64,
     room: Reservation,
 }
 
-impl Drop for Place {
+impl Drop for EncodeSlot {
     fn drop(&mut self) {
         let mut backlog = self.backlog.lock();
         backlog.bodies -= 1;
@@ -116,7 +116,7 @@ impl Pool {
 
     /// A place for a body of so many bytes that clients will wait for; `None` where too much waits already, or the budget has no
     /// room for its encoder or its form: one that outgrew it would be held for its slowest reader.
-    pub fn place(&self, bytes: u64, coding: Coding) -> Option<Place> {
+    pub fn place(&self, bytes: u64, coding: Coding) -> Option<EncodeSlot> {
         self.fast()?;
         let mut backlog = self.backlog.lock();
         if backlog.bodies >= BACKLOG || backlog.bytes > BEFORE {
@@ -130,7 +130,7 @@ impl Pool {
         }
         backlog.bodies += 1;
         backlog.bytes += bytes;
-        Some(Place {
+        Some(EncodeSlot {
             backlog: self.backlog.clone(),
             bytes,
             room,

@@ -42,7 +42,7 @@ pub async fn accept_loop<S: Serve>(
     let mut listener = Some(Listener::new(bound.socket, bound.local)?);
     let mut clock = clock(limiter.limits().tick);
     let worker = Worker::new(limiter.enlist(), service.memory());
-    let place = Rc::new(Place {
+    let place = Rc::new(WorkerListener {
         config: bound.config,
         service,
         limiter,
@@ -102,7 +102,7 @@ fn clock(tick: Duration) -> Interval {
 }
 
 /// One worker on one listener.
-pub(super) struct Place<S> {
+pub(super) struct WorkerListener<S> {
     pub(super) config: Arc<ListenConfig>,
     pub(super) service: Rc<S>,
     pub(super) limiter: Arc<ConnectionLimiter>,
@@ -111,7 +111,7 @@ pub(super) struct Place<S> {
     open: Open,
 }
 
-impl<S: Serve> Place<S> {
+impl<S: Serve> WorkerListener<S> {
     /// Starts a connection's task, or turns it away.
     fn welcome(self: &Rc<Self>, accepted: Accepted) {
         let limits = self.limiter.limits();

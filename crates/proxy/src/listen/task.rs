@@ -2,7 +2,7 @@
 
 use super::{
     Connection, Serve,
-    accept::{Accepted, Place, canonical, claim_address},
+    accept::{Accepted, WorkerListener, canonical, claim_address},
     config::{Limits, ListenConfig},
     counters::add,
     direct::Desk,
@@ -42,7 +42,7 @@ pub(super) fn expects_proxy(config: &ListenConfig, peer: Option<SocketAddr>) -> 
 
 /// Serves one connection until it ends.
 pub(super) async fn run<S: Serve>(
-    place: Rc<Place<S>>,
+    place: Rc<WorkerListener<S>>,
     accepted: Accepted,
     slot: Slot,
     watch: Arc<Watch>,
@@ -103,7 +103,7 @@ struct Opened {
 
 /// PROXY protocol, TLS, choice of protocol. `None`: it came to nothing, and nothing is to be said.
 async fn open<S: Serve>(
-    place: &Place<S>,
+    place: &WorkerListener<S>,
     accepted: Accepted,
     mut slot: Slot,
     watch: &Watch,

@@ -1,6 +1,6 @@
 //! Large files: those that are open, and which records name which.
 
-use super::{index::Place, large::Large};
+use super::{index::RecordPosition, large::Large};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -66,7 +66,7 @@ struct Account {
 pub(super) struct Ledger {
     files: HashMap<u64, Account>,
     /// The file and the hash of the key.
-    names: BTreeMap<Place, (u64, u64)>,
+    names: BTreeMap<RecordPosition, (u64, u64)>,
 }
 
 impl Ledger {
@@ -91,14 +91,14 @@ impl Ledger {
     }
 
     /// The record at `place` names the file.
-    pub fn name(&mut self, place: Place, id: u64, key: u64) {
+    pub fn name(&mut self, place: RecordPosition, id: u64, key: u64) {
         if self.names.insert(place, (id, key)).is_none() {
             self.files.entry(id).or_default().names += 1;
         }
     }
 
     /// The record at `place` is gone. The file that nothing names any more, and its bytes.
-    pub fn unname(&mut self, place: Place) -> Option<(u64, u64)> {
+    pub fn unname(&mut self, place: RecordPosition) -> Option<(u64, u64)> {
         let (id, _) = self.names.remove(&place)?;
         let account = self.files.get_mut(&id)?;
         account.names = account.names.saturating_sub(1);
@@ -123,14 +123,14 @@ impl Ledger {
     }
 
     /// Records of `segment` that name files, the oldest first, with the hashes of their keys.
-    pub fn of_segment(&self, segment: u32) -> Vec<(Place, u64)> {
-        let range = Place::new(segment, 0)..=Place::new(segment, u32::MAX);
+    pub fn of_segment(&self, segment: u32) -> Vec<(RecordPosition, u64)> {
+        let range = RecordPosition::new(segment, 0)..=RecordPosition::new(segment, u32::MAX);
         let all = self.names.range(range);
         all.map(|(place, (_, key))| (*place, *key)).collect()
     }
 
     /// Records that name the file, with the hashes of their keys.
-    pub fn naming(&self, id: u64) -> Vec<(Place, u64)> {
+    pub fn naming(&self, id: u64) -> Vec<(RecordPosition, u64)> {
         let all = self.names.iter().filter(|(_, (file, _))| *file == id);
         all.map(|(place, (_, key))| (*place, *key)).collect()
     }

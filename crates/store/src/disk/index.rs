@@ -9,7 +9,7 @@ use spot::{COUNTED, SOUND, USED};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use table::Table;
 
-pub(super) use spot::{NO_VARIANT, Place, Spot};
+pub(super) use spot::{NO_VARIANT, RecordPosition, Spot};
 
 /// At most this many records under one hash; beyond it the oldest goes.
 const MOST: usize = 32;
@@ -52,7 +52,7 @@ impl Index {
     }
 
     /// The record at `place`, if it is still the one to be found there.
-    pub fn at(&self, key: u64, place: Place) -> Option<Spot> {
+    pub fn at(&self, key: u64, place: RecordPosition) -> Option<Spot> {
         let mut found = None;
         self.with(key, |table| {
             table.each(key, |spot| {
@@ -65,17 +65,17 @@ impl Index {
     }
 
     /// All of the body of the record at `place` was verified.
-    pub fn mark_sound(&self, key: u64, place: Place) {
+    pub fn mark_sound(&self, key: u64, place: RecordPosition) {
         self.change(key, place, |spot| spot.bits |= SOUND);
     }
 
     /// The record at `place` was asked for.
-    pub fn mark_used(&self, key: u64, place: Place) {
+    pub fn mark_used(&self, key: u64, place: RecordPosition) {
         self.change(key, place, |spot| spot.bits |= USED);
     }
 
     /// The tags of the record at `place` are counted from now on. False where it is not there, or they are already.
-    pub fn mark_counted(&self, key: u64, place: Place) -> bool {
+    pub fn mark_counted(&self, key: u64, place: RecordPosition) -> bool {
         let mut counts = false;
         self.change(key, place, |spot| {
             counts = !spot.is_counted();
@@ -85,7 +85,7 @@ impl Index {
     }
 
     /// The reverse of [`mark_counted`](Self::mark_counted).
-    pub fn unmark_counted(&self, key: u64, place: Place) -> bool {
+    pub fn unmark_counted(&self, key: u64, place: RecordPosition) -> bool {
         let mut counted = false;
         self.change(key, place, |spot| {
             counted = spot.is_counted();
@@ -95,7 +95,7 @@ impl Index {
     }
 
     /// Changes what is known of the record at `place`, if it is there.
-    fn change(&self, key: u64, place: Place, mut change: impl FnMut(&mut Spot)) {
+    fn change(&self, key: u64, place: RecordPosition, mut change: impl FnMut(&mut Spot)) {
         self.with(key, |table| {
             table.each(key, |spot| {
                 if spot.place == place {
@@ -144,7 +144,7 @@ impl Index {
     }
 
     /// Forgets the record at `place`; what it was.
-    pub fn remove(&self, key: u64, place: Place) -> Option<Spot> {
+    pub fn remove(&self, key: u64, place: RecordPosition) -> Option<Spot> {
         self.with(key, |table| table.remove(key, place))
     }
 

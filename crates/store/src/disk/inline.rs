@@ -5,7 +5,7 @@ use super::{
     at_hand::AtHand,
     device::{Device, Missed, ReadMode},
     format::{CHUNK, RecordHead, is_chunk_sound, seed},
-    index::{Place, Spot},
+    index::{RecordPosition, Spot},
     queue::Task,
     segment::Segment,
     sound::Sound,
@@ -27,7 +27,7 @@ pub(super) struct Inline {
     /// What memory holds keeps no file open that has made room for others.
     segment: Weak<Segment>,
     key: u64,
-    place: Place,
+    place: RecordPosition,
     /// Where the body begins.
     body: u64,
     /// The checksums of its chunks.

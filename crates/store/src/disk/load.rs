@@ -4,7 +4,7 @@ use super::{
     Doing,
     format::{Entry, FILE_HEAD, RECORD_HEAD},
     health::Event,
-    index::{Place, Spot},
+    index::{RecordPosition, Spot},
     keeper::Keeper,
     scan::{Seen, entry, scan},
     segment::{Opened, Segment},
@@ -78,7 +78,7 @@ impl Keeper {
     }
 
     fn load_record(&mut self, segment: u32, entry: &Entry, gone: &mut Gone) {
-        let place = Place::new(segment, entry.unit);
+        let place = RecordPosition::new(segment, entry.unit);
         if gone.contains(&(entry.key, entry.variant)) {
             return;
         }

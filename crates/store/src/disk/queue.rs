@@ -2,7 +2,7 @@
 
 use super::{
     counting::Question,
-    index::{Place, Spot},
+    index::{RecordPosition, Spot},
 };
 use crate::{Body, Stored};
 use std::{
@@ -79,11 +79,11 @@ pub(super) enum Task {
     /// Write it.
     Store(Offer),
     /// The record of this key at this place holds damaged bytes.
-    Damaged(u64, Place),
+    Damaged(u64, RecordPosition),
     /// All of the body of the record of this key at this place was verified.
-    Sound(u64, Place),
+    Sound(u64, RecordPosition),
     /// The record of this key at this place was asked for.
-    Used(u64, Place),
+    Used(u64, RecordPosition),
     /// This large file holds damaged bytes.
     LargeDamaged(u64),
     /// This record, which names a file or whose tags are counted, is not found any more.

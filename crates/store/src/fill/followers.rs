@@ -8,7 +8,7 @@ use std::{
 
 /// Where one reader stands.
 #[derive(Debug, Default)]
-struct Place {
+struct ReaderPosition {
     /// Bytes taken.
     at: u64,
     waker: Option<Waker>,
@@ -24,7 +24,7 @@ struct Place {
 /// off several goes over all.
 #[derive(Debug, Default)]
 pub(super) struct Followers {
-    places: HashMap<u64, Place>,
+    places: HashMap<u64, ReaderPosition>,
     /// How many stand at each byte, without those that are cut off.
     standing: BTreeMap<u64, usize>,
     next: u64,
@@ -35,7 +35,7 @@ impl Followers {
     pub fn join(&mut self) -> u64 {
         let reader = self.next;
         self.next += 1;
-        self.places.insert(reader, Place::default());
+        self.places.insert(reader, ReaderPosition::default());
         self.enter(0);
         reader
     }
@@ -113,7 +113,8 @@ impl Followers {
     /// The writer has waited for so long. Where others had taken all there was, `received` bytes, they have waited too: whoever was
     /// [awaited](Self::await_before) owes it, and is cut off that owes `most`.
     pub fn waited(&mut self, time: Duration, received: u64, most: Duration) {
-        let waits = |place: &Place| !place.awaited && !place.cut_off && place.at == received;
+        let waits =
+            |place: &ReaderPosition| !place.awaited && !place.cut_off && place.at == received;
         if !self.places.values().any(waits) {
             return;
         }

@@ -6,7 +6,7 @@ use super::{
     guard::Failed,
     lease::{Lease, unique},
     name,
-    record::{self, Entry, Place},
+    record::{self, BodyLocation, Entry},
     remote::{Kind, Read},
 };
 use crate::{
@@ -190,7 +190,7 @@ impl Inner {
     }
 
     /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them.
-    async fn place(&self, keep: &Keep, head: usize, shares: bool) -> Result<Place, Passed> {
+    async fn place(&self, keep: &Keep, head: usize, shares: bool) -> Result<BodyLocation, Passed> {
         let compress = chunk::is_text(&keep.stored.fields);
         let mut chunks = Cut::of(&keep.stored.body).ok_or(Passed::Over)?;
         let chunk = |bytes| Chunk::new(bytes, compress).ok_or(Passed::Over);
@@ -202,7 +202,7 @@ impl Inner {
             record::LONGEST / 2
         };
         if next.is_none() && first.size() <= most && head <= record::LONGEST / 4 {
-            return Ok(Place::Beside(first));
+            return Ok(BodyLocation::Beside(first));
         }
         let set = unique(&self.config.node);
         self.write_chunk(keep, set, 0, &first).await?;
@@ -212,7 +212,7 @@ impl Inner {
             count += 1;
             next = chunks.next().await?;
         }
-        Ok(Place::Apart { set, chunks: count })
+        Ok(BodyLocation::Apart { set, chunks: count })
     }
 
     async fn write_chunk(

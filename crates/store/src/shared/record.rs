@@ -41,12 +41,12 @@ pub(super) struct Entry {
     pub(super) until: Time,
     /// As `codec` writes it.
     pub(super) head: Bytes,
-    pub(super) place: Place,
+    pub(super) place: BodyLocation,
 }
 
 /// Where a body lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BodyLocation {
     /// Here.
     Beside(Chunk),
     /// In so many chunks of this set.
@@ -66,8 +66,8 @@ impl Entry {
 
     fn size(&self) -> usize {
         let beside = match &self.place {
-            Place::Beside(chunk) => chunk.size(),
-            Place::Apart { .. } => 0,
+            BodyLocation::Beside(chunk) => chunk.size(),
+            BodyLocation::Apart { .. } => 0,
         };
         OVERHEAD + self.head.len() + beside
     }
@@ -79,8 +79,8 @@ impl Entry {
         let until = Time::from_millis(number()?);
         let head = chunk::run(input)?;
         let place = match input.try_get_u8() {
-            Ok(0) => Place::Beside(Chunk::read(input)?),
-            Ok(1) => Place::Apart {
+            Ok(0) => BodyLocation::Beside(Chunk::read(input)?),
+            Ok(1) => BodyLocation::Apart {
                 set: input.try_get_u64_le().map_err(|_| Malformed)?,
                 chunks: input.try_get_u32_le().map_err(|_| Malformed)?,
             },
@@ -104,11 +104,11 @@ impl Entry {
         out.put_u32_le(self.head.len() as u32);
         out.put_slice(&self.head);
         match &self.place {
-            Place::Beside(chunk) => {
+            BodyLocation::Beside(chunk) => {
                 out.put_u8(0);
                 chunk.write(out);
             }
-            Place::Apart { set, chunks } => {
+            BodyLocation::Apart { set, chunks } => {
                 out.put_u8(1);
                 out.put_u64_le(*set);
                 out.put_u32_le(*chunks);
@@ -183,11 +183,11 @@ mod tests {
             until: Time::from_millis(until),
             head: Bytes::copy_from_slice(head),
             place: beside.map_or(
-                Place::Apart {
+                BodyLocation::Apart {
                     set: until,
                     chunks: 3,
                 },
-                Place::Beside,
+                BodyLocation::Beside,
             ),
         }
     }

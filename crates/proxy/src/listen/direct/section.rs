@@ -65,18 +65,18 @@ impl Section {
 /// The sections that requests of one worker came with. They are told apart by all of their bytes, so that nothing of one request
 /// gets into another.
 pub(super) struct Sections {
-    places: Box<[Option<Place>; KEPT]>,
+    places: Box<[Option<SectionSlot>; KEPT]>,
     /// How many maps lie in all places behind the first of each.
     again: usize,
 }
 
 /// A section, and its fields as often as they are at hand.
-struct Place {
+struct SectionSlot {
     section: Rc<Section>,
     fields: Vec<HeaderMap>,
 }
 
-impl Place {
+impl SectionSlot {
     fn is_of(&self, section: &Rc<Section>) -> bool {
         Rc::ptr_eq(&self.section, section) || self.section.bytes() == section.bytes()
     }
@@ -136,7 +136,7 @@ impl Sections {
             }
             other => {
                 let fields = vec![fields];
-                let mut gone = other.replace(Place { section, fields })?.fields;
+                let mut gone = other.replace(SectionSlot { section, fields })?.fields;
                 self.again -= gone.len().saturating_sub(1);
                 gone.pop()
             }

@@ -13,11 +13,11 @@ const FRONT: usize = 4 << 10;
 /// A worker's sheets. Each content has one place, which it shares with others.
 #[derive(Default)]
 pub(super) struct Sheets {
-    places: [Place; MOST],
+    places: [SheetSlot; MOST],
 }
 
 #[derive(Default)]
-struct Place {
+struct SheetSlot {
     sheet: Option<Sheet>,
     /// What was wanted here last and has no sheet: where it lies, which may be another's place by now. It gets the sheet when it is wanted
     /// twice in a row: what is asked for once only passes by.

@@ -14,9 +14,9 @@ const FLAGS: u32 = USED | LARGE | SOUND | COUNTED;
 
 /// Where a record begins: its segment, and the offset there. A later record has a greater place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(in crate::disk) struct Place(u64);
+pub(in crate::disk) struct RecordPosition(u64);
 
-impl Place {
+impl RecordPosition {
     /// The place in `segment` that is `unit` steps of [`ALIGN`] bytes from its beginning.
     pub const fn new(segment: u32, unit: u32) -> Self {
         Self((segment as u64) << 32 | unit as u64)
@@ -37,7 +37,7 @@ impl Place {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::disk) struct Spot {
     pub key: u64,
-    pub place: Place,
+    pub place: RecordPosition,
     pub variant: u32,
     /// The size, and four flags.
     pub(super) bits: u32,
@@ -46,7 +46,7 @@ pub(in crate::disk) struct Spot {
 impl Spot {
     /// A record of `size` bytes that nobody has asked for or verified. `key` and `variant` are hashes; `is_large`: its
     /// body has a file of its own.
-    pub fn new(key: u64, place: Place, variant: u32, size: u32, is_large: bool) -> Self {
+    pub fn new(key: u64, place: RecordPosition, variant: u32, size: u32, is_large: bool) -> Self {
         let flag = if is_large { LARGE } else { 0 };
         Self {
             key,
@@ -82,7 +82,7 @@ impl Spot {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.place == Place(0)
+        self.place == RecordPosition(0)
     }
 
     /// Whether this takes the place of `other`, or the other way round.

@@ -1,6 +1,6 @@
 //! A table of records, with what is empty between them.
 
-use super::{Place, Spot};
+use super::{RecordPosition, Spot};
 
 const SMALLEST: usize = 8;
 
@@ -62,7 +62,7 @@ impl Table {
 
     /// Takes the record of `key` at `place` out; `None` where there is none. The table shrinks where less than half of
     /// it is used.
-    pub fn remove(&mut self, key: u64, place: Place) -> Option<Spot> {
+    pub fn remove(&mut self, key: u64, place: RecordPosition) -> Option<Spot> {
         let mut at = self.home(key);
         let removed = loop {
             let spot = self.slots.get(at).filter(|spot| !spot.is_empty())?;

@@ -3,10 +3,16 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn spot(key: u64, at: u32, variant: u32) -> Spot {
-    Spot::new(key, Place::new(1 + at / 100, at), variant, 64, false)
+    Spot::new(
+        key,
+        RecordPosition::new(1 + at / 100, at),
+        variant,
+        64,
+        false,
+    )
 }
 
-fn places(index: &Index, key: u64) -> Vec<Place> {
+fn places(index: &Index, key: u64) -> Vec<RecordPosition> {
     index.find(key).iter().map(|spot| spot.place).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::{
         counting::is_plain,
         format::{ALIGN, ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
         health::count,
-        index::{NO_VARIANT, Place, Spot},
+        index::{NO_VARIANT, RecordPosition, Spot},
         segment::Segment,
     },
 };
@@ -42,7 +42,7 @@ impl Open {
         head: &[u8],
         body: &[u8],
         label: &[u8],
-    ) -> io::Result<Place> {
+    ) -> io::Result<RecordPosition> {
         let size = record.size();
         let bytes = record.record(head, body, self.segment.nonce, self.at);
         self.segment.file.write_all_at(&bytes, self.at)?;
@@ -59,7 +59,7 @@ impl Open {
         self.at += size;
         let counted = size + (ENTRY + label::length(label)) as u64;
         self.segment.bytes.fetch_add(counted, Relaxed);
-        Ok(Place::new(self.segment.id, unit))
+        Ok(RecordPosition::new(self.segment.id, unit))
     }
 }
 

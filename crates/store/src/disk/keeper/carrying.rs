@@ -7,7 +7,7 @@ use crate::{
     disk::{
         device::{Missed, ReadMode},
         format::RECORD_HEAD,
-        index::{Place, Spot},
+        index::{RecordPosition, Spot},
         record::Bodies,
         segment::Segment,
     },
@@ -67,7 +67,7 @@ impl Keeper {
         while let Ok((unit, label, more)) = label::read(rest) {
             rest = more;
             let key = self.shared.hash(label.key);
-            let place = Place::new(segment.id, unit);
+            let place = RecordPosition::new(segment.id, unit);
             if !label.tags.is_empty() && self.shared.index.unmark_counted(key, place) {
                 let checked = self.shared.checked(segment, label.checked);
                 self.shared.log.carried().remove(label.tags, checked);

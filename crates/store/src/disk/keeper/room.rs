@@ -7,7 +7,7 @@ use crate::{
         Doing,
         format::Entry,
         health::count,
-        index::{Place, Spot},
+        index::{RecordPosition, Spot},
         segment::Segment,
     },
 };
@@ -37,7 +37,7 @@ impl Keeper {
             return false;
         };
         let named = self.ledger.of_segment(segment.id);
-        let deserves = |(place, key): &(Place, u64)| {
+        let deserves = |(place, key): &(RecordPosition, u64)| {
             let spot = self.shared.index.at(*key, *place);
             chance && spot.is_some_and(|spot| spot.is_used())
         };
@@ -105,7 +105,7 @@ impl Keeper {
         let mut left = segment.bytes.load(Relaxed) / 4;
         let mut again = Vec::new();
         for entry in entries {
-            let at = Place::new(segment.id, entry.unit);
+            let at = RecordPosition::new(segment.id, entry.unit);
             let Some(spot) = self.shared.index.at(entry.key, at) else {
                 continue;
             };
@@ -136,7 +136,7 @@ impl Keeper {
         self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
     }
 
-    pub(super) fn unname(&mut self, place: Place) {
+    pub(super) fn unname(&mut self, place: RecordPosition) {
         if let Some((id, bytes)) = self.ledger.unname(place) {
             self.remove_large(id, bytes);
         }

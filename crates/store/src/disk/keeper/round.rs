@@ -4,7 +4,7 @@
 use super::Keeper;
 use crate::disk::{
     counting::{Question, is_plain},
-    index::Place,
+    index::RecordPosition,
 };
 use crate::{codec::label, purge::Label};
 use std::{
@@ -222,7 +222,7 @@ impl Keeper {
             };
             current.at = current.labels.len() - more.len();
             label.checked = self.shared.checked(&segment, label.checked);
-            let place = Place::new(segment.id, unit);
+            let place = RecordPosition::new(segment.id, unit);
             let key = self.shared.hash(label.key);
             let Some(spot) = self.shared.index.at(key, place) else {
                 continue;
@@ -244,7 +244,7 @@ impl Keeper {
     }
 
     /// Gives up what `label` is of, at `place`, if a purge covers it.
-    fn sweep(&mut self, label: &Label<'_>, key: u64, place: Place) {
+    fn sweep(&mut self, label: &Label<'_>, key: u64, place: RecordPosition) {
         let softly = self.rounds.sweep.softly;
         if !self.shared.log.has_purged(label, softly) {
             return;

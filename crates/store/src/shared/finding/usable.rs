@@ -10,7 +10,7 @@ use crate::{
         guard::Failed,
         keeping::now,
         name,
-        record::{self, Entry, Place},
+        record::{self, BodyLocation, Entry},
         remote::Read,
     },
     slot::Rank,
@@ -37,7 +37,7 @@ struct Variant {
     /// Without its body.
     stored: Stored,
     layout: Layout,
-    place: Place,
+    place: BodyLocation,
 }
 
 impl From<Malformed> for Unused {
@@ -84,7 +84,7 @@ impl Inner {
         let mut is_answered = false;
         for variant in variants {
             let answers = !is_answered && variant.stored.matches(question.request, &mut scratch);
-            let is_apart = matches!(variant.place, Place::Apart { .. });
+            let is_apart = matches!(variant.place, BodyLocation::Apart { .. });
             if is_apart && !answers {
                 continue;
             }
@@ -139,9 +139,9 @@ impl Inner {
         } = variant;
         let chunks = match place {
             // A slice of the record would keep all of it in memory for the sake of one of several bodies.
-            Place::Beside(chunk) if alone => vec![chunk.open()?],
-            Place::Beside(chunk) => vec![Bytes::copy_from_slice(&chunk.open()?)],
-            Place::Apart { set, chunks } => {
+            BodyLocation::Beside(chunk) if alone => vec![chunk.open()?],
+            BodyLocation::Beside(chunk) => vec![Bytes::copy_from_slice(&chunk.open()?)],
+            BodyLocation::Apart { set, chunks } => {
                 let all = (set, chunks, layout.stored());
                 self.chunks(question, name, all, read).await?
             }
