@@ -29,13 +29,13 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// A head that arrived, and what its body comes on.
-pub(crate) enum Answer {
+pub(crate) enum ExchangeAnswer {
     Direct(direct::Arrived),
     Http(Response<Incoming>, Box<Carried>),
     FastCgi(fastcgi::Arrived, Box<fastcgi::Exchange>),
 }
 
-impl Answer {
+impl ExchangeAnswer {
     /// Whether what it begins does not end by itself: an event stream, or another protocol.
     pub(crate) fn is_endless(&self) -> bool {
         if matches!(self, Self::Http(_, carried) if matches!(carried.carrier, Carrier::Upgraded)) {
@@ -85,7 +85,10 @@ pub(crate) struct Attempt<'a> {
 
 impl Attempt<'_> {
     /// Sends `request` and waits for the head.
-    pub(crate) async fn make(&self, request: Box<Request<Outgoing>>) -> Result<Answer, Failure> {
+    pub(crate) async fn make(
+        &self,
+        request: Box<Request<Outgoing>>,
+    ) -> Result<ExchangeAnswer, Failure> {
         let unsent = |request, error: Error| Failure::Unsent {
             request,
             error: error.at(&self.peer.label),

@@ -4,7 +4,7 @@ use crate::{
     Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
-    exchange::{Answer, Attempt, Failure, Which, was_left},
+    exchange::{Attempt, ExchangeAnswer, Failure, Which, was_left},
     fastcgi,
     fetch_guard::FetchGuard,
     message::{self, Asked},
@@ -143,17 +143,19 @@ impl Fetch<'_> {
             _pass: (!answer.is_endless()).then_some(pass),
         };
         let response = match answer {
-            Answer::Direct(response) => Ok(response.map(|mut body| {
+            ExchangeAnswer::Direct(response) => Ok(response.map(|mut body| {
                 body.hold(guard);
                 ResponseBody::direct(body)
             })),
-            Answer::Http(response, carried) => Ok(response.map(|incoming| {
+            ExchangeAnswer::Http(response, carried) => Ok(response.map(|incoming| {
                 let carried = *carried;
                 let under_way = UnderWay { carried, guard };
                 ResponseBody::new(incoming, under_way)
             })),
-            Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, guard)
-                .map_err(|error| error.having_sent_if(true)),
+            ExchangeAnswer::FastCgi(arrived, exchange) => {
+                fastcgi::answered(arrived, *exchange, guard)
+                    .map_err(|error| error.having_sent_if(true))
+            }
         }?;
         Ok(Waited::and(response, waited))
     }
@@ -182,7 +184,7 @@ impl Fetch<'_> {
     async fn attempts(
         &mut self,
         request: Box<Request<Outgoing>>,
-    ) -> Result<(Answer, Serving), Error> {
+    ) -> Result<(ExchangeAnswer, Serving), Error> {
         let peer = self
             .choose()
             .ok_or_else(|| Error::new(Kind::NoHealthyServer))?;

@@ -3,7 +3,7 @@
 use crate::{
     Error, Servers,
     config::{ActiveHealth, Protocol},
-    exchange::{Answer, Attempt, Which},
+    exchange::{Attempt, ExchangeAnswer, Which},
     fastcgi::{self, Complaints},
     message,
     peer::{Configured, Peer},
@@ -182,9 +182,9 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         .map_err(|_| LATE.to_owned())?
         .map_err(|failure| Unfit::from(failure.into_error()))?;
     let status = match &answer {
-        Answer::Direct(response) => response.status().as_u16(),
-        Answer::Http(response, _) => response.status().as_u16(),
-        Answer::FastCgi(arrived, _) => arrived.status().as_u16(),
+        ExchangeAnswer::Direct(response) => response.status().as_u16(),
+        ExchangeAnswer::Http(response, _) => response.status().as_u16(),
+        ExchangeAnswer::FastCgi(arrived, _) => arrived.status().as_u16(),
     };
     if rule.status.contains(&status) {
         return Ok(());

@@ -12,7 +12,7 @@ use crate::{
     policy::Site,
     purge_clients,
     recent::RecentKeys,
-    walk::{self, Answer, esi::Readings, outbound::own_comment, receive},
+    walk::{self, WalkAnswer, esi::Readings, outbound::own_comment, receive},
 };
 use arc_swap::ArcSwap;
 use http::{HeaderValue, Method, Request};
@@ -263,12 +263,12 @@ impl Worker {
     }
 }
 
-impl From<Answer> for Served<ReplyBody> {
-    fn from(answer: Answer) -> Self {
+impl From<WalkAnswer> for Served<ReplyBody> {
+    fn from(answer: WalkAnswer) -> Self {
         match answer {
-            Answer::Now(response) => Self::Now(response),
-            Answer::Prepared(prepared) => Self::Prepared(prepared),
-            Answer::Later(response) => Self::Later(response),
+            WalkAnswer::Now(response) => Self::Now(response),
+            WalkAnswer::Prepared(prepared) => Self::Prepared(prepared),
+            WalkAnswer::Later(response) => Self::Later(response),
         }
     }
 }

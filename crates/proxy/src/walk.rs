@@ -27,8 +27,8 @@
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]). What an answer says of how
 //! it was made, and what is logged and counted of that, is [`report`]'s.
 //!
-//! A request that can be answered at once is: [`Answer::Now`] and [`Answer::Prepared`] never wait and spawn nothing but a refresh; a fresh
-//! hit takes no contended lock. The rest is [`Answer::Later`], and is
+//! A request that can be answered at once is: [`WalkAnswer::Now`] and [`WalkAnswer::Prepared`] never wait and spawn nothing but a refresh; a fresh
+//! hit takes no contended lock. The rest is [`WalkAnswer::Later`], and is
 //! [`waiting`] for a client that may leave.
 
 pub(crate) mod admit;
@@ -72,7 +72,7 @@ use std::{pin::Pin, rc::Rc};
 use waiting::AbandonGuard;
 
 /// An answer, or the wait for one.
-pub enum Answer {
+pub enum WalkAnswer {
     /// Ready: answered without waiting.
     Now(Response<ReplyBody>),
     /// Ready, and its head is kept as it is sent.
@@ -84,7 +84,7 @@ pub enum Answer {
 /// An answer that is waited for.
 pub type Later = Pin<Box<dyn Future<Output = Response<ReplyBody>>>>;
 
-impl Answer {
+impl WalkAnswer {
     /// The answer with its fields in a map, or the wait for one.
     pub(crate) fn at_once(self) -> Result<Response<ReplyBody>, Later> {
         match self {
@@ -109,13 +109,13 @@ pub fn walk(
     request: Request<RequestBody>,
     connection: &Rc<Connection>,
     interim: InterimSink,
-) -> Answer {
+) -> WalkAnswer {
     let (mut parts, content) = request.into_parts();
     let brought = Brought::with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
     let wanted = purge::look(&worker.site(), &mut head, connection);
     match receive::receive(worker, &mut head, brought, connection, interim) {
-        Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
+        Err(failure) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
         Ok(ask) => match wanted {
             Some(wanted) => purge::answer(worker, ask, content, wanted),
             None => received(worker, ask, content),
@@ -129,12 +129,12 @@ pub fn walk_head(
     head: &mut RequestHead,
     connection: &Rc<Connection>,
     interim: InterimSink,
-) -> Answer {
+) -> WalkAnswer {
     let site = worker.site();
     let wanted = purge::look(&site, head, connection);
     let content = RequestBody::none();
     match receive::alone(worker, site, head, connection, interim) {
-        Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
+        Err(failure) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
         Ok(ask) => match wanted {
             Some(wanted) => purge::answer(worker, ask, content, wanted),
             None => received(worker, ask, content),
@@ -144,19 +144,19 @@ pub fn walk_head(
 
 /// The walk from receipt on.
 #[inline]
-fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Answer {
+fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> WalkAnswer {
     if let Some(failure) = receive::misdirected(&ask).or_else(|| receive::denied(&ask)) {
-        return Answer::Now(deliver::failure(worker, &ask, &failure));
+        return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
     }
     if receive::is_redirected(&ask) {
-        return Answer::Now(deliver::redirect_https(worker, &ask));
+        return WalkAnswer::Now(deliver::redirect_https(worker, &ask));
     }
     if !content.take_room(&worker.cache.memory) {
-        return Answer::Now(deliver::failure(worker, &ask, &Failure::NoRoom));
+        return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::NoRoom));
     }
     if content_key::concerns(&ask) {
         let worker = worker.clone();
-        return Answer::Later(Box::pin(async move {
+        return WalkAnswer::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &mut ask, None);
             let read = content_key::read(&worker, &mut *guard.ask, content).await;
             guard.over();
@@ -182,17 +182,17 @@ pub(crate) fn fragment(
     request: Request<RequestBody>,
     connection: &Rc<Connection>,
     within: Rc<Within>,
-) -> Answer {
+) -> WalkAnswer {
     let (mut parts, content) = request.into_parts();
     let brought = Brought::with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
     match receive::receive(worker, &mut head, brought, connection, InterimSink::deaf()) {
-        Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
+        Err(failure) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
         Ok(ask) if let Some(failure) = receive::denied(&ask) => {
-            Answer::Now(deliver::failure(worker, &ask, &failure))
+            WalkAnswer::Now(deliver::failure(worker, &ask, &failure))
         }
         Ok(ask) if receive::is_redirected(&ask) => {
-            Answer::Now(deliver::redirect_https(worker, &ask))
+            WalkAnswer::Now(deliver::redirect_https(worker, &ask))
         }
         Ok(mut ask) => {
             ask.began = None;
@@ -201,7 +201,7 @@ pub(crate) fn fragment(
                 content_key::read_get(&mut ask);
             }
             if within.has(ask.key.as_bytes()) {
-                return Answer::Now(deliver::failure(worker, &ask, &Failure::Loop));
+                return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::Loop));
             }
             let asks_group = within.asks_group;
             ask.within = Some(within);
@@ -219,7 +219,7 @@ pub(crate) fn fragment(
 
 /// The walk from before lookup on.
 #[inline]
-fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Answer {
+fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> WalkAnswer {
     if ask.policy().user_context.is_some() {
         return user_context::look_up(worker, ask, content);
     }
@@ -228,7 +228,7 @@ fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Answer {
 
 /// The walk from lookup on.
 #[inline]
-fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
     match hit(worker, &mut ask) {
         Ok(answer) => answer,
         Err(looked) => go_on(worker, ask, content, looked),
@@ -238,7 +238,7 @@ fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Ans
 /// Looks up, and answers with a hit: that is done where the request lies, which is large to be moved about. An error: how far lookup
 /// came, and to what for this client.
 #[inline]
-fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Answer, Looked> {
+fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<WalkAnswer, Looked> {
     let found = match lookup::lookup(worker, ask) {
         Looked::Decided(found) => lookup::for_client(ask, found),
         wait @ Looked::Wait(_) => return Err(wait),
@@ -250,12 +250,12 @@ fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Answer, Looked> {
 }
 
 /// The rest of the walk, from what lookup came to for this client.
-fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked) -> Answer {
+fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked) -> WalkAnswer {
     let found = match looked {
         Looked::Decided(found) => found,
         Looked::Wait(finding) => {
             let worker = worker.clone();
-            return Answer::Later(Box::pin(async move {
+            return WalkAnswer::Later(Box::pin(async move {
                 let guard = AbandonGuard::new(&worker, &ask, None);
                 let found = below::read(&worker, &ask, finding, ask.now).await;
                 guard.over();
@@ -270,12 +270,12 @@ fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked
         Decision::StaleHit(hit) => {
             let ask = Rc::new(ask);
             refresh::spawn(worker, &ask, &hit.stored);
-            Answer::Now(deliver::stored(worker, &ask, hit))
+            WalkAnswer::Now(deliver::stored(worker, &ask, hit))
         }
         Decision::Bypass(why) => {
-            Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
+            WalkAnswer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
         }
-        Decision::Forward(need) => Answer::Later(Box::pin(forward::forward(
+        Decision::Forward(need) => WalkAnswer::Later(Box::pin(forward::forward(
             worker.clone(),
             Rc::new(ask),
             need,

@@ -33,8 +33,7 @@ pub use fields::Fields;
 pub use forms::{Coded, Form, Forms, Level};
 pub use memory::{Memory, Purged, Refused, Statistics, Swept, Ticket};
 pub use purger::{
-    Answer as PurgeAnswer, Asker, Boxed, Durable, NotDurable, PurgeError, Purger, SharedLog,
-    Unreachable,
+    Asker, Boxed, Durable, NotDurable, PurgeAnswer, PurgeError, Purger, SharedLog, Unreachable,
 };
 pub use slot::Variants;
 pub use stored::{Derived, Stored, Variant, X_CACHE_DEBUG};

@@ -83,7 +83,7 @@ pub enum Asker {
 
 /// What a purge came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct PurgeAnswer {
     /// The number of its last entry in this node's log.
     pub sequence: u64,
     /// Stored responses it touched in this node's memory: those that were still there when they were counted, from its taking
@@ -144,7 +144,7 @@ impl Purger {
         at: Time,
         wait: Option<Duration>,
         busiest: Option<Busiest>,
-    ) -> Result<Answer, PurgeError> {
+    ) -> Result<PurgeAnswer, PurgeError> {
         self.memory.log().admits(&purges)?;
         let (done, position) = match self.shared.get() {
             Some(shared) => {
@@ -169,7 +169,7 @@ impl Purger {
         let (touched, on_disk, held) = tokio::join!(counted, self.on_disk(&purges, &done), held);
         self.memory.log().count_touched(touched);
         let (sequence, behind) = held?;
-        Ok(Answer {
+        Ok(PurgeAnswer {
             sequence,
             touched,
             on_disk,
@@ -188,7 +188,7 @@ impl Purger {
         at: Time,
         asker: Asker,
         busiest: Option<Busiest>,
-    ) -> Result<Answer, PurgeError> {
+    ) -> Result<PurgeAnswer, PurgeError> {
         match asker {
             Asker::Client => self.memory.log().admits(&purges)?,
             Asker::Node => {}
@@ -199,7 +199,7 @@ impl Purger {
         let (touched, on_disk, sequence) = tokio::join!(counted, on_disk, self.lasting(&done));
         self.memory.log().count_touched(touched);
         let sequence = sequence?;
-        Ok(Answer {
+        Ok(PurgeAnswer {
             sequence,
             touched,
             on_disk,

@@ -1,6 +1,6 @@
 //! The request on its connection, and the wait for the answer's head.
 
-use super::{Answer, Attempt, Failure, http2};
+use super::{Attempt, ExchangeAnswer, Failure, http2};
 use crate::{
     Error, Kind,
     body::{Carried, Carrier, Incoming},
@@ -23,7 +23,7 @@ impl Attempt<'_> {
         &self,
         link: direct::Link,
         request: Box<Request<Outgoing>>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ExchangeAnswer, Failure> {
         let asking = direct::Asking {
             request: &request,
             asked: self.asked,
@@ -43,7 +43,7 @@ impl Attempt<'_> {
         } = match direct::ask(&asking, self.wait(&request, now), link).await {
             Ok(arrived) => {
                 spares::keep(request.into_parts().0.headers);
-                return Ok(Answer::Direct(arrived));
+                return Ok(ExchangeAnswer::Direct(arrived));
             }
             Err(lost) => lost,
         };
@@ -66,7 +66,7 @@ impl Attempt<'_> {
         &self,
         mut link: Http1,
         mut request: Request<Outgoing>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ExchangeAnswer, Failure> {
         let before = link.heard();
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
@@ -112,14 +112,14 @@ impl Attempt<'_> {
             Carrier::Http1 { link, afterwards }
         };
         let body = Carried { carrier, upload };
-        Ok(Answer::Http(response, Box::new(body)))
+        Ok(ExchangeAnswer::Http(response, Box::new(body)))
     }
 
     pub(super) async fn send_http2(
         &self,
         link: Http2,
         request: Request<Outgoing>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ExchangeAnswer, Failure> {
         let had_answered = link.has_answered();
         let mut listening = link.listening();
         // Not left to `h2`, which would send it later all the same when nobody waits for it any more.
@@ -175,14 +175,14 @@ impl Attempt<'_> {
             _slot: slot,
         };
         let body = Carried { carrier, upload };
-        Ok(Answer::Http(response, Box::new(body)))
+        Ok(ExchangeAnswer::Http(response, Box::new(body)))
     }
 
     pub(super) async fn send_fastcgi(
         &self,
         link: fastcgi::Link,
         request: Request<Outgoing>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ExchangeAnswer, Failure> {
         let Some(call) = self.call else {
             return Err(sent(
                 Error::new(Kind::Configuration).because("not a call of a script"),
@@ -196,7 +196,7 @@ impl Attempt<'_> {
         let exchange = fastcgi::Exchange::new(link, call, &self.origin.complaints, body);
         let largest = self.origin.config.largest_head;
         match exchange.head(limits, largest).await {
-            Ok((arrived, exchange)) => Ok(Answer::FastCgi(arrived, Box::new(exchange))),
+            Ok((arrived, exchange)) => Ok(ExchangeAnswer::FastCgi(arrived, Box::new(exchange))),
             Err(lost) => {
                 let fastcgi::Lost {
                     error,

@@ -30,7 +30,7 @@ pub(super) struct Asked {
 }
 
 /// What was found, or why nothing was; fails where the device does.
-pub(super) type Looked = io::Result<Result<respond::Answer, Absent>>;
+pub(super) type Looked = io::Result<Result<respond::FileAnswer, Absent>>;
 
 impl Asked {
     /// Whether a page that is named by its path alone would be the wrong answer.
@@ -48,7 +48,7 @@ pub(super) fn look(root: &Root, published: &Published, asked: &Asked) -> Looked 
             Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
             Some(Page::File(path, fields)) => {
                 let looked = file(&folder, path, fields.clone(), asked)?;
-                return Ok(looked.map(respond::Answer::published));
+                return Ok(looked.map(respond::FileAnswer::published));
             }
             Some(Page::Redirect(status, fields)) => {
                 return Ok(Ok(respond::redirect(*status, fields.clone()).published()));

@@ -26,14 +26,14 @@ const USUAL: Lifetime = Lifetime::Usual(LIFETIME);
 
 /// An answer whose content may still lie on the device.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct FileAnswer {
     status: StatusCode,
     fields: HeaderMap,
     content: Content,
     lifetime: Lifetime,
 }
 
-impl Answer {
+impl FileAnswer {
     /// The same, of something that `larder publish` keeps up to date: what it replaces after a purge may have been asked for, and
     /// stored anew, in between.
     pub(crate) fn published(self) -> Self {
@@ -66,7 +66,7 @@ pub(crate) fn answer(
     request: &HeaderMap,
     described: HeaderMap,
     chosen: Chosen,
-) -> io::Result<Answer> {
+) -> io::Result<FileAnswer> {
     let now = SystemTime::now();
     let mut fields = described;
     fields.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -91,9 +91,9 @@ pub(crate) fn answer(
         Outcome::Proceed => part(method, request, fields, chosen, whole),
         Outcome::NotModified => {
             precondition::trim_not_modified(&mut fields);
-            Ok(Answer::empty(StatusCode::NOT_MODIFIED, fields))
+            Ok(FileAnswer::empty(StatusCode::NOT_MODIFIED, fields))
         }
-        Outcome::Failed => Ok(Answer::empty(
+        Outcome::Failed => Ok(FileAnswer::empty(
             StatusCode::PRECONDITION_FAILED,
             HeaderMap::new(),
         )),
@@ -130,7 +130,7 @@ fn part(
     mut fields: HeaderMap,
     chosen: Chosen,
     whole: bool,
-) -> io::Result<Answer> {
+) -> io::Result<FileAnswer> {
     let length = chosen.facts.length;
     let asked = request
         .get(header::RANGE)
@@ -148,7 +148,7 @@ fn part(
                 header::CONTENT_RANGE,
                 format!("bytes */{length}"),
             );
-            return Ok(Answer::empty(StatusCode::RANGE_NOT_SATISFIABLE, fields));
+            return Ok(FileAnswer::empty(StatusCode::RANGE_NOT_SATISFIABLE, fields));
         }
         Some(Asked::Whole | Asked::Many(_)) | None => {
             let whole = length.checked_sub(1).map(|last| Span { first: 0, last });
@@ -167,7 +167,7 @@ fn part(
         }
         Some(_) | None => Content::Read(Bytes::new()),
     };
-    Ok(Answer {
+    Ok(FileAnswer {
         status,
         fields,
         content,
@@ -216,7 +216,7 @@ pub(crate) fn with_bytes(
 }
 
 /// To the folder's own name, with the slash at its end that makes relative links in it right.
-pub(crate) fn with_slash(path: &str, query: Option<&str>) -> Answer {
+pub(crate) fn with_slash(path: &str, query: Option<&str>) -> FileAnswer {
     let query = query.map_or_else(String::new, |query| format!("?{query}"));
     let mut fields = HeaderMap::new();
     put(&mut fields, header::LOCATION, format!("{path}/{query}"));
@@ -224,9 +224,9 @@ pub(crate) fn with_slash(path: &str, query: Option<&str>) -> Answer {
 }
 
 /// A redirect, `fields` telling where to.
-pub(crate) fn redirect(status: StatusCode, mut fields: HeaderMap) -> Answer {
+pub(crate) fn redirect(status: StatusCode, mut fields: HeaderMap) -> FileAnswer {
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(0));
-    Answer::empty(status, fields)
+    FileAnswer::empty(status, fields)
 }
 
 /// What who has nothing says to a request of `method`: 404, or 405 where no answer could be had by it.

@@ -153,8 +153,8 @@ pub fn of_document(document: &str, name: Option<&str>) -> Result<Selected, Unkey
 /// Whether an answer in JSON tells of errors, or cannot be read.
 pub fn has_errors(text: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
-    struct Answer {
+    struct GraphqlResponse {
         errors: Option<IgnoredAny>,
     }
-    serde_json::from_slice::<Answer>(text).map_or(true, |answer| answer.errors.is_some())
+    serde_json::from_slice::<GraphqlResponse>(text).map_or(true, |answer| answer.errors.is_some())
 }

@@ -37,7 +37,7 @@ use flow::Flow;
 use http::{Response, Version};
 use next::{Next, poll_head};
 use page::Asked;
-use reply::{Answer, Sent};
+use reply::{SendableAnswer, Sent};
 use section::Section;
 use std::{
     future::poll_fn,
@@ -185,7 +185,7 @@ fn checked(request: &RequestHead, open: &Open) -> Result<(), Fault> {
 }
 
 /// Sends an answer. `None`: it is out, and the connection goes on.
-fn answered<S: Serve, A: Answer<S::Body>>(
+fn answered<S: Serve, A: SendableAnswer<S::Body>>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,

@@ -8,7 +8,7 @@ use crate::{
     listen::{Head, Prepared},
     outcome::Outcome,
     walk::{
-        Answer, below,
+        WalkAnswer, below,
         coding::{self, Chosen, Then},
         deliver, esi,
         lookup::Hit,
@@ -20,9 +20,9 @@ use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored};
 
 /// Answers with a hit.
-pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
+pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> WalkAnswer {
     if !is_plain(ask, &hit) {
-        return Answer::Now(deliver::stored(worker, ask, hit));
+        return WalkAnswer::Now(deliver::stored(worker, ask, hit));
     }
     let Hit {
         stored,
@@ -33,8 +33,8 @@ pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
     below::used(worker, ask, &stored, &outcome);
     let chosen = coding::choose(worker, ask, stored, reader);
     match head(worker, &chosen) {
-        Some(head) => Answer::Prepared(prepared(worker, ask, chosen.stored, head, &outcome)),
-        None => Answer::Now(deliver::in_form(worker, ask, chosen, None, &outcome)),
+        Some(head) => WalkAnswer::Prepared(prepared(worker, ask, chosen.stored, head, &outcome)),
+        None => WalkAnswer::Now(deliver::in_form(worker, ask, chosen, None, &outcome)),
     }
 }
 

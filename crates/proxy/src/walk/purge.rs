@@ -15,7 +15,7 @@ use crate::{
         recognise,
         resolve::resolve,
     },
-    walk::{Answer, deliver, receive, waiting::AbandonGuard},
+    walk::{WalkAnswer, deliver, receive, waiting::AbandonGuard},
 };
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -76,17 +76,17 @@ pub fn may_force(ask: &Ask) -> bool {
 }
 
 /// Answers a request that is for the cache. It never goes to an origin.
-pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wanted) -> Answer {
+pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wanted) -> WalkAnswer {
     if matches!(wanted, Wanted::Content(_)) && receive::is_redirected(&ask) {
-        return Answer::Now(deliver::redirect_https(worker, &ask));
+        return WalkAnswer::Now(deliver::redirect_https(worker, &ask));
     }
     let worker = worker.clone();
     match wanted {
         Wanted::Denied => {
             bump(&worker.counters.purges_denied);
-            Answer::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
+            WalkAnswer::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
         }
-        Wanted::Purge(command) => Answer::Later(Box::pin(async move {
+        Wanted::Purge(command) => WalkAnswer::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &ask, None);
             let (dialect, done) = match command {
                 Ok(command) => (
@@ -102,7 +102,7 @@ pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wante
                 done.map_err(|why| (answer::failed(dialect.as_ref(), &why), why)),
             )
         })),
-        Wanted::List => Answer::Later(Box::pin(async move {
+        Wanted::List => WalkAnswer::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &ask, None);
             let memory = worker.cache.memory.clone();
             let names = spawn_blocking(move || memory.souin_names(MOST_LISTED)).await;
@@ -110,7 +110,7 @@ pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wante
             let own = answer::listed(&names.unwrap_or_default());
             answered(&worker, &ask, own, None)
         })),
-        Wanted::Content(expected) => Answer::Later(Box::pin(async move {
+        Wanted::Content(expected) => WalkAnswer::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &ask, None);
             let done = match read(&expected, content).await {
                 Ok(command) => carry_out(&worker, &ask, command).await,

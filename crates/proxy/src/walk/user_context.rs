@@ -13,7 +13,7 @@ use crate::{
     listen::RequestBody,
     outcome::Bypass,
     walk::{
-        Answer, Later,
+        Later, WalkAnswer,
         bypass::{bypass, rule},
         deliver, esi, look_up_known,
         lookup::Bypassed,
@@ -36,11 +36,11 @@ pub fn is_somebody(fields: &HeaderMap) -> bool {
 }
 
 /// The walk of a request on a route with groups, from before its lookup on.
-pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
     // An include has what its page's request has; a client has no say.
     if ask.within.is_none() && is_forged(&ask.fields) {
         let failure = Failure::BadRequest("user-context");
-        return Answer::Now(deliver::failure(worker, &ask, &failure));
+        return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
     }
     ask.fields.remove(&HASH);
     let is_question = ask.policy().user_context.as_deref() == Some(ask.key.path());
@@ -58,7 +58,7 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answe
         }
         Some(Err(answer)) => {
             let worker = worker.clone();
-            Answer::Later(Box::pin(async move {
+            WalkAnswer::Later(Box::pin(async move {
                 let guard = AbandonGuard::new(&worker, &ask, None);
                 let answer = timeout(ask.policy().fragment_wait, answer).await;
                 guard.over();
@@ -71,7 +71,7 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answe
 }
 
 /// The walk of the question, whichever route it takes: its answer is kept for who asks, and for nobody else.
-pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
     ask.fields.remove(&HASH);
     let who = who(&ask);
     ask.key.asker(&who);
@@ -135,13 +135,13 @@ fn go_on(
     mut ask: Ask,
     content: RequestBody,
     hash: Option<HeaderValue>,
-) -> Answer {
+) -> WalkAnswer {
     if let Some(hash) = hash {
         ask.fields.insert(HASH, hash);
         return look_up_known(worker, ask, content);
     }
     let why = Bypassed::Site(Bypass::Group);
-    Answer::Later(Box::pin(bypass(worker.clone(), ask, content, why)))
+    WalkAnswer::Later(Box::pin(bypass(worker.clone(), ask, content, why)))
 }
 
 /// Says it in a client's words: it sends no hash and must not know any, and what it gets depends on who it is.

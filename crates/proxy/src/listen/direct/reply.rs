@@ -19,7 +19,7 @@ use std::{
 };
 
 /// An answer that can be sent.
-pub(super) trait Answer<B> {
+pub(super) trait SendableAnswer<B> {
     /// Writes its head, and says how it frames the content, which may close the connection. `None` where that is not known here.
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing>;
 
@@ -30,7 +30,7 @@ pub(super) trait Answer<B> {
     fn response(self) -> Response<B>;
 }
 
-impl<B: Body + AtHand> Answer<B> for Response<B> {
+impl<B: Body + AtHand> SendableAnswer<B> for Response<B> {
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing> {
         let framing = framing(self, *asked)?;
         asked.closes |= matches!(framing, Framing::UntilClose);
@@ -52,7 +52,7 @@ impl<B: Body + AtHand> Answer<B> for Response<B> {
     }
 }
 
-impl<B> Answer<B> for Prepared<B> {
+impl<B> SendableAnswer<B> for Prepared<B> {
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing> {
         self.write_head(page, *asked)
     }
@@ -80,7 +80,7 @@ pub(super) enum Sent<A, B> {
 }
 
 /// Sends of an answer what is at hand, as far as the socket takes it at once.
-pub(super) fn begin<S: Serve, A: Answer<S::Body>>(
+pub(super) fn begin<S: Serve, A: SendableAnswer<S::Body>>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,

@@ -41,9 +41,9 @@ fn told(response: Response<ReplyBody>) -> Told {
 /// What a client is told, and whether its head took no map.
 fn answer(worker: &Rc<Worker>, mut ask: Ask, stored: &Arc<Stored>) -> (Told, bool) {
     match hit(worker, &mut ask, a_hit(stored)) {
-        Answer::Now(response) => (told(response), false),
-        Answer::Prepared(prepared) => (told(prepared.response()), true),
-        Answer::Later(_) => panic!("a hit does not wait"),
+        WalkAnswer::Now(response) => (told(response), false),
+        WalkAnswer::Prepared(prepared) => (told(prepared.response()), true),
+        WalkAnswer::Later(_) => panic!("a hit does not wait"),
     }
 }
 

@@ -18,7 +18,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const MOST: usize = 64 << 20;
 
 /// How those who wait learn what became of it.
-type Answer = oneshot::Sender<Result<(), NotDurable>>;
+type DurabilityReply = oneshot::Sender<Result<(), NotDurable>>;
 
 /// A change of how the file fares; for the log of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ struct Queue {
     saved: u64,
     retired: u64,
     /// Each with the number it waits for.
-    waiting: Vec<(u64, Answer)>,
+    waiting: Vec<(u64, DurabilityReply)>,
     /// The last write has failed.
     failing: bool,
     closing: bool,
@@ -204,7 +204,7 @@ impl JournalQueue {
             Ok(()) if failed => self.event(&Event::Mended),
             _ => {}
         }
-        let answered: Vec<(u64, Answer)> = answered;
+        let answered: Vec<(u64, DurabilityReply)> = answered;
         for (_, waits) in answered {
             // Who has gone does not want to know.
             let _ = waits.send(answer.clone());
