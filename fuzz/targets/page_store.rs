@@ -6,7 +6,7 @@ use http::{Method, Uri};
 use libfuzzer_sys::fuzz_target;
 use origin::pages::{
     block, pickle,
-    template::{Asked, Template},
+    template::{TemplateInput, Template},
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
         .and_then(|text| Template::parse(text).map_err(drop))
     {
         let uri = Uri::from_static("/a%20b?c=d");
-        let asked = Asked {
+        let asked = TemplateInput {
             scheme: "https",
             host: "shop.example:8443",
             method: &Method::GET,

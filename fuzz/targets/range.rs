@@ -5,7 +5,7 @@ use http::HeaderValue;
 use libfuzzer_sys::fuzz_target;
 use rules::{
     partial::{Spans, span_of},
-    range::{self, Asked},
+    range::{self, ResolvedRange},
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -23,9 +23,9 @@ fuzz_target!(|data: &[u8]| {
         .filter_map(|one| span_of(one, length))
         .collect();
     let parts = match range::resolve(&value, length) {
-        Asked::Whole | Asked::Unsatisfiable => vec![],
-        Asked::One(part) => vec![part],
-        Asked::Many(parts) => parts,
+        ResolvedRange::Whole | ResolvedRange::Unsatisfiable => vec![],
+        ResolvedRange::One(part) => vec![part],
+        ResolvedRange::Many(parts) => parts,
     };
     let mut held = Spans::default();
     for part in &parts {

@@ -14,7 +14,7 @@ use store::{
     purge::{Log, Position},
     shared::{
         Config, Found, SharedTier,
-        remote::{Asked, Limits, Read, Remote},
+        remote::{RemoteFuture, Limits, Read, Remote},
     },
 };
 use tokio::runtime::{Builder, Runtime};
@@ -55,24 +55,24 @@ impl Remote for Server {
         Limits { key, value }
     }
 
-    fn get<'a>(&'a self, _: &'a str, _: Read) -> Asked<'a, Option<Bytes>> {
+    fn get<'a>(&'a self, _: &'a str, _: Read) -> RemoteFuture<'a, Option<Bytes>> {
         Box::pin(ready(Ok(Some(self.record.clone()))))
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [String], _: Read) -> Asked<'a, Vec<Option<Bytes>>> {
+    fn get_many<'a>(&'a self, keys: &'a [String], _: Read) -> RemoteFuture<'a, Vec<Option<Bytes>>> {
         let values = keys.iter().map(|key| self.chunk(key)).collect();
         Box::pin(ready(Ok(values)))
     }
 
-    fn set<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> Asked<'a, ()> {
+    fn set<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> RemoteFuture<'a, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    fn add<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> Asked<'a, bool> {
+    fn add<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(ready(Ok(true)))
     }
 
-    fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> Asked<'a, bool> {
+    fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> RemoteFuture<'a, bool> {
         Box::pin(ready(Ok(true)))
     }
 

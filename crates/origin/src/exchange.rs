@@ -13,7 +13,7 @@ use crate::{
     body::{Carried, Carrier, Incoming},
     connect::Speaks,
     direct, fastcgi,
-    message::{self, Asked},
+    message::{self, RequestFraming},
     peer::Peer,
     upload::Outgoing,
 };
@@ -67,7 +67,7 @@ pub(crate) enum Which {
 pub(crate) struct Attempt<'a> {
     pub(crate) origin: &'a Servers,
     pub(crate) peer: &'a Arc<Peer>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: RequestFraming,
     /// What FastCGI servers get in place of the request's head.
     pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
     pub(crate) which: Which,
@@ -97,12 +97,12 @@ impl Attempt<'_> {
         let mut request = request;
         // As it was when the framing fields were written: a body that has ended meanwhile still has to be framed as they say.
         let engine = match self.asked {
-            Asked {
+            RequestFraming {
                 content: false,
                 upgrade: false,
                 ..
             } => Engine::Any,
-            Asked { .. } => Engine::Hyper,
+            RequestFraming { .. } => Engine::Hyper,
         };
         let line = match self.line(engine).await {
             Ok(line) => line,

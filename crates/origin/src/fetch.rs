@@ -7,7 +7,7 @@ use crate::{
     exchange::{Attempt, ExchangeAnswer, Failure, Which, was_left},
     fastcgi,
     fetch_guard::FetchGuard,
-    message::{self, Asked},
+    message::{self, RequestFraming},
     pace::Pace,
     peer::{Peer, Serving},
     pool,
@@ -32,7 +32,7 @@ const MOST_LEFT: u32 = 4;
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
     origin: &'a Arc<Servers>,
-    asked: Asked,
+    asked: RequestFraming,
     call: Option<Arc<fastcgi::Call>>,
     hash: u64,
     until: Option<Instant>,

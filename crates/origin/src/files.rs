@@ -19,7 +19,7 @@ use crate::{
     seldom::Seldom,
 };
 use http::{Method, Request, Response};
-use look::{Asked, look};
+use look::{FileRequest, look};
 use path::Refused;
 use published::Published;
 use root::Root;
@@ -160,7 +160,7 @@ impl Files {
             return Ok(Found::Absent(Absent::Method));
         }
         let query = request.uri().query().filter(|query| !query.is_empty());
-        let asked = Asked {
+        let asked = FileRequest {
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             query: query.map(str::to_owned),

@@ -16,7 +16,7 @@ use rules::fields;
 
 /// What a request asks of its connection, as its framing fields say it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestFraming {
     /// The request asked for an upgrade.
     pub(crate) upgrade: bool,
     /// Content follows its head.
@@ -49,7 +49,7 @@ pub(crate) enum Afterwards {
 }
 
 /// Makes the request's framing fields say what its body is. Done once, before the first attempt.
-pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
+pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
     let said = Said::by(request.headers());
     let size = request.body().size_hint().exact();
     let ended = request.body().is_end_stream() || size == Some(0);
@@ -84,7 +84,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
         }
         None => {}
     }
-    Asked {
+    RequestFraming {
         upgrade: said.upgrade,
         content: !ended,
         unnamed: !said.host,
@@ -136,7 +136,7 @@ fn has_length(headers: &HeaderMap) -> bool {
 /// Puts the request's target into the form that the protocol needs, and the fields that go with it.
 pub(crate) fn address(
     request: &mut Request<Outgoing>,
-    asked: Asked,
+    asked: RequestFraming,
     speaks: Speaks,
     tls: bool,
 ) -> Result<(), Error> {
@@ -176,7 +176,7 @@ pub(crate) fn address(
 
 /// Makes a request whose target has an authority one of HTTP/1.1. Most likely HTTP/2 gave it back unsent: what is another's there
 /// comes back into the head.
-fn over_http1(request: &mut Request<Outgoing>, asked: Asked) {
+fn over_http1(request: &mut Request<Outgoing>, asked: RequestFraming) {
     let target = target(request.uri());
     let authority = request.uri().authority();
     let host = authority.and_then(|name| HeaderValue::from_str(name.as_str()).ok());
@@ -202,7 +202,7 @@ fn target(uri: &Uri) -> PathAndQuery {
 /// Judges a response's head (RFC 9112 section 6) and removes framing fields that mean nothing on it.
 pub(crate) fn judge<B>(
     response: &mut Response<B>,
-    asked: Asked,
+    asked: RequestFraming,
     speaks: Speaks,
 ) -> Result<Judged, Error> {
     let malformed = |why: &'static str| Err(Error::new(Kind::Malformed).because(why));

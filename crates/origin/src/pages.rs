@@ -29,7 +29,7 @@ use http::{HeaderValue, Method, Request, Response, header};
 use kv::BadUrl;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::{Left, Store};
-use template::{Asked, Template};
+use template::{Template, TemplateInput};
 use tokio::time::Instant;
 
 /// How long a page holds where nobody says so: one that changes is seen as soon, and a busy one is asked for once in so long.
@@ -159,7 +159,7 @@ impl Pages {
         request: &Request<B>,
         context: &Context,
     ) -> Result<Result<Response<ResponseBody>, Absent>, Error> {
-        let asked = Asked {
+        let asked = TemplateInput {
             scheme: if context.visitor.https {
                 "https"
             } else {

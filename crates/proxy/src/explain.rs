@@ -5,7 +5,7 @@ mod asked;
 mod judge;
 
 use crate::{cache::Cache, hit_for_miss::Unshared, way::LateBypass};
-use asked::Asked;
+use asked::ExplainedRequest;
 use http::{HeaderMap, StatusCode};
 use rules::{freshness, reuse::Verdict};
 use std::time::Duration;
@@ -123,10 +123,10 @@ pub struct OnFailure {
 pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
     let site = cache.site.load_full();
     // Requests stay on their thread; what waits need not.
-    let wanted = Asked::read(&site, uri, fields)?.wanted_below(cache);
+    let wanted = ExplainedRequest::read(&site, uri, fields)?.wanted_below(cache);
     let below = match (&cache.disk, wanted) {
         (Some(disk), Some(key)) => disk.peek(&key).await,
         _ => Vec::new(),
     };
-    Some(Asked::read(&site, uri, fields)?.explained(cache, below))
+    Some(ExplainedRequest::read(&site, uri, fields)?.explained(cache, below))
 }

@@ -2,7 +2,7 @@
 //!
 //! The decisions are the walk's own functions: a request is read by `receive`, bypassed or not by `lookup`, and its answer
 //! judged by `admit`. What is left to the caller is what takes time: keeping answers. What is kept it puts to the functions that the
-//! walk puts its store to: [`rules::reuse`] with [`Asked::reuse`], and [`way`](crate::way) with [`Asked::needs`].
+//! walk puts its store to: [`rules::reuse`] with [`ReplayedRequest::reuse`], and [`way`](crate::way) with [`ReplayedRequest::needs`].
 
 use crate::{
     ask::Ask,
@@ -39,7 +39,7 @@ pub struct Replay {
 
 /// A request as the walk has received it and put to the store.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ReplayedRequest {
     ask: Ask,
     bypass: Option<Bypass>,
 }
@@ -52,7 +52,7 @@ pub struct Asked {
 )]
 pub enum Received {
     /// It goes on.
-    Asked(Asked),
+    Asked(ReplayedRequest),
     /// It came by HTTP and is sent to HTTPS: the origin is not asked.
     Redirected,
     /// It is refused; why, as `Cache-Status` says it.
@@ -88,7 +88,7 @@ impl Replay {
         if bypass.is_none() {
             lookup::keep_cookies_from_store(&mut ask);
         }
-        Received::Asked(Asked { ask, bypass })
+        Received::Asked(ReplayedRequest { ask, bypass })
     }
 
     /// Whether the answer to `asked` would be stored. This site may differ from the one that received it in lifetimes alone:
@@ -98,7 +98,7 @@ impl Replay {
     /// Why it would not be.
     pub fn judge(
         &self,
-        asked: &mut Asked,
+        asked: &mut ReplayedRequest,
         status: StatusCode,
         fields: &HeaderMap,
         took: Duration,
@@ -122,7 +122,7 @@ impl Replay {
     /// Why it would not be stored.
     pub fn judge_refresh(
         &self,
-        asked: &mut Asked,
+        asked: &mut ReplayedRequest,
         status: StatusCode,
         fields: &HeaderMap,
         took: Duration,
@@ -134,7 +134,7 @@ impl Replay {
     }
 }
 
-impl Asked {
+impl ReplayedRequest {
     /// The cache key.
     pub fn key(&self) -> &[u8] {
         self.ask.key.as_bytes()
@@ -210,7 +210,7 @@ mod tests {
         method: &Method,
         uri: &'static str,
         lines: &[(&'static str, &str)],
-    ) -> Asked {
+    ) -> ReplayedRequest {
         match receive(replay, method, uri, lines) {
             Received::Asked(asked) => asked,
             other => panic!("{other:?}"),

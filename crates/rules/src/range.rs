@@ -39,7 +39,7 @@ impl Span {
 
 /// What a `Range` field asks of a representation of `length` bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum ResolvedRange {
     /// No range, another unit, malformed, or too many: send the whole (section 14.2).
     Whole,
     /// One part.
@@ -58,12 +58,12 @@ pub const MOST_RANGES: usize = 32;
 const MOST_OVERLAPS: usize = 1;
 
 /// Resolves the field against a known length. A representation without content is always sent whole (section 14.2).
-pub fn resolve(range: &HeaderValue, length: u64) -> Asked {
+pub fn resolve(range: &HeaderValue, length: u64) -> ResolvedRange {
     let Some(written) = parse(range) else {
-        return Asked::Whole;
+        return ResolvedRange::Whole;
     };
     if length == 0 {
-        return Asked::Whole;
+        return ResolvedRange::Whole;
     }
     let mut parts: Vec<Span> = Vec::with_capacity(written.len());
     let mut overlaps = 0;
@@ -72,10 +72,10 @@ pub fn resolve(range: &HeaderValue, length: u64) -> Asked {
         coalesce(&mut parts, span);
     }
     match parts.as_slice() {
-        [] => Asked::Unsatisfiable,
-        _ if overlaps > MOST_OVERLAPS => Asked::Whole,
-        [only] => Asked::One(*only),
-        _ => Asked::Many(parts),
+        [] => ResolvedRange::Unsatisfiable,
+        _ if overlaps > MOST_OVERLAPS => ResolvedRange::Whole,
+        [only] => ResolvedRange::One(*only),
+        _ => ResolvedRange::Many(parts),
     }
 }
 

@@ -1,10 +1,10 @@
 use super::*;
-use crate::variable::tests::Asked;
+use crate::variable::tests::TestRequest;
 use proptest::prelude::*;
 
 #[test]
 fn expressions_hold_as_written() {
-    let request = Asked {
+    let request = TestRequest {
         query: Some("n=10&empty=&name=Ann%20B"),
         fields: &[("cookie", "group=Advanced; admin=false; n=9")],
     };
@@ -68,7 +68,7 @@ fn expressions_hold_as_written() {
 fn depth_is_bounded() {
     for (open, close) in [("(", ")"), ("!", ""), ("!(", ")")] {
         let deep = |times: usize| format!("{}1{}", open.repeat(times), close.repeat(times));
-        let request = Asked::default();
+        let request = TestRequest::default();
         assert!(!Expression::read(&deep(100_000)).holds(&request), "{open}");
         assert!(Expression::read(&deep(4)).holds(&request), "{open}");
     }
@@ -77,7 +77,7 @@ fn depth_is_bounded() {
 proptest! {
     #[test]
     fn any_text_is_read(text in "[$(){}|&!=<>'\"A-Z_ a-z0-9.-]{0,60}") {
-        let request = Asked::default();
+        let request = TestRequest::default();
         let _ = Expression::read(&text).holds(&request);
     }
 }

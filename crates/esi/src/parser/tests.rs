@@ -1,7 +1,7 @@
 mod places;
 
 use super::*;
-use crate::{Page, Run, Step, variable::tests::Asked};
+use crate::{Page, Run, Step, variable::tests::TestRequest};
 use proptest::prelude::*;
 
 /// A page as it is sent, an include as `[src|alt|?]`, an attempt as `{attempt|except}`.
@@ -15,7 +15,7 @@ fn sent_to(
     pieces: &[usize],
     fields: &'static [(&'static str, &'static str)],
 ) -> String {
-    let request = Asked {
+    let request = TestRequest {
         query: Some("q=<b>&n=1"),
         fields,
     };

@@ -3,12 +3,12 @@ use crate::template::Template;
 
 /// A request as tests have it.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct TestRequest {
     pub(crate) query: Option<&'static str>,
     pub(crate) fields: &'static [(&'static str, &'static str)],
 }
 
-impl Request for Asked {
+impl Request for TestRequest {
     fn host(&self) -> &'static str {
         "example.com"
     }
@@ -26,7 +26,7 @@ impl Request for Asked {
 
 #[test]
 fn variables_have_the_values_of_the_request() {
-    let request = Asked {
+    let request = TestRequest {
         query: Some("a=1&b=x%2Fy+z&a=2&c&d%20d=%zz"),
         fields: &[
             ("cookie", "one=1; two=a=b ;  one=3; three="),
@@ -134,9 +134,9 @@ fn what_is_no_variable_is_told_from_what_may_become_one() {
 
 #[test]
 fn in_an_address_values_are_encoded_and_never_lead_upwards() {
-    let request = |query| Asked {
+    let request = |query| TestRequest {
         query: Some(query),
-        ..Asked::default()
+        ..TestRequest::default()
     };
     let table = [
         ("/plain?x=$(y)", "", Some("/plain?x=$(y)")),

@@ -13,7 +13,7 @@ use super::{
     urls::Urls,
 };
 use http::StatusCode;
-use proxy::replay::{Asked, Replay};
+use proxy::replay::{Replay, ReplayedRequest};
 use receive::Left;
 use rules::storable::{NotStorable, Storable};
 use store::purge::Address;
@@ -106,7 +106,7 @@ impl Reader {
     }
 
     /// Counts a request, and makes an event of it if its URL is followed and the store would have been asked.
-    fn count(&mut self, mut asked: Asked, answer: &Answer) {
+    fn count(&mut self, mut asked: ReplayedRequest, answer: &Answer) {
         let address = Address::of(asked.key());
         let url = url(&address);
         if let Some(known) = self.urls.of(url, || address.url()) {
@@ -165,7 +165,7 @@ impl Reader {
     }
 
     /// An unsafe method's success makes invalid what is kept (RFC 9111 section 4.4).
-    fn invalidate(&mut self, asked: &Asked, answer: &Answer) {
+    fn invalidate(&mut self, asked: &ReplayedRequest, answer: &Answer) {
         for key in asked.invalidated(answer.status, &answer.fields) {
             if let Some(known) = self.urls.all.get_mut(&url(&Address::of(&key))) {
                 known.invalid_before = self.number;

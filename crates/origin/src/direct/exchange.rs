@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, Interim, Kind,
     connect::Speaks,
-    message::{self, Afterwards, Asked},
+    message::{self, Afterwards, RequestFraming},
     upload::Outgoing,
     wait::Wait,
 };
@@ -36,7 +36,7 @@ const PIECE: usize = 4 * 1024;
 pub(crate) struct Asking<'a> {
     /// It brings no content.
     pub(crate) request: &'a Request<Outgoing>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: RequestFraming,
     /// `OriginConfig::largest_head`.
     pub(crate) largest_head: usize,
     pub(crate) interim: Option<&'a Interim>,

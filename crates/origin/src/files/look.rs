@@ -18,7 +18,7 @@ const TRIES: usize = 3;
 const INDEX: &str = "index.html";
 
 /// What is asked of the folder.
-pub(super) struct Asked {
+pub(super) struct FileRequest {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) query: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Asked {
 /// What was found, or why nothing was; fails where the device does.
 pub(super) type Looked = io::Result<Result<respond::FileAnswer, Absent>>;
 
-impl Asked {
+impl FileRequest {
     /// Whether a page that is named by its path alone would be the wrong answer.
     fn is_foreign(&self) -> bool {
         self.personal || (self.position == ChainPosition::Intermediate && self.query.is_some())
@@ -40,7 +40,7 @@ impl Asked {
 }
 
 /// Looks for what `asked` names; waits for the device.
-pub(super) fn look(root: &Root, published: &Published, asked: &Asked) -> Looked {
+pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> Looked {
     let folder = root.open()?;
     let manifest = published.of(&folder)?;
     if let Some(manifest) = &manifest {
@@ -68,7 +68,7 @@ pub(super) fn look(root: &Root, published: &Published, asked: &Asked) -> Looked 
 }
 
 /// The file or folder that the path names by itself.
-fn plain(folder: &Folder, wanted: Wanted, asked: &Asked) -> Looked {
+fn plain(folder: &Folder, wanted: Wanted, asked: &FileRequest) -> Looked {
     if wanted.is_script() {
         return Ok(Err(Absent::Script));
     }
@@ -99,7 +99,7 @@ fn plain(folder: &Folder, wanted: Wanted, asked: &Asked) -> Looked {
 }
 
 /// The answer that the file at `path` is, with what is known of it beside.
-fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &Asked) -> Looked {
+fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &FileRequest) -> Looked {
     if !fields.contains_key(header::CONTENT_TYPE) {
         fields.insert(header::CONTENT_TYPE, kind::of(path));
     }

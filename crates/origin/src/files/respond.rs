@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use rules::{
     precondition::{self, Outcome, Representation},
-    range::{self, Asked, Span},
+    range::{self, ResolvedRange, Span},
     time::Time,
 };
 use std::{
@@ -136,12 +136,12 @@ fn part(
         .get(header::RANGE)
         .filter(|_| *method == Method::GET && !whole);
     let (status, span) = match asked.map(|asked| range::resolve(asked, length)) {
-        Some(Asked::One(span)) => {
+        Some(ResolvedRange::One(span)) => {
             let part = format!("bytes {}-{}/{length}", span.first, span.last);
             put(&mut fields, header::CONTENT_RANGE, part);
             (StatusCode::PARTIAL_CONTENT, Some(span))
         }
-        Some(Asked::Unsatisfiable) => {
+        Some(ResolvedRange::Unsatisfiable) => {
             let mut fields = HeaderMap::new();
             put(
                 &mut fields,
@@ -150,7 +150,7 @@ fn part(
             );
             return Ok(FileAnswer::empty(StatusCode::RANGE_NOT_SATISFIABLE, fields));
         }
-        Some(Asked::Whole | Asked::Many(_)) | None => {
+        Some(ResolvedRange::Whole | ResolvedRange::Many(_)) | None => {
             let whole = length.checked_sub(1).map(|last| Span { first: 0, last });
             (StatusCode::OK, whole)
         }

@@ -16,8 +16,8 @@ fn response(status: u16, fields: &[(&'static str, &'static str)]) -> Response<()
 
 type Fields = &'static [(&'static str, &'static str)];
 
-fn asked(upgrade: bool) -> Asked {
-    Asked {
+fn asked(upgrade: bool) -> RequestFraming {
+    RequestFraming {
         upgrade,
         content: false,
         unnamed: false,

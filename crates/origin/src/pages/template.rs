@@ -61,7 +61,7 @@ pub enum BadTemplate {
 
 /// What is known of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct TemplateInput<'a> {
     /// `http` or `https`.
     pub scheme: &'a str,
     /// The host the client asked for.
@@ -110,7 +110,7 @@ impl Template {
     }
 
     /// The key of the page that is asked for; `None` where it cannot have one: the path is malformed, or holds what is no text.
-    pub fn key(&self, asked: &Asked<'_>) -> Option<String> {
+    pub fn key(&self, asked: &TemplateInput<'_>) -> Option<String> {
         let query = asked.uri.query().unwrap_or_default();
         let mut key = String::new();
         for piece in &self.0 {

@@ -1,11 +1,11 @@
-use super::template::{Asked, BadTemplate, Template};
+use super::template::{BadTemplate, Template, TemplateInput};
 use http::{Method, Uri};
 use proptest::prelude::*;
 
 fn key(template: &str, host: &str, target: &str) -> Option<String> {
     let uri: Uri = target.parse().expect("a target");
     let template = Template::parse(template).expect("a template");
-    template.key(&Asked {
+    template.key(&TemplateInput {
         scheme: "https",
         host,
         method: &Method::GET,

@@ -26,12 +26,12 @@ use std::{borrow::Cow, net::SocketAddr, rc::Rc, sync::Arc};
 use store::{Stored, Variants};
 
 /// A request, and why it bypasses the store, if it does.
-pub(super) struct Asked {
+pub(super) struct ExplainedRequest {
     ask: Ask,
     bypass: Option<Bypass>,
 }
 
-impl Asked {
+impl ExplainedRequest {
     /// Reads a GET for `uri` with `fields`, as it would be received. Who asks is whom a trusted proxy names in them.
     pub(super) fn read(site: &Arc<Site>, uri: &str, fields: &HeaderMap) -> Option<Self> {
         let site: OwnSite = Rc::new(Arc::clone(site).into());

@@ -36,7 +36,7 @@ use bytes::Bytes;
 use flow::Flow;
 use http::{Response, Version};
 use next::{Next, poll_head};
-use page::Asked;
+use page::ReplyContext;
 use reply::{SendableAnswer, Sent};
 use section::Section;
 use std::{
@@ -81,7 +81,7 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
 
 /// A request whose answer is not out yet.
 struct Open {
-    asked: Asked,
+    asked: ReplyContext,
     target: Target,
     /// What its fields were read from, until it is answered.
     section: Option<Rc<Section>>,

@@ -22,7 +22,7 @@ use http_body::Body as _;
 use origin::ResponseBody;
 use rules::{
     partial,
-    range::{self, Asked, Span},
+    range::{self, ResolvedRange, Span},
     storable::{NotStorable, Storable},
 };
 use std::sync::Arc;
@@ -184,7 +184,7 @@ impl Fetch<'_> {
         }));
         let pump = Some(inflow.pump(self.worker, destination));
         let asked = lookup::wanted(self.ask, &stored, length);
-        if matches!(asked, Asked::One(span) if wanted.first <= span.first && span.last <= wanted.last)
+        if matches!(asked, ResolvedRange::One(span) if wanted.first <= span.first && span.last <= wanted.last)
         {
             return Landing::Stored {
                 stored: Arc::new(stored),

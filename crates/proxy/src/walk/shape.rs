@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use rules::{
     fields::remove_where,
     precondition::{self, Representation},
-    range::{self, Asked, Span},
+    range::{self, ResolvedRange, Span},
 };
 use store::{Body, Piece, Stored, fill::Reader};
 
@@ -206,12 +206,12 @@ fn part(
     stored: &Stored,
     reader: Option<Reader>,
     fields: &mut HeaderMap,
-    asked: Asked,
+    asked: ResolvedRange,
     length: u64,
     status: StatusCode,
 ) -> Shaped {
     match asked {
-        Asked::Unsatisfiable => {
+        ResolvedRange::Unsatisfiable => {
             without_page(ask, fields);
             fields.insert(header::CONTENT_RANGE, range::unsatisfied(length));
             if let Some(reader) = reader {
@@ -222,7 +222,7 @@ fn part(
                 content: Content::Empty,
             }
         }
-        Asked::One(span) => {
+        ResolvedRange::One(span) => {
             let Some(content) = one_part(stored, reader, span) else {
                 return Shaped {
                     status,
@@ -240,7 +240,7 @@ fn part(
                 content,
             }
         }
-        Asked::Many(spans) => match several(stored, fields, &spans, length) {
+        ResolvedRange::Many(spans) => match several(stored, fields, &spans, length) {
             Some(content) => {
                 without_digest(fields);
                 Shaped {
@@ -250,7 +250,7 @@ fn part(
             }
             None => fallback(stored, reader, status, length),
         },
-        Asked::Whole => fallback(stored, reader, status, length),
+        ResolvedRange::Whole => fallback(stored, reader, status, length),
     }
 }
 

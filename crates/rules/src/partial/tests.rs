@@ -161,7 +161,10 @@ fn a_date_combines_parts_where_it_is_strong_and_there_is_no_tag() {
 fn our_own_range_is_read_back() {
     let value = range_value(span(5, 9));
     assert_eq!(value, "bytes=5-9");
-    assert_eq!(range::resolve(&value, 10), range::Asked::One(span(5, 9)));
+    assert_eq!(
+        range::resolve(&value, 10),
+        range::ResolvedRange::One(span(5, 9))
+    );
 }
 
 proptest! {

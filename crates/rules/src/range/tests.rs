@@ -14,20 +14,20 @@ fn span(first: u64, last: u64) -> Span {
 #[test]
 fn examples_of_section_14_1_2() {
     for (range, expected) in [
-        ("bytes=0-499", Asked::One(span(0, 499))),
-        ("bytes=500-999", Asked::One(span(500, 999))),
-        ("bytes=-500", Asked::One(span(9500, 9999))),
-        ("bytes=9500-", Asked::One(span(9500, 9999))),
+        ("bytes=0-499", ResolvedRange::One(span(0, 499))),
+        ("bytes=500-999", ResolvedRange::One(span(500, 999))),
+        ("bytes=-500", ResolvedRange::One(span(9500, 9999))),
+        ("bytes=9500-", ResolvedRange::One(span(9500, 9999))),
         (
             "bytes=0-0,-1",
-            Asked::Many(vec![span(0, 0), span(9999, 9999)]),
+            ResolvedRange::Many(vec![span(0, 0), span(9999, 9999)]),
         ),
         (
             "bytes= 0-999, 4500-5499, -1000",
-            Asked::Many(vec![span(0, 999), span(4500, 5499), span(9000, 9999)]),
+            ResolvedRange::Many(vec![span(0, 999), span(4500, 5499), span(9000, 9999)]),
         ),
-        ("bytes=500-600,601-999", Asked::One(span(500, 999))),
-        ("bytes=500-700,601-999", Asked::One(span(500, 999))),
+        ("bytes=500-600,601-999", ResolvedRange::One(span(500, 999))),
+        ("bytes=500-700,601-999", ResolvedRange::One(span(500, 999))),
     ] {
         assert_eq!(resolve(&field(range), 10_000), expected, "{range}");
     }
@@ -35,7 +35,7 @@ fn examples_of_section_14_1_2() {
 
 #[test]
 fn what_a_range_of_a_hundred_bytes_means() {
-    use Asked::{Many, One, Unsatisfiable, Whole};
+    use ResolvedRange::{Many, One, Unsatisfiable, Whole};
     for (range, expected) in [
         // "A client can limit the number of bytes requested without knowing the size": last beyond the end.
         ("bytes=90-1000", One(span(90, 99))),
@@ -89,7 +89,7 @@ fn what_a_range_of_a_hundred_bytes_means() {
 #[test]
 fn an_empty_representation_is_sent_whole() {
     for range in ["bytes=0-", "bytes=-1", "bytes=0-0"] {
-        assert_eq!(resolve(&field(range), 0), Asked::Whole, "{range}");
+        assert_eq!(resolve(&field(range), 0), ResolvedRange::Whole, "{range}");
     }
 }
 
@@ -102,9 +102,9 @@ fn too_many_ranges_mean_the_whole() {
         field(&format!("bytes={}", specs.join(",")))
     };
     assert!(
-        matches!(resolve(&set(MOST_RANGES), 10_000), Asked::Many(parts) if parts.len() == MOST_RANGES)
+        matches!(resolve(&set(MOST_RANGES), 10_000), ResolvedRange::Many(parts) if parts.len() == MOST_RANGES)
     );
-    assert_eq!(resolve(&set(MOST_RANGES + 1), 10_000), Asked::Whole);
+    assert_eq!(resolve(&set(MOST_RANGES + 1), 10_000), ResolvedRange::Whole);
     assert_eq!(parse(&set(MOST_RANGES + 1)), None);
 }
 
@@ -182,9 +182,9 @@ proptest! {
         let value = HeaderValue::from_bytes(&bytes).unwrap();
         let _ = parse_content_range(&value);
         match resolve(&value, length) {
-            Asked::One(part) => prop_assert!(part.first <= part.last && part.last < length),
-            Asked::Many(parts) => prop_assert!((2..=MOST_RANGES).contains(&parts.len())),
-            Asked::Whole | Asked::Unsatisfiable => {}
+            ResolvedRange::One(part) => prop_assert!(part.first <= part.last && part.last < length),
+            ResolvedRange::Many(parts) => prop_assert!((2..=MOST_RANGES).contains(&parts.len())),
+            ResolvedRange::Whole | ResolvedRange::Unsatisfiable => {}
         }
     }
 
@@ -199,10 +199,10 @@ proptest! {
         length in 1..400_u64,
     ) {
         let parts = match resolve(&spell(&ranges), length) {
-            Asked::Whole => return Ok(()),
-            Asked::Unsatisfiable => vec![],
-            Asked::One(part) => vec![part],
-            Asked::Many(parts) => parts,
+            ResolvedRange::Whole => return Ok(()),
+            ResolvedRange::Unsatisfiable => vec![],
+            ResolvedRange::One(part) => vec![part],
+            ResolvedRange::Many(parts) => parts,
         };
         let asked: Vec<Span> = ranges.iter().filter_map(|one| span_of(*one, length)).collect();
         let holds = |spans: &[Span], byte: u64| {
@@ -229,8 +229,8 @@ proptest! {
             runs.insert(span(ten * 10, ten * 10 + 9));
         }
         let mut parts = match resolve(&spell(&ranges), 80) {
-            Asked::One(part) => vec![part],
-            Asked::Many(parts) => parts,
+            ResolvedRange::One(part) => vec![part],
+            ResolvedRange::Many(parts) => parts,
             other => return Err(TestCaseError::fail(format!("{other:?}"))),
         };
         parts.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::{
     counts::{Counts, Event, Hook},
-    remote::{Asked, Error, Kind, Read, Remote},
+    remote::{Error, Kind, Read, Remote, RemoteFuture},
 };
 use bytes::Bytes;
 use kv::{Breaker, Change, Leave};
@@ -122,7 +122,7 @@ impl Guard {
     async fn ask<'a, T>(
         &'a self,
         until: Instant,
-        ask: impl FnOnce(&'a dyn Remote) -> Asked<'a, T>,
+        ask: impl FnOnce(&'a dyn Remote) -> RemoteFuture<'a, T>,
     ) -> Result<T, Failed> {
         let leave = self.breaker.leave();
         if leave == Leave::Denied {

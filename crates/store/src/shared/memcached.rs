@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::remote::{Asked, Limits, Read, Remote};
+use super::remote::{Limits, Read, Remote, RemoteFuture};
 use crate::{
     Stored,
     purge::{Log, Position},
@@ -26,23 +26,32 @@ impl Remote for Memcached {
         }
     }
 
-    fn get<'a>(&'a self, key: &'a str, _read: Read) -> Asked<'a, Option<Bytes>> {
+    fn get<'a>(&'a self, key: &'a str, _read: Read) -> RemoteFuture<'a, Option<Bytes>> {
         Box::pin(self.get(key))
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [String], _read: Read) -> Asked<'a, Vec<Option<Bytes>>> {
+    fn get_many<'a>(
+        &'a self,
+        keys: &'a [String],
+        _read: Read,
+    ) -> RemoteFuture<'a, Vec<Option<Bytes>>> {
         Box::pin(self.get_many(keys))
     }
 
-    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> Asked<'a, ()> {
+    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> RemoteFuture<'a, ()> {
         Box::pin(self.set(key, value, expiry))
     }
 
-    fn add<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> Asked<'a, bool> {
+    fn add<'a>(
+        &'a self,
+        key: &'a str,
+        value: &'a [u8],
+        expiry: Duration,
+    ) -> RemoteFuture<'a, bool> {
         Box::pin(self.add(key, value, expiry))
     }
 
-    fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> Asked<'a, bool> {
+    fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> RemoteFuture<'a, bool> {
         Box::pin(self.delete_if(key, value))
     }
 

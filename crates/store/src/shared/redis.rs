@@ -1,6 +1,6 @@
 //! Redis and Valkey as a shared tier.
 
-use super::remote::{Asked, Error, Kind, Limits, Read, Remote};
+use super::remote::{Error, Kind, Limits, Read, Remote, RemoteFuture};
 use bytes::Bytes;
 use kv::Redis;
 use redis::{Cmd, Value};
@@ -24,15 +24,19 @@ impl Remote for Redis {
         }
     }
 
-    fn get<'a>(&'a self, key: &'a str, read: Read) -> Asked<'a, Option<Bytes>> {
+    fn get<'a>(&'a self, key: &'a str, read: Read) -> RemoteFuture<'a, Option<Bytes>> {
         Box::pin(async move { value(self.read(&get(key), read).await?) })
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [String], read: Read) -> Asked<'a, Vec<Option<Bytes>>> {
+    fn get_many<'a>(
+        &'a self,
+        keys: &'a [String],
+        read: Read,
+    ) -> RemoteFuture<'a, Vec<Option<Bytes>>> {
         Box::pin(async move {
             let commands: Vec<_> = keys.iter().map(|key| get(key)).collect();
             let asked = commands.iter().map(|command| {
-                let asked: Asked<'_, Value> = Box::pin(self.read(command, read));
+                let asked: RemoteFuture<'_, Value> = Box::pin(self.read(command, read));
                 asked
             });
             let answers = together(asked.collect()).await.into_iter();
@@ -40,7 +44,7 @@ impl Remote for Redis {
         })
     }
 
-    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> Asked<'a, ()> {
+    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> RemoteFuture<'a, ()> {
         Box::pin(async move {
             let mut command = Cmd::with_capacity(5, 48 + key.len() + value.len());
             command.arg("SET").arg(key).arg(value);
@@ -52,7 +56,12 @@ impl Remote for Redis {
         })
     }
 
-    fn add<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> Asked<'a, bool> {
+    fn add<'a>(
+        &'a self,
+        key: &'a str,
+        value: &'a [u8],
+        expiry: Duration,
+    ) -> RemoteFuture<'a, bool> {
         Box::pin(async move {
             let mut command = Cmd::new();
             command.arg("SET").arg(key).arg(value);
@@ -65,7 +74,7 @@ impl Remote for Redis {
         })
     }
 
-    fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> Asked<'a, bool> {
+    fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> RemoteFuture<'a, bool> {
         Box::pin(async move {
             let mut command = Cmd::new();
             command.arg("EVAL").arg(DELETE_IF).arg(1);
@@ -112,7 +121,7 @@ fn one_of_many(answer: Result<Value, Error>) -> Result<Option<Bytes>, Error> {
 }
 
 /// All answers, in the order of the questions. They are asked in that order before any answer is waited for.
-async fn together<T>(asked: Vec<Asked<'_, T>>) -> Vec<Result<T, Error>> {
+async fn together<T>(asked: Vec<RemoteFuture<'_, T>>) -> Vec<Result<T, Error>> {
     let mut answers: Vec<_> = asked.iter().map(|_| None).collect();
     let mut asked = asked;
     poll_fn(|context| {

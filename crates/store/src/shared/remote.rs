@@ -11,7 +11,7 @@ pub use kv::{Error, Kind, Read};
 
 /// An answer to come. The tier bounds how long it waits and drops this when that is over; an answer that arrives later must
 /// never be taken for that of another question.
-pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+pub type RemoteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// A server, or several that are one to us. Shared by all workers; each has connections of its own
 /// ([`PerWorker`](kv::PerWorker)), since workers are runtimes of one thread each.
@@ -23,20 +23,25 @@ pub trait Remote: fmt::Debug + Send + Sync {
 
     /// The value of `key`; one round trip. One that is longer than [`Limits::value`] may come in part, and an empty one counts as none:
     /// neither is ours.
-    fn get<'a>(&'a self, key: &'a str, read: Read) -> Asked<'a, Option<Bytes>>;
+    fn get<'a>(&'a self, key: &'a str, read: Read) -> RemoteFuture<'a, Option<Bytes>>;
 
     /// The values of `keys`, in their order; one round trip to each server that has some.
-    fn get_many<'a>(&'a self, keys: &'a [String], read: Read) -> Asked<'a, Vec<Option<Bytes>>>;
+    fn get_many<'a>(
+        &'a self,
+        keys: &'a [String],
+        read: Read,
+    ) -> RemoteFuture<'a, Vec<Option<Bytes>>>;
 
     /// Sets `key`, which the server forgets after `expiry` (at least a millisecond, rounded up to what the server counts in).
-    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> Asked<'a, ()>;
+    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> RemoteFuture<'a, ()>;
 
     /// The same where `key` is not there; whether it was set.
-    fn add<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> Asked<'a, bool>;
+    fn add<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration)
+    -> RemoteFuture<'a, bool>;
 
     /// Deletes `key` where it still has this value; whether it did. Where the server cannot do that in one step, a key that
     /// has changed stays in any case.
-    fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> Asked<'a, bool>;
+    fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> RemoteFuture<'a, bool>;
 
     /// Of several servers that are left alone each by itself, how many fail and have not answered since. `None` where what befalls one
     /// question befalls the next.

@@ -1,7 +1,7 @@
 //! How long a request waits for a server that answers slowly.
 
 use super::{
-    remote::{Asked, Limits, Read, Remote},
+    remote::{Limits, Read, Remote, RemoteFuture},
     *,
 };
 use crate::{Body, Fields, Variant, purge::Position};
@@ -21,7 +21,7 @@ struct Slow {
 }
 
 impl Slow {
-    fn answer<T: Send + 'static>(&self, answer: T) -> Asked<'_, T> {
+    fn answer<T: Send + 'static>(&self, answer: T) -> RemoteFuture<'_, T> {
         let each = *self.each.lock().expect("whole");
         Box::pin(async move {
             sleep(each).await;
@@ -42,25 +42,25 @@ impl Remote for Slow {
         }
     }
 
-    fn get<'a>(&'a self, key: &'a str, _: Read) -> Asked<'a, Option<Bytes>> {
+    fn get<'a>(&'a self, key: &'a str, _: Read) -> RemoteFuture<'a, Option<Bytes>> {
         self.answer(self.value(key))
     }
 
-    fn get_many<'a>(&'a self, keys: &'a [String], _: Read) -> Asked<'a, Vec<Option<Bytes>>> {
+    fn get_many<'a>(&'a self, keys: &'a [String], _: Read) -> RemoteFuture<'a, Vec<Option<Bytes>>> {
         self.answer(keys.iter().map(|key| self.value(key)).collect())
     }
 
-    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], _: Duration) -> Asked<'a, ()> {
+    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], _: Duration) -> RemoteFuture<'a, ()> {
         let mut values = self.values.lock().expect("whole");
         values.insert(key.to_owned(), Bytes::copy_from_slice(value));
         self.answer(())
     }
 
-    fn add<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> Asked<'a, bool> {
+    fn add<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> RemoteFuture<'a, bool> {
         self.answer(true)
     }
 
-    fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> Asked<'a, bool> {
+    fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> RemoteFuture<'a, bool> {
         self.answer(true)
     }
 

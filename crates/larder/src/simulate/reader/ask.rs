@@ -7,7 +7,7 @@ use crate::simulate::{
 };
 use proxy::{
     outcome::Bypass,
-    replay::{Asked, Replay},
+    replay::{Replay, ReplayedRequest},
 };
 use rules::{freshness::Facts, storable::NotStorable};
 use std::{sync::Arc, time::Duration};
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 /// What becomes of an answer that comes behind a stale one, where its request alone is why it would not be kept otherwise.
 fn behind(
     replay: &Replay,
-    asked: &mut Asked,
+    asked: &mut ReplayedRequest,
     answer: &Answer,
     (wait, why): (Duration, NotStorable),
 ) -> Option<Result<Facts, NotStorable>> {
@@ -37,7 +37,7 @@ fn told(answer: &Answer) -> usize {
 }
 
 /// What selects the answer among its page's variants, where anything does.
-fn variant_of(asked: &Asked, answer: &Answer) -> Option<u64> {
+fn variant_of(asked: &ReplayedRequest, answer: &Answer) -> Option<u64> {
     let variant = asked.variant(&answer.fields);
     variant.map(|variant| xxh3_64(&variant.key))
 }
@@ -46,7 +46,7 @@ impl Reader {
     /// The store is asked: would the answer be stored?
     pub(super) fn ask(
         &mut self,
-        asked: &mut Asked,
+        asked: &mut ReplayedRequest,
         answer: &Answer,
         url: u64,
         (body, took): (u64, u64),
@@ -117,7 +117,7 @@ impl Reader {
     /// often as all others together.
     fn count_unfilled(
         &mut self,
-        asked: &Asked,
+        asked: &ReplayedRequest,
         answer: &Answer,
         url: u64,
         (body, took): (u64, u64),

@@ -5,7 +5,7 @@ use crate::simulate::log::Line;
 use http::{HeaderValue, Method, Request, Uri, header};
 use proxy::{
     listen::Connection,
-    replay::{Asked, Received},
+    replay::{Received, ReplayedRequest},
 };
 use rules::time::Time;
 use std::{
@@ -24,7 +24,7 @@ pub(super) enum Left {
 
 impl Reader {
     /// The request as the server would have received it.
-    pub(super) fn receive(&mut self, line: Line<'_>, now: Time) -> Result<Asked, Left> {
+    pub(super) fn receive(&mut self, line: Line<'_>, now: Time) -> Result<ReplayedRequest, Left> {
         let target = match (line.target.unwrap_or_default(), line.query) {
             (target, Some(query)) if !target.contains(&b'?') => {
                 let mark: &[u8] = if query.starts_with(b"?") { b"" } else { b"?" };

@@ -10,7 +10,7 @@ use crate::{
         record::{Ended, Event},
         wait::{Limits, Wait},
     },
-    message::{self, Asked},
+    message::{self, RequestFraming},
     upload::Outgoing,
 };
 use bytes::BytesMut;
@@ -126,7 +126,7 @@ impl Exchange {
             fields.remove("surrogate-control");
             fields.remove("cdn-cache-control");
         }
-        let asked = Asked {
+        let asked = RequestFraming {
             upgrade: false,
             content: false,
             unnamed: false,

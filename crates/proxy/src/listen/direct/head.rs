@@ -7,7 +7,7 @@ mod line;
 use super::{
     super::{config::Limits, request_head::RequestHead},
     Open,
-    page::Asked,
+    page::ReplyContext,
     section::{self, Section, Sections},
 };
 use bytes::Bytes;
@@ -120,7 +120,7 @@ fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Op
 impl Head {
     /// The head, of so many bytes, with the fields of its section.
     fn new(start: Start, length: usize, section: Rc<Section>, fields: HeaderMap) -> Self {
-        let asked = Asked {
+        let asked = ReplyContext {
             verb: start.verb,
             version: start.version,
             closes: section.told.closes(start.version),

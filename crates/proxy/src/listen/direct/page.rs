@@ -42,14 +42,14 @@ impl Verb {
 
 /// What an answer is for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct ReplyContext {
     pub(super) verb: Verb,
     pub(super) version: Version,
     /// Whether no other answer follows.
     pub(super) closes: bool,
 }
 
-impl Asked {
+impl ReplyContext {
     /// What the answer begins with.
     pub(super) fn version_text(self) -> &'static [u8] {
         match self.version {
@@ -78,7 +78,7 @@ pub(super) fn has_no_content(status: StatusCode) -> bool {
 }
 
 /// `None` where it is not for us to say.
-pub(super) fn framing<B: Body>(response: &Response<B>, asked: Asked) -> Option<Framing> {
+pub(super) fn framing<B: Body>(response: &Response<B>, asked: ReplyContext) -> Option<Framing> {
     let (status, body) = (response.status(), response.body());
     let never = asked.verb == Verb::Head || has_no_content(status);
     match (body.is_end_stream(), never) {
@@ -156,7 +156,7 @@ pub(super) fn write_head<B>(
     page: &mut Page,
     response: &Response<B>,
     framing: Framing,
-    asked: Asked,
+    asked: ReplyContext,
 ) -> Option<()> {
     page.put(asked.version_text())?;
     let told = write_fields(page, response.status(), response.headers(), framing)?;
@@ -207,7 +207,7 @@ pub(super) fn write_framing(page: &mut Page, framing: Framing, told: bool) -> Op
 }
 
 /// Writes what becomes of the connection, and ends the head.
-pub(super) fn write_end(page: &mut Page, asked: Asked) -> Option<()> {
+pub(super) fn write_end(page: &mut Page, asked: ReplyContext) -> Option<()> {
     page.put(match (asked.version, asked.closes) {
         (Version::HTTP_10, false) => b"connection: keep-alive\r\n\r\n",
         (Version::HTTP_10, true) | (_, false) => b"\r\n",

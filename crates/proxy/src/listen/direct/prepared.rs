@@ -3,7 +3,7 @@
 mod packed;
 
 use super::page::{
-    Asked, Framing, Page, Verb, has_no_content, write_end, write_fields, write_framing,
+    Framing, Page, ReplyContext, Verb, has_no_content, write_end, write_fields, write_framing,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use std::rc::Rc;
@@ -85,7 +85,12 @@ impl PreparedHead {
     }
 
     /// Writes it, but for its end. How many bytes of content it announces; `None` where it cannot be written.
-    fn write(&self, page: &mut Page, asked: Asked, anew: &[Rc<HeaderValue>; ANEW]) -> Option<u64> {
+    fn write(
+        &self,
+        page: &mut Page,
+        asked: ReplyContext,
+        anew: &[Rc<HeaderValue>; ANEW],
+    ) -> Option<u64> {
         let written = self.written.as_ref()?;
         page.put(asked.version_text())?;
         for (before, value) in written.before.iter().zip(anew) {
@@ -176,7 +181,7 @@ impl<B> Prepared<B> {
     }
 
     /// Writes its head, and says how it frames the content. `None` where it cannot be written.
-    pub(super) fn write_head(&self, page: &mut Page, asked: Asked) -> Option<Framing> {
+    pub(super) fn write_head(&self, page: &mut Page, asked: ReplyContext) -> Option<Framing> {
         if asked.verb == Verb::Head {
             return None;
         }

@@ -4,7 +4,7 @@ use super::super::{AtHand, Serve, meter::Meter, service::Session, watch::Order};
 use super::{
     Desk, Open,
     flow::Flow,
-    page::{Asked, Framing, Page, framing, write_head},
+    page::{Framing, Page, ReplyContext, framing, write_head},
     prepared::Prepared,
     section::Section,
     wait::poll_left,
@@ -21,7 +21,7 @@ use std::{
 /// An answer that can be sent.
 pub(super) trait SendableAnswer<B> {
     /// Writes its head, and says how it frames the content, which may close the connection. `None` where that is not known here.
-    fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing>;
+    fn write_head(&self, page: &mut Page, asked: &mut ReplyContext) -> Option<Framing>;
 
     /// Its body. The maps that are not needed any more, that of its request's `section` among them, serve the next request.
     fn into_body(self, desk: &Desk, section: Option<Rc<Section>>) -> B;
@@ -31,7 +31,7 @@ pub(super) trait SendableAnswer<B> {
 }
 
 impl<B: Body + AtHand> SendableAnswer<B> for Response<B> {
-    fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing> {
+    fn write_head(&self, page: &mut Page, asked: &mut ReplyContext) -> Option<Framing> {
         let framing = framing(self, *asked)?;
         asked.closes |= matches!(framing, Framing::UntilClose);
         write_head(page, self, framing, *asked)?;
@@ -53,7 +53,7 @@ impl<B: Body + AtHand> SendableAnswer<B> for Response<B> {
 }
 
 impl<B> SendableAnswer<B> for Prepared<B> {
-    fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing> {
+    fn write_head(&self, page: &mut Page, asked: &mut ReplyContext) -> Option<Framing> {
         self.write_head(page, *asked)
     }
 

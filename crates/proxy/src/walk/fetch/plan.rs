@@ -5,7 +5,7 @@ use http::{HeaderMap, Method, Response, StatusCode, header};
 use origin::ResponseBody;
 use rules::{
     partial,
-    range::{self, Asked, Span},
+    range::{self, ResolvedRange, Span},
 };
 use store::{Body, Parts, Piece, Stored};
 
@@ -65,11 +65,11 @@ impl Fetch<'_> {
 
     /// What is missing of `parts`; `None` where the request goes as if nothing were stored: there is no such part, as the origin is to
     /// say, or it is more than is kept of any body, or what lies around it cannot be read.
-    fn missing(&self, parts: &Parts, asked: &Asked) -> Option<Missing> {
+    fn missing(&self, parts: &Parts, asked: &ResolvedRange) -> Option<Missing> {
         let wanted = match asked {
-            Asked::Unsatisfiable => return None,
-            Asked::One(span) => *span,
-            Asked::Whole | Asked::Many(_) => Span {
+            ResolvedRange::Unsatisfiable => return None,
+            ResolvedRange::One(span) => *span,
+            ResolvedRange::Whole | ResolvedRange::Many(_) => Span {
                 first: 0,
                 last: parts.length.checked_sub(1)?,
             },

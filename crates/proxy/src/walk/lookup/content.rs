@@ -7,7 +7,7 @@ use crate::{
 use http::Method;
 use rules::{
     precondition,
-    range::{self, Asked},
+    range::{self, ResolvedRange},
 };
 use store::{Body, Parts, Stored, fill::Reader};
 
@@ -29,7 +29,7 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
         Body::Parts(parts) if parts.is_complete() => true,
         // Parts answer requests for what they hold and no other, not even those for the head (RFC 9111 section 3.3).
         Body::Parts(parts) => match wanted(ask, stored, parts.length) {
-            Asked::One(span) if parts.is_coming() => {
+            ResolvedRange::One(span) if parts.is_coming() => {
                 return parts
                     .reader(span)
                     .map_or(Availability::Insufficient, |reader| {
@@ -54,12 +54,12 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
 }
 
 /// Whether parts have all of what is asked for.
-pub fn holds(parts: &Parts, asked: &Asked) -> bool {
+pub fn holds(parts: &Parts, asked: &ResolvedRange) -> bool {
     let spans = parts.spans();
     match asked {
-        Asked::One(span) => spans.contains(*span),
-        Asked::Many(all) => all.iter().all(|span| spans.contains(*span)),
-        Asked::Whole | Asked::Unsatisfiable => false,
+        ResolvedRange::One(span) => spans.contains(*span),
+        ResolvedRange::Many(all) => all.iter().all(|span| spans.contains(*span)),
+        ResolvedRange::Whole | ResolvedRange::Unsatisfiable => false,
     }
 }
 
@@ -70,14 +70,14 @@ pub fn answers(ask: &Ask, stored: &Stored) -> bool {
 }
 
 /// What a request wants of `stored`, a representation of `length` bytes: the whole, where it may not have a part without the rest.
-pub fn wanted(ask: &Ask, stored: &Stored, length: u64) -> Asked {
+pub fn wanted(ask: &Ask, stored: &Stored, length: u64) -> ResolvedRange {
     let Some(field) = ask.range() else {
-        return Asked::Whole;
+        return ResolvedRange::Whole;
     };
     if coding::is_of_another(ask, &stored.fields.unpack(0), Some(length))
         || !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now)
     {
-        return Asked::Whole;
+        return ResolvedRange::Whole;
     }
     range::resolve(field, length)
 }

@@ -153,7 +153,7 @@ async fn what_the_server_says_no_to_is_told_apart() {
     let server = Server::start();
     let remote = remote(&server.url());
     server.ask(&["LPUSH", "list", "1"]);
-    let kind = async |asked: Asked<'_, ()>| asked.await.expect_err("an error").kind;
+    let kind = async |asked: RemoteFuture<'_, ()>| asked.await.expect_err("an error").kind;
     let get = Box::pin(async { remote.get("list", Read::Any).await.map(drop) });
     assert_eq!(kind(get).await, Kind::WrongType);
     let second = Duration::from_secs(1);

@@ -1,7 +1,9 @@
 //! Heads written as they lie in the store: what is asked for seldom is sent without a map as well.
 
 use super::{
-    super::page::{Asked, Framing, Page, agrees, has_no_content, write_framing, write_status},
+    super::page::{
+        Framing, Page, ReplyContext, agrees, has_no_content, write_framing, write_status,
+    },
     ANEW,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -54,7 +56,7 @@ impl PackedHead {
     pub(super) fn write(
         &self,
         page: &mut Page,
-        asked: Asked,
+        asked: ReplyContext,
         anew: &[Rc<HeaderValue>; ANEW],
     ) -> Option<u64> {
         page.put(asked.version_text())?;

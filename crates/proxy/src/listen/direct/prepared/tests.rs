@@ -39,9 +39,9 @@ fn fields() -> impl Strategy<Value = HeaderMap> {
     })
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = ReplyContext> {
     let flags = (any::<bool>(), any::<bool>());
-    flags.prop_map(|(is_old, closes)| Asked {
+    flags.prop_map(|(is_old, closes)| ReplyContext {
         verb: Verb::Get,
         version: if is_old {
             Version::HTTP_10
@@ -53,7 +53,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 }
 
 /// The head as it is written field by field, with what it says of its content; `None` where it is not.
-fn general(response: &Response<Full<Bytes>>, asked: Asked) -> Option<(Vec<u8>, Framing)> {
+fn general(response: &Response<Full<Bytes>>, asked: ReplyContext) -> Option<(Vec<u8>, Framing)> {
     let mut page = Page::on(vec![0; 16 << 10].into());
     let framing = framing(response, asked)?;
     write_head(&mut page, response, framing, asked)?;
@@ -139,7 +139,7 @@ fn what_is_too_long_or_for_no_content_is_not_written() {
         HeaderMap::new(),
     );
     let mut page = Page::on(vec![0; LONGEST].into());
-    let asked = Asked {
+    let asked = ReplyContext {
         verb: Verb::Head,
         version: Version::HTTP_11,
         closes: false,
