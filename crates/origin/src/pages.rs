@@ -28,7 +28,7 @@ use counts::Counts;
 use http::{HeaderValue, Method, Request, Response, header};
 use kv::BadUrl;
 use std::{path::Path, sync::Arc, time::Duration};
-use store::{Left, Store};
+use store::{Store, TimeToLive};
 use template::{Template, TemplateInput};
 use tokio::time::Instant;
 
@@ -184,7 +184,7 @@ impl Pages {
         &self,
         request: &Request<B>,
         value: Bytes,
-        left: Left,
+        left: TimeToLive,
         pass: Pass,
     ) -> Result<Response<ResponseBody>, Absent> {
         let page = value::read(self.config.format, value).map_err(Absent::Bad)?;
@@ -211,8 +211,8 @@ impl Pages {
         *response.status_mut() = status;
         *response.headers_mut() = fields;
         response.extensions_mut().insert(match left {
-            Left::For(time) => Lifetime::Remaining(time),
-            Left::Unknown => Lifetime::Usual(LIFETIME),
+            TimeToLive::For(time) => Lifetime::Remaining(time),
+            TimeToLive::Unknown => Lifetime::Usual(LIFETIME),
         });
         Ok(response)
     }

@@ -13,7 +13,7 @@ const LARGEST: usize = 8 << 20;
 
 /// How long the store will keep a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum TimeToLive {
     /// For so long.
     For(Duration),
     /// It does not say, or for ever.
@@ -49,7 +49,10 @@ impl Store {
     }
 
     /// The value of `key`, and how long it will be there.
-    pub(super) async fn get(&self, key: String) -> Result<Result<(Bytes, Left), Absent>, Error> {
+    pub(super) async fn get(
+        &self,
+        key: String,
+    ) -> Result<Result<(Bytes, TimeToLive), Absent>, Error> {
         let key = match &self.client {
             Client::Memcached(_) => as_nginx(key),
             Client::Redis(_) => key,
@@ -102,11 +105,11 @@ impl Store {
 }
 
 impl Client {
-    async fn get(&self, key: &str) -> Result<Option<(Bytes, Left)>, kv::Error> {
+    async fn get(&self, key: &str) -> Result<Option<(Bytes, TimeToLive)>, kv::Error> {
         match self {
             Self::Memcached(memcached) => {
                 let found = memcached.get(key).await?;
-                Ok(found.map(|value| (value, Left::Unknown)))
+                Ok(found.map(|value| (value, TimeToLive::Unknown)))
             }
             Self::Redis(redis) => page(redis, key).await,
         }
@@ -127,7 +130,7 @@ impl Client {
 
 /// The value and its time in one round trip. The time is asked first: if the page is replaced in between, what is known of the
 /// old one is too little and not too much.
-async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, Left)>, kv::Error> {
+async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, TimeToLive)>, kv::Error> {
     let mut time = Cmd::new();
     time.arg("PTTL").arg(key);
     // No more than can be used; what is longer is known by its length.
@@ -141,8 +144,8 @@ async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, Left)>, kv::Err
     let unexpected = || kv::Error::new(kv::Kind::Protocol, "an answer to something else");
     match (time?, value?) {
         (Value::Int(millis), Value::BulkString(value)) => {
-            let left = u64::try_from(millis).map_or(Left::Unknown, |millis| {
-                Left::For(Duration::from_millis(millis))
+            let left = u64::try_from(millis).map_or(TimeToLive::Unknown, |millis| {
+                TimeToLive::For(Duration::from_millis(millis))
             });
             Ok(Some((value.into(), left)))
         }

@@ -31,10 +31,10 @@ pub(crate) fn tend() {
         loop {
             match sweep(Instant::now()) {
                 // Either way it looks again.
-                Left::Connections => drop(timeout(ROUND, RELEASE.notified()).await),
+                SweepOutcome::Connections => drop(timeout(ROUND, RELEASE.notified()).await),
                 // No timer wakes a worker that keeps none.
-                Left::Pools => kept.notified().await,
-                Left::Nothing => break,
+                SweepOutcome::Pools => kept.notified().await,
+                SweepOutcome::Nothing => break,
             }
         }
     });
@@ -57,7 +57,7 @@ impl Drop for Tending {
 
 /// What there still is after a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum SweepOutcome {
     /// Connections that grow old.
     Connections,
     /// Origins, without a connection that lies here.
@@ -66,7 +66,7 @@ enum Left {
 }
 
 /// Drops what is closed, idle too long, or belongs to an origin or a server that is gone.
-fn sweep(now: Instant) -> Left {
+fn sweep(now: Instant) -> SweepOutcome {
     POOLS.with_borrow_mut(|pools| {
         pools.retain(|_, pool| match pool.origin.upgrade() {
             Some(origin) => {
@@ -83,11 +83,11 @@ fn sweep(now: Instant) -> Left {
         });
         let mut lanes = pools.values().flat_map(|pool| pool.lanes.values());
         if lanes.any(|lane| !lane.idle.is_empty() || !lane.http2.is_empty()) {
-            Left::Connections
+            SweepOutcome::Connections
         } else if pools.is_empty() {
-            Left::Nothing
+            SweepOutcome::Nothing
         } else {
-            Left::Pools
+            SweepOutcome::Pools
         }
     })
 }

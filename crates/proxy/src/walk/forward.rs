@@ -64,7 +64,7 @@ impl History {
 }
 
 /// What a follower is left with when the flight has landed.
-enum Left {
+enum FollowerFallback {
     /// What landed is another variant, or was purged meanwhile: those who want the same fetch it together.
     Together(Need),
     /// The origin failed, perhaps because of what the leader alone asked: those who followed fetch together once more.
@@ -118,9 +118,9 @@ async fn in_company(
     for _ in 0..MOST_FLIGHTS {
         need = match together(worker, ask, need, history).await {
             Ok(response) => return Ok(response),
-            Err(Left::Alone(need)) => return Err(need),
-            Err(Left::Together(need)) => need,
-            Err(Left::Again(need)) => {
+            Err(FollowerFallback::Alone(need)) => return Err(need),
+            Err(FollowerFallback::Together(need)) => need,
+            Err(FollowerFallback::Again(need)) => {
                 history.has_failed = true;
                 need
             }
@@ -138,13 +138,13 @@ async fn together(
     ask: &Rc<Ask>,
     need: Need,
     history: History,
-) -> Result<Response<ReplyBody>, Left> {
+) -> Result<Response<ReplyBody>, FollowerFallback> {
     let (fill, writer) = begin_fill(worker);
     let interest = fill.interest();
     match take_seat(worker, ask, &need, fill) {
         // It may be what the others wait for, or nothing that they fetch is good enough for it.
         Seat::Follow(_) if outbound::comes_round(ask) || lookup::is_forced(ask) => {
-            Err(Left::Alone(need))
+            Err(FollowerFallback::Alone(need))
         }
         Seat::Lead(flight) => {
             match meanwhile(worker, ask, &need) {
@@ -155,7 +155,7 @@ async fn together(
                 }
                 Meanwhile::Variants(need) => {
                     flight.land(FlightStatus::Stored);
-                    return Err(Left::Together(need));
+                    return Err(FollowerFallback::Together(need));
                 }
             }
             let (to, from) = oneshot::channel();

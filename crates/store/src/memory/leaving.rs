@@ -28,14 +28,14 @@ pub(super) struct Leaving {
 /// What it holds is seldom more than a few.
 #[derive(Debug, Default)]
 struct List {
-    left: VecDeque<Left>,
+    left: VecDeque<LeavingBlocks>,
     /// The addresses of all blocks in it. Each is there once: two would take each other for readers.
     addresses: HashSet<usize>,
 }
 
 /// What left together. The bytes alone: what was made of them, and is kept with the response, refers to them too.
 #[derive(Debug)]
-struct Left {
+struct LeavingBlocks {
     blocks: Vec<Block>,
     room: Reservation,
 }
@@ -84,7 +84,7 @@ impl Leaving {
         }
         let mut room = self.budget.reservation();
         room.take(blocks.iter().map(Block::weight).sum());
-        list.left.push_back(Left { blocks, room });
+        list.left.push_back(LeavingBlocks { blocks, room });
         self.count.store(list.left.len(), Relaxed);
     }
 

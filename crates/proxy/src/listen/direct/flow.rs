@@ -33,12 +33,12 @@ pub(super) struct Flow<B> {
     closes: bool,
     state: State,
     /// `None` for most: all goes out in one run.
-    left: Option<Box<Left>>,
+    left: Option<Box<RunRemainder>>,
 }
 
 /// What is left of a run.
 #[derive(Default)]
-struct Left {
+struct RunRemainder {
     /// What the socket did not take, in order.
     unsent: [Bytes; 3],
     /// A piece that had no place in it.
@@ -292,7 +292,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
 
     /// Writes what the last run left.
     fn poll_unsent(&mut self, cx: &mut Context<'_>, meter: &mut Meter) -> Poll<io::Result<()>> {
-        let Some(Left { unsent, .. }) = self.left.as_deref_mut() else {
+        let Some(RunRemainder { unsent, .. }) = self.left.as_deref_mut() else {
             return Poll::Ready(Ok(()));
         };
         while unsent.iter().any(|part| !part.is_empty()) {
@@ -313,7 +313,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         }
     }
 
-    fn left(&mut self) -> &mut Left {
+    fn left(&mut self) -> &mut RunRemainder {
         self.left.get_or_insert_default()
     }
 }

@@ -1,6 +1,6 @@
 //! Who follows: what a landed flight leaves for each of those who waited.
 
-use super::{History, Left, answer, collapse_key, not_fetched};
+use super::{FollowerFallback, History, answer, collapse_key, not_fetched};
 use crate::{
     ask::Ask,
     body::ReplyBody,
@@ -32,7 +32,7 @@ pub async fn follow(
     need: Need,
     mut follower: Follower,
     history: History,
-) -> Result<Response<ReplyBody>, Left> {
+) -> Result<Response<ReplyBody>, FollowerFallback> {
     match timeout(ask.policy().collapse_wait, follower.flight_status()).await {
         Ok(
             status
@@ -42,14 +42,20 @@ pub async fn follow(
             let found = look_up_landed(worker, ask, status, is_newer).await;
             collapsed(worker, ask, need, found)
         }
-        Ok(FlightStatus::Overtaken) => found_meanwhile(worker, ask, need, Left::Together).await,
-        Ok(FlightStatus::AlreadyThere) => found_meanwhile(worker, ask, need, Left::Alone).await,
+        Ok(FlightStatus::Overtaken) => {
+            found_meanwhile(worker, ask, need, FollowerFallback::Together).await
+        }
+        Ok(FlightStatus::AlreadyThere) => {
+            found_meanwhile(worker, ask, need, FollowerFallback::Alone).await
+        }
         Ok(FlightStatus::Failed(error)) => failed(worker, ask, need, error, history),
         Ok(FlightStatus::Stale(why)) => match stale(worker, ask, &need, why) {
             Some(landing) => Ok(answer(worker, ask, &need, not_fetched(ask, landing))),
-            None => Err(Left::Alone(need)),
+            None => Err(FollowerFallback::Alone(need)),
         },
-        Ok(FlightStatus::Released | FlightStatus::Flying) | Err(_) => Err(Left::Alone(need)),
+        Ok(FlightStatus::Released | FlightStatus::Flying) | Err(_) => {
+            Err(FollowerFallback::Alone(need))
+        }
     }
 }
 
@@ -59,7 +65,7 @@ fn collapsed(
     ask: &Rc<Ask>,
     need: Need,
     found: Decision,
-) -> Result<Response<ReplyBody>, Left> {
+) -> Result<Response<ReplyBody>, FollowerFallback> {
     match found {
         Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
             hit.outcome.handled = Handled::Forwarded {
@@ -71,15 +77,15 @@ fn collapsed(
             Ok(deliver::stored(worker, ask, hit))
         }
         Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
-            Err(Left::Together(now))
+            Err(FollowerFallback::Together(now))
         }
         // Who came while the fetch was under way must not rely on it, and what was purged softly meanwhile is out of date. The next begins
         // now.
         Decision::Forward(now) if now.is_unsure() || is_purged_softly(worker, ask, &now) => {
-            Err(Left::Together(now))
+            Err(FollowerFallback::Together(now))
         }
-        Decision::Forward(now) => Err(Left::Alone(now)),
-        Decision::Bypass(_) => Err(Left::Alone(need)),
+        Decision::Forward(now) => Err(FollowerFallback::Alone(now)),
+        Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
     }
 }
 
@@ -100,12 +106,12 @@ async fn found_meanwhile(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    otherwise: fn(Need) -> Left,
-) -> Result<Response<ReplyBody>, Left> {
+    otherwise: fn(Need) -> FollowerFallback,
+) -> Result<Response<ReplyBody>, FollowerFallback> {
     match below::find(worker, ask, receive::now()).await {
         Decision::Hit(hit) | Decision::StaleHit(hit) => Ok(deliver::stored(worker, ask, hit)),
         Decision::Forward(now) => Err(otherwise(now)),
-        Decision::Bypass(_) => Err(Left::Alone(need)),
+        Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
     }
 }
 
@@ -116,13 +122,13 @@ fn failed(
     need: Need,
     error: Arc<origin::Error>,
     history: History,
-) -> Result<Response<ReplyBody>, Left> {
+) -> Result<Response<ReplyBody>, FollowerFallback> {
     let was_sent = error.was_sent();
     let failure = Failure::Origin(error);
     let why = Failing::Unreachable(failure.clone().into());
     let landing = match stale(worker, ask, &need, why) {
         Some(stale) => stale,
-        None if was_sent && !history.has_failed => return Err(Left::Again(need)),
+        None if was_sent && !history.has_failed => return Err(FollowerFallback::Again(need)),
         None => Landing::Failed(failure),
     };
     Ok(answer(worker, ask, &need, not_fetched(ask, landing)))

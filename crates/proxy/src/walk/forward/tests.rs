@@ -97,7 +97,7 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
         History::new()
     ));
     let first = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    let Poll::Ready(Err(Left::Together(need))) = first else {
+    let Poll::Ready(Err(FollowerFallback::Together(need))) = first else {
         panic!("it took off on its own");
     };
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
