@@ -77,13 +77,13 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Origin {
     name: String,
-    source: Source,
+    source: OriginKind,
     latency: latency::Counts,
 }
 
 /// What stands behind an origin.
 #[derive(Debug)]
-enum Source {
+enum OriginKind {
     /// One or several servers.
     Servers(Arc<Servers>),
     /// A folder.
@@ -103,14 +103,14 @@ impl Origin {
     pub fn new(config: OriginConfig) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let servers = Servers::new(config)?;
-        Ok(Self::of(name, Source::Servers(servers)))
+        Ok(Self::of(name, OriginKind::Servers(servers)))
     }
 
     /// The files of a folder. Errors are configuration's fault: no such folder, or the system cannot keep us inside it.
     pub fn files(config: files::Config) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let files = Files::new(config)?;
-        Ok(Self::of(name, Source::Files(files)))
+        Ok(Self::of(name, OriginKind::Files(files)))
     }
 
     /// Pages in memcached or Redis. Errors are configuration's fault: the address.
@@ -118,17 +118,17 @@ impl Origin {
         let name = config.name.clone();
         let pages =
             Pages::new(config).map_err(|error| Error::new(Kind::Configuration).because(error))?;
-        Ok(Self::of(name, Source::Pages(Box::new(pages))))
+        Ok(Self::of(name, OriginKind::Pages(Box::new(pages))))
     }
 
     /// The first of `origins` that has what is asked for. What the last one answers is final; the others are asked only by GET
     /// and HEAD without content.
     pub fn first_of(origins: Vec<Arc<Self>>) -> Arc<Self> {
         let names: Vec<_> = origins.iter().map(|origin| origin.name()).collect();
-        Self::of(names.join(", "), Source::FirstOf(origins))
+        Self::of(names.join(", "), OriginKind::FirstOf(origins))
     }
 
-    fn of(name: String, source: Source) -> Arc<Self> {
+    fn of(name: String, source: OriginKind) -> Arc<Self> {
         Arc::new(Self {
             name,
             source,
@@ -140,7 +140,7 @@ impl Origin {
     /// them.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
-            (Source::Servers(one), Source::Servers(other)) => one.is_same(other),
+            (OriginKind::Servers(one), OriginKind::Servers(other)) => one.is_same(other),
             _ => false,
         }
     }
@@ -152,7 +152,7 @@ impl Origin {
 
     /// Whether it answers whatever it is asked, so that no other is asked after it.
     pub fn is_final(&self) -> bool {
-        matches!(self.source, Source::Servers(_))
+        matches!(self.source, OriginKind::Servers(_))
     }
 
     /// Sends `request` and returns when the final head has arrived. Must be called inside a current-thread runtime's
@@ -170,7 +170,7 @@ impl Origin {
         context: Context,
     ) -> TimedFetch<'_> {
         match &self.source {
-            Source::FirstOf(all) => {
+            OriginKind::FirstOf(all) => {
                 let began = Instant::now();
                 TimedFetch::since(began, Box::pin(in_turn(all, request, context)))
             }
@@ -182,20 +182,20 @@ impl Origin {
     fn ask(&self, request: Request<RequestBody>, context: Context) -> TimedFetch<'_> {
         let began = Instant::now();
         let fetching: Fetching<'_> = match &self.source {
-            Source::Servers(servers) => servers.fetch(request, context, began),
-            Source::Files(files) => Box::pin(async move {
+            OriginKind::Servers(servers) => servers.fetch(request, context, began),
+            OriginKind::Files(files) => Box::pin(async move {
                 let found = files
                     .answer(&request, &context, ChainPosition::Final)
                     .await?;
                 Ok(found.or_not_found(request.method()))
             }),
-            Source::Pages(pages) => Box::pin(async move {
+            OriginKind::Pages(pages) => Box::pin(async move {
                 let found = pages
                     .answer(&request, &context, ChainPosition::Final)
                     .await?;
                 Ok(found.unwrap_or_else(|_| respond::not_found(request.method())))
             }),
-            Source::FirstOf(_) => {
+            OriginKind::FirstOf(_) => {
                 let error = Error::new(Kind::Configuration);
                 Box::pin(future::ready(Err(
                     error.because("origins in turn within others")
@@ -213,7 +213,7 @@ impl Origin {
     ) -> Option<Response<ResponseBody>> {
         // Both tell the log of their errors themselves.
         match &self.source {
-            Source::Files(files) => {
+            OriginKind::Files(files) => {
                 let found = files
                     .answer(request, context, ChainPosition::Intermediate)
                     .await;
@@ -222,19 +222,19 @@ impl Origin {
                     Found::Absent(_) => None,
                 }
             }
-            Source::Pages(pages) => {
+            OriginKind::Pages(pages) => {
                 let found = pages
                     .answer(request, context, ChainPosition::Intermediate)
                     .await;
                 found.ok()?.ok()
             }
-            Source::Servers(_) | Source::FirstOf(_) => None,
+            OriginKind::Servers(_) | OriginKind::FirstOf(_) => None,
         }
     }
 
     /// Runs active health checks and name resolution until dropped; spawned once (not per worker), on a `LocalSet`.
     pub async fn keep_watch(self: Arc<Self>) {
-        if let Source::Servers(servers) = &self.source {
+        if let OriginKind::Servers(servers) = &self.source {
             servers.clone().keep_watch().await;
         }
     }
@@ -243,22 +243,22 @@ impl Origin {
     /// a page store whose pages have fields.
     pub fn keeps_codings(&self) -> bool {
         match &self.source {
-            Source::Servers(_) => false,
-            Source::Files(_) => true,
-            Source::Pages(pages) => pages.may_be_coded(),
-            Source::FirstOf(origins) => origins.iter().any(|origin| origin.keeps_codings()),
+            OriginKind::Servers(_) => false,
+            OriginKind::Files(_) => true,
+            OriginKind::Pages(pages) => pages.may_be_coded(),
+            OriginKind::FirstOf(origins) => origins.iter().any(|origin| origin.keeps_codings()),
         }
     }
 
     /// What it looks at of a request's [`Context`], beyond what every origin does.
     pub fn heeds(&self) -> Heeds {
         match &self.source {
-            Source::Servers(servers) => servers.heeds(),
-            Source::Files(_) | Source::Pages(_) => Heeds {
+            OriginKind::Servers(servers) => servers.heeds(),
+            OriginKind::Files(_) | OriginKind::Pages(_) => Heeds {
                 key: false,
                 asker: true,
             },
-            Source::FirstOf(origins) => {
+            OriginKind::FirstOf(origins) => {
                 let each = origins.iter().map(|origin| origin.heeds());
                 each.fold(Heeds::default(), |all, one| Heeds {
                     key: all.key || one.key,
@@ -271,10 +271,10 @@ impl Origin {
     /// A snapshot for metrics and the admin API.
     pub fn report(&self) -> Report {
         let report = match &self.source {
-            Source::Servers(servers) => servers.report(),
-            Source::Files(files) => files.report(),
-            Source::Pages(pages) => pages.report(),
-            Source::FirstOf(_) => Report {
+            OriginKind::Servers(servers) => servers.report(),
+            OriginKind::Files(files) => files.report(),
+            OriginKind::Pages(pages) => pages.report(),
+            OriginKind::FirstOf(_) => Report {
                 name: self.name.clone(),
                 ..Report::default()
             },

@@ -21,7 +21,7 @@ pub(crate) use high::pieces;
 pub(crate) use making::{Begun, Claim, Instead, Making, Mine};
 pub(crate) use pool::{Better, Job, Pool};
 pub use recode::Recoded;
-pub(crate) use whole::{Maker, Small, Source, at_once, follow};
+pub(crate) use whole::{FormSource, Maker, Small, at_once, follow};
 
 use std::sync::Arc;
 use store::Memory;

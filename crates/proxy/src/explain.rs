@@ -87,7 +87,7 @@ pub struct StoredExplanation {
     /// How long it is fresh from its birth on (RFC 9111 section 4.2.1).
     pub lifetime: Duration,
     /// Who set the lifetime.
-    pub source: freshness::Source,
+    pub source: freshness::LifetimeSource,
     /// Bytes; `None` while the body is on its way and its length unknown.
     pub length: Option<u64>,
     /// How much of the body is held, and where: `whole`, `disk` (whole, in a file of its own or in its segment), `parts` or

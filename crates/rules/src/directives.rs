@@ -126,7 +126,7 @@ pub struct RequestDirectives {
 
 /// Which field a set of response directives was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum DirectiveSource {
     /// `Cache-Control`, or nothing at all.
     CacheControl,
     /// This targeted field; `Cache-Control` and `Expires` do not count (RFC 9213 section 2.2).
@@ -135,14 +135,17 @@ pub enum Source {
 
 /// The directives that hold for this cache: the first valid, non-empty targeted field of `targets`, in that order
 /// (RFC 9213 section 2.2), otherwise `Cache-Control`.
-pub fn response(fields: &HeaderMap, targets: &[HeaderName]) -> (ResponseDirectives, Source) {
+pub fn response(
+    fields: &HeaderMap,
+    targets: &[HeaderName],
+) -> (ResponseDirectives, DirectiveSource) {
     for name in targets {
         let read = match name {
             name if *name == CONTROL => surrogate_control::read(fields),
             name => targeted::read(fields, name),
         };
         if let Some(directives) = read {
-            return (directives, Source::Targeted(name.clone()));
+            return (directives, DirectiveSource::Targeted(name.clone()));
         }
     }
     let mut directives = ResponseDirectives::default();
@@ -151,7 +154,7 @@ pub fn response(fields: &HeaderMap, targets: &[HeaderName]) -> (ResponseDirectiv
             directives.add(&directive);
         }
     }
-    (directives, Source::CacheControl)
+    (directives, DirectiveSource::CacheControl)
 }
 
 /// The request's directives; `Pragma: no-cache` counts only where there is no `Cache-Control` (RFC 9111 section 5.4).

@@ -13,7 +13,7 @@ pub use lifetime::{ACCEL_EXPIRES, REVERSE_PROXY_TTL, has_explicit, is_heuristica
 
 /// Where a lifetime came from, in the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum LifetimeSource {
     /// The site forces it, whatever the origin says.
     Override,
     /// A targeted field's `s-maxage` or `max-age` (RFC 9213).
@@ -58,7 +58,7 @@ pub struct Facts {
     /// the initial age is in it.
     pub lifetime_ms: u64,
     /// What the lifetime was taken from.
-    pub source: Source,
+    pub source: LifetimeSource,
     /// Seconds past the lifetime in which a stale answer may be sent while a refresh runs.
     pub stale_while_revalidate: Option<u32>,
     /// Seconds past the lifetime in which a stale answer may be sent when the origin fails (RFC 5861 section 4).
@@ -84,7 +84,7 @@ impl Facts {
     /// was received well after `now`: the clock was set back since, and how old it is nobody knows. What a soft purge ended stays stale,
     /// however far the clock is set back.
     pub fn remaining(&self, now: Time) -> Option<Duration> {
-        if self.source == Source::SoftPurge || self.response_time.since(now) > SKEW {
+        if self.source == LifetimeSource::SoftPurge || self.response_time.since(now) > SKEW {
             return None;
         }
         let left = self.lifetime().checked_sub(self.age(now))?;
@@ -167,12 +167,12 @@ pub fn facts(
     let lifetime = lifetime.saturating_add(match source {
         // The site's own word is of what arrives here, as nginx's is: all of it is left then, however old the response is. A page that
         // takes longer than its lifetime, or comes from a cache or a clock that is behind, would never be fresh.
-        Source::Override | Source::Default if !lifetime.is_zero() => {
+        LifetimeSource::Override | LifetimeSource::Default if !lifetime.is_zero() => {
             Duration::from_millis(initial_age_ms)
         }
         _ => Duration::ZERO,
     });
-    let forced = source == Source::Override;
+    let forced = source == LifetimeSource::Override;
     let no_cache = !forced && directives.no_cache.is_whole();
     let forbids_stale = !forced && (directives.must_revalidate || directives.proxy_revalidate);
     let must_revalidate = forbids_stale || (!forced && directives.s_maxage.is_some());

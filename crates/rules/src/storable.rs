@@ -102,7 +102,7 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     let says = Says {
         exchange,
         directives: &directives,
-        targeted: source != directives::Source::CacheControl,
+        targeted: source != directives::DirectiveSource::CacheControl,
         forced: site.freshness.override_lifetime.is_some(),
     };
     says.check_method()?;

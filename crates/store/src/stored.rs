@@ -290,7 +290,7 @@ fn next_id() -> u64 {
 mod tests {
     use super::*;
     use crate::sample;
-    use rules::{freshness::Source, time::Time};
+    use rules::{freshness::LifetimeSource, time::Time};
 
     #[derive(Debug)]
     struct Made(u64);
@@ -326,7 +326,7 @@ mod tests {
         for ahead in [50, 3600] {
             let stale = stored.stale_since(Time::from_secs(1000 + ahead), 1);
             assert_eq!(stale.facts.remaining(now), None, "{ahead}");
-            assert_eq!(stale.facts.source, Source::SoftPurge, "{ahead}");
+            assert_eq!(stale.facts.source, LifetimeSource::SoftPurge, "{ahead}");
             assert_eq!(stale.facts.lifetime_ms, 1000 * ahead.min(60), "{ahead}");
             // And over a restart.
             let bytes = crate::codec::encode(b"http://a/", &stale).expect("its body is here");

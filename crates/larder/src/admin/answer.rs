@@ -7,7 +7,7 @@ use proxy::{
     way::LateBypass,
 };
 use rules::{
-    freshness::Source,
+    freshness::LifetimeSource,
     reuse::{ValidateReason, Verdict},
     status::Forward,
 };
@@ -236,18 +236,18 @@ fn judged(stored: StoredExplanation, selected: bool) -> Judged {
     }
 }
 
-const fn source(source: Source) -> &'static str {
+const fn source(source: LifetimeSource) -> &'static str {
     match source {
-        Source::Override => "override",
-        Source::Targeted => "targeted",
-        Source::ReverseProxyTtl => "x-reverse-proxy-ttl",
-        Source::AccelExpires => "x-accel-expires",
-        Source::SMaxAge => "s-maxage",
-        Source::MaxAge => "max-age",
-        Source::Expires => "expires",
-        Source::Default => "default",
-        Source::Heuristic => "heuristic",
-        Source::None => "none",
-        Source::SoftPurge => "soft-purge",
+        LifetimeSource::Override => "override",
+        LifetimeSource::Targeted => "targeted",
+        LifetimeSource::ReverseProxyTtl => "x-reverse-proxy-ttl",
+        LifetimeSource::AccelExpires => "x-accel-expires",
+        LifetimeSource::SMaxAge => "s-maxage",
+        LifetimeSource::MaxAge => "max-age",
+        LifetimeSource::Expires => "expires",
+        LifetimeSource::Default => "default",
+        LifetimeSource::Heuristic => "heuristic",
+        LifetimeSource::None => "none",
+        LifetimeSource::SoftPurge => "soft-purge",
     }
 }

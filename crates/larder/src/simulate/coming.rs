@@ -83,7 +83,7 @@ mod tests {
     use proxy::way::Needs;
     use rules::{
         directives::RequestDirectives,
-        freshness::{Facts, Source},
+        freshness::{Facts, LifetimeSource},
         reuse,
         time::Time,
     };
@@ -102,7 +102,7 @@ mod tests {
             date: response_time,
             initial_age_ms: 0,
             lifetime_ms: 0,
-            source: Source::MaxAge,
+            source: LifetimeSource::MaxAge,
             stale_while_revalidate: Some(3600),
             stale_if_error: None,
             no_cache: false,

@@ -145,7 +145,7 @@ pub struct Maker {
 }
 
 /// What a form is made from while it is on its way.
-pub struct Source {
+pub struct FormSource {
     /// Follows the content.
     pub content: Content,
     /// What has come of it and is still to be worked on.
@@ -160,7 +160,7 @@ pub struct Source {
 
 /// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that is larger than may be
 /// kept, or whose content is not kept, is made for those who read it already, and never again. Ends early where nobody reads it any more.
-pub async fn follow(mut source: Source, maker: Maker) {
+pub async fn follow(mut source: FormSource, maker: Maker) {
     let Maker {
         claim,
         mut writer,
@@ -219,7 +219,7 @@ enum Next {
     Broken,
 }
 
-impl Source {
+impl FormSource {
     /// All of it has been encoded: `taken` bytes into `given`.
     fn end(self, claim: &Claim, body: Option<Body>, (taken, given): (u64, u64), worked: Duration) {
         let (memory, counts) = (&self.memory, &self.counts);

@@ -13,7 +13,7 @@ use http::request::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use room::Room;
-use source::Source;
+use source::ContentSource;
 use std::{
     pin::Pin,
     sync::Arc,
@@ -43,7 +43,7 @@ pub struct RequestBody(Option<Box<Content>>);
 /// Content that a request brings.
 #[derive(Debug)]
 struct Content {
-    source: Source,
+    source: ContentSource,
     /// Whom to tell that we wait.
     watch: Arc<Watch>,
     /// Our wait for more of it.
@@ -116,7 +116,7 @@ impl RequestBody {
 
     /// Of which at most so many bytes are held at once. `hyper` keeps the connection until all of it was read.
     pub(super) fn http1(incoming: Incoming, watch: Arc<Watch>, most: u64) -> Self {
-        Self::of(Source::Http1(incoming), watch, most)
+        Self::of(ContentSource::Http1(incoming), watch, most)
     }
 
     /// A stream's, of which at most so many bytes are held at once. The answer to the request with this head goes to `reply`.
@@ -126,10 +126,10 @@ impl RequestBody {
         most: u64,
         reply: &Arc<Reply>,
     ) -> Self {
-        Self::of(Source::http2(head, stream, reply), watch, most)
+        Self::of(ContentSource::http2(head, stream, reply), watch, most)
     }
 
-    fn of(source: Source, watch: Arc<Watch>, most: u64) -> Self {
+    fn of(source: ContentSource, watch: Arc<Watch>, most: u64) -> Self {
         watch.keep();
         Self(Some(Box::new(Content {
             source,
@@ -167,7 +167,7 @@ impl Content {
     /// `hyper` takes a bare LF for the end of a line in trailers, where others read on or refuse it (RFC 9112 section 2.2): nobody can
     /// tell where the next request begins.
     fn has_trailers(&self) {
-        if matches!(self.source, Source::Http1(_)) {
+        if matches!(self.source, ContentSource::Http1(_)) {
             self.watch.leave_unread();
         }
     }

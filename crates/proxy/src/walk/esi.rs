@@ -41,7 +41,7 @@ use page::{coding_of, is_identity, is_page};
 use reading::Begun;
 use rules::{coding::Coding, range::Span};
 use shared::SharedTokens;
-use source::Source;
+use source::PageSource;
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored, fill::Reader};
 
@@ -74,13 +74,13 @@ pub fn stored(
         (Known::Kept(kept), _) if kept.decoded.is_some() => {
             fields.remove(header::CONTENT_ENCODING);
             let body = kept.decoded.clone()?;
-            Source::kept(kept, body)
+            PageSource::kept(kept, body)
         }
         (Known::Kept(kept), body)
             if coding_of(fields).is_none()
                 && let Some(body) = body.in_one() =>
         {
-            Source::kept(kept, body)
+            PageSource::kept(kept, body)
         }
         (known, body) => {
             let content = match body {
@@ -98,7 +98,7 @@ pub fn stored(
                 _ => decoded(worker, fields, coding, content),
             };
             match known {
-                Known::Kept(kept) => Source::known(kept, content),
+                Known::Kept(kept) => PageSource::known(kept, content),
                 Known::Unread => read(worker, ask, stored, coding.is_some(), content),
                 Known::Unkept => streamed(worker, content),
             }
@@ -154,7 +154,13 @@ fn decoded_for_all(
 }
 
 /// A stored page that is read as it comes. `decodes`: it is stored in a coding.
-fn read(worker: &Worker, ask: &Ask, stored: &Stored, decodes: bool, content: Content) -> Source {
+fn read(
+    worker: &Worker,
+    ask: &Ask,
+    stored: &Stored,
+    decodes: bool,
+    content: Content,
+) -> PageSource {
     let (readings, key) = (&worker.cache.readings, ask.key.as_bytes());
     let reading = match readings.begin(worker, key, stored, decodes) {
         Begun::First(reading) => {
@@ -165,13 +171,13 @@ fn read(worker: &Worker, ask: &Ask, stored: &Stored, decodes: bool, content: Con
         Begun::Alone => return streamed(worker, content),
     };
     let counters = worker.counters.clone();
-    Source::SharedTokens(Box::new(SharedTokens::new(reading, content, counters)))
+    PageSource::SharedTokens(Box::new(SharedTokens::new(reading, content, counters)))
 }
 
 /// A page that is read as it comes, for one client.
-fn streamed(worker: &Worker, content: Content) -> Source {
+fn streamed(worker: &Worker, content: Content) -> PageSource {
     bump(&worker.counters.pages_read);
-    Source::streamed(content)
+    PageSource::streamed(content)
 }
 
 /// What is known of a page.
@@ -203,7 +209,7 @@ fn known(worker: &Worker, ask: &Ask, stored: &Stored, fields: &HeaderMap) -> Kno
 }
 
 /// The content for this client: at once where everything is at hand, otherwise while it arrives.
-fn compose(worker: &Rc<Worker>, ask: &Ask, source: Source, fields: &mut HeaderMap) -> Content {
+fn compose(worker: &Rc<Worker>, ask: &Ask, source: PageSource, fields: &mut HeaderMap) -> Content {
     if ask.method == Method::HEAD {
         // A head says nothing that the fragments would have to be asked for.
         return Content::Empty;

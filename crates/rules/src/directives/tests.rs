@@ -20,7 +20,7 @@ fn of(line: &str) -> ResponseDirectives {
 fn of_lines(lines: &[&str]) -> ResponseDirectives {
     let lines: Vec<_> = lines.iter().map(|line| (CACHE_CONTROL, *line)).collect();
     let (directives, source) = response(&fields(&lines), &[CDN]);
-    assert_eq!(source, Source::CacheControl);
+    assert_eq!(source, DirectiveSource::CacheControl);
     directives
 }
 

@@ -1,6 +1,6 @@
 //! The freshness lifetime and what it is taken from (RFC 9111 sections 4.2.1 and 4.2.2).
 
-use super::{Site, Source};
+use super::{LifetimeSource, Site};
 use crate::{
     directives::{ResponseDirectives, list::delta_seconds},
     fields::has,
@@ -35,45 +35,45 @@ pub(super) struct Given<'a> {
     pub(super) now: Time,
 }
 
-/// The first source that gives a lifetime, in the order of [`Source`].
-pub(super) fn choose(given: &Given<'_>, site: &Site) -> (Source, Duration) {
+/// The first source that gives a lifetime, in the order of [`LifetimeSource`].
+pub(super) fn choose(given: &Given<'_>, site: &Site) -> (LifetimeSource, Duration) {
     if let Some(lifetime) = site.override_lifetime {
-        return (Source::Override, lifetime);
+        return (LifetimeSource::Override, lifetime);
     }
     if let Some(explicit) = explicit(given) {
         return explicit;
     }
     if let Some(lifetime) = site.default_lifetime {
-        return (Source::Default, lifetime);
+        return (LifetimeSource::Default, lifetime);
     }
     match heuristic(given) {
-        Some(lifetime) if site.heuristic => (Source::Heuristic, lifetime),
-        _ => (Source::None, Duration::ZERO),
+        Some(lifetime) if site.heuristic => (LifetimeSource::Heuristic, lifetime),
+        _ => (LifetimeSource::None, Duration::ZERO),
     }
 }
 
 /// What the origin says (RFC 9111 section 4.2.1).
-fn explicit(given: &Given<'_>) -> Option<(Source, Duration)> {
+fn explicit(given: &Given<'_>) -> Option<(LifetimeSource, Duration)> {
     let directives = given.directives;
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     if given.targeted {
         let lifetime = directives.s_maxage.or(directives.max_age)?;
-        return Some((Source::Targeted, seconds(lifetime)));
+        return Some((LifetimeSource::Targeted, seconds(lifetime)));
     }
     if let Some(lifetime) = reverse_proxy_ttl(given.fields) {
-        return Some((Source::ReverseProxyTtl, seconds(lifetime)));
+        return Some((LifetimeSource::ReverseProxyTtl, seconds(lifetime)));
     }
     if let Some(lifetime) = accel_expires(given.fields, given.now) {
-        return Some((Source::AccelExpires, lifetime));
+        return Some((LifetimeSource::AccelExpires, lifetime));
     }
     if let Some(lifetime) = directives.s_maxage {
-        return Some((Source::SMaxAge, seconds(lifetime)));
+        return Some((LifetimeSource::SMaxAge, seconds(lifetime)));
     }
     if let Some(lifetime) = directives.max_age {
-        return Some((Source::MaxAge, seconds(lifetime)));
+        return Some((LifetimeSource::MaxAge, seconds(lifetime)));
     }
     let lifetime = expires(given.fields, given.date, given.now)?;
-    Some((Source::Expires, lifetime))
+    Some((LifetimeSource::Expires, lifetime))
 }
 
 /// The least of [`REVERSE_PROXY_TTL`]; one that is malformed is zero, as with `s-maxage`.

@@ -42,7 +42,7 @@ fn judge_as(status: u16, fields: &HeaderMap, site: &Site, request_time: Time) ->
         StatusCode::from_u16(status).unwrap(),
         fields,
         &directives,
-        source != directives::Source::CacheControl,
+        source != directives::DirectiveSource::CacheControl,
         site,
         request_time,
         NOW,
@@ -134,7 +134,7 @@ fn what_a_soft_purge_ended_is_never_fresh_again() {
         ("max-age=60, stale-while-revalidate=7", 7),
     ] {
         let facts = Facts {
-            source: Source::SoftPurge,
+            source: LifetimeSource::SoftPurge,
             lifetime_ms: 50_000,
             ..judge(&says(line), &Site::default())
         };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{directives, freshness::Source};
+use crate::{directives, freshness::LifetimeSource};
 use http::{HeaderMap, HeaderValue};
 
 const RECEIVED: Time = Time::from_secs(1_000_000);
@@ -17,7 +17,7 @@ const PLAIN: Facts = Facts {
     date: RECEIVED,
     initial_age_ms: 0,
     lifetime_ms: 60_000,
-    source: Source::MaxAge,
+    source: LifetimeSource::MaxAge,
     stale_while_revalidate: None,
     stale_if_error: None,
     no_cache: false,
@@ -46,7 +46,7 @@ const NO_CACHE: Facts = Facts {
 /// Without a lifetime: kept to be validated, and may be one user's.
 const NEVER: Facts = Facts {
     lifetime_ms: 0,
-    source: Source::None,
+    source: LifetimeSource::None,
     ..PLAIN
 };
 

@@ -111,7 +111,7 @@ impl Says<'_> {
             || freshness::is_heuristically_cacheable(exchange.status)
             || matches!(
                 facts.source,
-                freshness::Source::Override | freshness::Source::Default
+                freshness::LifetimeSource::Override | freshness::LifetimeSource::Default
             );
         let has_validator = [ETAG, LAST_MODIFIED]
             .iter()

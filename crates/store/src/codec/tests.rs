@@ -2,7 +2,7 @@ use super::*;
 use crate::{Parts, purge::Log, sample};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use rules::{freshness::Source, reuse, time::Time};
+use rules::{freshness::LifetimeSource, reuse, time::Time};
 use std::sync::Arc;
 
 /// What of a stored response is written.
@@ -19,16 +19,16 @@ fn written(stored: &Stored) -> impl PartialEq + std::fmt::Debug + use<> {
 
 fn facts() -> impl Strategy<Value = Facts> {
     let source = prop::sample::select(vec![
-        Source::Override,
-        Source::Targeted,
-        Source::SMaxAge,
-        Source::MaxAge,
-        Source::Expires,
-        Source::Default,
-        Source::Heuristic,
-        Source::None,
-        Source::ReverseProxyTtl,
-        Source::AccelExpires,
+        LifetimeSource::Override,
+        LifetimeSource::Targeted,
+        LifetimeSource::SMaxAge,
+        LifetimeSource::MaxAge,
+        LifetimeSource::Expires,
+        LifetimeSource::Default,
+        LifetimeSource::Heuristic,
+        LifetimeSource::None,
+        LifetimeSource::ReverseProxyTtl,
+        LifetimeSource::AccelExpires,
     ]);
     let numbers = any::<(u64, u64, u64, u64)>();
     let windows = any::<(Option<u32>, Option<u32>)>();

@@ -8,7 +8,7 @@ use crate::{Fields, Variant};
 use ::bytes::Bytes;
 use http::{HeaderName, StatusCode};
 use rules::{
-    freshness::{Facts, Source},
+    freshness::{Facts, LifetimeSource},
     reuse,
     time::Time,
 };
@@ -23,18 +23,18 @@ const UNSENT: u8 = 64;
 const ALL: u8 = 127;
 
 /// What lifetimes are taken from; on disk each is its place here. Only ever grows.
-const SOURCES: [Source; 11] = [
-    Source::Override,
-    Source::Targeted,
-    Source::SMaxAge,
-    Source::MaxAge,
-    Source::Expires,
-    Source::Default,
-    Source::Heuristic,
-    Source::None,
-    Source::ReverseProxyTtl,
-    Source::AccelExpires,
-    Source::SoftPurge,
+const SOURCES: [LifetimeSource; 11] = [
+    LifetimeSource::Override,
+    LifetimeSource::Targeted,
+    LifetimeSource::SMaxAge,
+    LifetimeSource::MaxAge,
+    LifetimeSource::Expires,
+    LifetimeSource::Default,
+    LifetimeSource::Heuristic,
+    LifetimeSource::None,
+    LifetimeSource::ReverseProxyTtl,
+    LifetimeSource::AccelExpires,
+    LifetimeSource::SoftPurge,
 ];
 
 /// A head that was read, with the large pieces where they lie.

@@ -2,7 +2,7 @@
 
 use super::{
     Doing, Failed, Reader, chunk, device::ReadMode, format::CHUNK, inline::Inline, large::Large,
-    source::Source,
+    source::DiskSource,
 };
 use bytes::Bytes;
 use rules::range::Span;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// these bytes for long asks [`is_gone`](Self::is_gone) before a use.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
-    source: Source,
+    source: DiskSource,
     /// Bytes of the whole source, by which the length of its last chunk is known.
     whole: u64,
     first: u64,
@@ -22,7 +22,7 @@ pub struct OnDisk {
 impl OnDisk {
     pub(super) fn large(large: Arc<Large>, whole: u64) -> Self {
         Self {
-            source: Source::Large(large),
+            source: DiskSource::Large(large),
             whole,
             first: 0,
             length: whole,
@@ -31,7 +31,7 @@ impl OnDisk {
 
     pub(super) fn inline(inline: Arc<Inline>, whole: u64) -> Self {
         Self {
-            source: Source::Inline(inline),
+            source: DiskSource::Inline(inline),
             whole,
             first: 0,
             length: whole,
@@ -41,14 +41,14 @@ impl OnDisk {
     /// The file of its own that these bytes are all of.
     pub(super) fn whole_file(&self) -> Option<&Arc<Large>> {
         match &self.source {
-            Source::Large(large) if self.length == self.whole => Some(large),
+            DiskSource::Large(large) if self.length == self.whole => Some(large),
             _ => None,
         }
     }
 
     /// Whether they lie in a segment, with others.
     pub fn is_in_segment(&self) -> bool {
-        matches!(self.source, Source::Inline(_))
+        matches!(self.source, DiskSource::Inline(_))
     }
 
     /// Length in bytes.
@@ -72,8 +72,8 @@ impl OnDisk {
     /// Whether its segment has made room for others: the tier may have the bytes in another.
     pub fn is_gone(&self) -> bool {
         match &self.source {
-            Source::Large(_) => false,
-            Source::Inline(inline) => inline.is_gone(),
+            DiskSource::Large(_) => false,
+            DiskSource::Inline(inline) => inline.is_gone(),
         }
     }
 
@@ -98,7 +98,7 @@ impl OnDisk {
     pub(super) fn read_all(&self, mut see: impl FnMut(Bytes)) -> Result<(), Failed> {
         let end = self.first + self.length;
         let mut at = self.first;
-        if let Source::Large(large) = &self.source
+        if let DiskSource::Large(large) = &self.source
             && large.readable() < end
         {
             return Err(Failed);

@@ -5,7 +5,7 @@ use super::{
     device::{Missed, ReadMode},
     format::CHUNK,
     segment::Segment,
-    source::Source,
+    source::DiskSource,
 };
 use bytes::Bytes;
 use std::{fs::File, sync::Arc};
@@ -17,22 +17,22 @@ pub(super) type PendingChunk = oneshot::Receiver<Result<Bytes, Failed>>;
 /// A source with its file.
 #[derive(Clone, Debug)]
 pub(super) struct Open {
-    pub source: Source,
+    pub source: DiskSource,
     segment: Option<Arc<Segment>>,
 }
 
 impl Open {
     /// `source` with the `segment` that it lies in; without one where it has a file of its own, or where the segment is
     /// gone.
-    pub fn new(source: Source, segment: Option<Arc<Segment>>) -> Self {
+    pub fn new(source: DiskSource, segment: Option<Arc<Segment>>) -> Self {
         Self { source, segment }
     }
 
     /// The file; `None` where a large one is not made yet, or a segment is gone.
     pub fn file(&self) -> Option<&File> {
         match &self.source {
-            Source::Large(large) => large.file(),
-            Source::Inline(_) => self.segment.as_ref().map(|segment| &segment.file),
+            DiskSource::Large(large) => large.file(),
+            DiskSource::Inline(_) => self.segment.as_ref().map(|segment| &segment.file),
         }
     }
 
@@ -55,13 +55,13 @@ impl Open {
         let length = chunk::end(number, whole).saturating_sub(chunk::begin(number)) as usize;
         buffer.resize(length, 0);
         match &self.source {
-            Source::Large(large) => {
+            DiskSource::Large(large) => {
                 large.read(number, &mut buffer, mode)?;
                 if large.is_whole() {
                     large.sound.mark(number, whole);
                 }
             }
-            Source::Inline(inline) => {
+            DiskSource::Inline(inline) => {
                 let file = self.file().ok_or(Missed::Failed)?;
                 inline.read(file, number, &mut buffer, mode)?;
                 inline.mark(number, whole);

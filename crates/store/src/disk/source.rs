@@ -7,14 +7,14 @@ use std::{path::PathBuf, sync::Arc};
 
 /// What bytes lie in.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum DiskSource {
     /// A file of their own.
     Large(Arc<Large>),
     /// A record of a segment.
     Inline(Arc<Inline>),
 }
 
-impl Source {
+impl DiskSource {
     /// The device that it lies on.
     pub fn device(&self) -> &Arc<Device> {
         match self {

@@ -5,7 +5,7 @@ use crate::{Body, Fields};
 use bytes::Bytes;
 use http::HeaderMap;
 use rules::{
-    freshness::{Facts, Source},
+    freshness::{Facts, LifetimeSource},
     time::Time,
 };
 use std::sync::Arc;
@@ -43,13 +43,13 @@ impl Stored {
     }
 
     /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`. It stays so, whatever the clock says
-    /// later ([`Source::SoftPurge`]).
+    /// later ([`LifetimeSource::SoftPurge`]).
     #[must_use]
     pub fn stale_since(&self, at: Time, checked: u64) -> Self {
         let lived = self.facts.age(at).as_millis() as u64;
         let facts = Facts {
             lifetime_ms: lived.min(self.facts.lifetime_ms),
-            source: Source::SoftPurge,
+            source: LifetimeSource::SoftPurge,
             ..self.facts
         };
         Self {

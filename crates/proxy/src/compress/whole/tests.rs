@@ -43,7 +43,7 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
 }
 
 /// What makes a form in gzip of `content`, which is kept if it has at most `most` bytes, and its first reader.
-fn begin(content: Content, most: u64) -> (Source, Maker, Reader) {
+fn begin(content: Content, most: u64) -> (FormSource, Maker, Reader) {
     let memory = Arc::new(Memory::new(64 << 20, Arc::default()));
     let stored = kept(&memory);
     let making = Arc::<Making>::default();
@@ -58,7 +58,7 @@ fn begin(content: Content, most: u64) -> (Source, Maker, Reader) {
         encoder: mine.room,
         most,
     };
-    let source = Source {
+    let source = FormSource {
         content,
         rest: Bytes::new(),
         key: (*b"key").into(),

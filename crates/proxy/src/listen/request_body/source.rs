@@ -15,7 +15,7 @@ use std::{
 
 /// Content as it comes off the connection.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum ContentSource {
     Http1(Incoming),
     Http2 {
         content: http2::Incoming,
@@ -24,7 +24,7 @@ pub(super) enum Source {
     },
 }
 
-impl Source {
+impl ContentSource {
     /// The content of the request with this head, whose answer goes to `reply`.
     pub(super) fn http2(head: &Parts, stream: RecvStream, reply: &Arc<Reply>) -> Self {
         let expects = head.headers.contains_key(header::EXPECT);

@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     body::Content,
     cache::Worker,
-    compress::{self, Begun, Encoder, Instead, Job, Maker, Recoded, Small, Source},
+    compress::{self, Begun, Encoder, FormSource, Instead, Job, Maker, Recoded, Small},
     walk::pump::Room,
 };
 use http::Method;
@@ -103,7 +103,7 @@ fn as_it_comes(
         Begun::Not(instead) => return otherwise(worker, what.1, instead, content),
     };
     memory.make_room();
-    let source = Source {
+    let source = FormSource {
         content,
         rest: bytes::Bytes::new(),
         key: key.into(),

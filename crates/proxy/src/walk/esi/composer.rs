@@ -5,7 +5,7 @@ use super::{
     context::Context,
     fragment::Fate,
     segment::{Buffered, FetchPriority, Segment, Segments, Side, Try, forward, read_ahead},
-    source::Source,
+    source::PageSource,
 };
 use crate::body::{Content, Error};
 use bytes::{Bytes, BytesMut};
@@ -38,7 +38,7 @@ const ONE_BUFFER: usize = 64 << 10;
 /// The body of a composed page.
 pub struct Composer {
     context: Rc<Context>,
-    source: Source,
+    source: PageSource,
     run: Run,
     queue: Segments,
     /// Attempts that are being read, one within the other.
@@ -65,7 +65,7 @@ struct TooLarge;
 
 impl Composer {
     /// The body of the page that `source` brings, as it is composed for `context`. Nothing is read or asked for yet.
-    pub fn new(context: Rc<Context>, source: Source) -> Self {
+    pub fn new(context: Rc<Context>, source: PageSource) -> Self {
         Self {
             room: context.worker().cache.memory.budget().reservation(),
             context,
@@ -280,7 +280,7 @@ impl Composer {
 
     /// All of it and its length, where everything is at hand: a stored page with stored fragments.
     pub fn at_once(&mut self) -> Option<(Content, u64)> {
-        if !matches!(self.source, Source::Kept { .. }) {
+        if !matches!(self.source, PageSource::Kept { .. }) {
             return None;
         }
         // Whatever is waited for is polled again by whoever sends.

@@ -12,7 +12,7 @@ use std::{
 
 /// A page to be composed.
 #[derive(Debug)]
-pub enum Source {
+pub enum PageSource {
     /// Read before, and all of it at hand.
     Kept {
         page: Arc<Page>,
@@ -53,7 +53,7 @@ pub struct Streamed {
     finished: bool,
 }
 
-impl Source {
+impl PageSource {
     /// A page whose tokens are kept, and all of whose `body` is at hand.
     pub fn kept(kept: Kept, body: Bytes) -> Self {
         let page = kept.page;

@@ -10,11 +10,11 @@ fn surrogate(lines: &[&str]) -> Option<ResponseDirectives> {
     }
     fields.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=1"));
     match response(&fields, &[CONTROL]) {
-        (directives, Source::Targeted(name)) => {
+        (directives, DirectiveSource::Targeted(name)) => {
             assert_eq!(name, CONTROL);
             Some(directives)
         }
-        (directives, Source::CacheControl) => {
+        (directives, DirectiveSource::CacheControl) => {
             assert_eq!(directives, max_age(1));
             None
         }

@@ -12,11 +12,11 @@ fn targeted(cdn: &str) -> Option<ResponseDirectives> {
         (CACHE_CONTROL, "no-store, max-age=1, must-revalidate"),
     ]);
     match response(&fields, &[CDN]) {
-        (directives, Source::Targeted(name)) => {
+        (directives, DirectiveSource::Targeted(name)) => {
             assert_eq!(name, CDN);
             Some(directives)
         }
-        (directives, Source::CacheControl) => {
+        (directives, DirectiveSource::CacheControl) => {
             assert!(directives.no_store && directives.must_revalidate);
             None
         }
@@ -82,7 +82,7 @@ fn a_targeted_field_that_is_empty_or_invalid_is_not_there() {
     ]);
     assert_eq!(
         response(&broken, &[CDN]),
-        (max_age(1), Source::CacheControl)
+        (max_age(1), DirectiveSource::CacheControl)
     );
 }
 
@@ -101,7 +101,7 @@ fn the_order_of_the_target_list_decides() {
     let (directives, source) = response(&invalid_first, &[LARDER, CDN]);
     assert_eq!(
         (directives.max_age, source),
-        (Some(1), Source::Targeted(CDN))
+        (Some(1), DirectiveSource::Targeted(CDN))
     );
 }
 
@@ -112,7 +112,7 @@ proptest! {
             let mut fields = fields(&[(http::header::CACHE_CONTROL, "max-age=7")]);
             fields.insert(CDN, value);
             let (directives, source) = response(&fields, &[CDN]);
-            if source == Source::CacheControl {
+            if source == DirectiveSource::CacheControl {
                 prop_assert_eq!(directives, of("max-age=7"), "as if it were not there");
             }
         }
@@ -128,7 +128,7 @@ proptest! {
         let forbidding = if forbids { ", no-store" } else { "" };
         let line = format!("{other}, max-age={max_age}{forbidding}");
         let (directives, source) = response(&fields(&[(CDN, line.as_str())]), &[CDN]);
-        prop_assert_eq!(source, Source::Targeted(CDN));
+        prop_assert_eq!(source, DirectiveSource::Targeted(CDN));
         prop_assert_eq!((directives.max_age, directives.no_store), (Some(max_age), forbids), "{}", line);
     }
 }

@@ -7,7 +7,7 @@ const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
 /// Source and seconds of a response under a site without a say that uses the heuristic.
-fn lifetime(fields: &HeaderMap) -> (Source, u64) {
+fn lifetime(fields: &HeaderMap) -> (LifetimeSource, u64) {
     let site = Site {
         heuristic: true,
         ..Site::default()
@@ -24,19 +24,22 @@ fn the_order_of_rfc_9111_section_4_2_1() {
         ("expires", date(4)),
         ("last-modified", date(-50)),
     ];
-    assert_eq!(lifetime(&fields(&all)), (Source::Targeted, 1));
-    assert_eq!(lifetime(&fields(&all[1..])), (Source::SMaxAge, 2));
+    assert_eq!(lifetime(&fields(&all)), (LifetimeSource::Targeted, 1));
+    assert_eq!(lifetime(&fields(&all[1..])), (LifetimeSource::SMaxAge, 2));
     for (value, seconds) in [("7", 7), ("0", 0), ("-1", 0), ("7 ", 7), ("", 0)] {
         let mut proxied = fields(&all[1..]);
         proxied.insert("x-reverse-proxy-ttl", HeaderValue::from_str(value).unwrap());
-        assert_eq!(lifetime(&proxied), (Source::ReverseProxyTtl, seconds));
+        assert_eq!(
+            lifetime(&proxied),
+            (LifetimeSource::ReverseProxyTtl, seconds)
+        );
     }
     let mut only_max_age = fields(&all[1..]);
     only_max_age.insert("cache-control", HeaderValue::from_static("max-age=3"));
-    assert_eq!(lifetime(&only_max_age), (Source::MaxAge, 3));
-    assert_eq!(lifetime(&fields(&all[2..])), (Source::Expires, 4));
-    assert_eq!(lifetime(&fields(&all[3..])), (Source::Heuristic, 5));
-    assert_eq!(lifetime(&HeaderMap::new()), (Source::None, 0));
+    assert_eq!(lifetime(&only_max_age), (LifetimeSource::MaxAge, 3));
+    assert_eq!(lifetime(&fields(&all[2..])), (LifetimeSource::Expires, 4));
+    assert_eq!(lifetime(&fields(&all[3..])), (LifetimeSource::Heuristic, 5));
+    assert_eq!(lifetime(&HeaderMap::new()), (LifetimeSource::None, 0));
 
     let site = Site {
         default_lifetime: Some(Duration::from_millis(500)),
@@ -46,9 +49,12 @@ fn the_order_of_rfc_9111_section_4_2_1() {
     let default = judge(&fields(&all[3..]), &site);
     assert_eq!(
         (default.source, default.lifetime_ms),
-        (Source::Default, 500)
+        (LifetimeSource::Default, 500)
     );
-    assert_eq!(judge(&fields(&all[2..]), &site).source, Source::Expires);
+    assert_eq!(
+        judge(&fields(&all[2..]), &site).source,
+        LifetimeSource::Expires
+    );
     let site = Site {
         override_lifetime: Some(Duration::from_secs(9)),
         ..site
@@ -56,7 +62,7 @@ fn the_order_of_rfc_9111_section_4_2_1() {
     let forced = judge(&fields(&all), &site);
     assert_eq!(
         (forced.source, forced.lifetime_ms),
-        (Source::Override, 9000)
+        (LifetimeSource::Override, 9000)
     );
 }
 
@@ -103,10 +109,13 @@ fn a_targeted_field_hides_cache_control_and_expires() {
         ("expires", date(4)),
     ]);
     let facts = judge(&response, &site);
-    assert_eq!((facts.source, facts.lifetime_ms), (Source::Default, 7000));
+    assert_eq!(
+        (facts.source, facts.lifetime_ms),
+        (LifetimeSource::Default, 7000)
+    );
     assert!(!facts.must_revalidate);
     let both = fields(&[("cdn-cache-control", "max-age=1, s-maxage=5".to_owned())]);
-    assert_eq!(lifetime(&both), (Source::Targeted, 5));
+    assert_eq!(lifetime(&both), (LifetimeSource::Targeted, 5));
 }
 
 #[test]
@@ -137,7 +146,7 @@ fn expires_minus_date() {
     ] {
         assert_eq!(
             lifetime(&fields(&lines)),
-            (Source::Expires, seconds),
+            (LifetimeSource::Expires, seconds),
             "{lines:?}"
         );
     }
@@ -146,7 +155,7 @@ fn expires_minus_date() {
         ("expires", date(100)),
         ("cache-control", "max-age=x".to_owned()),
     ]);
-    assert_eq!(lifetime(&both), (Source::MaxAge, 0));
+    assert_eq!(lifetime(&both), (LifetimeSource::MaxAge, 0));
 }
 
 #[test]
@@ -173,21 +182,21 @@ fn the_heuristic_of_rfc_9111_section_4_2_2() {
         assert_eq!(seconds(status, &public), 100, "{status}");
     }
     let future = fields(&[("last-modified", date(1000))]);
-    assert_eq!(lifetime(&future), (Source::None, 0));
+    assert_eq!(lifetime(&future), (LifetimeSource::None, 0));
     let invalid = fields(&[("last-modified", "yesterday".to_owned())]);
-    assert_eq!(lifetime(&invalid), (Source::None, 0));
+    assert_eq!(lifetime(&invalid), (LifetimeSource::None, 0));
     assert_eq!(
         judge(&modified(1000), &Site::default()).source,
-        Source::None
+        LifetimeSource::None
     );
     // Section 4.2.2: MUST NOT where explicit expiration is present.
     let mut explicit = modified(1000);
     explicit.insert("expires", HeaderValue::from_static("0"));
-    assert_eq!(lifetime(&explicit), (Source::Expires, 0));
+    assert_eq!(lifetime(&explicit), (LifetimeSource::Expires, 0));
     // What forbids reuse without validation does not change the lifetime.
     let mut no_cache = modified(1000);
     no_cache.insert("cache-control", HeaderValue::from_static("no-cache"));
-    assert_eq!(lifetime(&no_cache), (Source::Heuristic, 100));
+    assert_eq!(lifetime(&no_cache), (LifetimeSource::Heuristic, 100));
 }
 
 /// What the site gives counts from receipt, however old the answer is; but no time at all stays none.
