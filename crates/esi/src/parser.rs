@@ -11,7 +11,7 @@ mod text;
 
 use crate::{Span, Token};
 use bytes::{Bytes, BytesMut};
-use elements::{Element, Open};
+use elements::{Element, OpenElement};
 use html::Html;
 use marks::Raw;
 use std::collections::VecDeque;
@@ -41,7 +41,7 @@ pub struct Parser {
     in_comment: bool,
     /// Within so many `<esi:vars>`.
     vars: usize,
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     found: VecDeque<Token>,
 }
 

@@ -5,17 +5,17 @@ use tokio::sync::Notify;
 
 /// How many there are of one worker.
 #[derive(Debug, Default)]
-pub(crate) struct Endings(Rc<Open>);
+pub(crate) struct Endings(Rc<OpenEndings>);
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenEndings {
     count: Cell<usize>,
     none: Notify,
 }
 
 /// One of them, until it is stored or given up.
 #[derive(Debug)]
-pub(crate) struct Ending(Rc<Open>);
+pub(crate) struct Ending(Rc<OpenEndings>);
 
 impl Endings {
     /// All of a body has come.

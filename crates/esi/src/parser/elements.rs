@@ -4,7 +4,7 @@ use super::{MOST_OPEN, Mode, Parser};
 use crate::{Token, expression::Expression, include::Include, tag::Tag, variable::Variable};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Open {
+pub(super) enum OpenElement {
     Choose,
     /// `when` or `otherwise`.
     Branch,
@@ -81,18 +81,27 @@ impl Parser {
             _ if tag.is_empty => {}
             Element::Comment => {}
             Element::Remove => self.mode = Mode::Removed(element, 0),
-            Element::Choose => self.enter(element, Open::Choose, Token::Choose),
-            Element::Try => self.enter(element, Open::Try, Token::Try),
+            Element::Choose => self.enter(element, OpenElement::Choose, Token::Choose),
+            Element::Try => self.enter(element, OpenElement::Try, Token::Try),
             Element::When => {
                 let test = tag.get("test").unwrap_or_default();
                 let when = Token::When(Box::new(Expression::read(&test)));
-                self.branch(Open::Choose, element, Open::Branch, when);
+                self.branch(OpenElement::Choose, element, OpenElement::Branch, when);
             }
             Element::Otherwise => {
-                self.branch(Open::Choose, element, Open::Branch, Token::Otherwise);
+                self.branch(
+                    OpenElement::Choose,
+                    element,
+                    OpenElement::Branch,
+                    Token::Otherwise,
+                );
             }
-            Element::Attempt => self.branch(Open::Try, element, Open::Side, Token::Attempt),
-            Element::Except => self.branch(Open::Try, element, Open::Side, Token::Except),
+            Element::Attempt => {
+                self.branch(OpenElement::Try, element, OpenElement::Side, Token::Attempt);
+            }
+            Element::Except => {
+                self.branch(OpenElement::Try, element, OpenElement::Side, Token::Except);
+            }
         }
     }
 
@@ -110,7 +119,7 @@ impl Parser {
     }
 
     /// Opens an element, unless there are too many.
-    fn enter(&mut self, element: Element, open: Open, token: Token) {
+    fn enter(&mut self, element: Element, open: OpenElement, token: Token) {
         if self.open.len() >= MOST_OPEN {
             self.mode = Mode::Removed(element, 0);
             return;
@@ -120,7 +129,7 @@ impl Parser {
     }
 
     /// Opens a part of `whole`, which must be open, and closes the part before. A part without a whole is not counted.
-    fn branch(&mut self, whole: Open, element: Element, open: Open, token: Token) {
+    fn branch(&mut self, whole: OpenElement, element: Element, open: OpenElement, token: Token) {
         if self.open.last() == Some(&open) {
             self.open.pop();
             self.found.push_back(Token::End);
@@ -137,10 +146,10 @@ impl Parser {
                 self.vars = self.vars.saturating_sub(1);
                 return;
             }
-            Some(Element::Choose) => Open::Choose,
-            Some(Element::When | Element::Otherwise) => Open::Branch,
-            Some(Element::Try) => Open::Try,
-            Some(Element::Attempt | Element::Except) => Open::Side,
+            Some(Element::Choose) => OpenElement::Choose,
+            Some(Element::When | Element::Otherwise) => OpenElement::Branch,
+            Some(Element::Try) => OpenElement::Try,
+            Some(Element::Attempt | Element::Except) => OpenElement::Side,
             Some(Element::Include | Element::Remove | Element::Comment) | None => return,
         };
         let Some(at) = self.open.iter().rposition(|found| *found == open) else {

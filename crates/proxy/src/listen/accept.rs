@@ -21,7 +21,7 @@ use super::{
 };
 use crate::listen::counters::add;
 use listener::{Listener, accept, must_rest};
-use open::Open;
+use open::OpenConnections;
 use std::{io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 use tokio::{
     task::spawn_local,
@@ -48,7 +48,7 @@ pub async fn accept_loop<S: Serve>(
         limiter,
         worker,
         desk: Rc::default(),
-        open: Open::default(),
+        open: OpenConnections::default(),
     });
     let mut deadline = drain.now();
     // Out of descriptors, say: the next step of the clock tries again.
@@ -108,7 +108,7 @@ pub(super) struct WorkerListener<S> {
     pub(super) limiter: Arc<ConnectionLimiter>,
     pub(super) worker: Arc<Worker>,
     pub(super) desk: Rc<Desk>,
-    open: Open,
+    open: OpenConnections,
 }
 
 impl<S: Serve> WorkerListener<S> {

@@ -80,14 +80,14 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
 }
 
 /// A request whose answer is not out yet.
-struct Open {
+struct PendingRequest {
     asked: ReplyContext,
     target: Target,
     /// What its fields were read from, until it is answered.
     section: Option<Rc<Section>>,
 }
 
-impl Open {
+impl PendingRequest {
     /// The head of a request that is not answered, as it came, or as it might have come ([`head::encoded`]).
     fn bytes(&self) -> Bytes {
         let version = match self.asked.version {
@@ -104,7 +104,7 @@ impl Open {
 }
 
 /// A request and what was waited for.
-type Answered<B> = (Open, InFlight, Outcome<B>);
+type Answered<B> = (PendingRequest, InFlight, Outcome<B>);
 
 /// The service's answer, or ours where it panicked.
 type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
@@ -113,7 +113,7 @@ type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
 enum ConnectionStep<B> {
     Rest(Rest),
     /// An answer is waited for.
-    Waits(Open, InFlight, Later<B>),
+    Waits(PendingRequest, InFlight, Later<B>),
     /// An answer has begun to be sent; whether it is the last.
     Sends(bool, InFlight, Flow<B>),
 }
@@ -170,7 +170,7 @@ fn answer<S: Serve>(
 }
 
 /// What is left to judge of a request when it has been read.
-fn checked(request: &RequestHead, open: &Open) -> Result<(), Fault> {
+fn checked(request: &RequestHead, open: &PendingRequest) -> Result<(), Fault> {
     let RequestHead { target, fields, .. } = request;
     check_target(&request.method, target.scheme(), target.path())?;
     if open
@@ -189,7 +189,7 @@ fn answered<S: Serve, A: SendableAnswer<S::Body>>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,
-    (open, in_flight): (&mut Open, impl Into<InFlight>),
+    (open, in_flight): (&mut PendingRequest, impl Into<InFlight>),
     answer: A,
 ) -> Option<ConnectionStep<S::Body>> {
     session.watch.outbox.close();
@@ -214,7 +214,7 @@ fn answered<S: Serve, A: SendableAnswer<S::Body>>(
 fn left<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
-    open: &Open,
+    open: &PendingRequest,
     (in_flight, served): (InFlight, ServedOr<S::Body>),
 ) -> ConnectionStep<S::Body> {
     meter.put_back(open.bytes());

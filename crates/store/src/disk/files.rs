@@ -11,10 +11,10 @@ const MOST_OPEN: usize = 256;
 
 /// Large files that were asked for lately.
 #[derive(Debug, Default)]
-pub(super) struct OpenFiles(Mutex<Open>);
+pub(super) struct OpenFiles(Mutex<RecentFiles>);
 
 #[derive(Debug, Default)]
-struct Open {
+struct RecentFiles {
     files: HashMap<u64, Arc<Large>>,
     order: VecDeque<u64>,
 }
@@ -48,7 +48,7 @@ impl OpenFiles {
         open.order.retain(|other| *other != id);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, RecentFiles> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

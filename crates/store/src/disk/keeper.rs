@@ -18,7 +18,7 @@ use crate::{
     Stored,
     purge::{Address, Purge, Standing, What},
 };
-use append::Open;
+use append::OpenSegment;
 use round::Rounds;
 use std::{
     io::{Error, ErrorKind},
@@ -32,7 +32,7 @@ const LEAVING: Duration = Duration::from_secs(2);
 /// The thread's own state.
 pub(super) struct Keeper {
     pub shared: Arc<DiskState>,
-    open: Option<Open>,
+    open: Option<OpenSegment>,
     /// The number of the next segment.
     next: u32,
     /// Bytes of all files.

@@ -16,12 +16,12 @@ pub(super) type PendingChunk = oneshot::Receiver<Result<Bytes, Failed>>;
 
 /// A source with its file.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenSource {
     pub source: DiskSource,
     segment: Option<Arc<Segment>>,
 }
 
-impl Open {
+impl OpenSource {
     /// `source` with the `segment` that it lies in; without one where it has a file of its own, or where the segment is
     /// gone.
     pub fn new(source: DiskSource, segment: Option<Arc<Segment>>) -> Self {

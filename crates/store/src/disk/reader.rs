@@ -4,7 +4,7 @@ use super::{
     Doing, Failed, chunk,
     device::{Missed, ReadMode},
     format::CHUNK,
-    open::{Open, PendingChunk},
+    open::{OpenSource, PendingChunk},
     span::{FileSpan, MOST_SPAN},
 };
 use crate::Part;
@@ -21,7 +21,7 @@ const REUSED: usize = 8;
 /// Reads bytes from disk, chunk by chunk, each verified before any of it is given out.
 #[derive(Debug)]
 pub struct Reader {
-    open: Open,
+    open: OpenSource,
     /// Bytes of the whole source.
     whole: u64,
     at: u64,
@@ -44,7 +44,7 @@ enum Looked {
 
 impl Reader {
     /// For the bytes in `at..end` of `whole`.
-    pub(super) fn new(open: Open, at: u64, end: u64, whole: u64) -> Self {
+    pub(super) fn new(open: OpenSource, at: u64, end: u64, whole: u64) -> Self {
         Self {
             open,
             whole,

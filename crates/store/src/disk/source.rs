@@ -1,7 +1,7 @@
 //! What bytes lie in: a file of their own, or a record of a segment.
 
 use super::{
-    chunk, device::Device, format::CHUNK, inline::Inline, large::Large, layout, open::Open,
+    chunk, device::Device, format::CHUNK, inline::Inline, large::Large, layout, open::OpenSource,
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -24,12 +24,12 @@ impl DiskSource {
     }
 
     /// For who reads: the file stays open meanwhile.
-    pub fn open(&self) -> Open {
+    pub fn open(&self) -> OpenSource {
         let segment = match self {
             Self::Large(_) => None,
             Self::Inline(inline) => inline.segment(),
         };
-        Open::new(self.clone(), segment)
+        OpenSource::new(self.clone(), segment)
     }
 
     /// The path of the file, for messages and for checks.

@@ -4,7 +4,7 @@ use super::{
     at_hand::AT_HAND_SECONDS,
     chunk,
     health::Doing,
-    open::{Open, PendingChunk},
+    open::{OpenSource, PendingChunk},
 };
 use rustix::{fs::sendfile, io::Errno};
 use std::{
@@ -20,7 +20,7 @@ pub const MOST_SPAN: u64 = 2 << 20;
 /// Bytes of a body in a file, verified before. Keeps the file open.
 #[derive(Debug)]
 pub struct FileSpan {
-    open: Open,
+    open: OpenSource,
     /// Counted from the first byte of the body.
     at: u64,
     end: u64,
@@ -34,7 +34,7 @@ pub struct FileSpan {
 
 impl FileSpan {
     /// What lies in the page cache at this moment.
-    pub(super) fn new(open: Open, at: u64, end: u64, whole: u64) -> Self {
+    pub(super) fn new(open: OpenSource, at: u64, end: u64, whole: u64) -> Self {
         let seen = open.source.device().seconds();
         Self {
             open,

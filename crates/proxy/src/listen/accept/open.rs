@@ -6,19 +6,19 @@ use tokio::{sync::Notify, task::yield_now};
 
 /// The connections that have a task.
 #[derive(Clone, Default)]
-pub(super) struct Open {
+pub(super) struct OpenConnections {
     pub(super) watches: Rc<RefCell<BTreeMap<u64, Arc<Watch>>>>,
     next: Rc<std::cell::Cell<u64>>,
     pub(super) gone: Rc<Notify>,
 }
 
-/// Takes a connection out of `Open` on drop.
+/// Takes a connection out of `OpenConnections` on drop.
 pub(super) struct Leave {
-    open: Open,
+    open: OpenConnections,
     number: u64,
 }
 
-impl Open {
+impl OpenConnections {
     pub(super) fn enter(&self, watch: &Arc<Watch>) -> Leave {
         let number = self.next.get();
         self.next.set(number + 1);

@@ -6,7 +6,7 @@ mod line;
 
 use super::{
     super::{config::Limits, request_head::RequestHead},
-    Open,
+    PendingRequest,
     page::ReplyContext,
     section::{self, Section, Sections},
 };
@@ -25,7 +25,7 @@ const MOST: usize = 64;
 /// A request that is its head alone.
 pub(super) struct Head {
     pub(super) request: RequestHead,
-    pub(super) open: Open,
+    pub(super) open: PendingRequest,
     /// How many bytes came.
     pub(super) length: usize,
 }
@@ -133,7 +133,7 @@ impl Head {
                 fields,
                 said: section.told.said,
             },
-            open: Open {
+            open: PendingRequest {
                 asked,
                 target: start.target,
                 section: Some(section),

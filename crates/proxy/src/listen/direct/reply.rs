@@ -2,7 +2,7 @@
 
 use super::super::{AtHand, Serve, meter::Meter, service::Session, watch::Order};
 use super::{
-    Desk, Open,
+    Desk, PendingRequest,
     flow::Flow,
     page::{Framing, Page, ReplyContext, framing, write_head},
     prepared::Prepared,
@@ -85,7 +85,7 @@ pub(super) fn begin<S: Serve, A: SendableAnswer<S::Body>>(
     session: &Session<S>,
     meter: &mut Meter,
     answer: A,
-    open: &mut Open,
+    open: &mut PendingRequest,
 ) -> Sent<A, S::Body> {
     let mut page = session.desk.page();
     let Some(framing) = answer.write_head(&mut page, &mut open.asked) else {

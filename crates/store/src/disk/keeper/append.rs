@@ -26,7 +26,7 @@ const MOST_RECORDS: usize = 1 << 16;
 const MOST_LABELS: usize = 8 << 20;
 
 /// The segment that records are appended to.
-pub(super) struct Open {
+pub(super) struct OpenSegment {
     pub segment: Arc<Segment>,
     /// Where the next record begins.
     at: u64,
@@ -34,7 +34,7 @@ pub(super) struct Open {
     pub labels: Vec<u8>,
 }
 
-impl Open {
+impl OpenSegment {
     /// Writes a record and its label behind the others; where it lies.
     fn write(
         &mut self,
@@ -130,7 +130,7 @@ impl Keeper {
     }
 
     /// A segment with room for `size` bytes, what is written of them when it is sealed included.
-    fn open_for(&mut self, size: u64) -> io::Result<&mut Open> {
+    fn open_for(&mut self, size: u64) -> io::Result<&mut OpenSegment> {
         let limit = self.shared.segment_size;
         let is_full = self.open.as_ref().is_some_and(|open| {
             let index = open.entries.len() * ENTRY + open.labels.len() + TRAILER;
@@ -150,7 +150,7 @@ impl Keeper {
             .ok_or_else(|| ErrorKind::Unsupported.into())
     }
 
-    fn create(&mut self) -> io::Result<Open> {
+    fn create(&mut self) -> io::Result<OpenSegment> {
         let id = self.next;
         let device = &self.shared.device;
         let path = device.segment_path(id);
@@ -165,7 +165,7 @@ impl Keeper {
         self.total += bytes;
         self.shared.segments_mut().insert(id, segment.clone());
         let _ = fs::File::open(&device.path).and_then(|directory| directory.sync_all());
-        Ok(Open {
+        Ok(OpenSegment {
             segment,
             at: FILE_HEAD as u64,
             entries: Vec::new(),
