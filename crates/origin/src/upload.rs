@@ -54,18 +54,18 @@ struct Progress {
 }
 
 /// A piece that was handed on; dropped when it has gone to the server.
-struct Piece {
+struct UploadPiece {
     bytes: Bytes,
     progress: Arc<Progress>,
 }
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for UploadPiece {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Piece {
+impl Drop for UploadPiece {
     fn drop(&mut self) {
         let length = self.bytes.len() as u64;
         self.progress.unsent.fetch_sub(length, Relaxed);
@@ -107,7 +107,7 @@ impl Progress {
     fn hand_on(self: &Arc<Self>, frame: Frame<Bytes>) -> Frame<Bytes> {
         frame.map_data(|bytes| {
             self.unsent.fetch_add(bytes.len() as u64, Relaxed);
-            Bytes::from_owner(Piece {
+            Bytes::from_owner(UploadPiece {
                 bytes,
                 progress: Arc::clone(self),
             })

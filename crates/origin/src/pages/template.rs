@@ -5,10 +5,10 @@ use std::fmt;
 
 /// A key with holes in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(Vec<Piece>);
+pub struct Template(Vec<TemplatePart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePart {
     Text(String),
     Is(Variable),
 }
@@ -85,16 +85,16 @@ impl Template {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('$') {
             if !before.is_empty() {
-                pieces.push(Piece::Text(before.to_owned()));
+                pieces.push(TemplatePart::Text(before.to_owned()));
             }
             let (name, after) = named(after);
             let variable = NAMES.iter().find(|(known, _)| *known == name);
             let (_, variable) = variable.ok_or_else(|| BadTemplate::Unknown(name.to_owned()))?;
-            pieces.push(Piece::Is(*variable));
+            pieces.push(TemplatePart::Is(*variable));
             rest = after;
         }
         if !rest.is_empty() {
-            pieces.push(Piece::Text(rest.to_owned()));
+            pieces.push(TemplatePart::Text(rest.to_owned()));
         }
         let template = Self(pieces);
         if template.names(&[Variable::Path, Variable::Target]) {
@@ -115,17 +115,19 @@ impl Template {
         let mut key = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => key.push_str(text),
-                Piece::Is(Variable::Scheme) => key.push_str(asked.scheme),
-                Piece::Is(Variable::Host) => key.push_str(without_port(asked.host)),
-                Piece::Is(Variable::HostAndPort) => key.push_str(asked.host),
-                Piece::Is(Variable::Path) => key.push_str(&decoded(asked.uri.path())?),
-                Piece::Is(Variable::Args) => key.push_str(query),
-                Piece::Is(Variable::IsArgs) => {
+                TemplatePart::Text(text) => key.push_str(text),
+                TemplatePart::Is(Variable::Scheme) => key.push_str(asked.scheme),
+                TemplatePart::Is(Variable::Host) => key.push_str(without_port(asked.host)),
+                TemplatePart::Is(Variable::HostAndPort) => key.push_str(asked.host),
+                TemplatePart::Is(Variable::Path) => key.push_str(&decoded(asked.uri.path())?),
+                TemplatePart::Is(Variable::Args) => key.push_str(query),
+                TemplatePart::Is(Variable::IsArgs) => {
                     key.push_str(if query.is_empty() { "" } else { "?" });
                 }
-                Piece::Is(Variable::Target) => key.push_str(asked.uri.path_and_query()?.as_str()),
-                Piece::Is(Variable::Method) => key.push_str(asked.method.as_str()),
+                TemplatePart::Is(Variable::Target) => {
+                    key.push_str(asked.uri.path_and_query()?.as_str());
+                }
+                TemplatePart::Is(Variable::Method) => key.push_str(asked.method.as_str()),
             }
         }
         (!key.chars().any(char::is_control)).then_some(key)
@@ -133,8 +135,8 @@ impl Template {
 
     fn names(&self, any: &[Variable]) -> bool {
         self.0.iter().any(|piece| match piece {
-            Piece::Is(variable) => any.contains(variable),
-            Piece::Text(_) => false,
+            TemplatePart::Is(variable) => any.contains(variable),
+            TemplatePart::Text(_) => false,
         })
     }
 }

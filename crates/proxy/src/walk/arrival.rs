@@ -28,7 +28,7 @@ pub struct Arrival {
     /// What is stored already of what the body completes.
     around: Option<Box<Around>>,
     /// What was read already, and is to be read again first.
-    ahead: VecDeque<Piece>,
+    ahead: VecDeque<ArrivalPiece>,
 }
 
 /// What lies before and behind that which comes.
@@ -40,7 +40,7 @@ pub struct Around {
 }
 
 /// What comes next.
-pub enum Piece {
+pub enum ArrivalPiece {
     /// From the origin, perhaps a slice of a larger buffer.
     Received(Bytes),
     /// From what is stored. There may be much more of it at hand.
@@ -98,11 +98,11 @@ impl Arrival {
         let mut length = 0;
         while length <= most {
             match self.poll_on(cx) {
-                Poll::Ready(Piece::End) => return Ok(Some(self.joined())),
-                Poll::Ready(Piece::Broken(why)) => return Err(why),
-                Poll::Ready(Piece::Received(data) | Piece::Stored(data)) => {
+                Poll::Ready(ArrivalPiece::End) => return Ok(Some(self.joined())),
+                Poll::Ready(ArrivalPiece::Broken(why)) => return Err(why),
+                Poll::Ready(ArrivalPiece::Received(data) | ArrivalPiece::Stored(data)) => {
                     length += data.len() as u64;
-                    self.ahead.push_back(Piece::Received(data));
+                    self.ahead.push_back(ArrivalPiece::Received(data));
                 }
                 Poll::Pending => return Ok(None),
             }
@@ -111,22 +111,22 @@ impl Arrival {
     }
 
     /// The next piece. After the last, or an error, it is not polled again.
-    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<ArrivalPiece> {
         let next = match self.ahead.pop_front() {
             Some(piece) => piece,
             None => ready!(self.poll_on(cx)),
         };
         Poll::Ready(match next {
-            Piece::Stored(mut all) if all.len() > STORED_AT_ONCE => {
+            ArrivalPiece::Stored(mut all) if all.len() > STORED_AT_ONCE => {
                 let first = all.split_to(STORED_AT_ONCE);
-                self.ahead.push_front(Piece::Stored(all));
-                Piece::Stored(first)
+                self.ahead.push_front(ArrivalPiece::Stored(all));
+                ArrivalPiece::Stored(first)
             }
             piece => piece,
         })
     }
 
-    fn poll_on(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
+    fn poll_on(&mut self, cx: &mut Context<'_>) -> Poll<ArrivalPiece> {
         let Some(around) = &mut self.around else {
             return self.poll_body(cx);
         };
@@ -143,7 +143,7 @@ impl Arrival {
         }
     }
 
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<ArrivalPiece> {
         loop {
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => {
@@ -153,31 +153,33 @@ impl Arrival {
                     }
                 }
                 Some(Err(error)) => {
-                    return Poll::Ready(Piece::Broken(Failure::Origin(Arc::new(error))));
+                    return Poll::Ready(ArrivalPiece::Broken(Failure::Origin(Arc::new(error))));
                 }
-                None if self.owed.is_none_or(|owed| owed == 0) => return Poll::Ready(Piece::End),
-                None => return Poll::Ready(Piece::Broken(Failure::BadPart)),
+                None if self.owed.is_none_or(|owed| owed == 0) => {
+                    return Poll::Ready(ArrivalPiece::End);
+                }
+                None => return Poll::Ready(ArrivalPiece::Broken(Failure::BadPart)),
             }
         }
     }
 
     /// Data of the body, unless that is more than it must bring.
-    fn counted(&mut self, data: Bytes) -> Piece {
+    fn counted(&mut self, data: Bytes) -> ArrivalPiece {
         if let Some(owed) = &mut self.owed {
             let Some(left) = owed.checked_sub(data.len() as u64) else {
-                return Piece::Broken(Failure::BadPart);
+                return ArrivalPiece::Broken(Failure::BadPart);
             };
             *owed = left;
         }
-        Piece::Received(data)
+        ArrivalPiece::Received(data)
     }
 
     fn joined(&mut self) -> Bytes {
         let mut pieces = mem::take(&mut self.ahead)
             .into_iter()
             .filter_map(|piece| match piece {
-                Piece::Received(data) | Piece::Stored(data) => Some(data),
-                Piece::End | Piece::Broken(_) => None,
+                ArrivalPiece::Received(data) | ArrivalPiece::Stored(data) => Some(data),
+                ArrivalPiece::End | ArrivalPiece::Broken(_) => None,
             });
         let first = pieces.next().unwrap_or_default();
         let others: Vec<Bytes> = pieces.collect();
@@ -189,7 +191,12 @@ impl Arrival {
 }
 
 /// The next of what is stored; `None` where nothing is left.
-fn poll_stored(pieces: &mut Pieces, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+fn poll_stored(pieces: &mut Pieces, cx: &mut Context<'_>) -> Poll<Option<ArrivalPiece>> {
     let next = ready!(pieces.poll_next(cx));
-    Poll::Ready(next.map(|read| read.map_or(Piece::Broken(Failure::Internal), Piece::Stored)))
+    Poll::Ready(next.map(|read| {
+        read.map_or(
+            ArrivalPiece::Broken(Failure::Internal),
+            ArrivalPiece::Stored,
+        )
+    }))
 }

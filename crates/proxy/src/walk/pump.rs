@@ -14,7 +14,7 @@ use crate::{
     hit_for_miss::Unshared,
     outcome::bump,
     patience::{self, STILL},
-    walk::arrival::{Arrival, Piece},
+    walk::arrival::{Arrival, ArrivalPiece},
 };
 use std::{
     future::poll_fn,
@@ -105,18 +105,18 @@ impl Pump {
                 return self.destination.take_back(&self.worker);
             };
             match next {
-                Piece::Received(data) => self.takes(&data),
-                Piece::Stored(data) => {
+                ArrivalPiece::Received(data) => self.takes(&data),
+                ArrivalPiece::Stored(data) => {
                     self.takes(&data);
                     yield_now().await;
                 }
-                Piece::End => {
+                ArrivalPiece::End => {
                     self.unread = None;
                     self.ends();
                     self.wait_for_device().await;
                     return self.complete();
                 }
-                Piece::Broken(why) => return self.breaks_off(&why),
+                ArrivalPiece::Broken(why) => return self.breaks_off(&why),
             }
             self.worker.cache.memory.make_room();
             self.wait_for_room().await;
@@ -215,7 +215,7 @@ fn next_piece(
     writer: &Writer,
     body: &mut Arrival,
     context: &mut Context<'_>,
-) -> Poll<Option<Piece>> {
+) -> Poll<Option<ArrivalPiece>> {
     if writer.fill().poll_abandoned(context).is_ready() {
         return Poll::Ready(None);
     }
