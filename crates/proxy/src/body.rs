@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use store::{Memory, Part, Piece, Pieces, Stored, disk, fill::Reader};
+use store::{BodyPiece, Memory, Part, Pieces, Stored, disk, fill::Reader};
 use transit::Transit;
 
 /// Where an answer's content comes from.
@@ -51,10 +51,10 @@ pub enum Content {
 
 impl Content {
     /// Pieces as content, one after another.
-    pub fn pieces(mut pieces: Vec<Piece>) -> Self {
+    pub fn pieces(mut pieces: Vec<BodyPiece>) -> Self {
         match (pieces.pop(), pieces.is_empty()) {
             (None, _) => Self::Empty,
-            (Some(Piece::Memory(only)), true) => Self::Whole(only),
+            (Some(BodyPiece::Memory(only)), true) => Self::Whole(only),
             (Some(last), _) => {
                 pieces.push(last);
                 Self::Pieces(Box::new(pieces.into()))

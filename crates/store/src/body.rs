@@ -7,7 +7,7 @@ mod reader;
 
 pub(crate) use block::Block;
 pub use parts::Parts;
-pub use piece::{Part, Piece};
+pub use piece::{BodyPiece, Part};
 pub use reader::Pieces;
 
 use crate::{
@@ -40,12 +40,12 @@ pub enum Body {
     Filling(Arc<Fill>),
 }
 
-impl From<Piece> for Body {
-    fn from(piece: Piece) -> Self {
+impl From<BodyPiece> for Body {
+    fn from(piece: BodyPiece) -> Self {
         match piece {
-            Piece::Memory(bytes) => Self::Whole(bytes),
-            Piece::Mapped(extent) => Self::Mapped(extent),
-            Piece::Disk(bytes) => Self::Disk(bytes),
+            BodyPiece::Memory(bytes) => Self::Whole(bytes),
+            BodyPiece::Mapped(extent) => Self::Mapped(extent),
+            BodyPiece::Disk(bytes) => Self::Disk(bytes),
         }
     }
 }
@@ -136,11 +136,11 @@ impl Body {
     }
 
     /// All that is held, in order, of parts one after the other; `None` while it is on its way.
-    pub(crate) fn pieces(&self) -> Option<Vec<Piece>> {
+    pub(crate) fn pieces(&self) -> Option<Vec<BodyPiece>> {
         match self {
             Self::Whole(bytes) => Some(vec![bytes.clone().into()]),
-            Self::Mapped(extent) => Some(vec![Piece::Mapped(extent.clone())]),
-            Self::Chunks(chunks) => Some(chunks.iter().cloned().map(Piece::from).collect()),
+            Self::Mapped(extent) => Some(vec![BodyPiece::Mapped(extent.clone())]),
+            Self::Chunks(chunks) => Some(chunks.iter().cloned().map(BodyPiece::from).collect()),
             Self::Disk(bytes) => Some(vec![bytes.clone().into()]),
             Self::Parts(parts) => {
                 let all = parts.pieces().iter();
@@ -163,7 +163,7 @@ impl Body {
     }
 
     /// The bytes of `span`, as slices of what is held; `None` where any of it is missing or still on its way.
-    pub fn slice(&self, span: Span) -> Option<Vec<Piece>> {
+    pub fn slice(&self, span: Span) -> Option<Vec<BodyPiece>> {
         match self {
             Self::Whole(bytes) => Some(vec![piece::cut(bytes, 0, span)?.into()]),
             Self::Mapped(extent) => Some(vec![piece::cut(&extent.bytes(), 0, span)?.into()]),
@@ -179,10 +179,10 @@ impl Body {
     }
 
     /// The whole content as one piece; `None` for parts and fills. The chunks of a large one are copied.
-    pub fn into_piece(self) -> Option<Piece> {
+    pub fn into_piece(self) -> Option<BodyPiece> {
         match self {
             Self::Whole(bytes) => Some(bytes.into()),
-            Self::Mapped(extent) => Some(Piece::Mapped(extent)),
+            Self::Mapped(extent) => Some(BodyPiece::Mapped(extent)),
             Self::Chunks(chunks) => Some(Bytes::from(chunks.concat()).into()),
             Self::Disk(bytes) => Some(bytes.into()),
             Self::Parts(_) | Self::Filling(_) => None,
@@ -190,12 +190,12 @@ impl Body {
     }
 }
 
-fn slice_chunks(chunks: &[Bytes], span: Span) -> Vec<Piece> {
+fn slice_chunks(chunks: &[Bytes], span: Span) -> Vec<BodyPiece> {
     let mut at = 0;
     let cut = |chunk: &Bytes| {
         let first = at;
         at += chunk.len() as u64;
-        piece::cut(chunk, first, span).map(Piece::from)
+        piece::cut(chunk, first, span).map(BodyPiece::from)
     };
     chunks.iter().filter_map(cut).collect()
 }

@@ -27,7 +27,7 @@ mod slot;
 mod stored;
 mod sweep;
 
-pub use body::{Body, Part, Parts, Piece, Pieces};
+pub use body::{Body, BodyPiece, Part, Parts, Pieces};
 pub use budget::{Budget, Reservation};
 pub use fields::Fields;
 pub use forms::{Coded, Form, Forms, Level};

@@ -40,7 +40,7 @@ fn read(body: &mut ReplyBody) -> (Vec<u8>, Poll<Result<(), String>>) {
     }
 }
 
-fn piece(text: &'static str) -> Piece {
+fn piece(text: &'static str) -> BodyPiece {
     Bytes::from_static(text.as_bytes()).into()
 }
 

@@ -95,14 +95,14 @@ mod tests {
     use crate::sample::{self, read_slowly};
     use bytes::Bytes;
     use std::time::Duration;
-    use store::Piece;
+    use store::BodyPiece;
     use tokio::task::{LocalSet, spawn_local};
 
     #[tokio::test(start_paused = true)]
     async fn who_keeps_others_waiting_for_what_is_decoded_for_all_is_cut_off() {
         const LENGTH: u64 = 8 << 20;
         let memory = sample::memory();
-        let piece = Piece::Memory(Bytes::from(vec![b'a'; 64 << 10]));
+        let piece = BodyPiece::Memory(Bytes::from(vec![b'a'; 64 << 10]));
         let content = Content::pieces(vec![piece; (LENGTH >> 16) as usize]);
         let (fill, writer) = Fill::begin(memory.budget().reservation());
         let readers = [1, 500].map(|pause| {

@@ -12,7 +12,7 @@ use rules::{
     precondition::{self, Representation},
     range::{self, ResolvedRange, Span},
 };
-use store::{Body, Piece, Stored, fill::Reader};
+use store::{Body, BodyPiece, Stored, fill::Reader};
 
 /// Status and content; the fields are changed in place.
 pub struct Shaped {
@@ -305,7 +305,7 @@ fn several(
         pieces.extend(stored.body.slice(*span)?);
     }
     pieces.push(Bytes::from(range::part_end(&boundary)).into());
-    let sum: u64 = pieces.iter().map(Piece::len).sum();
+    let sum: u64 = pieces.iter().map(BodyPiece::len).sum();
     let kind = HeaderValue::try_from(format!("multipart/byteranges; boundary={boundary}")).ok()?;
     fields.insert(header::CONTENT_TYPE, kind);
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(sum));

@@ -1,6 +1,6 @@
 //! What of a body lies in memory.
 
-use super::{Body, Piece, allocated};
+use super::{Body, BodyPiece, allocated};
 use crate::arena::Extent;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -56,11 +56,11 @@ impl Body {
     }
 }
 
-fn of_piece(piece: &Piece) -> Option<Block> {
+fn of_piece(piece: &BodyPiece) -> Option<Block> {
     match piece {
-        Piece::Memory(bytes) => of_bytes(bytes),
-        Piece::Mapped(extent) => Some(Block::Extent(extent.clone())),
-        Piece::Disk(_) => None,
+        BodyPiece::Memory(bytes) => of_bytes(bytes),
+        BodyPiece::Mapped(extent) => Some(Block::Extent(extent.clone())),
+        BodyPiece::Disk(_) => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Parts of a representation.
 
-use super::{Body, Piece};
+use super::{Body, BodyPiece};
 use crate::fill::{Fill, Reader};
 use bytes::Bytes;
 use rules::{partial::Spans, range::Span};
@@ -19,14 +19,14 @@ const MOST_JOINED: u64 = 64;
 pub struct Parts {
     /// Length of the whole representation.
     pub length: u64,
-    held: Vec<(u64, Piece)>,
+    held: Vec<(u64, BodyPiece)>,
     /// One that is on its way, and where it begins.
     coming: Option<(u64, Arc<Fill>)>,
 }
 
 impl Parts {
     /// One part that begins at `first`.
-    pub fn new(length: u64, first: u64, piece: impl Into<Piece>) -> Self {
+    pub fn new(length: u64, first: u64, piece: impl Into<BodyPiece>) -> Self {
         Self {
             length,
             held: vec![(first, piece.into())],
@@ -62,7 +62,7 @@ impl Parts {
 
     /// Several parts, each with where it begins; `None` unless they are sorted, do not overlap and lie within `length`. They may be
     /// slices of one allocation: each gets its own.
-    pub fn from_pieces(length: u64, mut parts: Vec<(u64, Piece)>) -> Option<Self> {
+    pub fn from_pieces(length: u64, mut parts: Vec<(u64, BodyPiece)>) -> Option<Self> {
         if let [_, _, ..] = parts.as_slice() {
             let apart = parts.into_iter();
             parts = apart.map(|(first, piece)| (first, piece.apart())).collect();
@@ -82,11 +82,11 @@ impl Parts {
     }
 
     /// The parts, each with where it begins.
-    pub fn pieces(&self) -> &[(u64, Piece)] {
+    pub fn pieces(&self) -> &[(u64, BodyPiece)] {
         &self.held
     }
 
-    /// Which spans are held, without those on disk that [cannot be read](Piece::is_broken).
+    /// Which spans are held, without those on disk that [cannot be read](BodyPiece::is_broken).
     pub fn spans(&self) -> Spans {
         let mut spans = Spans::default();
         for (first, piece) in self.sound() {
@@ -100,20 +100,20 @@ impl Parts {
         spans
     }
 
-    fn sound(&self) -> impl Iterator<Item = &(u64, Piece)> {
+    fn sound(&self) -> impl Iterator<Item = &(u64, BodyPiece)> {
         self.held.iter().filter(|(_, piece)| !piece.is_broken())
     }
 
     /// Whether any of them lies on disk.
     pub fn is_on_disk(&self) -> bool {
         let mut pieces = self.held.iter();
-        pieces.any(|(_, piece)| matches!(piece, Piece::Disk(_)))
+        pieces.any(|(_, piece)| matches!(piece, BodyPiece::Disk(_)))
     }
 
     /// Whether any of them lay in a segment that has [made room](crate::disk::OnDisk::is_gone) for others.
     pub fn is_gone(&self) -> bool {
         let mut pieces = self.held.iter();
-        pieces.any(|(_, piece)| matches!(piece, Piece::Disk(bytes) if bytes.is_gone()))
+        pieces.any(|(_, piece)| matches!(piece, BodyPiece::Disk(bytes) if bytes.is_gone()))
     }
 
     /// Whether nothing is missing.
@@ -167,14 +167,14 @@ impl Parts {
     }
 
     /// The bytes of `span`; `None` where any of it is missing.
-    pub fn slice(&self, span: Span) -> Option<Vec<Piece>> {
-        let pieces: Vec<Piece> = self
+    pub fn slice(&self, span: Span) -> Option<Vec<BodyPiece>> {
+        let pieces: Vec<BodyPiece> = self
             .held
             .iter()
             .filter_map(|(first, piece)| piece.cut(*first, span))
             .collect();
         // They do not overlap. One that broke since it was promised is among them, and says so when it is read.
-        let length: u64 = pieces.iter().map(Piece::len).sum();
+        let length: u64 = pieces.iter().map(BodyPiece::len).sum();
         (length == span.length()).then_some(pieces)
     }
 
@@ -191,16 +191,16 @@ impl Parts {
 }
 
 /// A part as bytes without another owner.
-fn in_memory((_, piece): &(u64, Piece)) -> Option<Bytes> {
+fn in_memory((_, piece): &(u64, BodyPiece)) -> Option<Bytes> {
     match piece {
-        Piece::Memory(bytes) => Some(bytes.clone()),
-        Piece::Mapped(extent) => Some(Bytes::copy_from_slice(&extent.bytes())),
-        Piece::Disk(_) => None,
+        BodyPiece::Memory(bytes) => Some(bytes.clone()),
+        BodyPiece::Mapped(extent) => Some(Bytes::copy_from_slice(&extent.bytes())),
+        BodyPiece::Disk(_) => None,
     }
 }
 
 /// Adds to `parts` what of (`first`, `piece`) none of them covers yet.
-fn add_uncovered(parts: &mut Vec<(u64, Piece)>, first: u64, piece: &Piece) {
+fn add_uncovered(parts: &mut Vec<(u64, BodyPiece)>, first: u64, piece: &BodyPiece) {
     let mut gaps = vec![(first, first.saturating_add(piece.len()))];
     for (have, held) in parts.iter() {
         let end = have.saturating_add(held.len());
@@ -229,8 +229,8 @@ fn add_uncovered(parts: &mut Vec<(u64, Piece)>, first: u64, piece: &Piece) {
 
 /// Sorted pieces, those in memory that adjoin joined up to `most` bytes, each with what is about as large: each byte is copied a few
 /// times at most.
-fn joined(parts: Vec<(u64, Piece)>, most: u64) -> Vec<(u64, Piece)> {
-    let mut all: Vec<(u64, Piece)> = Vec::with_capacity(parts.len());
+fn joined(parts: Vec<(u64, BodyPiece)>, most: u64) -> Vec<(u64, BodyPiece)> {
+    let mut all: Vec<(u64, BodyPiece)> = Vec::with_capacity(parts.len());
     for (mut first, mut piece) in parts {
         while let Some((before, last)) = all.last()
             && before + last.len() == first
@@ -248,12 +248,12 @@ fn joined(parts: Vec<(u64, Piece)>, most: u64) -> Vec<(u64, Piece)> {
 }
 
 /// Leaves out what lies farthest from `around` until no more than [`MOST_PIECES`] are left, of `most` bytes in all.
-fn leave_out_far(parts: &mut Vec<(u64, Piece)>, around: Span, most: u64) {
+fn leave_out_far(parts: &mut Vec<(u64, BodyPiece)>, around: Span, most: u64) {
     let mut held: u64 = parts.iter().map(|(_, piece)| piece.len()).sum();
     while parts.len() > MOST_PIECES || held > most {
         let before =
-            |(first, piece): &(u64, Piece)| around.first.saturating_sub(first + piece.len());
-        let after = |(first, _): &(u64, Piece)| first.saturating_sub(around.last);
+            |(first, piece): &(u64, BodyPiece)| around.first.saturating_sub(first + piece.len());
+        let after = |(first, _): &(u64, BodyPiece)| first.saturating_sub(around.last);
         let (Some(start), Some(end)) = (parts.first(), parts.last()) else {
             return;
         };

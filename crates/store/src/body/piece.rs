@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Bytes that follow one another: in memory, or on disk.
 #[derive(Clone, Debug)]
-pub enum Piece {
+pub enum BodyPiece {
     /// In memory.
     Memory(Bytes),
     /// In memory that the kernel sends without copying it. Kept so, and not as bytes that refer to it: of those nobody can tell whether
@@ -57,19 +57,19 @@ impl Part {
     }
 }
 
-impl From<Bytes> for Piece {
+impl From<Bytes> for BodyPiece {
     fn from(bytes: Bytes) -> Self {
         Self::Memory(bytes)
     }
 }
 
-impl From<OnDisk> for Piece {
+impl From<OnDisk> for BodyPiece {
     fn from(bytes: OnDisk) -> Self {
         Self::Disk(bytes)
     }
 }
 
-impl Piece {
+impl BodyPiece {
     /// Length in bytes.
     pub fn len(&self) -> u64 {
         match self {
@@ -145,13 +145,13 @@ fn within(first: u64, length: u64, span: Span) -> Option<Span> {
 }
 
 #[cfg(test)]
-pub(super) fn joined(pieces: &[Piece]) -> Vec<u8> {
+pub(super) fn joined(pieces: &[BodyPiece]) -> Vec<u8> {
     let mut all = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Memory(bytes) => all.extend_from_slice(bytes),
-            Piece::Mapped(extent) => all.extend_from_slice(&extent.bytes()),
-            Piece::Disk(_) => panic!("in memory"),
+            BodyPiece::Memory(bytes) => all.extend_from_slice(bytes),
+            BodyPiece::Mapped(extent) => all.extend_from_slice(&extent.bytes()),
+            BodyPiece::Disk(_) => panic!("in memory"),
         }
     }
     all

@@ -1,6 +1,6 @@
 //! Reads pieces one after another.
 
-use super::{Part, Piece};
+use super::{BodyPiece, Part};
 use crate::disk::{self, Failed};
 use bytes::Bytes;
 use std::{
@@ -11,16 +11,16 @@ use std::{
 /// Reads pieces one after another: those in memory at once, those on disk chunk by chunk.
 #[derive(Debug)]
 pub struct Pieces {
-    rest: vec::IntoIter<Piece>,
+    rest: vec::IntoIter<BodyPiece>,
     /// What is being read from disk, and the bytes still to come from there.
     current: Option<(disk::Reader, u64)>,
     left: u64,
 }
 
-impl From<Vec<Piece>> for Pieces {
-    fn from(pieces: Vec<Piece>) -> Self {
+impl From<Vec<BodyPiece>> for Pieces {
+    fn from(pieces: Vec<BodyPiece>) -> Self {
         Self {
-            left: pieces.iter().map(Piece::len).sum(),
+            left: pieces.iter().map(BodyPiece::len).sum(),
             rest: pieces.into_iter(),
             current: None,
         }
@@ -51,16 +51,16 @@ impl Pieces {
         loop {
             let Some((reader, left)) = &mut self.current else {
                 match self.rest.next() {
-                    Some(Piece::Memory(bytes)) if bytes.is_empty() => {}
-                    Some(Piece::Memory(bytes)) => {
+                    Some(BodyPiece::Memory(bytes)) if bytes.is_empty() => {}
+                    Some(BodyPiece::Memory(bytes)) => {
                         self.left -= bytes.len() as u64;
                         return Poll::Ready(Some(Ok(bytes.into())));
                     }
-                    Some(Piece::Mapped(extent)) => {
+                    Some(BodyPiece::Mapped(extent)) => {
                         self.left -= extent.len() as u64;
                         return Poll::Ready(Some(Ok(extent.bytes().into())));
                     }
-                    Some(Piece::Disk(bytes)) => {
+                    Some(BodyPiece::Disk(bytes)) => {
                         self.current = Some((bytes.reader(), bytes.len()));
                     }
                     None => return Poll::Ready(None),

@@ -143,9 +143,9 @@ fn content(stored: &Stored) -> Result<Vec<u8>, Failed> {
     let mut all = Vec::new();
     for piece in stored.body.pieces().expect("whole") {
         match piece {
-            crate::Piece::Memory(bytes) => all.extend_from_slice(&bytes),
-            crate::Piece::Mapped(extent) => all.extend_from_slice(&extent.bytes()),
-            crate::Piece::Disk(bytes) => all.extend(read(&bytes)?),
+            crate::BodyPiece::Memory(bytes) => all.extend_from_slice(&bytes),
+            crate::BodyPiece::Mapped(extent) => all.extend_from_slice(&extent.bytes()),
+            crate::BodyPiece::Disk(bytes) => all.extend(read(&bytes)?),
         }
     }
     Ok(all)

@@ -1,7 +1,7 @@
 //! Where a body goes that outgrows memory.
 
 use crate::{
-    Piece,
+    BodyPiece,
     disk::{self, Disk, Failed},
 };
 use bytes::Bytes;
@@ -22,10 +22,10 @@ pub trait Backing: fmt::Debug + Send {
     fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>>;
 
     /// What can be read back by now: the body up to some byte. Grows only.
-    fn written(&self) -> Piece;
+    fn written(&self) -> BodyPiece;
 
     /// No more pieces come; ready when all are written: the whole body. Not asked again after that, or after an error.
-    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, Failed>>;
+    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<BodyPiece, Failed>>;
 }
 
 impl Overflow for Disk {
@@ -40,11 +40,11 @@ impl Backing for disk::Writer {
         Self::poll_push(self, piece, context)
     }
 
-    fn written(&self) -> Piece {
+    fn written(&self) -> BodyPiece {
         Self::written(self).into()
     }
 
-    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, Failed>> {
-        Self::poll_finish(self, context).map_ok(Piece::from)
+    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<BodyPiece, Failed>> {
+        Self::poll_finish(self, context).map_ok(BodyPiece::from)
     }
 }

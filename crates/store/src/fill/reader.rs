@@ -1,7 +1,7 @@
 //! Reads a fill.
 
 use super::{Broken, End, Fill, Interest, Keeping};
-use crate::{Piece, Pieces};
+use crate::{BodyPiece, Pieces};
 use bytes::Bytes;
 use rules::range::Span;
 use std::{
@@ -22,7 +22,7 @@ pub struct Reader {
 enum Next {
     Here(Bytes),
     /// Memory begins further on: this is the body up to some byte, and where to go on in it.
-    Behind(Piece, u64),
+    Behind(BodyPiece, u64),
     End,
     Broken(Broken),
     Wait,

@@ -1,7 +1,7 @@
 //! The shared state of a fill.
 
 use super::{Broken, followers::Followers};
-use crate::{Piece, Reservation};
+use crate::{BodyPiece, Reservation};
 use bytes::Bytes;
 use std::{collections::VecDeque, task::Waker, time::Duration};
 
@@ -47,9 +47,9 @@ pub(super) enum Keeping {
     /// In memory, all of them.
     Memory,
     /// Here, and what follows in memory.
-    Backed(Piece),
+    Backed(BodyPiece),
     /// Where they are when backed, for those who read already. Nowhere as soon as none of them needs what is not in memory.
-    Left(Piece),
+    Left(BodyPiece),
     /// Gone, once every reader has passed them.
     Nowhere,
 }

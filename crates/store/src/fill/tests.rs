@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Body, Budget, Piece, arena, disk::Failed};
+use crate::{Body, BodyPiece, Budget, arena, disk::Failed};
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::{
@@ -195,13 +195,13 @@ impl Backing for OnDevice {
         Poll::Ready(Ok(()))
     }
 
-    fn written(&self) -> Piece {
+    fn written(&self) -> BodyPiece {
         let device = self.0.lock().expect("whole");
         let whole = device.bytes.len() / device.chunk * device.chunk;
         Bytes::copy_from_slice(&device.bytes[..whole]).into()
     }
 
-    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, Failed>> {
+    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<BodyPiece, Failed>> {
         let mut device = self.0.lock().expect("whole");
         if device.failed {
             return Poll::Ready(Err(Failed));

@@ -1,7 +1,7 @@
 //! Writes a fill.
 
 use super::{Backing, Broken, End, Fill, Keeping, Overflow, State};
-use crate::{Body, Piece};
+use crate::{Body, BodyPiece};
 use bytes::Bytes;
 use std::{
     collections::VecDeque,
@@ -19,7 +19,7 @@ pub struct Writer {
     /// Bytes handed over to the backing.
     handed: u64,
     /// All of it, as the backing has written it.
-    whole: Option<Piece>,
+    whole: Option<BodyPiece>,
     ended: bool,
 }
 

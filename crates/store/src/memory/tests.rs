@@ -1,7 +1,7 @@
 use super::*;
 use crate::purge::{Purge, What};
 use crate::{
-    Body, Coded, Level, Parts, Piece,
+    Body, BodyPiece, Coded, Level, Parts,
     fill::{Fill, Pushed, Writer},
     sample::{accepting, any_request, with_body},
 };
@@ -399,7 +399,7 @@ fn put_shared(memory: &Memory, key: &[u8], body: &Body) -> Bytes {
     assert_eq!(held(memory, key), 2);
     let slice = body.slice(Span { first: 0, last: 9 });
     match slice.expect("held").pop() {
-        Some(Piece::Memory(bytes)) => bytes,
+        Some(BodyPiece::Memory(bytes)) => bytes,
         other => panic!("{other:?}"),
     }
 }

@@ -15,7 +15,7 @@ use std::{
     rc::Rc,
     task::{self, Poll, Waker, ready},
 };
-use store::{Piece, Reservation};
+use store::{BodyPiece, Reservation};
 
 /// Includes of one page that hold or await a connection at the same time, at most.
 const SIDE_BY_SIDE: usize = 8;
@@ -313,7 +313,7 @@ impl Composer {
             }
             Content::Whole(one.freeze())
         } else {
-            Content::pieces(pieces.into_iter().map(Piece::from).collect())
+            Content::pieces(pieces.into_iter().map(BodyPiece::from).collect())
         };
         Some((content, length as u64))
     }

@@ -7,7 +7,7 @@ use rules::{
     partial,
     range::{self, ResolvedRange, Span},
 };
-use store::{Body, Parts, Piece, Stored};
+use store::{Body, BodyPiece, Parts, Stored};
 
 /// What our request asks for.
 pub enum Plan {
@@ -26,9 +26,9 @@ pub struct Missing {
     /// What the client wants: the missing span, with what is held before and behind it.
     pub wanted: Span,
     /// What is held of `wanted` before `span`.
-    pub before: Vec<Piece>,
+    pub before: Vec<BodyPiece>,
     /// What is held of `wanted` behind `span`.
-    pub after: Vec<Piece>,
+    pub after: Vec<BodyPiece>,
 }
 
 impl Fetch<'_> {

@@ -18,7 +18,7 @@ use std::{
     task::Waker,
 };
 use store::{
-    Piece as Kept,
+    BodyPiece,
     disk::Failed,
     fill::{Backing, Overflow, Pushed},
 };
@@ -67,11 +67,11 @@ impl Backing for Taking {
         Poll::Ready(Ok(()))
     }
 
-    fn written(&self) -> Kept {
-        Kept::Memory(Bytes::copy_from_slice(&self.1))
+    fn written(&self) -> BodyPiece {
+        BodyPiece::Memory(Bytes::copy_from_slice(&self.1))
     }
 
-    fn poll_finish(&mut self, _: &mut Context<'_>) -> Poll<Result<Kept, Failed>> {
+    fn poll_finish(&mut self, _: &mut Context<'_>) -> Poll<Result<BodyPiece, Failed>> {
         Poll::Ready(Ok(self.written()))
     }
 }

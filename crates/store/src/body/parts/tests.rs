@@ -25,7 +25,7 @@ proptest! {
 
 #[test]
 fn parts_are_sorted_apart_and_within_the_length() {
-    let piece = |first: u64, length: usize| (first, Piece::from(Bytes::from(vec![0; length])));
+    let piece = |first: u64, length: usize| (first, BodyPiece::from(Bytes::from(vec![0; length])));
     for (parts, good) in [
         (vec![piece(0, 4), piece(4, 4), piece(9, 1)], true),
         (vec![], true),

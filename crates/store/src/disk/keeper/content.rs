@@ -2,7 +2,7 @@
 
 use super::{Keeper, Refused};
 use crate::{
-    Body, Piece, Stored,
+    Body, BodyPiece, Stored,
     disk::{OnDisk, large::Large, layout::file_length},
 };
 use bytes::Bytes;
@@ -29,7 +29,7 @@ impl Keeper {
                 .ok_or(Refused::Unfit);
         }
         let pieces = stored.body.pieces().ok_or(Refused::Unfit)?;
-        let length = pieces.iter().map(Piece::len).sum();
+        let length = pieces.iter().map(BodyPiece::len).sum();
         if length > self.shared.most_inline {
             let large = self.write_large(pieces, length)?;
             return Ok(Content::Large(large, length));
@@ -42,7 +42,7 @@ impl Keeper {
     }
 
     /// Writes a large body to a file of its own.
-    fn write_large(&mut self, pieces: Vec<Piece>, length: u64) -> Result<Arc<Large>, Refused> {
+    fn write_large(&mut self, pieces: Vec<BodyPiece>, length: u64) -> Result<Arc<Large>, Refused> {
         let bytes = file_length(length);
         if length > self.shared.most_large || !self.make_room(bytes) {
             return Err(Refused::Unfit);
@@ -67,16 +67,16 @@ impl Keeper {
 }
 
 /// Reads a piece, wherever it lies.
-fn read_piece(piece: &Piece, mut see: impl FnMut(Bytes)) -> Result<(), Refused> {
+fn read_piece(piece: &BodyPiece, mut see: impl FnMut(Bytes)) -> Result<(), Refused> {
     match piece {
-        Piece::Memory(bytes) => {
+        BodyPiece::Memory(bytes) => {
             see(bytes.clone());
             Ok(())
         }
-        Piece::Mapped(extent) => {
+        BodyPiece::Mapped(extent) => {
             see(extent.bytes());
             Ok(())
         }
-        Piece::Disk(bytes) => OnDisk::read_all(bytes, see).map_err(|_| Refused::Unfit),
+        BodyPiece::Disk(bytes) => OnDisk::read_all(bytes, see).map_err(|_| Refused::Unfit),
     }
 }

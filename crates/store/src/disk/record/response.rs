@@ -2,7 +2,7 @@
 
 use super::Record;
 use crate::{
-    Body, Fields, Parts, Piece, Stored,
+    Body, BodyPiece, Fields, Parts, Stored,
     codec::{Layout, View},
     disk::{
         DiskState, Doing, OnDisk,
@@ -35,8 +35,8 @@ impl DiskState {
         let fields = record.bytes.slice_ref(view.fields);
         let fields = match &piece {
             // They share the allocation with the body, where that is not a small one.
-            Piece::Memory(_) | Piece::Mapped(_) => Fields::from_packed(fields),
-            Piece::Disk(_) => Fields::from_packed(fields).map(|fields| fields.detached()),
+            BodyPiece::Memory(_) | BodyPiece::Mapped(_) => Fields::from_packed(fields),
+            BodyPiece::Disk(_) => Fields::from_packed(fields).map(|fields| fields.detached()),
         };
         let fields = fields.ok_or(Missed::Damaged)?;
         let unsent = view.unsent().map_err(|_| Missed::Damaged)?;
@@ -56,7 +56,7 @@ impl DiskState {
     }
 
     /// The body of a record: in memory where it was read with its head.
-    fn piece(&self, record: &Record, mode: ReadMode) -> Result<Piece, Missed> {
+    fn piece(&self, record: &Record, mode: ReadMode) -> Result<BodyPiece, Missed> {
         let head = &record.head;
         if head.large != 0 {
             let large = self.large(head.large, head.nonce, head.body, mode)?;
@@ -110,7 +110,7 @@ impl DiskState {
 }
 
 /// The body that `piece` holds.
-fn laid_out(layout: &Layout, piece: Piece) -> Option<Body> {
+fn laid_out(layout: &Layout, piece: BodyPiece) -> Option<Body> {
     let Layout::Parts { length, parts } = layout else {
         return Some(piece.into());
     };
