@@ -5,7 +5,7 @@ use crate::{
     collapse::Flights,
     compress::Compressor,
     endings::Endings,
-    heads::{Heads, Told},
+    heads::{FieldValueCache, Heads},
     hit_for_miss::HitForMiss,
     listen::{Connection, InterimSink, OwnAnswer, RequestBody, RequestHead, Serve, Served},
     outcome::{Counters, Record},
@@ -168,7 +168,7 @@ pub struct Worker {
     /// Heads this worker sends often.
     pub(crate) heads: RefCell<Heads>,
     /// What it says with them.
-    pub(crate) told: RefCell<Told>,
+    pub(crate) told: RefCell<FieldValueCache>,
     /// Counts what was read from disk at once.
     reads: Cell<u32>,
     pub(crate) endings: Endings,

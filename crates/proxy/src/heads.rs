@@ -111,7 +111,7 @@ const UNSET: HeaderValue = HeaderValue::from_static("");
 /// What answers say of themselves: a worker says the same over and over. Of fresh hits, one value for each number of seconds; of what
 /// was forwarded, the last one. They are counted by it alone.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct FieldValueCache {
     ages: Seconds,
     hits: Seconds,
     forwarded: Option<(Forwarded, Rc<HeaderValue>)>,
@@ -122,7 +122,7 @@ pub struct Told {
 /// What `Cache-Status` says of an answer that is no hit: how it was handled, `ttl` and `detail`.
 type Forwarded = (Handled, Option<i64>, Option<&'static str>);
 
-impl Told {
+impl FieldValueCache {
     /// `Age` (RFC 9111 section 5.1).
     pub fn age(&mut self, seconds: u64) -> Rc<HeaderValue> {
         self.ages.value(seconds, || HeaderValue::from(seconds))

@@ -18,13 +18,18 @@ pub struct Model<V> {
     evictions: Arc<AtomicU64>,
 }
 
-type Entries<V> = Cache<u64, (u64, V), Told, DefaultHashBuilder, Counted>;
+type Entries<V> = Cache<u64, (u64, V), GivenWeight, DefaultHashBuilder, Counted>;
 
 impl<V: Clone> Model<V> {
     /// As a memory tier of `limit` bytes of which only one key in `one_in` is looked at.
     pub fn new(limit: u64, one_in: u64) -> Self {
         let evictions = Arc::new(AtomicU64::new(0));
-        let entries = memory::entries(limit, one_in.max(1), Told, Counted(evictions.clone()));
+        let entries = memory::entries(
+            limit,
+            one_in.max(1),
+            GivenWeight,
+            Counted(evictions.clone()),
+        );
         Self {
             entries,
             limit,
@@ -76,9 +81,9 @@ pub fn weight(key: usize, fields: usize, body: u64) -> u64 {
 
 /// The weight is told beside the value.
 #[derive(Clone, Debug)]
-struct Told;
+struct GivenWeight;
 
-impl<V> Weighter<u64, (u64, V)> for Told {
+impl<V> Weighter<u64, (u64, V)> for GivenWeight {
     fn weight(&self, _key: &u64, (weight, _): &(u64, V)) -> u64 {
         *weight
     }

@@ -1,6 +1,6 @@
 //! A request made ready to be sent, as often as need be.
 
-use super::{config::FastCgi, params::Told, place::Script, record};
+use super::{config::FastCgi, params::ScriptRequest, place::Script, record};
 use crate::Visitor;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Uri, header};
@@ -33,7 +33,7 @@ impl Call {
         visitor: &Visitor,
         keeps: bool,
     ) -> Self {
-        let told = Told {
+        let told = ScriptRequest {
             cgi,
             script,
             method: request.method,

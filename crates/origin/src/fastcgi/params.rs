@@ -6,7 +6,7 @@ use bytes::{BufMut, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 
 /// The request as a script sees it.
-pub(crate) struct Told<'a> {
+pub(crate) struct ScriptRequest<'a> {
     pub(crate) cgi: &'a FastCgi,
     pub(crate) script: &'a Script,
     pub(crate) method: &'a Method,
@@ -17,7 +17,7 @@ pub(crate) struct Told<'a> {
     pub(crate) visitor: &'a Visitor,
 }
 
-impl Told<'_> {
+impl ScriptRequest<'_> {
     /// All parameters, ours first.
     pub(crate) fn encode(&self) -> Pairs {
         let mut pairs = Pairs::new(self.cgi);

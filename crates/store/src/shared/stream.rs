@@ -40,7 +40,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
 };
-use writer::Told;
+use writer::PurgeOutbox;
 
 /// Entries the stream is trimmed to, roughly. A node that was away for longer than these last forgets what it kept.
 const MOST_ENTRIES: u64 = 100_000;
@@ -141,7 +141,7 @@ pub enum StartError {
 pub struct Stream {
     jobs: mpsc::UnboundedSender<Job>,
     memory: Arc<Memory>,
-    told: Arc<Told>,
+    told: Arc<PurgeOutbox>,
 }
 
 /// What is asked of the stream's thread.
@@ -166,7 +166,7 @@ struct Common {
     trust: Duration,
     memory: Arc<Memory>,
     hook: Hook,
-    told: Arc<Told>,
+    told: Arc<PurgeOutbox>,
     /// Tells this process's entries from others'.
     author: Author,
     published: AtomicU64,
@@ -202,7 +202,7 @@ impl Stream {
     ) -> Result<Arc<Self>, StartError> {
         memory.log().distrust();
         let servers = Redis::primary(&config.url, config.timeout)?;
-        let told = Arc::new(Told::default());
+        let told = Arc::new(PurgeOutbox::default());
         told.push_unsent(&memory);
         let common = Common {
             servers,

@@ -61,7 +61,7 @@ fn told(
         name: "/a.php".to_owned(),
         info: None,
     };
-    let told = Told {
+    let told = ScriptRequest {
         cgi,
         script: &script,
         method: &Method::GET,

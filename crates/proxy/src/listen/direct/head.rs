@@ -17,7 +17,7 @@ use line::Start;
 use origin::spares;
 use std::{cell::RefCell, mem::MaybeUninit, rc::Rc};
 
-pub(super) use fields::Told;
+pub(super) use fields::FieldSummary;
 
 /// Field lines at most; more are `hyper`'s to judge.
 const MOST: usize = 64;

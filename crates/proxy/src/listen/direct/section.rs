@@ -1,7 +1,7 @@
 //! Header sections that came lately, with what they were read as: a client says in its next request mostly what it said in the last,
 //! but for the target, and reading that is half the work of a hit.
 
-use super::head::{self, Told};
+use super::head::{self, FieldSummary};
 use crate::listen::config::Limits;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -27,14 +27,14 @@ pub(super) struct Section {
     /// Where in that it begins, if it has lines.
     at: usize,
     pub(super) lines: usize,
-    pub(super) told: Told,
+    pub(super) told: FieldSummary,
     /// Where it lies, if it is kept.
     place: usize,
 }
 
 impl Section {
     /// The section of so many lines that begins there in `head`.
-    pub(super) fn new(head: Bytes, at: usize, lines: usize, told: Told) -> Self {
+    pub(super) fn new(head: Bytes, at: usize, lines: usize, told: FieldSummary) -> Self {
         let mut section = Self {
             head,
             at,

@@ -31,15 +31,15 @@ fn page(more: &[(&'static str, &str)]) -> Arc<Stored> {
     Arc::new(page.with_unsent(told))
 }
 
-type Told = (StatusCode, HeaderMap, Option<Bytes>);
+type AnswerParts = (StatusCode, HeaderMap, Option<Bytes>);
 
-fn told(response: Response<ReplyBody>) -> Told {
+fn told(response: Response<ReplyBody>) -> AnswerParts {
     let (head, mut body) = response.into_parts();
     (head.status, head.headers, body.take_whole())
 }
 
 /// What a client is told, and whether its head took no map.
-fn answer(worker: &Rc<Worker>, mut ask: Ask, stored: &Arc<Stored>) -> (Told, bool) {
+fn answer(worker: &Rc<Worker>, mut ask: Ask, stored: &Arc<Stored>) -> (AnswerParts, bool) {
     match hit(worker, &mut ask, a_hit(stored)) {
         WalkAnswer::Now(response) => (told(response), false),
         WalkAnswer::Prepared(prepared) => (told(prepared.response()), true),

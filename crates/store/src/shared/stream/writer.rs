@@ -41,7 +41,7 @@ const RETRY: Duration = Duration::from_millis(200);
 
 /// Invalidations on their way to other nodes.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct PurgeOutbox {
     queue: Mutex<SendQueue>,
     more: Notify,
 }
@@ -55,7 +55,7 @@ struct SendQueue {
     overflowed: bool,
 }
 
-impl Told {
+impl PurgeOutbox {
     /// Applies `purge` to `memory`, and queues it. Where too many wait, one purge of everything takes their place.
     pub fn push(&self, memory: &Memory, purge: Purge, at: Time) {
         // Both under the lock: the copies come back in the order of the entries.
@@ -241,7 +241,7 @@ mod tests {
 
     /// `count` invalidations of as many URLs of this length; the first of what waits, and whether there have been too many.
     fn told(count: usize, length: usize) -> (Purge, bool) {
-        let (memory, told) = (Memory::new(1 << 20, Arc::default()), Told::default());
+        let (memory, told) = (Memory::new(1 << 20, Arc::default()), PurgeOutbox::default());
         for number in 0..count {
             let url = format!("//a.example/{number:0length$}");
             told.push(&memory, Purge::hard(What::Url(vec![url])), Time::default());
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_is_delivered_makes_room() {
-        let (memory, told) = (Memory::new(1 << 20, Arc::default()), Told::default());
+        let (memory, told) = (Memory::new(1 << 20, Arc::default()), PurgeOutbox::default());
         for _ in 0..10 {
             let tags = Purge::hard(What::Tags(vec!["x".repeat(1 << 20)]));
             told.push(&memory, tags, Time::default());

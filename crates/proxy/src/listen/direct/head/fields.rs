@@ -7,7 +7,7 @@ use httparse::Header;
 
 /// What fields tell of their request, whatever its line says.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::listen::direct) struct Told {
+pub(in crate::listen::direct) struct FieldSummary {
     wish: Wish,
     /// Whether one `Host` line is there, and valid.
     pub(in crate::listen::direct) names_host: bool,
@@ -15,7 +15,7 @@ pub(in crate::listen::direct) struct Told {
     pub(super) said: Said,
 }
 
-impl Told {
+impl FieldSummary {
     /// Whether the connection is closed after the answer to a request of this version (RFC 9112 section 9.3).
     pub(super) fn closes(self, version: Version) -> bool {
         match self.wish {
@@ -39,7 +39,7 @@ pub(super) fn read(
     copy: &Copied<'_>,
     lines: &[Header<'_>],
     fields: &mut HeaderMap,
-) -> Option<Told> {
+) -> Option<FieldSummary> {
     let mut wish = Wish::None;
     let mut host = None;
     fields.reserve(lines.len());
@@ -58,7 +58,7 @@ pub(super) fn read(
         let value = HeaderValue::from_maybe_shared(copy.part(line.value)?).ok()?;
         fields.append(name, value);
     }
-    Some(Told {
+    Some(FieldSummary {
         wish,
         names_host: host == Some(true),
         said: Said::by(fields),

@@ -18,7 +18,7 @@ fn head(text: &str) -> Head {
     head.unwrap_or_else(|| panic!("{parsed:?}: {text}"))
 }
 
-fn told(head: &Head) -> Told {
+fn told(head: &Head) -> FieldSummary {
     head.open
         .section
         .as_ref()
