@@ -50,7 +50,7 @@ pub(crate) enum Afterwards {
 
 /// Makes the request's framing fields say what its body is. Done once, before the first attempt.
 pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
-    let said = Said::by(request.headers());
+    let said = ConnectionFields::by(request.headers());
     let size = request.body().size_hint().exact();
     let ended = request.body().is_end_stream() || size == Some(0);
     let unmeasured = size.is_none() && !has_length(request.headers());
@@ -93,14 +93,14 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
 
 /// What a request says of its connection: found in one look, since most say nothing.
 #[derive(Default)]
-struct Said {
+struct ConnectionFields {
     upgrade: bool,
     host: bool,
     /// How its content is framed, or what it expects before it is sent.
     framing: bool,
 }
 
-impl Said {
+impl ConnectionFields {
     fn by(headers: &HeaderMap) -> Self {
         let mut said = Self::default();
         for name in headers.keys() {

@@ -13,7 +13,7 @@ use crate::{
     marks,
     policy::{KeySpec, Policy, Route},
     routing,
-    said::Said,
+    said::FieldPresence,
     target::Target,
     walk::esi::Within,
 };
@@ -57,7 +57,7 @@ pub struct Ask {
     /// What its `Cache-Control` and `Pragma` ask for (RFC 9111 section 5.2.1).
     pub directives: RequestDirectives,
     /// What its fields speak of at all, so that a hit looks for nothing that is not there.
-    pub said: Said,
+    pub said: FieldPresence,
     /// The key of what it asks for, without its variant (RFC 9111 section 2).
     pub key: Key,
     /// `http` or `https`, as the client sees it.

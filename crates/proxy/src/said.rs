@@ -10,7 +10,7 @@ use http::{HeaderMap, header};
     clippy::struct_excessive_bools,
     reason = "independent of one another: what a request speaks of and what not"
 )]
-pub struct Said {
+pub struct FieldPresence {
     /// `Connection`.
     pub connection: bool,
     /// `Cache-Control` or `Pragma`.
@@ -29,7 +29,7 @@ pub struct Said {
     pub of_proxies: bool,
 }
 
-impl Said {
+impl FieldPresence {
     /// What a request with these fields says.
     pub fn by(fields: &HeaderMap) -> Self {
         let mut said = Self::default();

@@ -7,7 +7,7 @@ use crate::{
     policy::{
         Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
     },
-    said::Said,
+    said::FieldPresence,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
@@ -134,7 +134,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         method: Method::GET,
         version: Version::HTTP_11,
         directives: directives::request(&fields),
-        said: Said::by(&fields),
+        said: FieldPresence::by(&fields),
         fields,
         cookies: Vec::new(),
         aside: Vec::new(),

@@ -80,7 +80,7 @@ impl Stored {
         body: Body,
     ) -> Self {
         let id = next_id();
-        let said = Said::by(&fields);
+        let said = PresentFields::by(&fields);
         let (fields, body) = place::placed(fields, body);
         Self {
             id,
@@ -238,13 +238,13 @@ impl Stored {
 
 /// Which fields are there that are asked about with each use: found in one look, since most are not.
 #[derive(Default)]
-struct Said {
+struct PresentFields {
     debugged: bool,
     /// Something is said of content codings.
     coded: bool,
 }
 
-impl Said {
+impl PresentFields {
     fn by(fields: &Fields) -> Self {
         let mut said = Self::default();
         for (name, _) in fields.iter() {

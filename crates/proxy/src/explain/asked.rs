@@ -10,7 +10,7 @@ use crate::{
     policy::{PurgePolicy, Site},
     purge_clients::{Head, Spoken, recognise},
     routing::{self, Subject},
-    said::Said,
+    said::FieldPresence,
     walk::{
         bypass::rule,
         forward::collapse_key_of,
@@ -48,7 +48,7 @@ impl ExplainedRequest {
         let peer = refresher(&site.purge, &head.fields);
         let connection = Rc::new(Connection::imagined(peer, tls));
         ask_for_refresh(&site.purge, &connection, &mut head);
-        head.said = Said::by(&head.fields);
+        head.said = FieldPresence::by(&head.fields);
         let beside = Beside::received(&mut head);
         let (interim, now) = (InterimSink::deaf(), receive::now());
         let mut ask = receive::read(site, &mut head, &connection, interim, beside, now).ok()?;

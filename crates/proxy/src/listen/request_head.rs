@@ -1,7 +1,7 @@
 //! The head of a request.
 
 use super::RequestBody;
-use crate::{said::Said, target::Target};
+use crate::{said::FieldPresence, target::Target};
 use http::{HeaderMap, Method, Request, Version, request::Parts};
 
 /// The head of a request, and what its fields speak of.
@@ -16,7 +16,7 @@ pub struct RequestHead {
     /// The fields.
     pub fields: HeaderMap,
     /// What they speak of.
-    pub(crate) said: Said,
+    pub(crate) said: FieldPresence,
 }
 
 impl RequestHead {
@@ -37,7 +37,7 @@ impl From<Parts> for RequestHead {
             method: parts.method,
             version: parts.version,
             target: parts.uri.into(),
-            said: Said::by(&parts.headers),
+            said: FieldPresence::by(&parts.headers),
             fields: parts.headers,
         }
     }

@@ -19,7 +19,7 @@ fn what_a_request_speaks_of_is_seen_by_its_names() {
         ("accept", [false; 5]),
         ("x-range", [false; 5]),
     ] {
-        let said = Said::by(&fields(&[("host", "a"), (name, "x"), ("via", "y")]));
+        let said = FieldPresence::by(&fields(&[("host", "a"), (name, "x"), ("via", "y")]));
         let seen = [
             said.connection,
             said.directives,

@@ -10,7 +10,7 @@ use crate::{
     listen::{Connection, InterimSink, RequestBody, RequestHead},
     policy::{PurgePolicy, Site},
     routing::{self, Peer, Subject},
-    said::Said,
+    said::FieldPresence,
     walk::outbound,
 };
 use authority::{host, scheme};
@@ -137,7 +137,7 @@ impl Beside {
         if head.said.connection && lines().any(has_options) {
             self.for_another = PurgePolicy::is_for_another(fields);
             self.connection_options = fields::remove_hop_by_hop_but_end_to_end(fields);
-            head.said = Said::by(fields);
+            head.said = FieldPresence::by(fields);
         }
     }
 }

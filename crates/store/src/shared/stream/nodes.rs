@@ -50,7 +50,7 @@ impl Clock {
 
 /// What one node says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
+struct Heartbeat {
     /// The last entry it applied.
     position: Position,
     /// When it said so, by the server's clock.
@@ -68,7 +68,7 @@ pub struct Other {
     within: Duration,
 }
 
-impl Said {
+impl Heartbeat {
     fn parse(text: &str) -> Option<Self> {
         let (position, rest) = text.split_once(' ')?;
         let (at, trust) = rest.split_once(' ')?;
@@ -86,7 +86,7 @@ impl Said {
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for Heartbeat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             position,
@@ -115,7 +115,7 @@ pub async fn report(
         known(common, line, now).await?;
         *clock.insert(now)
     };
-    let said = Said {
+    let said = Heartbeat {
         position,
         at: now.now(),
         trust: common.trust.as_millis() as u64,
@@ -128,7 +128,7 @@ pub async fn report(
 }
 
 /// What a node says, and how long ago that was.
-type Heard = (Said, Duration);
+type Heard = (Heartbeat, Duration);
 
 /// What each node says of itself. Who has been silent for too long, or says what nobody can read, is struck off.
 async fn known(
@@ -153,7 +153,7 @@ async fn known(
 fn sorted(all: HashMap<String, String>, now: u64) -> (HashMap<String, Heard>, Vec<String>) {
     let (mut here, mut gone) = (HashMap::new(), Vec::new());
     for (name, said) in all {
-        let heard = Said::parse(&said).map(|said| {
+        let heard = Heartbeat::parse(&said).map(|said| {
             let silent = Duration::from_millis(now.saturating_sub(said.at));
             (said, silent)
         });
@@ -247,19 +247,19 @@ mod tests {
     proptest! {
         #[test]
         fn what_a_node_says_is_read(text in "[0-9 -]{0,20}") {
-            let _ = Said::parse(&text);
+            let _ = Heartbeat::parse(&text);
         }
     }
 
     #[test]
     fn a_node_says_where_it_is_and_when() {
-        let said = Said {
+        let said = Heartbeat {
             position: Position(5, 1),
             at: 77,
             trust: 8,
         };
         assert_eq!(said.to_string(), "5-1 77 8");
-        assert_eq!(Said::parse("5-1 77 8"), Some(said));
+        assert_eq!(Heartbeat::parse("5-1 77 8"), Some(said));
         for bad in [
             "",
             "5-1",
@@ -269,14 +269,14 @@ mod tests {
             "5-1 77 ",
             "5-1 77 8 9",
         ] {
-            assert_eq!(Said::parse(bad), None, "{bad}");
+            assert_eq!(Heartbeat::parse(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn who_trusts_for_longer_is_waited_for_longer() {
         for (trust, within) in [(0, 10_000), (10_000, 11_000), (60_000, 61_000)] {
-            let said = Said {
+            let said = Heartbeat {
                 position: Position(5, 1),
                 at: 77,
                 trust,
@@ -290,7 +290,7 @@ mod tests {
         let now = 10_000_000;
         let said = |at| {
             let position = Position(5, 1);
-            let said = Said {
+            let said = Heartbeat {
                 position,
                 at,
                 trust: 0,

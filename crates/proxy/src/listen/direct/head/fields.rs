@@ -1,7 +1,7 @@
 //! The fields of a request that is its head alone, and what they tell of it.
 
 use super::Copied;
-use crate::{listen::check::is_authority, said::Said};
+use crate::{listen::check::is_authority, said::FieldPresence};
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use httparse::Header;
 
@@ -12,7 +12,7 @@ pub(in crate::listen::direct) struct FieldSummary {
     /// Whether one `Host` line is there, and valid.
     pub(in crate::listen::direct) names_host: bool,
     /// What they speak of.
-    pub(super) said: Said,
+    pub(super) said: FieldPresence,
 }
 
 impl FieldSummary {
@@ -61,7 +61,7 @@ pub(super) fn read(
     Some(FieldSummary {
         wish,
         names_host: host == Some(true),
-        said: Said::by(fields),
+        said: FieldPresence::by(fields),
     })
 }
 
