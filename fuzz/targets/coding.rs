@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, header};
 use libfuzzer_sys::fuzz_target;
 use proxy::compress::{Decoder, Encoder};
-use rules::coding::{self, Accepted, Choice, Coding, Made};
+use rules::coding::{self, Accepted, Choice, Coding, FormProvenance};
 use std::sync::Arc;
 use store::{Level, Memory};
 
@@ -58,7 +58,7 @@ fn conditions(tags: &[u8], accepted: Accepted) {
     coding::for_origin(&mut request, &Method::GET, || accepted);
     let mut fields = HeaderMap::new();
     fields.insert(header::ETAG, origin.clone());
-    let made = Made::Whole { length: 1, hash: 2 };
+    let made = FormProvenance::Whole { length: 1, hash: 2 };
     coding::describe(&mut fields, Some(Coding::Brotli), made);
     if fields[header::ETAG] != origin {
         let mut asked = HeaderMap::new();

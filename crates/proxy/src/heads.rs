@@ -165,10 +165,10 @@ impl FieldValueCache {
 
 /// Values that were made of numbers, the last for each remainder.
 #[derive(Debug)]
-struct Seconds(Box<[Option<Made>]>);
+struct Seconds(Box<[Option<NumberedValue>]>);
 
 /// A number and what was made of it.
-type Made = (u64, Rc<HeaderValue>);
+type NumberedValue = (u64, Rc<HeaderValue>);
 
 impl Default for Seconds {
     fn default() -> Self {

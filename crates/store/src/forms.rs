@@ -8,7 +8,7 @@
 mod tests;
 
 use crate::{Body, Fields, Stored};
-use rules::coding::{self, Coding, Made};
+use rules::coding::{self, Coding, FormProvenance};
 use std::sync::Arc;
 
 /// How much work went into a form.
@@ -151,7 +151,11 @@ impl Stored {
         let stored = body.map(|body| {
             let length = body.length().unwrap_or_default();
             let mut fields = self.fields.unpack(4);
-            coding::describe(&mut fields, Some(coding), Made::Whole { length, hash });
+            coding::describe(
+                &mut fields,
+                Some(coding),
+                FormProvenance::Whole { length, hash },
+            );
             let stored = Self::new(
                 self.checked(),
                 self.status,

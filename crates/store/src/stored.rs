@@ -293,9 +293,9 @@ mod tests {
     use rules::{freshness::LifetimeSource, time::Time};
 
     #[derive(Debug)]
-    struct Made(u64);
+    struct TestDerived(u64);
 
-    impl Derived for Made {
+    impl Derived for TestDerived {
         fn weight(&self) -> u64 {
             self.0
         }
@@ -304,15 +304,21 @@ mod tests {
     #[test]
     fn what_was_made_of_a_body_is_weighed_and_goes_with_it() {
         let stored = sample::any_request(10);
-        let with = stored.with_derived(Arc::new(Made(1000)));
+        let with = stored.with_derived(Arc::new(TestDerived(1000)));
         assert!(with.weight() >= stored.weight() + 1000);
-        assert_eq!(with.derived::<Made>().map(|made| made.0), Some(1000));
+        assert_eq!(with.derived::<TestDerived>().map(|made| made.0), Some(1000));
         let stale = with.stale_since(Time::from_secs(1), 1);
-        assert!(stale.derived::<Made>().is_some(), "the body is the same");
+        assert!(
+            stale.derived::<TestDerived>().is_some(),
+            "the body is the same"
+        );
         let whole = with.clone().with_body(Body::Whole("the same".into()));
-        assert!(whole.derived::<Made>().is_some(), "so is the content");
+        assert!(
+            whole.derived::<TestDerived>().is_some(),
+            "so is the content"
+        );
         let fresh = sample::any_request(10).with_made_of(&with);
-        assert!(fresh.derived::<Made>().is_some(), "it was confirmed");
+        assert!(fresh.derived::<TestDerived>().is_some(), "it was confirmed");
     }
 
     /// The clock was ahead when the purge came, and is right again.

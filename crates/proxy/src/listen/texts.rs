@@ -41,11 +41,11 @@ impl Texts {
 
 /// What was made last.
 #[derive(Debug)]
-struct Last<T>(RefCell<Option<Made<T>>>);
+struct Last<T>(RefCell<Option<Memo<T>>>);
 
 /// Something, and all that it was made of.
 #[derive(Debug)]
-struct Made<T> {
+struct Memo<T> {
     scheme: Option<&'static str>,
     of: Box<[u8]>,
     it: T,
@@ -74,7 +74,7 @@ impl<T: Clone> Last<T> {
             return Ok(last.it.clone());
         }
         let it = make()?;
-        *last = Some(Made {
+        *last = Some(Memo {
             scheme,
             of: of.into(),
             it: it.clone(),

@@ -29,7 +29,7 @@ use crate::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use make::{encode, made_at_once};
 use part::{is_partial, wants_part};
-use rules::coding::{self, Accepted, Choice, Coding, Made};
+use rules::coding::{self, Accepted, Choice, Coding, FormProvenance};
 use std::sync::Arc;
 use store::{Body, Level, Stored, fill::Reader};
 
@@ -86,7 +86,7 @@ impl Then {
             Self::Decode(_) => None,
         };
         let own = HeaderValue::from_bytes(own?).ok()?;
-        coding::form_tag(&own, coding, Made::Streamed)
+        coding::form_tag(&own, coding, FormProvenance::Streamed)
     }
 }
 
@@ -300,12 +300,12 @@ pub fn apply(
     Ok(match *then {
         Then::Nothing | Then::NotModified(_) => content,
         Then::Decode(coding) => {
-            coding::describe(fields, None, Made::Streamed);
+            coding::describe(fields, None, FormProvenance::Streamed);
             Recoded::decoded(content, coding, counts, memory).ok_or(Failure::NoRoom)?
         }
         Then::Encode(coding) => match encode(worker, ask, stored, coding, content) {
             Ok(content) => {
-                coding::describe(fields, Some(coding), Made::Streamed);
+                coding::describe(fields, Some(coding), FormProvenance::Streamed);
                 content
             }
             Err(content) => content,

@@ -8,7 +8,7 @@ use http::{
 
 /// How a form came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Made {
+pub enum FormProvenance {
     /// As a whole, of this many bytes; `hash` differs where the bytes differ.
     Whole {
         /// Its length in bytes.
@@ -32,7 +32,7 @@ const DIGESTS: [HeaderName; 4] = [
 ///
 /// A strong validator has to differ between codings (RFC 9110 section 8.8.3.3), and between two codings of one kind too: it names
 /// the coding and the bytes. What is streamed gets a weak one. Ranges of it cannot be asked for again.
-pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: Made) {
+pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: FormProvenance) {
     match coding {
         Some(coding) => {
             fields.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
@@ -45,10 +45,10 @@ pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: Made) {
         fields.insert(ETAG, tag);
     }
     match made {
-        Made::Whole { length, .. } => {
+        FormProvenance::Whole { length, .. } => {
             fields.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
-        Made::Streamed => {
+        FormProvenance::Streamed => {
             fields.remove(CONTENT_LENGTH);
             fields.remove(ACCEPT_RANGES);
         }

@@ -1,7 +1,7 @@
 //! Entity tags of forms: `"abc"` is `"abc-larder-br-0123456789abcdef"` in brotli, the last part being a hash of the bytes, and
 //! `W/"abc-larder-br"` where it is streamed.
 
-use super::{Accepted, Coding, Made};
+use super::{Accepted, Coding, FormProvenance};
 use crate::{
     etag::{EntityTag, Listed},
     invalidate::is_safe,
@@ -18,14 +18,18 @@ const DECODED: &str = "identity";
 const HASH_DIGITS: usize = 16;
 
 /// The tag of a form of what has the tag `origin`; `None` for what is no tag.
-pub fn form_tag(origin: &HeaderValue, coding: Option<Coding>, made: Made) -> Option<HeaderValue> {
+pub fn form_tag(
+    origin: &HeaderValue,
+    coding: Option<Coding>,
+    made: FormProvenance,
+) -> Option<HeaderValue> {
     let tag = EntityTag::parse(origin.as_bytes())?;
     let inner = tag.opaque().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     let name = coding.map_or(DECODED, Coding::token);
     let mut text = Vec::with_capacity(inner.len() + 48);
     let hash = match made {
-        Made::Whole { hash, .. } if tag.is_strong() => Some(hash),
-        Made::Whole { .. } | Made::Streamed => None,
+        FormProvenance::Whole { hash, .. } if tag.is_strong() => Some(hash),
+        FormProvenance::Whole { .. } | FormProvenance::Streamed => None,
     };
     text.extend_from_slice(if hash.is_some() { b"\"" } else { b"W/\"" });
     text.extend_from_slice(inner);

@@ -16,7 +16,7 @@ fn request(lines: &[&str]) -> HeaderMap {
     fields
 }
 
-fn described(etag: &str, coding: Option<Coding>, made: Made) -> HeaderMap {
+fn described(etag: &str, coding: Option<Coding>, made: FormProvenance) -> HeaderMap {
     let mut fields = HeaderMap::new();
     fields.insert(header::ETAG, HeaderValue::from_str(etag).unwrap());
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from_static("1000"));

@@ -10,7 +10,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use rules::{
-    coding::{self, Accepted, Choice, Coding, Made, Untouched},
+    coding::{self, Accepted, Choice, Coding, FormProvenance, Untouched},
     fields::has,
 };
 
@@ -66,7 +66,7 @@ pub fn on_its_way(
     };
     match coded {
         Ok(content) => {
-            coding::describe(fields, Some(coding), Made::Streamed);
+            coding::describe(fields, Some(coding), FormProvenance::Streamed);
             content
         }
         Err(content) => content,
@@ -95,7 +95,7 @@ pub fn tag_on_its_way(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> Opti
     if is_left {
         return None;
     }
-    coding::form_tag(own, Some(wanted(ask, compress)?), Made::Streamed)
+    coding::form_tag(own, Some(wanted(ask, compress)?), FormProvenance::Streamed)
 }
 
 /// The route's codings for content that is coded for one client.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const WHOLE: Made = Made::Whole {
+const WHOLE: FormProvenance = FormProvenance::Whole {
     length: 300,
     hash: 0xabc,
 };
@@ -17,7 +17,7 @@ fn a_form_has_a_tag_and_fields_of_its_own() {
     assert_eq!(br[header::VARY], "Accept-Encoding");
     assert_eq!(br[header::ACCEPT_RANGES], "bytes");
     assert!(!br.contains_key("repr-digest"));
-    let streamed = described("\"v1\"", Some(Coding::Gzip), Made::Streamed);
+    let streamed = described("\"v1\"", Some(Coding::Gzip), FormProvenance::Streamed);
     assert_eq!(streamed[header::ETAG], "W/\"v1-larder-gzip\"");
     assert!(!streamed.contains_key(header::CONTENT_LENGTH));
     assert!(!streamed.contains_key(header::ACCEPT_RANGES));
@@ -25,7 +25,7 @@ fn a_form_has_a_tag_and_fields_of_its_own() {
     assert_eq!(weak[header::ETAG], "W/\"v1-larder-zstd\"");
     let odd = described("v1", Some(Coding::Zstd), WHOLE);
     assert_eq!(odd[header::ETAG], "v1", "what is no tag stays");
-    let decoded = described("\"v1\"", None, Made::Streamed);
+    let decoded = described("\"v1\"", None, FormProvenance::Streamed);
     assert_eq!(decoded[header::ETAG], "W/\"v1-larder-identity\"");
 }
 

@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn tags_come_back(inner in "[!#-~]{0,12}", coding in prop::sample::select(&Coding::ALL[..]), hash: u64, weak: bool) {
         let tag = format!("{}\"{inner}\"", if weak { "W/" } else { "" });
-        let made = Made::Whole { length: 1, hash };
+        let made = FormProvenance::Whole { length: 1, hash };
         let form = described(&tag, Some(coding), made)[header::ETAG].clone();
         let mut back = HeaderMap::new();
         back.insert(header::IF_MATCH, form.clone());
