@@ -12,7 +12,7 @@ use std::{
 const PIECE: usize = 128 << 10;
 
 /// What is left of a page.
-struct Sent {
+struct PageBody {
     rest: Bytes,
     /// Given back when the body is dropped, which is after its end was seen, or when nobody wants it any more.
     _pass: Pass,
@@ -20,13 +20,13 @@ struct Sent {
 
 /// The body that `bytes` are.
 pub(super) fn body(bytes: Bytes, pass: Pass) -> ResponseBody {
-    ResponseBody::own(Sent {
+    ResponseBody::own(PageBody {
         rest: bytes,
         _pass: pass,
     })
 }
 
-impl Body for Sent {
+impl Body for PageBody {
     type Data = Bytes;
     type Error = Error;
 

@@ -37,7 +37,7 @@ use flow::Flow;
 use http::{Response, Version};
 use next::{Next, poll_head};
 use page::ReplyContext;
-use reply::{SendableAnswer, Sent};
+use reply::{SendProgress, SendableAnswer};
 use section::Section;
 use std::{
     future::poll_fn,
@@ -195,15 +195,15 @@ fn answered<S: Serve, A: SendableAnswer<S::Body>>(
     session.watch.outbox.close();
     open.asked.closes |= session.watch.order() != Order::Serve;
     match reply::begin(cx, session, meter, answer, open) {
-        Sent::Whole if open.asked.closes => Some(ConnectionStep::Rest(over(meter))),
-        Sent::Whole => None,
-        Sent::Begun(flow) => Some(ConnectionStep::Sends(
+        SendProgress::Whole if open.asked.closes => Some(ConnectionStep::Rest(over(meter))),
+        SendProgress::Whole => None,
+        SendProgress::Begun(flow) => Some(ConnectionStep::Sends(
             open.asked.closes,
             in_flight.into(),
             flow,
         )),
-        Sent::Broken => Some(ConnectionStep::Rest(Rest::Broken)),
-        Sent::Not(answer) => {
+        SendProgress::Broken => Some(ConnectionStep::Rest(Rest::Broken)),
+        SendProgress::Not(answer) => {
             let served = Served::Now(answer.response());
             Some(left(session, meter, open, (in_flight.into(), Ok(served))))
         }

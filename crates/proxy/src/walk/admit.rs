@@ -14,7 +14,7 @@ use crate::{
     routing,
     walk::{
         coding,
-        outbound::{self, Sent},
+        outbound::{self, FieldForwarding},
     },
 };
 use http::{Extensions, HeaderMap, Method, StatusCode};
@@ -164,10 +164,10 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     let mut kept = Vec::with_capacity(fields.len());
     for name in fields {
         match outbound::sent_as(ask, &name) {
-            Sent::Same => {}
-            Sent::Settled if coding::is_settled(ask, response) => {}
-            Sent::Settled | Sent::AsAsked => kept.push(name),
-            Sent::ByClient => return Nominated::Everything,
+            FieldForwarding::Same => {}
+            FieldForwarding::Settled if coding::is_settled(ask, response) => {}
+            FieldForwarding::Settled | FieldForwarding::AsAsked => kept.push(name),
+            FieldForwarding::ByClient => return Nominated::Everything,
         }
     }
     if kept.is_empty() {

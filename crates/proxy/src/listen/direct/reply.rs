@@ -69,7 +69,7 @@ impl<B> SendableAnswer<B> for Prepared<B> {
 }
 
 /// How far an answer has come.
-pub(super) enum Sent<A, B> {
+pub(super) enum SendProgress<A, B> {
     Whole,
     /// There is more to send.
     Begun(Flow<B>),
@@ -86,23 +86,23 @@ pub(super) fn begin<S: Serve, A: SendableAnswer<S::Body>>(
     meter: &mut Meter,
     answer: A,
     open: &mut PendingRequest,
-) -> Sent<A, S::Body> {
+) -> SendProgress<A, S::Body> {
     let mut page = session.desk.page();
     let Some(framing) = answer.write_head(&mut page, &mut open.asked) else {
         session.desk.give_back(page);
-        return Sent::Not(answer);
+        return SendProgress::Not(answer);
     };
     let body = answer.into_body(&session.desk, open.section.take());
     let mut flow = Flow::new(body, framing, open.asked.closes);
     let begun = flow.begin(cx, meter, &mut page, &session.desk);
     session.desk.give_back(page);
     if begun.is_err() {
-        return Sent::Broken;
+        return SendProgress::Broken;
     }
     match poll_rest(cx, session, meter, &mut flow) {
-        Poll::Ready(true) => Sent::Whole,
-        Poll::Ready(false) => Sent::Broken,
-        Poll::Pending => Sent::Begun(flow),
+        Poll::Ready(true) => SendProgress::Whole,
+        Poll::Ready(false) => SendProgress::Broken,
+        Poll::Pending => SendProgress::Begun(flow),
     }
 }
 

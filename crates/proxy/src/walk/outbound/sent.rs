@@ -10,7 +10,7 @@ use http::HeaderName;
 
 /// How a field of the client's request stands in the one the origin gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum FieldForwarding {
     /// As the client wrote it.
     AsAsked,
     /// The same for every request of one key: part of the key, set by the site, or taken away.
@@ -22,23 +22,23 @@ pub enum Sent {
 }
 
 /// How the origin gets the field `name`, if the request of `ask` has it or not.
-pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
+pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
     let policy = ask.policy();
     let edited = policy.request_edits.iter().any(|edit| match edit {
         Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
         Edit::Add(..) => false,
     });
     match name.as_str() {
-        _ if edited => Sent::Same,
-        _ if coding::settles(ask, name) => Sent::Settled,
+        _ if edited => FieldForwarding::Same,
+        _ if coding::settles(ask, name) => FieldForwarding::Settled,
         // The host is keyed, or told otherwise to all.
-        "host" | "expect" => Sent::Same,
-        "x-forwarded-proto" if policy.key.scheme || !is_named(ask, name) => Sent::Same,
-        "x-forwarded-for" | "forwarded" => Sent::ByClient,
-        "accept-encoding" if policy.esi == Esi::On => Sent::Same,
+        "host" | "expect" => FieldForwarding::Same,
+        "x-forwarded-proto" if policy.key.scheme || !is_named(ask, name) => FieldForwarding::Same,
+        "x-forwarded-for" | "forwarded" => FieldForwarding::ByClient,
+        "accept-encoding" if policy.esi == Esi::On => FieldForwarding::Same,
         // Of who is no trusted proxy it was set aside.
-        _ if misleads(name) && !may_be_passed(ask, name) => Sent::Same,
-        _ if is_ambiguous(name) && !is_named(ask, name) => Sent::Same,
-        _ => Sent::AsAsked,
+        _ if misleads(name) && !may_be_passed(ask, name) => FieldForwarding::Same,
+        _ if is_ambiguous(name) && !is_named(ask, name) => FieldForwarding::Same,
+        _ => FieldForwarding::AsAsked,
     }
 }

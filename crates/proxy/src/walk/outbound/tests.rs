@@ -100,7 +100,11 @@ fn only_a_trusted_peer_tells_what_surrogates_before_it_understand() {
     }
     let name = HeaderName::from_static("surrogate-capability");
     for peer in [UNKNOWN, TRUSTED] {
-        assert_eq!(sent_as(&ask(peer, &[]), &name), Sent::AsAsked, "set aside");
+        assert_eq!(
+            sent_as(&ask(peer, &[]), &name),
+            FieldForwarding::AsAsked,
+            "set aside"
+        );
     }
 }
 

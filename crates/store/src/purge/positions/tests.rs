@@ -98,13 +98,13 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 /// One entry of the stream: the page it purges, and its number here where it went ahead.
-type Sent = (usize, Option<u64>);
+type StreamEntry = (usize, Option<u64>);
 
 /// One node, and the stream that it reads.
 #[derive(Default)]
 struct Model {
     told: VecDeque<(usize, u64)>,
-    stream: Vec<Sent>,
+    stream: Vec<StreamEntry>,
     read: usize,
     /// Page, number at which it took effect, and index in the stream where it came from there.
     effects: Vec<(usize, u64, Option<usize>)>,
