@@ -32,7 +32,7 @@ pub(super) enum Mark {
 }
 
 /// What begins at a byte, as far as the bytes at hand tell.
-pub(super) enum Seen {
+pub(super) enum MarkMatch {
     Nothing,
     Mark(Mark),
     /// More bytes will tell.
@@ -54,7 +54,7 @@ impl Parser {
     }
 
     /// What begins at the first byte of `here`.
-    pub(super) fn look(&self, here: &[u8]) -> Seen {
+    pub(super) fn look(&self, here: &[u8]) -> MarkMatch {
         let markup = self.place.is_none();
         match here {
             [b'$', ..] => self.is(here, b"$(", Mark::Variable),
@@ -65,73 +65,73 @@ impl Parser {
             [b'<', b's' | b'S', ..] if markup => self.raw_start(here),
             [b'<', b'!', b'[', ..] if markup => self.is(here, b"<![CDATA[", Mark::Verbatim(b"]]>")),
             [b'<', b'!', ..] => self.comment(here),
-            [b'<'] if !self.ended => Seen::Unclear,
-            _ => Seen::Nothing,
+            [b'<'] if !self.ended => MarkMatch::Unclear,
+            _ => MarkMatch::Nothing,
         }
     }
 
     /// Whether `here` begins with `mark`.
-    fn is(&self, here: &[u8], text: &[u8], mark: Mark) -> Seen {
+    fn is(&self, here: &[u8], text: &[u8], mark: Mark) -> MarkMatch {
         if here.starts_with(text) {
-            Seen::Mark(mark)
+            MarkMatch::Mark(mark)
         } else if text.starts_with(here) && !self.ended {
-            Seen::Unclear
+            MarkMatch::Unclear
         } else {
-            Seen::Nothing
+            MarkMatch::Nothing
         }
     }
 
     /// `<!--esi` opens what counts, `<!--` what does not; `<!--esixyz` is a comment like any other.
-    fn comment(&self, here: &[u8]) -> Seen {
+    fn comment(&self, here: &[u8]) -> MarkMatch {
         const OURS: &[u8] = b"<!--esi";
         if let Some(after) = here.strip_prefix(OURS) {
             match after.first() {
                 Some(next) if is_name(*next) => {}
-                None if !self.ended => return Seen::Unclear,
-                _ => return Seen::Mark(Mark::CommentStart),
+                None if !self.ended => return MarkMatch::Unclear,
+                _ => return MarkMatch::Mark(Mark::CommentStart),
             }
         } else if OURS.starts_with(here) && !self.ended {
-            return Seen::Unclear;
+            return MarkMatch::Unclear;
         }
         if self.place.is_none() && here.starts_with(b"<!--") {
-            return Seen::Mark(Mark::Verbatim(b"-->"));
+            return MarkMatch::Mark(Mark::Verbatim(b"-->"));
         }
-        Seen::Nothing
+        MarkMatch::Nothing
     }
 
-    fn raw_start(&self, here: &[u8]) -> Seen {
+    fn raw_start(&self, here: &[u8]) -> MarkMatch {
         for (name, raw) in [(&b"<script"[..], Raw::Script), (b"<style", Raw::Style)] {
             match self.named(here, name) {
-                Seen::Nothing => {}
-                Seen::Mark(_) => return Seen::Mark(Mark::Raw(raw)),
-                Seen::Unclear => return Seen::Unclear,
+                MarkMatch::Nothing => {}
+                MarkMatch::Mark(_) => return MarkMatch::Mark(Mark::Raw(raw)),
+                MarkMatch::Unclear => return MarkMatch::Unclear,
             }
         }
-        Seen::Nothing
+        MarkMatch::Nothing
     }
 
-    fn raw_end(&self, here: &[u8]) -> Seen {
+    fn raw_end(&self, here: &[u8]) -> MarkMatch {
         let name: &[u8] = match self.place {
             Some(Raw::Script) => b"</script",
             Some(Raw::Style) => b"</style",
-            None => return Seen::Nothing,
+            None => return MarkMatch::Nothing,
         };
         self.named(here, name)
     }
 
     /// Whether `here` begins with `name`, whatever its case, and no longer name.
-    fn named(&self, here: &[u8], name: &[u8]) -> Seen {
+    fn named(&self, here: &[u8], name: &[u8]) -> MarkMatch {
         let common = here.len().min(name.len());
         let alike = here
             .iter()
             .zip(name)
             .all(|(byte, expected)| byte.eq_ignore_ascii_case(expected));
         match here.get(common) {
-            _ if !alike => Seen::Nothing,
-            Some(next) if common == name.len() && is_name(*next) => Seen::Nothing,
-            Some(_) if common == name.len() => Seen::Mark(Mark::RawEnd),
-            _ if self.ended => Seen::Nothing,
-            _ => Seen::Unclear,
+            _ if !alike => MarkMatch::Nothing,
+            Some(next) if common == name.len() && is_name(*next) => MarkMatch::Nothing,
+            Some(_) if common == name.len() => MarkMatch::Mark(Mark::RawEnd),
+            _ if self.ended => MarkMatch::Nothing,
+            _ => MarkMatch::Unclear,
         }
     }
 }

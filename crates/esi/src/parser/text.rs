@@ -2,7 +2,7 @@
 
 use super::{
     MOST_TAG, Mode, Parser, Read,
-    marks::{Mark, Seen},
+    marks::{Mark, MarkMatch},
 };
 use crate::{
     Token,
@@ -21,17 +21,17 @@ impl Parser {
         while let Some(at) = self.candidate(&rest, from) {
             let here = rest.get(at..).unwrap_or_default();
             match self.look(here) {
-                Seen::Nothing => from = at + 1,
-                Seen::Unclear => return self.up_to(at),
-                Seen::Mark(Mark::Raw(raw)) => {
+                MarkMatch::Nothing => from = at + 1,
+                MarkMatch::Unclear => return self.up_to(at),
+                MarkMatch::Mark(Mark::Raw(raw)) => {
                     self.place = Some(raw);
                     from = at + 1;
                 }
-                Seen::Mark(Mark::RawEnd) => {
+                MarkMatch::Mark(Mark::RawEnd) => {
                     self.place = None;
                     from = at + 1;
                 }
-                Seen::Mark(mark) => {
+                MarkMatch::Mark(mark) => {
                     if at > 0 {
                         self.markup(at);
                         return Read::On(at);

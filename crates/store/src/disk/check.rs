@@ -6,7 +6,7 @@ use super::{
     directory,
     format::{CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
     layout::{self, file_length},
-    scan::{Seen, entry, scan},
+    scan::{ScannedRecord, entry, scan},
     segment::{Opened, Segment},
 };
 use crate::codec::{Head, label};
@@ -204,7 +204,7 @@ impl Check<'_> {
             FILE_HEAD as u64,
             end,
             |at, seen| match seen {
-                Seen::Sound(head, bytes) => {
+                ScannedRecord::Sound(head, bytes) => {
                     let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();
                     if Head::decode(own).is_err() {
                         faults.push((at, What::Record));
@@ -214,8 +214,8 @@ impl Check<'_> {
                     }
                     entries.push(entry(&head, at));
                 }
-                Seen::BadBody(..) => faults.push((at, What::Body)),
-                Seen::End => {}
+                ScannedRecord::BadBody(..) => faults.push((at, What::Body)),
+                ScannedRecord::End => {}
             },
         )?;
         self.done.records += entries.len() as u64;

@@ -6,7 +6,7 @@ use super::{
     health::Event,
     index::{RecordPosition, Spot},
     keeper::Keeper,
-    scan::{Seen, entry, scan},
+    scan::{ScannedRecord, entry, scan},
     segment::{Opened, Segment},
 };
 use crate::codec::label;
@@ -116,7 +116,7 @@ fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
         length,
         |at, seen| {
             // One whose body is damaged hides what came before it, until it is read and given up.
-            if let Seen::Sound(head, bytes) | Seen::BadBody(head, bytes) = seen {
+            if let ScannedRecord::Sound(head, bytes) | ScannedRecord::BadBody(head, bytes) = seen {
                 segment.note(head.checked);
                 let entry = entry(&head, at);
                 let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();

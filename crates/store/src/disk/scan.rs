@@ -4,7 +4,7 @@ use super::format::{CHUNK, Entry, RECORD_HEAD, RecordHead, is_chunk_sound, seed}
 use std::{fs::File, io, os::unix::fs::FileExt};
 
 /// What lies at one place of a segment.
-pub(super) enum Seen<'a> {
+pub(super) enum ScannedRecord<'a> {
     /// A sound record: its header, and all its bytes.
     Sound(RecordHead, &'a [u8]),
     /// The same of a record whose body is not what was written.
@@ -19,7 +19,7 @@ pub(super) fn scan(
     nonce: u64,
     from: u64,
     to: u64,
-    mut see: impl FnMut(u64, Seen<'_>),
+    mut see: impl FnMut(u64, ScannedRecord<'_>),
 ) -> io::Result<u64> {
     let mut bytes = Vec::new();
     let mut at = from;
@@ -32,13 +32,13 @@ pub(super) fn scan(
         let body = bytes.get(head.meta()..head.meta() + head.inline());
         let mut chunks = body.unwrap_or_default().chunks(CHUNK).enumerate();
         if chunks.all(|(number, chunk)| is_chunk_sound(chunk, sums, number, own)) {
-            see(at, Seen::Sound(head, &bytes));
+            see(at, ScannedRecord::Sound(head, &bytes));
         } else {
-            see(at, Seen::BadBody(head, &bytes));
+            see(at, ScannedRecord::BadBody(head, &bytes));
         }
         at += head.size();
     }
-    see(at, Seen::End);
+    see(at, ScannedRecord::End);
     Ok(at)
 }
 
