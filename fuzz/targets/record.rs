@@ -13,7 +13,7 @@ use store::{
     Body,
     purge::{Log, Position},
     shared::{
-        Config, Found, SharedTier,
+        Config, SharedTierLookup, SharedTier,
         remote::{RemoteFuture, Limits, Read, Remote},
     },
 };
@@ -101,7 +101,7 @@ fuzz_target!(|data: &[u8]| {
     let request = HeaderMap::new();
     let mut question = shared.question(b"https://a.example/", &request);
     let found = RUNTIME.block_on(shared.find(&mut question, false));
-    if let Found::Here(found) = found {
+    if let SharedTierLookup::Here(found) = found {
         assert!(!found.is_empty());
         for stored in found {
             assert!(!matches!(stored.body, Body::Filling(_) | Body::Disk(_)));

@@ -68,7 +68,7 @@ pub struct Files {
 
 /// What the folder has for a request.
 #[derive(Debug)]
-pub enum Found {
+pub enum FileLookup {
     /// This.
     Answer(Box<Response<ResponseBody>>),
     /// Nothing: another origin may be asked.
@@ -106,7 +106,7 @@ pub enum ChainPosition {
     Final,
 }
 
-impl Found {
+impl FileLookup {
     /// The answer to a request of `method`: 404 or 405 where there is none.
     pub fn or_not_found(self, method: &Method) -> Response<ResponseBody> {
         match self {
@@ -145,7 +145,7 @@ impl Files {
         request: &Request<B>,
         context: &Context,
         position: ChainPosition,
-    ) -> Result<Found, Error> {
+    ) -> Result<FileLookup, Error> {
         let found = self.find(request, context, position).await;
         found.inspect_err(|error| self.tell_of(error, position))
     }
@@ -155,9 +155,9 @@ impl Files {
         request: &Request<B>,
         context: &Context,
         position: ChainPosition,
-    ) -> Result<Found, Error> {
+    ) -> Result<FileLookup, Error> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return Ok(Found::Absent(Absent::Method));
+            return Ok(FileLookup::Absent(Absent::Method));
         }
         let query = request.uri().query().filter(|query| !query.is_empty());
         let asked = FileRequest {
@@ -179,10 +179,10 @@ impl Files {
             Error::new(Kind::Unreadable).because(what)
         })?;
         Ok(match found {
-            Ok(answer) => Found::Answer(Box::new(answer.into_response(pass))),
+            Ok(answer) => FileLookup::Answer(Box::new(answer.into_response(pass))),
             Err(absent) => {
                 self.tell(request.uri().path(), absent);
-                Found::Absent(absent)
+                FileLookup::Absent(absent)
             }
         })
     }

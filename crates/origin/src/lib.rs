@@ -65,7 +65,7 @@ pub use upload::UNSENT;
 pub use waited::Waited;
 pub use waiting::TimedFetch;
 
-use files::{ChainPosition, Files, Found, respond};
+use files::{ChainPosition, FileLookup, Files, respond};
 use first_of::in_turn;
 use http::{Request, Response};
 use pages::Pages;
@@ -218,8 +218,8 @@ impl Origin {
                     .answer(request, context, ChainPosition::Intermediate)
                     .await;
                 match found.ok()? {
-                    Found::Answer(response) => Some(*response),
-                    Found::Absent(_) => None,
+                    FileLookup::Answer(response) => Some(*response),
+                    FileLookup::Absent(_) => None,
                 }
             }
             OriginKind::Pages(pages) => {

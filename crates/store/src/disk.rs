@@ -67,7 +67,7 @@ use std::{
 
 pub use check::{Fault, Stat, Verified, stat, verify};
 pub use config::{Config, OpenError};
-pub use finding::{Finding, Found};
+pub use finding::{DiskLookup, Finding};
 pub use health::{Doing, Event};
 pub use large::Writer;
 pub use ondisk::OnDisk;

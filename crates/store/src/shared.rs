@@ -87,7 +87,7 @@ pub struct Question<'a> {
 
 /// What the tier has under a key.
 #[derive(Debug)]
-pub enum Found {
+pub enum SharedTierLookup {
     /// These, the most recent first; none of them purged. Of large ones only the one that answers the request: the others stay
     /// where they are.
     Here(Vec<Arc<Stored>>),
@@ -153,13 +153,13 @@ impl SharedTier {
 
     /// What is kept under the key. With `lead`, this node takes the lease where nothing is there; where another holds it, this
     /// waits for what that brings, for as long as the lease lives at most, and the question's time begins again.
-    pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> Found {
+    pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> SharedTierLookup {
         self.0.find(question, lead).await
     }
 
     /// What was found must be validated or fetched again: takes the lease for that, or where another holds it, waits for what that
     /// brings. `than`: when the newest of what was found was received.
-    pub async fn renew(&self, question: &mut Question<'_>, than: Time) -> Found {
+    pub async fn renew(&self, question: &mut Question<'_>, than: Time) -> SharedTierLookup {
         let name = self.0.name(question.key);
         self.0.lead(question, &name, than).await
     }

@@ -14,7 +14,7 @@ use std::{
 
 /// What answers for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum ResolvedPath {
     /// A script.
     Script(Script),
     /// A file beside the scripts, by its path below the root.
@@ -50,11 +50,11 @@ enum Written<'a> {
 }
 
 /// Looks for `path`, which is as the client wrote it. Waits for the file system. Errors: the root cannot be read.
-pub(crate) fn find(cgi: &FastCgi, path: &str) -> io::Result<Found> {
+pub(crate) fn find(cgi: &FastCgi, path: &str) -> io::Result<ResolvedPath> {
     let root = cgi.root.canonicalize()?;
     let site = Site { cgi, root: &root };
     Ok(match plain(path) {
-        Written::Hidden => Found::Nothing,
+        Written::Hidden => ResolvedPath::Nothing,
         Written::Odd => site.front(),
         Written::Plain(path) => site.look(&path),
     })
@@ -68,7 +68,7 @@ pub(crate) fn probed(cgi: &FastCgi, path: &str) -> io::Result<Script> {
         front: None,
         ..cgi.clone()
     };
-    if let Found::Script(script) = find(&without_front, path)? {
+    if let ResolvedPath::Script(script) = find(&without_front, path)? {
         return Ok(script);
     }
     let front = cgi.front.as_deref().unwrap_or(path);
@@ -140,7 +140,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn look(&self, path: &str) -> Found {
+    fn look(&self, path: &str) -> ResolvedPath {
         if let Some(found) = self.script_in(path) {
             return found;
         }
@@ -153,7 +153,7 @@ impl Site<'_> {
 
     /// The first script that `path` names or goes on from (as nginx's `fastcgi_split_path_info` would split it, but
     /// where the script is there).
-    fn script_in(&self, path: &str) -> Option<Found> {
+    fn script_in(&self, path: &str) -> Option<ResolvedPath> {
         let ends = memchr::memchr_iter(b'/', path.as_bytes()).skip(1);
         ends.chain([path.len()]).find_map(|end| {
             let (name, info) = path.split_at_checked(end)?;
@@ -163,25 +163,27 @@ impl Site<'_> {
     }
 
     /// What running the script `name` comes to.
-    fn run(&self, name: &str, info: &str) -> Found {
+    fn run(&self, name: &str, info: &str) -> ResolvedPath {
         let forbidden = |name: &str| self.cgi.no_scripts.contain(name);
         match self.real(name) {
-            Some(real) if !forbidden(name) && !forbidden(&real) => Found::Script(Script {
+            Some(real) if !forbidden(name) && !forbidden(&real) => ResolvedPath::Script(Script {
                 root: self.root.to_owned(),
                 file: below(self.root, name),
                 name: name.to_owned(),
                 info: (!info.is_empty()).then(|| info.to_owned()),
             }),
-            _ => Found::Refused,
+            _ => ResolvedPath::Refused,
         }
     }
 
     /// What sending the file at `path` comes to.
-    fn file(&self, path: &str) -> Found {
+    fn file(&self, path: &str) -> ResolvedPath {
         let forbidden = |path: &str| shows_source(path) || self.cgi.no_files.contain(path);
         match self.real(path) {
-            Some(real) if !forbidden(path) && !forbidden(&real) => Found::File(path.to_owned()),
-            _ => Found::Refused,
+            Some(real) if !forbidden(path) && !forbidden(&real) => {
+                ResolvedPath::File(path.to_owned())
+            }
+            _ => ResolvedPath::Refused,
         }
     }
 
@@ -192,7 +194,7 @@ impl Site<'_> {
         inside.to_str().map(|inside| format!("/{inside}"))
     }
 
-    fn folder(&self, path: &str) -> Found {
+    fn folder(&self, path: &str) -> ResolvedPath {
         let inside = path.strip_suffix('/').unwrap_or(path);
         let there = self.cgi.index.iter().map(|name| format!("{inside}/{name}"));
         let Some(index) = { there }.find(|index| is_file(&below(self.root, index))) else {
@@ -200,7 +202,7 @@ impl Site<'_> {
             return self.front();
         };
         if inside.len() == path.len() {
-            return Found::Folder(encoded(path) + "/");
+            return ResolvedPath::Folder(encoded(path) + "/");
         }
         if self.cgi.scripts.contain(&index) {
             return self.run(&index, "");
@@ -209,11 +211,11 @@ impl Site<'_> {
     }
 
     /// Who answers for what is not there.
-    fn front(&self) -> Found {
+    fn front(&self) -> ResolvedPath {
         let front = self.cgi.front.as_ref().map(|name| format!("/{name}"));
         match front {
             Some(front) if is_file(&below(self.root, &front)) => self.run(&front, ""),
-            _ => Found::Nothing,
+            _ => ResolvedPath::Nothing,
         }
     }
 }

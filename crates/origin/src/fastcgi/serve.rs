@@ -6,7 +6,7 @@ use super::{
     config::FastCgi,
     exchange::{Arrived, Exchange},
     gather,
-    place::{self, Found, Script},
+    place::{self, ResolvedPath, Script},
 };
 use crate::{
     Context, Error, Kind, Lifetime, RequestBody, ResponseBody, Room, Servers, Visitor,
@@ -48,11 +48,11 @@ pub(crate) async fn fetch(
     for _ in 0..=MOST_REDIRECTS {
         let found = look(cgi, head.uri.path()).await;
         let script = match found.inspect_err(|error| origin.refuse(error))? {
-            Found::Script(script) => script,
-            Found::File(path) => return file(origin, &head, &path).await,
-            Found::Folder(path) => return Ok(folder(&head, &path)),
-            Found::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
-            Found::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
+            ResolvedPath::Script(script) => script,
+            ResolvedPath::File(path) => return file(origin, &head, &path).await,
+            ResolvedPath::Folder(path) => return Ok(folder(&head, &path)),
+            ResolvedPath::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
+            ResolvedPath::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
         };
         let (body, length) = match sent.take() {
             Some((body, room)) => measured(origin, body, room, until).await?,
@@ -105,7 +105,7 @@ pub(crate) async fn probe(
 }
 
 /// Looks at the file system, where it may take its time.
-async fn look(cgi: &Arc<FastCgi>, path: &str) -> Result<Found, Error> {
+async fn look(cgi: &Arc<FastCgi>, path: &str) -> Result<ResolvedPath, Error> {
     let (own, path) = (Arc::clone(cgi), path.to_owned());
     let looking = tokio::task::spawn_blocking(move || place::find(&own, &path));
     let found = looking

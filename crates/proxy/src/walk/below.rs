@@ -79,9 +79,9 @@ async fn in_tier(
     let mut renewed = false;
     loop {
         let here = match found {
-            shared::Found::Nothing => return SharedLookup::Need(need, None),
-            shared::Found::Lead(lease) => return SharedLookup::Need(need, Some(lease)),
-            shared::Found::Here(here) => here,
+            shared::SharedTierLookup::Nothing => return SharedLookup::Need(need, None),
+            shared::SharedTierLookup::Lead(lease) => return SharedLookup::Need(need, Some(lease)),
+            shared::SharedTierLookup::Here(here) => here,
         };
         let newest = here.iter().map(|stored| stored.facts.response_time).max();
         need = match lookup::adopted(worker, ask, receive::now(), here) {

@@ -52,9 +52,9 @@ pub async fn groups_on_disk(
     for uri in targets(ask, response) {
         for key in purging::stored_keys(&ask.site, &uri) {
             let found = match disk.find(key.as_bytes(), disk::Bodies::Left) {
-                disk::Found::Nothing => continue,
-                disk::Found::Here(found) => found,
-                disk::Found::Wait(finding) => finding.await,
+                disk::DiskLookup::Nothing => continue,
+                disk::DiskLookup::Here(found) => found,
+                disk::DiskLookup::Wait(finding) => finding.await,
             };
             groups.extend(found.iter().flat_map(|stored| groups_of(stored)));
         }

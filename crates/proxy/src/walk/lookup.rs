@@ -168,8 +168,8 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
                 Bodies::Read
             };
             match disk.find(ask.key.as_bytes(), bodies) {
-                disk::Found::Nothing => found,
-                disk::Found::Here(list) => {
+                disk::DiskLookup::Nothing => found,
+                disk::DiskLookup::Here(list) => {
                     let is_kept = list.iter().any(|stored| is_worked_on(ask, stored));
                     if is_kept || worker.promotes() {
                         from_disk(worker, ask, now, list)
@@ -177,18 +177,18 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
                         unpromoted(worker, ask, now, list)
                     }
                 }
-                disk::Found::Wait(finding) => return Looked::Wait(finding),
+                disk::DiskLookup::Wait(finding) => return Looked::Wait(finding),
             }
         }
         found => found,
     };
     let drawn = match &found {
         Decision::Hit(hit) if is_left(&hit.stored) => drawn(worker, ask, &hit.stored, disk),
-        _ => disk::Found::Nothing,
+        _ => disk::DiskLookup::Nothing,
     };
     match drawn {
-        disk::Found::Here(list) => Looked::Decided(from_disk(worker, ask, now, list)),
-        disk::Found::Wait(finding) => Looked::Wait(finding),
-        disk::Found::Nothing => Looked::Decided(found),
+        disk::DiskLookup::Here(list) => Looked::Decided(from_disk(worker, ask, now, list)),
+        disk::DiskLookup::Wait(finding) => Looked::Wait(finding),
+        disk::DiskLookup::Nothing => Looked::Decided(found),
     }
 }

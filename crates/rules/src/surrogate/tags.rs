@@ -65,7 +65,7 @@ pub fn fits(response: &HeaderMap) -> bool {
 
 /// The tags of a response, in the order of [`FIELDS`], each once. Case counts; bytes that are not UTF-8 are replaced.
 pub fn tags(response: &HeaderMap) -> Vec<String> {
-    let mut found = Found::default();
+    let mut found = TagCollector::default();
     if are_there(response) {
         for name in &FIELDS {
             found.read(response, name);
@@ -93,20 +93,20 @@ pub fn carries_tags(name: &HeaderName) -> bool {
 
 /// The tags in one field of a message, written as responses write them: clients name in it what is to be purged.
 pub fn tags_in(fields: &HeaderMap, name: &HeaderName) -> Vec<String> {
-    let mut found = Found::default();
+    let mut found = TagCollector::default();
     found.read(fields, name);
     found.tags
 }
 
 /// Tags as they are found.
 #[derive(Debug, Default)]
-struct Found {
+struct TagCollector {
     tags: Vec<String>,
     known: HashSet<String>,
     bytes: usize,
 }
 
-impl Found {
+impl TagCollector {
     fn read(&mut self, fields: &HeaderMap, name: &HeaderName) {
         for line in fields.get_all(name) {
             self.bytes += line.len();

@@ -16,7 +16,7 @@ use std::{
 use tokio::sync::oneshot;
 
 /// What the tier has under a key.
-pub enum Found {
+pub enum DiskLookup {
     /// Nothing.
     Nothing,
     /// These, read without waiting.
@@ -40,7 +40,7 @@ impl Future for Finding {
 impl Disk {
     /// What is kept under `key`; never waits. Small bodies come with it, large ones as [`OnDisk`](super::OnDisk); those between as
     /// `bodies` says, where the device need not be waited for. What a purge covers is not found any more.
-    pub fn find(&self, key: &[u8], bodies: Bodies) -> Found {
+    pub fn find(&self, key: &[u8], bodies: Bodies) -> DiskLookup {
         let spots = self.shared.index.find(self.shared.hash(key));
         let mut here = Vec::new();
         for (number, spot) in spots.iter().enumerate() {
@@ -52,8 +52,8 @@ impl Disk {
                 Err(Missed::Waits) => {
                     let rest = spots.get(number..).unwrap_or_default().to_vec();
                     return match self.read_soon(key, rest, here, true) {
-                        Some(finding) => Found::Wait(finding),
-                        None => Found::Nothing,
+                        Some(finding) => DiskLookup::Wait(finding),
+                        None => DiskLookup::Nothing,
                     };
                 }
                 Err(Missed::Damaged | Missed::Failed) => {}
@@ -61,9 +61,9 @@ impl Disk {
         }
         self.shared.count(!here.is_empty());
         if here.is_empty() {
-            Found::Nothing
+            DiskLookup::Nothing
         } else {
-            Found::Here(here)
+            DiskLookup::Here(here)
         }
     }
 

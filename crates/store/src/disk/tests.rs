@@ -110,9 +110,9 @@ fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
 
 fn find(disk: &Disk, key: &[u8]) -> Vec<Arc<Stored>> {
     match disk.find(key, Bodies::Read) {
-        Found::Nothing => Vec::new(),
-        Found::Here(found) => found,
-        Found::Wait(mut finding) => wait(|context| Pin::new(&mut finding).poll(context)),
+        DiskLookup::Nothing => Vec::new(),
+        DiskLookup::Here(found) => found,
+        DiskLookup::Wait(mut finding) => wait(|context| Pin::new(&mut finding).poll(context)),
     }
 }
 
@@ -460,7 +460,7 @@ fn the_write_rate_refuses_a_scan() {
     assert_eq!(disk.statistics().refused_writes, 2);
 }
 
-impl Found {
+impl DiskLookup {
     fn is_nothing(&self) -> bool {
         matches!(self, Self::Nothing)
     }

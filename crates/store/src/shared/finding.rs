@@ -2,7 +2,7 @@
 
 mod usable;
 
-use super::{Found, Inner, Question, guard::Failed, lease::Lease, name, remote::Read};
+use super::{Inner, Question, SharedTierLookup, guard::Failed, lease::Lease, name, remote::Read};
 use crate::Stored;
 use rules::time::Time;
 use std::{sync::Arc, time::Duration};
@@ -15,19 +15,23 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
 impl Inner {
-    pub(super) async fn find(self: &Arc<Self>, question: &mut Question<'_>, lead: bool) -> Found {
+    pub(super) async fn find(
+        self: &Arc<Self>,
+        question: &mut Question<'_>,
+        lead: bool,
+    ) -> SharedTierLookup {
         let counts = &self.guard.counts;
         let name = self.name(question.key);
         match self.look(question, &name).await {
             Ok(found) if !found.is_empty() => {
                 counts.hits.up();
-                return Found::Here(found);
+                return SharedTierLookup::Here(found);
             }
             Ok(_) => counts.misses.up(),
-            Err(Failed(_)) => return Found::Nothing,
+            Err(Failed(_)) => return SharedTierLookup::Nothing,
         }
         if !lead {
-            return Found::Nothing;
+            return SharedTierLookup::Nothing;
         }
         self.lead(question, &name, Time::default()).await
     }
@@ -39,24 +43,24 @@ impl Inner {
         question: &mut Question<'_>,
         name: &str,
         than: Time,
-    ) -> Found {
+    ) -> SharedTierLookup {
         let counts = &self.guard.counts;
         let lease = match Lease::take(self, name, question.until).await {
             Ok(Some(lease)) => lease,
             Ok(None) => return self.wait(question, name, than).await,
-            Err(Failed(_)) => return Found::Nothing,
+            Err(Failed(_)) => return SharedTierLookup::Nothing,
         };
         // Its last holder may have brought something since we looked.
         match self.look(question, name).await {
             Ok(found) if has_newer(&found, than) => {
                 counts.hits.up();
-                Found::Here(found)
+                SharedTierLookup::Here(found)
             }
             Ok(_) => {
                 counts.leases.up();
-                Found::Lead(lease)
+                SharedTierLookup::Lead(lease)
             }
-            Err(Failed(_)) => Found::Nothing,
+            Err(Failed(_)) => SharedTierLookup::Nothing,
         }
     }
 
@@ -69,7 +73,7 @@ impl Inner {
 
     /// Another node fetches: waits for what it brings. Where its lease goes without anything being there, what it fetched is
     /// not to be shared, or it has died: everybody goes alone. Each look has the time of a question, and so has what is asked next.
-    async fn wait(&self, question: &mut Question<'_>, name: &str, than: Time) -> Found {
+    async fn wait(&self, question: &mut Question<'_>, name: &str, than: Time) -> SharedTierLookup {
         let counts = &self.guard.counts;
         counts.waits.up();
         let end = Instant::now() + self.config.lease;
@@ -98,14 +102,14 @@ impl Inner {
             match self.usable(question, name, value, Read::Latest).await {
                 Ok(found) if has_newer(&found, than) => {
                     counts.hits.up();
-                    return Found::Here(found);
+                    return SharedTierLookup::Here(found);
                 }
                 Ok(_) => {}
                 Err(Failed(_)) => break,
             }
         }
         counts.waits_in_vain.up();
-        Found::Nothing
+        SharedTierLookup::Nothing
     }
 }
 

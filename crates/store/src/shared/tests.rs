@@ -113,7 +113,7 @@ async fn all_questions_of_a_request_share_one_limit() {
             };
             let waited = begun.elapsed();
             assert!(waited <= LIMIT, "{step}, {each} ms each: {waited:?}");
-            let led = matches!(found, Found::Lead(_));
+            let led = matches!(found, SharedTierLookup::Lead(_));
             assert_eq!(led, leads, "{step}, {each} ms each: {found:?}");
         }
     }
@@ -173,7 +173,7 @@ async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
             let found = shared.find(&mut question, false).await;
             let waited = begun.elapsed();
             assert!(waited <= LIMIT, "{millis} ms each: {waited:?}");
-            let Found::Here(found) = found else {
+            let SharedTierLookup::Here(found) = found else {
                 assert!(!is_found, "{millis} ms each");
                 continue;
             };

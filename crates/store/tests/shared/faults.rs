@@ -2,7 +2,7 @@
 
 use crate::support::{KEY, Node, Stall, page};
 use std::{sync::Arc, time::Duration};
-use store::shared::{Event, Found, remote::Kind};
+use store::shared::{Event, SharedTierLookup, remote::Kind};
 use testkit::{Memcached, Redis};
 
 const NAME: &str = "larder:https://shop.example/shoes?page=2";
@@ -11,7 +11,7 @@ const NAME: &str = "larder:https://shop.example/shoes?page=2";
 async fn asked_until_down(node: &Node) {
     while node.count().openings == 0 {
         let found = node.lead().await;
-        assert!(matches!(found, Found::Nothing), "{found:?}");
+        assert!(matches!(found, SharedTierLookup::Nothing), "{found:?}");
     }
 }
 

@@ -377,7 +377,7 @@ async fn a_node_whose_log_begins_later_does_not_use_what_it_cannot_judge() {
     let finds_nothing = async || {
         let mut question = shared.question(KEY, &request);
         let found = shared.find(&mut question, false).await;
-        matches!(found, store::shared::Found::Nothing)
+        matches!(found, store::shared::SharedTierLookup::Nothing)
     };
     assert!(finds_nothing().await, "no log at all");
     log.begin_at(store::purge::Position(9, 0));

@@ -2,12 +2,12 @@
 
 use crate::support::{KEY, Node, bytes, config, page};
 use std::{sync::Arc, time::Duration};
-use store::shared::{Config, Found, Lease};
+use store::shared::{Config, Lease, SharedTierLookup};
 use testkit::Redis;
 
 async fn lead(node: &Node) -> Lease {
     match node.lead().await {
-        Found::Lead(lease) => lease,
+        SharedTierLookup::Lead(lease) => lease,
         other => panic!("{other:?}"),
     }
 }
@@ -33,7 +33,7 @@ async fn one_leads_and_the_others_get_what_it_brings() {
     };
     let (found, found_too, ()) = tokio::join!(other.lead(), third.lead(), bring);
     for found in [found, found_too] {
-        let Found::Here(found) = found else {
+        let SharedTierLookup::Here(found) = found else {
             panic!("{found:?}")
         };
         assert_eq!(bytes(&found[0].body), b"hello");
@@ -53,7 +53,7 @@ async fn a_lease_that_is_dropped_frees_those_who_wait() {
         drop(lease);
     };
     let (found, ()) = tokio::join!(other.lead(), give_back);
-    assert!(matches!(found, Found::Nothing), "{found:?}");
+    assert!(matches!(found, SharedTierLookup::Nothing), "{found:?}");
     assert_eq!(other.count().waits_in_vain, 1);
     drop(lead(&other).await);
 }
@@ -68,7 +68,7 @@ async fn a_lease_of_a_node_that_died_expires() {
     let (one, other) = (Node::with(short.clone()), Node::with(short));
     std::mem::forget(lead(&one).await);
     let found = other.lead().await;
-    assert!(matches!(found, Found::Nothing), "{found:?}");
+    assert!(matches!(found, SharedTierLookup::Nothing), "{found:?}");
     lead(&other).await;
 }
 
@@ -118,7 +118,7 @@ async fn one_validates_what_is_stale_and_the_others_get_what_it_brings() {
     let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
     one.keep(KEY, page(&one, "old").done()).await;
     let old = other.find(KEY).await[0].facts.response_time;
-    let Found::Lead(lease) = one.renew(old).await else {
+    let SharedTierLookup::Lead(lease) = one.renew(old).await else {
         panic!("nobody else is at it");
     };
     let bring = async {
@@ -128,10 +128,13 @@ async fn one_validates_what_is_stale_and_the_others_get_what_it_brings() {
         one.shared.keep(KEY, &Arc::new(new), Some(lease));
     };
     let (found, ()) = tokio::join!(other.renew(old), bring);
-    let Found::Here(found) = found else {
+    let SharedTierLookup::Here(found) = found else {
         panic!("{found:?}")
     };
     assert_eq!(bytes(&found[0].body), b"new");
     let found = other.renew(old).await;
-    assert!(matches!(found, Found::Here(_)), "it is there already");
+    assert!(
+        matches!(found, SharedTierLookup::Here(_)),
+        "it is there already"
+    );
 }

@@ -21,7 +21,7 @@ use std::{
 use store::{
     Body, Fields, Stored, Variant,
     purge::{Log, Position, Purge, What},
-    shared::{Config, Event, Found, SharedTier, Statistics},
+    shared::{Config, Event, SharedTier, SharedTierLookup, Statistics},
 };
 
 use testkit::Gate;
@@ -126,21 +126,21 @@ impl Node {
     pub async fn find_for(&self, key: &[u8], request: &HeaderMap) -> Vec<Arc<Stored>> {
         let mut question = self.shared.question(key, request);
         match self.shared.find(&mut question, false).await {
-            Found::Here(found) => found,
-            Found::Nothing => Vec::new(),
-            Found::Lead(_) => panic!("nobody asked for a lease"),
+            SharedTierLookup::Here(found) => found,
+            SharedTierLookup::Nothing => Vec::new(),
+            SharedTierLookup::Lead(_) => panic!("nobody asked for a lease"),
         }
     }
 
     /// Asks for [`KEY`], or for the lease.
-    pub async fn lead(&self) -> Found {
+    pub async fn lead(&self) -> SharedTierLookup {
         let request = HeaderMap::new();
         let mut question = self.shared.question(KEY, &request);
         self.shared.find(&mut question, true).await
     }
 
     /// Asks for something newer under [`KEY`], or for the lease.
-    pub async fn renew(&self, than: Time) -> Found {
+    pub async fn renew(&self, than: Time) -> SharedTierLookup {
         let request = HeaderMap::new();
         let mut question = self.shared.question(KEY, &request);
         self.shared.renew(&mut question, than).await

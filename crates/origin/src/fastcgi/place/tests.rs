@@ -90,14 +90,14 @@ fn where_paths_lead() {
         ("", "nothing"),
     ] {
         let found = match find(&site, path).unwrap() {
-            Found::Script(Script { name, info, .. }) => match info {
+            ResolvedPath::Script(Script { name, info, .. }) => match info {
                 Some(info) => format!("run {name} + {info}"),
                 None => format!("run {name}"),
             },
-            Found::File(path) => format!("file {path}"),
-            Found::Folder(path) => format!("folder {path}"),
-            Found::Refused => "refused".to_owned(),
-            Found::Nothing => "nothing".to_owned(),
+            ResolvedPath::File(path) => format!("file {path}"),
+            ResolvedPath::Folder(path) => format!("folder {path}"),
+            ResolvedPath::Refused => "refused".to_owned(),
+            ResolvedPath::Nothing => "nothing".to_owned(),
         };
         assert_eq!(found, wanted, "{path}");
     }
@@ -115,13 +115,13 @@ fn what_is_not_there_is_the_fronts() {
     ] {
         let found = find(&site, path).unwrap();
         assert!(
-            matches!(&found, Found::Script(script) if script.name == "/index.php" && script.info.is_none()),
+            matches!(&found, ResolvedPath::Script(script) if script.name == "/index.php" && script.info.is_none()),
             "{path}: {found:?}"
         );
     }
     for (path, wanted) in [
-        ("/.git/config", Found::Nothing),
-        ("/uploads/evil.php", Found::Refused),
+        ("/.git/config", ResolvedPath::Nothing),
+        ("/uploads/evil.php", ResolvedPath::Refused),
     ] {
         assert_eq!(find(&site, path).unwrap(), wanted, "{path}");
     }
@@ -146,16 +146,16 @@ proptest! {
         let site = &*SITE;
         let real = site.root.canonicalize().unwrap();
         match find(site, &format!("/{path}")).unwrap() {
-            Found::Script(script) => {
+            ResolvedPath::Script(script) => {
                 let file = script.file.canonicalize().unwrap();
                 prop_assert!(file.starts_with(&real) && !file.starts_with(real.join("uploads")));
             }
-            Found::File(path) => {
+            ResolvedPath::File(path) => {
                 let file = real.join(path.trim_start_matches('/')).canonicalize().unwrap();
                 prop_assert!(file.starts_with(&real));
             }
-            Found::Folder(path) => prop_assert!(path.starts_with('/') && !path.starts_with("//")),
-            Found::Refused | Found::Nothing => {}
+            ResolvedPath::Folder(path) => prop_assert!(path.starts_with('/') && !path.starts_with("//")),
+            ResolvedPath::Refused | ResolvedPath::Nothing => {}
         }
     }
 }

@@ -43,10 +43,10 @@ pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>
 
 /// What memory holds without its body is read whole for a client that gets [more](is_worked_on) than the bytes in the file, and now and
 /// then for one that gets them in TLS.
-pub fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> disk::Found {
+pub fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> disk::DiskLookup {
     let in_tls = || ask.connection.splices.is_none() && worker.promotes();
     if !is_worked_on(ask, left) && !in_tls() {
-        return disk::Found::Nothing;
+        return disk::DiskLookup::Nothing;
     }
     disk.find(ask.key.as_bytes(), Bodies::Read)
 }

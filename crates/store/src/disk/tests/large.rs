@@ -251,12 +251,12 @@ fn no_head_is_waited_for_either() {
     device.always_waits.store(true, Relaxed);
     let mut context = Context::from_waker(Waker::noop());
     let findings = sizes.map(|(number, _)| match disk.find(&key(number), Bodies::Left) {
-        Found::Wait(mut finding) => {
+        DiskLookup::Wait(mut finding) => {
             assert!(Pin::new(&mut finding).poll(&mut context).is_pending());
             finding
         }
-        Found::Here(_) => panic!("{number}: it was read"),
-        Found::Nothing => panic!("{number}: it is there"),
+        DiskLookup::Here(_) => panic!("{number}: it was read"),
+        DiskLookup::Nothing => panic!("{number}: it is there"),
     });
     barrier.wait();
     for ((wanted, length), mut finding) in sizes.into_iter().zip(findings) {

@@ -12,10 +12,10 @@ use std::{
 fn left(disk: &Disk, number: u64) -> OnDisk {
     let key = key(number);
     let found = match disk.find(&key, Bodies::Left) {
-        Found::Here(found) => found,
-        Found::Nothing => panic!("kept"),
+        DiskLookup::Here(found) => found,
+        DiskLookup::Nothing => panic!("kept"),
         // Not in the page cache: what a thread reads comes with its body.
-        Found::Wait(_) => return left_after_reading(disk, number),
+        DiskLookup::Wait(_) => return left_after_reading(disk, number),
     };
     let [found] = &found[..] else { panic!("one") };
     let Body::Disk(bytes) = &found.body else {
@@ -86,7 +86,7 @@ fn small_bodies_come_with_their_heads() {
     let disk = dir.open();
     put(&disk, 1, 16 << 10);
     let found = match disk.find(&key(1), Bodies::Left) {
-        Found::Here(found) => found,
+        DiskLookup::Here(found) => found,
         _ => find(&disk, &key(1)),
     };
     assert!(matches!(&found[0].body, Body::Whole(bytes) if bytes.len() == 16 << 10));
