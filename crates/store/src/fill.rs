@@ -31,7 +31,7 @@ pub use reader::Reader;
 pub use writer::{Pushed, Writer};
 
 use crate::Reservation;
-use state::{End, Keeping, State};
+use state::{End, FillState, Keeping};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -44,7 +44,7 @@ pub const WINDOW: u64 = 1 << 20;
 /// The shared state of one fill.
 #[derive(Debug)]
 pub struct Fill {
-    state: Mutex<State>,
+    state: Mutex<FillState>,
 }
 
 /// Why a reader gets no more although the body has not ended.
@@ -76,7 +76,7 @@ impl Fill {
 
     fn begin_within(reservation: Reservation, window: u64) -> (Arc<Self>, Writer) {
         let fill = Arc::new(Self {
-            state: Mutex::new(State::new(reservation, window)),
+            state: Mutex::new(FillState::new(reservation, window)),
         });
         (fill.clone(), Writer::new(fill))
     }
@@ -146,7 +146,7 @@ impl Fill {
         state.spill();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FillState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -52,10 +52,10 @@ pub struct Job {
 
 /// What waits, or is worked on.
 #[derive(Debug)]
-struct EncodeBacklog(Mutex<State>);
+struct EncodeBacklog(Mutex<BacklogState>);
 
 #[derive(Debug)]
-struct State {
+struct BacklogState {
     bodies: usize,
     bytes: u64,
     /// Held as long as anything waits: one encoder is at work at a time, and the smallest one must not lack room when its turn comes.
@@ -63,7 +63,7 @@ struct State {
 }
 
 impl EncodeBacklog {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BacklogState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,7 +104,7 @@ impl Pool {
         Self {
             counts,
             fast: OnceLock::new(),
-            backlog: Arc::new(EncodeBacklog(Mutex::new(State {
+            backlog: Arc::new(EncodeBacklog(Mutex::new(BacklogState {
                 bodies: 0,
                 bytes: 0,
                 encoder: memory.budget().reservation(),

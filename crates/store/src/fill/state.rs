@@ -17,7 +17,7 @@ const SHORT: u64 = 4 << 10;
 const MOST_WAITED: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct FillState {
     /// The announced length of the body, once the head has come and if it says.
     pub length: Option<u64>,
     /// The pieces in memory, each with where it begins. They follow one another, and the last ends at `received`.
@@ -61,7 +61,7 @@ pub(super) enum End {
     Failed(Broken),
 }
 
-impl State {
+impl FillState {
     /// Nothing has come yet, and nobody reads. `window` is in bytes.
     pub fn new(reservation: Reservation, window: u64) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! Writes a fill.
 
-use super::{Backing, Broken, End, Fill, Keeping, Overflow, State};
+use super::{Backing, Broken, End, Fill, FillState, Keeping, Overflow};
 use crate::{Body, BodyPiece};
 use bytes::Bytes;
 use std::{
@@ -290,7 +290,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if !self.ended {
-            let state: &mut State = &mut self.fill.lock();
+            let state: &mut FillState = &mut self.fill.lock();
             state.end.get_or_insert(End::Failed(Broken::Left));
             state.readers.wake();
         }

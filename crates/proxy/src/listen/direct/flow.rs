@@ -31,7 +31,7 @@ pub(super) struct Flow<B> {
     framing: Framing,
     /// Whether the connection is closed behind it.
     closes: bool,
-    state: State,
+    state: FlowState,
     /// `None` for most: all goes out in one run.
     left: Option<Box<RunRemainder>>,
 }
@@ -46,7 +46,7 @@ struct RunRemainder {
 }
 
 /// How far the content has come.
-enum State {
+enum FlowState {
     /// There may be more.
     Going,
     /// More is not at hand: whoever brings it wakes us.
@@ -81,7 +81,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             body,
             framing,
             closes,
-            state: State::Going,
+            state: FlowState::Going,
             left: None,
         }
     }
@@ -98,21 +98,21 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         meter: &mut Meter,
         desk: &Desk,
     ) -> Poll<io::Result<()>> {
-        if matches!(self.state, State::Stalled) {
+        if matches!(self.state, FlowState::Stalled) {
             // Whoever woke us may have been the one who brings more.
-            self.state = State::Going;
+            self.state = FlowState::Going;
         }
         loop {
             ready!(self.poll_unsent(cx, meter))?;
             self.is_out();
             match &self.state {
-                State::Going => {}
-                State::Stalled => {
+                FlowState::Going => {}
+                FlowState::Stalled => {
                     ready!(Pin::new(meter).poll_flush(cx))?;
                     return Poll::Pending;
                 }
-                State::Copied | State::Whole => return Pin::new(meter).poll_flush(cx),
-                State::Broken => {
+                FlowState::Copied | FlowState::Whole => return Pin::new(meter).poll_flush(cx),
+                FlowState::Broken => {
                     // What came before goes out, as far as it is taken at once.
                     let _ = Pin::new(meter).poll_flush(cx)?;
                     return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
@@ -138,7 +138,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             drop(sheets);
             return self.run(cx, meter, page);
         };
-        self.state = State::Copied;
+        self.state = FlowState::Copied;
         if self.closes {
             meter.end();
         }
@@ -180,7 +180,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             COPIED
         };
         let Run { cut, mut large } = self.gather(cx, page, most_copied);
-        if self.closes && matches!(self.state, State::Copied | State::Whole) {
+        if self.closes && matches!(self.state, FlowState::Copied | FlowState::Whole) {
             meter.end();
         }
         let (before, after) = page.written().split_at_checked(cut).unwrap_or_default();
@@ -213,7 +213,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             && !Splices::is_stand_in(content)
         {
             page.put(content);
-            self.state = State::Copied;
+            self.state = FlowState::Copied;
             return Run::of(page);
         }
         let mut large: Option<Run> = None;
@@ -224,15 +224,15 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
                     if matches!(self.framing, Framing::Chunks) {
                         page.put(b"0\r\n\r\n");
                     }
-                    self.state = State::Whole;
+                    self.state = FlowState::Whole;
                     break;
                 }
                 Poll::Ready(Err(())) => {
-                    self.state = State::Broken;
+                    self.state = FlowState::Broken;
                     break;
                 }
                 Poll::Pending => {
-                    self.state = State::Stalled;
+                    self.state = FlowState::Stalled;
                     break;
                 }
             };
@@ -307,9 +307,9 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
 
     /// What was written is out.
     fn is_out(&mut self) {
-        if matches!(self.state, State::Copied) {
+        if matches!(self.state, FlowState::Copied) {
             self.body.taken();
-            self.state = State::Whole;
+            self.state = FlowState::Whole;
         }
     }
 

@@ -22,12 +22,12 @@ use tokio::task::JoinHandle;
 /// One include.
 pub struct Fragment {
     address: Address,
-    state: State,
+    state: FragmentState,
     /// What of its content was read before it was its turn.
     ahead: Option<Box<Ahead>>,
 }
 
-enum State {
+enum FragmentState {
     /// Not asked for.
     Idle,
     /// Asked for; its head is not there.
@@ -68,7 +68,7 @@ impl From<Address> for Fragment {
     fn from(address: Address) -> Self {
         Self {
             address,
-            state: State::Idle,
+            state: FragmentState::Idle,
             ahead: None,
         }
     }
@@ -78,31 +78,35 @@ impl Fragment {
     /// What is known. One that may be missing is as good as there.
     pub fn fate(&self) -> Fate {
         match self.state {
-            State::Idle | State::AwaitingHead(_) => Fate::Open,
-            State::Good(..) => Fate::Good,
-            State::Missing if self.address.may_fail => Fate::Good,
-            State::Missing => Fate::Missing,
+            FragmentState::Idle | FragmentState::AwaitingHead(_) => Fate::Open,
+            FragmentState::Good(..) => Fate::Good,
+            FragmentState::Missing if self.address.may_fail => Fate::Good,
+            FragmentState::Missing => Fate::Missing,
         }
     }
 
     /// Whether its head is still to come.
     pub fn is_awaiting_head(&self) -> bool {
-        matches!(self.state, State::AwaitingHead(_))
+        matches!(self.state, FragmentState::AwaitingHead(_))
     }
 
     /// Whether it is asked for and not at hand: it holds a connection or waits for one.
     pub fn is_under_way(&self) -> bool {
         match &self.state {
-            State::AwaitingHead(_) => true,
-            State::Good(..) if self.ahead.as_ref().is_some_and(|ahead| ahead.has_ended()) => false,
-            State::Good(body, _) => !body.is_whole(),
-            State::Idle | State::Missing => false,
+            FragmentState::AwaitingHead(_) => true,
+            FragmentState::Good(..)
+                if self.ahead.as_ref().is_some_and(|ahead| ahead.has_ended()) =>
+            {
+                false
+            }
+            FragmentState::Good(body, _) => !body.is_whole(),
+            FragmentState::Idle | FragmentState::Missing => false,
         }
     }
 
     /// Whether it is to be asked for.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle)
+        matches!(self.state, FragmentState::Idle)
     }
 
     /// Asks for it: first `src`, then `alt`.
@@ -113,28 +117,30 @@ impl Fragment {
         let alt = self.address.alt.take();
         self.state = match self.address.src.take().and_then(|src| context.walk(&src)) {
             Some(Ok(response)) => match good(context, response) {
-                Some(body) => State::good(body, context),
-                None => State::instead(context, alt, wait),
+                Some(body) => FragmentState::good(body, context),
+                None => FragmentState::instead(context, alt, wait),
             },
-            Some(Err(answer)) => State::begun(context, answer, alt, wait),
-            None => State::instead(context, alt, wait),
+            Some(Err(answer)) => FragmentState::begun(context, answer, alt, wait),
+            None => FragmentState::instead(context, alt, wait),
         };
         self.count(context);
     }
 
     /// Waits for its head.
     pub fn poll_head(&mut self, context: &Rc<Context>, task: &mut task::Context<'_>) {
-        if let State::AwaitingHead(answer) = &mut self.state
+        if let FragmentState::AwaitingHead(answer) = &mut self.state
             && let Poll::Ready(done) = Pin::new(&mut answer.0).poll(task)
         {
             let body = done.ok().flatten();
-            self.state = body.map_or(State::Missing, |body| State::good(body, context));
+            self.state = body.map_or(FragmentState::Missing, |body| {
+                FragmentState::good(body, context)
+            });
             self.count(context);
         }
     }
 
     fn count(&self, context: &Context) {
-        if matches!(self.state, State::Missing) {
+        if matches!(self.state, FragmentState::Missing) {
             bump(&context.worker().counters.fragments_failed);
         }
     }
@@ -142,18 +148,18 @@ impl Fragment {
     /// The whole of it, where it is at hand.
     pub fn whole(&mut self) -> Option<Bytes> {
         match &mut self.state {
-            State::Good(body, _) => body.take_whole(),
-            State::Missing => Some(Bytes::new()),
-            State::Idle | State::AwaitingHead(_) => None,
+            FragmentState::Good(body, _) => body.take_whole(),
+            FragmentState::Missing => Some(Bytes::new()),
+            FragmentState::Idle | FragmentState::AwaitingHead(_) => None,
         }
     }
 
     /// Whether [`whole`](Self::whole) has it.
     pub fn is_whole(&self) -> bool {
         match &self.state {
-            State::Good(body, _) => body.is_whole(),
-            State::Missing => true,
-            State::Idle | State::AwaitingHead(_) => false,
+            FragmentState::Good(body, _) => body.is_whole(),
+            FragmentState::Missing => true,
+            FragmentState::Idle | FragmentState::AwaitingHead(_) => false,
         }
     }
 
@@ -186,9 +192,9 @@ impl Fragment {
     /// The next bytes that come; `None` at the end. What breaks off in the middle breaks the page off, unless it may be missing.
     fn poll_body(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let (body, left) = match &mut self.state {
-            State::Good(body, left) => (body, left),
-            State::Missing => return Poll::Ready(None),
-            State::Idle | State::AwaitingHead(_) => return Poll::Pending,
+            FragmentState::Good(body, left) => (body, left),
+            FragmentState::Missing => return Poll::Ready(None),
+            FragmentState::Idle | FragmentState::AwaitingHead(_) => return Poll::Pending,
         };
         let error: Error = loop {
             match ready!(Pin::new(&mut *body).poll_frame(task)) {
@@ -206,7 +212,7 @@ impl Fragment {
                 }
             }
         };
-        self.state = State::Missing;
+        self.state = FragmentState::Missing;
         Poll::Ready((!self.address.may_fail).then_some(Err(error)))
     }
 }
@@ -216,7 +222,7 @@ impl Fragment {
 #[error("a fragment is too large")]
 struct TooLarge;
 
-impl State {
+impl FragmentState {
     fn good(body: ReplyBody, context: &Context) -> Self {
         Self::Good(body, context.largest)
     }

@@ -17,10 +17,10 @@ pub struct Readings(Mutex<HashMap<u64, Weak<Reading>>>);
 /// A page that is being read by all who get it. Each brings the content as it comes to them, and what nobody has brought before is
 /// read: a slow client holds up nobody, and one that leaves is not missed.
 #[derive(Debug)]
-pub struct Reading(Mutex<State>);
+pub struct Reading(Mutex<ReadingState>);
 
 #[derive(Debug)]
-struct State {
+struct ReadingState {
     parser: Parser,
     /// `None` when all is kept.
     keeper: Option<Keeper>,
@@ -80,7 +80,7 @@ impl Readings {
         let Some(keeper) = Keeper::begin(worker, key, stored, decodes) else {
             return Begun::Alone;
         };
-        let reading = Arc::new(Reading(Mutex::new(State {
+        let reading = Arc::new(Reading(Mutex::new(ReadingState {
             parser: Parser::new(),
             keeper: Some(keeper),
             brought: 0,
@@ -138,12 +138,12 @@ impl Reading {
         matches!(self.lock().standing, Standing::Stopped)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ReadingState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ReadingState {
     fn tokens(&self) -> &[Token] {
         match (&self.standing, &self.keeper) {
             (Standing::Read { page, .. }, _) => page.tokens(),
