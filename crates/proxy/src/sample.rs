@@ -16,7 +16,18 @@ use origin::{
     config::{Address, Server},
 };
 use rules::{directives, freshness, key::QueryChoice, storable::SetCookie, time::Time};
-use std::{cell::Cell, future::poll_fn, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::Cell,
+    future::poll_fn,
+    net::SocketAddr,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::Wake,
+    time::Duration,
+};
 use store::{Body, Fields, Memory, Needs, Purger, Remember, Stored, Sweeper, fill::Reader};
 use tokio::time::sleep;
 
@@ -188,4 +199,20 @@ pub(crate) fn letters(length: usize) -> Bytes {
         b'0' + (number >> 16) as u8 % 64
     };
     std::iter::repeat_with(letter).take(length).collect()
+}
+
+/// Whether somebody who waits was woken.
+#[derive(Debug, Default)]
+pub(crate) struct WakeFlag(AtomicBool);
+
+impl WakeFlag {
+    pub(crate) fn was_woken(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Wake for WakeFlag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
 }

@@ -1,24 +1,10 @@
 use super::*;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    task::{Wake, Waker},
-};
+use crate::sample::WakeFlag;
+use std::{sync::Arc, task::Waker};
 use store::{
     Budget,
     fill::{Fill, Writer},
 };
-
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
 
 fn fill() -> (Arc<Fill>, Writer) {
     Fill::begin(Budget::new(1 << 20).reservation())
@@ -91,10 +77,10 @@ fn a_body_that_breaks_before_its_first_byte_lets_the_head_out() {
     let reader = fill.reader().expect("fresh");
     let mut body = ReplyBody::from(Content::following(reader, Some(3)));
     drop(writer);
-    let woken = Arc::new(Woken::default());
+    let woken = Arc::new(WakeFlag::default());
     let waker = Waker::from(woken.clone());
     let first = Pin::new(&mut body).poll_frame(&mut Context::from_waker(&waker));
-    assert!(first.is_pending() && woken.0.load(Relaxed));
+    assert!(first.is_pending() && woken.was_woken());
     let (all, end) = read(&mut body);
     assert!(all.is_empty() && matches!(end, Poll::Ready(Err(_))));
 }

@@ -447,9 +447,9 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 /// Whether somebody who waits was woken.
 #[derive(Debug, Default)]
-struct Woken(AtomicBool);
+struct WakeFlag(AtomicBool);
 
-impl Wake for Woken {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Relaxed);
     }
@@ -461,7 +461,7 @@ struct Client {
     skip: usize,
     got: Vec<u8>,
     end: Option<Result<(), Broken>>,
-    woken: Arc<Woken>,
+    woken: Arc<WakeFlag>,
     waits: bool,
 }
 
@@ -511,7 +511,7 @@ struct Scene {
     all: Vec<u8>,
     clients: Vec<Client>,
     /// The writer as a task that may be asleep.
-    woken: Arc<Woken>,
+    woken: Arc<WakeFlag>,
     waits: bool,
     /// Whether it has given anybody up.
     cuts: bool,

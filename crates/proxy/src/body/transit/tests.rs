@@ -1,19 +1,7 @@
 use super::*;
-use std::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    task::Wake,
-};
+use crate::sample::WakeFlag;
 
 const MIB: u64 = 1 << 20;
-
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
 
 fn memory() -> Arc<Memory> {
     Arc::new(Memory::new(2 * MIB, Arc::default()))
@@ -64,7 +52,7 @@ fn what_waits_unread_counts_beside_what_was_read() {
 #[test]
 fn where_memory_is_short_a_little_is_read_at_a_time_and_waits_for_its_client() {
     let memory = memory();
-    let woken = Arc::<Woken>::default();
+    let woken = Arc::<WakeFlag>::default();
     let waker = Waker::from(woken.clone());
     let mut context = Context::from_waker(&waker);
     let transit = Transit::new(&memory, None, 0);
@@ -74,7 +62,7 @@ fn where_memory_is_short_a_little_is_read_at_a_time_and_waits_for_its_client() {
     others.hold(MIB);
     assert!(transit.poll_turn(&mut context).is_pending());
     drop(first);
-    assert!(woken.0.load(Relaxed), "what was waited for is sent");
+    assert!(woken.was_woken(), "what was waited for is sent");
     assert_eq!(transit.poll_turn(&mut context), Poll::Ready(true));
     let _one = transit.count(piece(FLOOR / 2));
     assert_eq!(

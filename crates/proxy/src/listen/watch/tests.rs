@@ -1,22 +1,9 @@
 use super::{Order, Patience, Reading, Stage, Verdict, Watch, Worker};
-use crate::listen::{config::Limits, counters::Counters};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    task::{Wake, Waker},
-    time::Duration,
+use crate::{
+    listen::{config::Limits, counters::Counters},
+    sample::WakeFlag,
 };
-
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
+use std::{sync::Arc, task::Waker, time::Duration};
 
 /// Limits of so many steps, one apart.
 fn patience() -> Patience {
@@ -159,7 +146,7 @@ fn a_request_in_flight_has_no_limit_of_its_own() {
 fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
     let watch = watch(Stage::Http2);
     watch.request_begins();
-    let first = Arc::new(Woken::default());
+    let first = Arc::new(WakeFlag::default());
     let since = watch.await_body(&Waker::from(first.clone()));
     let mut later = None;
     for step in 0..40 {
@@ -167,7 +154,7 @@ fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
         assert_eq!(watch.judge(now, &patience()), Verdict::Fine);
         let is_late = step > 31;
         assert_eq!(
-            (watch.is_late(since), first.0.load(Relaxed)),
+            (watch.is_late(since), first.was_woken()),
             (is_late, is_late),
             "{step}"
         );
@@ -192,14 +179,14 @@ fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
 fn over_http2_each_piece_of_an_answer_is_taken_in_its_own_time_whatever_else_goes() {
     let watch = watch(Stage::Http2);
     watch.request_begins();
-    let task = Arc::new(Woken::default());
+    let task = Arc::new(WakeFlag::default());
     let given = watch.pieces.begin(1, Some(&Waker::from(task.clone())));
     for step in 0..50 {
         let now = watch.worker.now();
         assert_eq!(watch.judge(now, &patience()), Verdict::Fine);
         let is_late = step > 41;
         assert_eq!(
-            (watch.pieces.is_late(given), task.0.load(Relaxed)),
+            (watch.pieces.is_late(given), task.was_woken()),
             (is_late, is_late),
             "{step}"
         );
