@@ -1,0 +1,53 @@
+use super::*;
+use crate::sample;
+use rules::{freshness::LifetimeSource, time::Time};
+
+#[derive(Debug)]
+struct TestDerived(u64);
+
+impl Derived for TestDerived {
+    fn weight(&self) -> u64 {
+        self.0
+    }
+}
+
+#[test]
+fn what_was_made_of_a_body_is_weighed_and_goes_with_it() {
+    let stored = sample::any_request(10);
+    let with = stored.with_derived(Arc::new(TestDerived(1000)));
+    assert!(with.weight() >= stored.weight() + 1000);
+    assert_eq!(with.derived::<TestDerived>().map(|made| made.0), Some(1000));
+    let stale = with.stale_since(Time::from_secs(1), 1);
+    assert!(
+        stale.derived::<TestDerived>().is_some(),
+        "the body is the same"
+    );
+    let whole = with.clone().with_body(Body::Whole("the same".into()));
+    assert!(
+        whole.derived::<TestDerived>().is_some(),
+        "so is the content"
+    );
+    let fresh = sample::any_request(10).with_made_of(&with);
+    assert!(fresh.derived::<TestDerived>().is_some(), "it was confirmed");
+}
+
+/// The clock was ahead when the purge came, and is right again.
+#[test]
+fn what_was_purged_softly_stays_stale_when_the_clock_is_set_back() {
+    let mut stored = sample::any_request(1000);
+    stored.facts.lifetime_ms = 60_000;
+    let now = Time::from_secs(1001);
+    assert!(stored.facts.remaining(now).is_some());
+    // While it was fresh, and after that.
+    for ahead in [50, 3600] {
+        let stale = stored.stale_since(Time::from_secs(1000 + ahead), 1);
+        assert_eq!(stale.facts.remaining(now), None, "{ahead}");
+        assert_eq!(stale.facts.source, LifetimeSource::SoftPurge, "{ahead}");
+        assert_eq!(stale.facts.lifetime_ms, 1000 * ahead.min(60), "{ahead}");
+        // And over a restart.
+        let bytes = crate::codec::encode(b"http://a/", &stale).expect("its body is here");
+        let head = crate::codec::Head::decode(&bytes).expect("it was written so");
+        let again = head.stored(stale.body.clone(), None, &crate::purge::Tags::default());
+        assert_eq!(again.facts, stale.facts, "{ahead}");
+    }
+}
