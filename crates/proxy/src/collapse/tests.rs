@@ -1,0 +1,87 @@
+use super::*;
+use rules::time::Time;
+use std::{future::poll_fn, task::Poll};
+use store::{
+    Budget,
+    fill::Fill,
+    purge::{Purge, What},
+};
+
+fn join(flights: &Arc<Flights>) -> Seat {
+    let (fill, _) = Fill::begin(Budget::new(1).reservation());
+    flights.join(b"k", &Log::default(), fill)
+}
+
+#[tokio::test]
+async fn a_leader_that_vanishes_releases_its_followers() {
+    let flights = Arc::new(Flights::default());
+    let Seat::Lead(flight) = join(&flights) else {
+        panic!("first leads")
+    };
+    let Seat::Follow(mut follower) = join(&flights) else {
+        panic!("second follows")
+    };
+    drop(flight);
+    assert!(matches!(
+        follower.flight_status().await,
+        FlightStatus::Released
+    ));
+    assert!(matches!(join(&flights), Seat::Lead(_)));
+}
+
+/// A purge, be it soft, of the page or of all, makes a flight that began before it out of date: with its variants and ranges.
+#[tokio::test]
+async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone() {
+    let keys = ["", "\nvariant:de", "\nrange:bytes=0-9"];
+    for (soft, key) in [true, false]
+        .into_iter()
+        .flat_map(|soft| keys.map(|key| (soft, key)))
+    {
+        let (flights, log) = (Arc::new(Flights::default()), Log::default());
+        let key = ["http://h/k", key].concat();
+        let join = || {
+            let (fill, _) = Fill::begin(Budget::new(1).reservation());
+            flights.join(key.as_bytes(), &log, fill)
+        };
+        let Seat::Lead(old) = join() else {
+            panic!("first leads")
+        };
+        let Seat::Follow(mut follower) = join() else {
+            panic!("second follows")
+        };
+        let what = What::Url(vec!["//h/k".to_owned()]);
+        log.apply(Purge { what, soft }, Time::from_secs(1), None);
+        assert_eq!(flights.flying(key.as_bytes(), &log), soft, "{key}");
+        assert!(flights.follow(key.as_bytes(), &log).is_none());
+        let Seat::Lead(_new) = join() else {
+            panic!("leads anew")
+        };
+        old.land(FlightStatus::Stored);
+        assert!(matches!(
+            follower.flight_status().await,
+            FlightStatus::Stored
+        ));
+        assert!(flights.flying(key.as_bytes(), &log));
+    }
+}
+/// Its leader's client may be gone: nobody else wants the fetch before the follower has found what has landed.
+#[tokio::test]
+async fn a_fetch_goes_on_until_its_followers_have_looked() {
+    let flights = Arc::new(Flights::default());
+    let (fill, _writer) = Fill::begin(Budget::new(1).reservation());
+    let Seat::Lead(flight) = flights.join(b"k", &Log::default(), fill.clone()) else {
+        panic!("first leads")
+    };
+    let Seat::Follow(mut follower) = join(&flights) else {
+        panic!("second follows")
+    };
+    flight.land(FlightStatus::Stored);
+    assert!(matches!(
+        follower.flight_status().await,
+        FlightStatus::Stored
+    ));
+    let is_abandoned = || poll_fn(|context| Poll::Ready(fill.poll_abandoned(context).is_ready()));
+    assert!(!is_abandoned().await);
+    drop(follower);
+    assert!(is_abandoned().await);
+}

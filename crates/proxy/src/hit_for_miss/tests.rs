@@ -1,0 +1,125 @@
+use super::*;
+
+#[test]
+fn every_reason_comes_back() {
+    let table = HitForMiss::default();
+    let now = Time::from_secs(1_000_000);
+    for why in Unshared::ALL {
+        table.forget(b"k", false);
+        table.remember(b"k", false, why, now);
+        assert_eq!(table.why(b"k"), Some(why));
+        assert_eq!(
+            table.knows(b"k", false, now),
+            why.keeps_apart().is_some(),
+            "{why:?}"
+        );
+    }
+    assert_eq!(table.why(b"other"), None);
+}
+
+/// A new kind is put into the list, and counted here.
+#[test]
+fn no_failure_is_forgotten() {
+    const fn is_listed(kind: Kind) -> bool {
+        match kind {
+            Kind::Unresolvable
+            | Kind::Refused
+            | Kind::NoSocket
+            | Kind::Declined
+            | Kind::ConnectTimeout
+            | Kind::Tls
+            | Kind::Protocol
+            | Kind::FirstByteTimeout
+            | Kind::BetweenBytesTimeout
+            | Kind::WholeTimeout
+            | Kind::Truncated
+            | Kind::Malformed
+            | Kind::UnaskedSwitch
+            | Kind::HeadTooLarge
+            | Kind::QueueFull
+            | Kind::QueueTimeout
+            | Kind::NoHealthyServer
+            | Kind::Script
+            | Kind::RequestBody
+            | Kind::Spool
+            | Kind::Unreadable
+            | Kind::Configuration => true,
+        }
+    }
+    let mut kinds: Vec<Kind> = Vec::new();
+    for why in Unshared::ALL {
+        if let Unshared::Unanswered(kind) = why {
+            assert!(is_listed(kind) && !kinds.contains(&kind), "{kind:?}");
+            kinds.push(kind);
+        }
+    }
+    assert_eq!(kinds.len(), 22);
+}
+
+/// The same of reasons for not storing.
+#[test]
+fn no_reason_is_forgotten() {
+    const fn is_listed(why: NotStorable) -> bool {
+        match why {
+            NotStorable::Method
+            | NotStorable::Status
+            | NotStorable::NoStoreRequest
+            | NotStorable::NoStore
+            | NotStorable::Private
+            | NotStorable::Authorization
+            | NotStorable::MustUnderstand
+            | NotStorable::SetCookie
+            | NotStorable::VaryStar
+            | NotStorable::TooManyTags
+            | NotStorable::Connection
+            | NotStorable::NoFreshness => true,
+        }
+    }
+    let mut reasons: Vec<NotStorable> = Vec::new();
+    for why in Unshared::ALL {
+        if let Unshared::NotStored(why) = why {
+            assert!(is_listed(why) && !reasons.contains(&why), "{why:?}");
+            reasons.push(why);
+        }
+    }
+    assert_eq!(reasons.len(), 12);
+}
+
+#[test]
+fn what_says_nothing_of_others_does_not_hide_what_does() {
+    let table = HitForMiss::default();
+    let now = Time::from_secs(1_000_000);
+    let private = Unshared::NotStored(NotStorable::Private);
+    let authorized = Unshared::NotStored(NotStorable::Authorization);
+    table.remember(b"k", false, private, now);
+    table.remember(b"k", false, authorized, now);
+    assert_eq!(table.why(b"k"), Some(private));
+    assert!(table.knows(b"k", false, now));
+    let later = Time::from_secs(1_000_000 + SECONDS);
+    assert_eq!(table.why(b"k"), Some(private), "however long ago");
+    table.remember(b"k", false, authorized, later);
+    assert_eq!(table.why(b"k"), Some(authorized));
+    assert!(!table.knows(b"k", false, later));
+}
+
+#[test]
+fn what_one_gets_for_his_cookies_keeps_nobody_apart_who_has_none() {
+    let now = Time::from_secs(1_000_000);
+    for (why, others_too) in [
+        (Unshared::NotStored(NotStorable::Private), false),
+        (Unshared::Validated, false),
+        (Unshared::TooLarge, true),
+    ] {
+        let table = HitForMiss::default();
+        table.remember(b"k", true, why, now);
+        assert!(table.knows(b"k", true, now), "{why:?}");
+        assert_eq!(table.knows(b"k", false, now), others_too, "{why:?}");
+        assert_eq!(table.why(b"k"), Some(why));
+        table.forget(b"k", false);
+        assert_eq!(table.knows(b"k", true, now), !others_too, "{why:?}");
+        table.forget(b"k", true);
+        assert!(!table.knows(b"k", true, now), "{why:?}");
+        table.remember(b"k", false, why, now);
+        assert!(table.knows(b"k", true, now), "{why:?}");
+    }
+}
