@@ -1,0 +1,103 @@
+use super::*;
+
+fn matches(pattern: &PathPattern, path: &str) -> bool {
+    match pattern {
+        PathPattern::Exact(exact) => exact == path,
+        PathPattern::Prefix(prefix) => path.starts_with(prefix.as_str()),
+        PathPattern::Wildcard(regex) | PathPattern::Regex(regex) => regex.is_match(path),
+    }
+}
+
+#[test]
+fn paths() {
+    for (pattern, path, wanted) in [
+        ("/a", "/a", true),
+        ("/a", "/a/", false),
+        ("/a/*", "/a/b/c", true),
+        ("/a/*", "/a", false),
+        ("/a*", "/ab", true),
+        ("/*", "/", true),
+        ("/u/*/o", "/u/1/o", true),
+        ("/u/*/o", "/u/1/2/o", false),
+        ("/u/**/o", "/u/1/2/o", true),
+        ("*.css", "/a/b.css", true),
+        ("*.css", "/a/b.css.map", false),
+        ("/a.b/*/c", "/aXb/1/c", false),
+        ("~ /v[0-9]+/.*", "/v12/x", true),
+        ("~ /v[0-9]+", "/v12/x", false),
+        ("~ ^/v[0-9]+$", "/v12", true),
+        ("~ /a|/b", "/bc", false),
+    ] {
+        let parsed = PathPattern::parse(pattern).unwrap();
+        assert_eq!(matches(&parsed, path), wanted, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn paths_are_compared_as_clients_send_them() {
+    for (pattern, path) in [
+        ("/é/*", "/%C3%A9/x"),
+        ("/a b", "/a%20b"),
+        ("/%c3%a9", "/%C3%A9"),
+        ("/%61/%7Eb/*", "/a/~b/c"),
+        ("*/ü.css", "/a/b/%C3%BC.css"),
+        ("/ä/*/ö", "/%C3%A4/x/%C3%B6"),
+        ("/a`", "/a%60"),
+        ("~ /%C3%BC.*", "/%C3%BCx"),
+        ("~ (?i)/%c3%bc", "/%C3%BC"),
+        ("~ (?x) /a [0-9]", "/a1"),
+    ] {
+        let parsed = PathPattern::parse(pattern).unwrap();
+        assert!(matches(&parsed, path), "{pattern} {path}");
+    }
+    // Files have their own names.
+    for (pattern, path) in [("/é b/*", "/é b/x"), ("~ .*/ü", "/a/ü")] {
+        let FilePattern(parsed) = FilePattern::parse(pattern).unwrap();
+        assert!(matches(&parsed, path), "{pattern} {path}");
+    }
+}
+
+#[test]
+fn what_is_no_path() {
+    for (text, what, instead) in [
+        ("api", "a path begins", Some("\"/api\"")),
+        ("/a?b=c", "a path has no query", Some("\"/a\"")),
+        (
+            r"~ \.php$",
+            "covers the whole path",
+            Some(r#""~ .*\\.php$""#),
+        ),
+        ("~ ^/api", "not its beginning", Some("\"~ /api.*\"")),
+        ("^/api", "begins with `~`", Some("\"~ /api.*\"")),
+        (
+            r"~* \.(png|jpg)$",
+            "upper and lower case",
+            Some(r#""~ (?i).*\\.(png|jpg)""#),
+        ),
+        ("~ /(", "unclosed group", None),
+        ("~", "is empty", Some(r#""~ /v[0-9]+/.*""#)),
+        ("~ /ü.*", "`ü` is in no request", Some("\"~ /%C3%BC.*\"")),
+        (
+            "~ /ü+ x",
+            "`ü` is in no request",
+            Some("\"~ /(%C3%BC)+%20x\""),
+        ),
+        ("~ /[äö]", "round brackets", None),
+        ("~ /%c3%bc", "normal form", Some("\"~ /%C3%BC\"")),
+        ("~ /%41%2eb", "normal form", Some(r#""~ /A\\.b""#)),
+        ("/users/{id}", "a segment of any name", Some("\"/users/*\"")),
+        (
+            "/u/<int:id>/{x}/o",
+            "a segment of any name",
+            Some("\"/u/*/*/o\""),
+        ),
+        ("/a|/b", "begin with `~`", Some("\"~ /a|/b\"")),
+        (r"/v\d+", "begin with `~`", Some(r#""~ /v\\d+""#)),
+        ("*.css|*.js", "begin with `~`", None),
+        (r"~ /\w{900}{900}", "larger than", None),
+    ] {
+        let wrong = PathPattern::parse(text).unwrap_err();
+        assert!(wrong.what.contains(what), "{text}: {wrong}");
+        assert_eq!(wrong.instead.as_deref(), instead, "{text}");
+    }
+}

@@ -1,0 +1,72 @@
+use super::*;
+
+#[test]
+fn lines() {
+    let line = FieldLine::parse("X-Served-By: larder: one").unwrap();
+    assert_eq!(
+        (line.name.as_str(), line.value.as_bytes()),
+        ("x-served-by", &b"larder: one"[..])
+    );
+    for text in [
+        "X-A",
+        "Content-Length: 3",
+        "Host: a",
+        "A B: c",
+        "X-A: b\u{7}",
+        "X-Real-IP: $remote_addr",
+        "X-Host: ${host}:80",
+    ] {
+        FieldLine::parse(text).unwrap_err();
+    }
+    FieldLine::parse("X-Price: 5 $ or $US 6").unwrap();
+}
+
+#[test]
+fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
+    for text in [
+        "Host",
+        "X-Forwarded-For",
+        "forwarded",
+        "Connection",
+        "TE",
+        "A B",
+    ] {
+        KeyedName::parse(text).unwrap_err();
+    }
+    for text in ["Accept-Language", "X-Forwarded-Proto", "X-Real-IP"] {
+        KeyedName::parse(text).unwrap();
+    }
+}
+
+#[test]
+fn fields_of_our_own() {
+    for text in ["X-Cache", "Cache-ID", "x-cache-status", "X-Served-By"] {
+        OwnField::parse(text).unwrap();
+    }
+    for text in [
+        "Content-Length",
+        "transfer-encoding",
+        "Connection",
+        "Host",
+        "Cache-Status",
+        "Vary",
+        "Set-Cookie",
+        "X Cache",
+        "",
+    ] {
+        OwnField::parse(text).unwrap_err();
+    }
+}
+
+#[test]
+fn methods_and_tokens() {
+    assert_eq!(
+        Method::parse("get").unwrap_err().instead.as_deref(),
+        Some("\"GET\"")
+    );
+    assert_eq!(Method::parse("PURGE").unwrap().as_str(), "PURGE");
+    Method::parse("a b").unwrap_err();
+    Token::parse("edge-1").unwrap();
+    Token::parse("1").unwrap_err();
+    Token::parse("a b").unwrap_err();
+}
