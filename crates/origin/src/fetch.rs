@@ -1,10 +1,12 @@
 //! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
 
+mod retry;
+
 use crate::{
     Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
-    exchange::{Attempt, ExchangeAnswer, Failure, Which, was_left},
+    exchange::{Attempt, ExchangeAnswer, Failure, Which},
     fastcgi,
     fetch_guard::FetchGuard,
     message::{self, RequestFraming},
@@ -25,9 +27,6 @@ use tokio::{
 
 /// How often it is looked whether content has come: the listener reads a piece of it between two looks, when it is asked for one.
 const LOOKS: usize = 4;
-
-/// How many connections in a row may go away without having begun with the request, before the server is said to have failed.
-const MOST_LEFT: u32 = 4;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
@@ -56,7 +55,7 @@ struct Fetch<'a> {
     /// An idle connection closed with the request on it, which may have come after all, and another took its place: the same server is
     /// not asked once more.
     replaced: bool,
-    /// Attempts that the server had not begun with, as it said ([`MOST_LEFT`]).
+    /// Attempts that the server had not begun with, as it said (`retry::MOST_LEFT`).
     left: u32,
 }
 
@@ -272,150 +271,4 @@ impl Fetch<'_> {
         }
         pool::with_weights(&self.origin.identity, |weights| choice.make(weights)).cloned()
     }
-
-    /// Decides what follows a failed attempt at `peer`.
-    ///
-    /// What was never sent may always go on to a server not yet asked. What may have been sent goes out again only if it
-    /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
-    /// nobody's fault and costs nothing: the same server gets a new connection, once.
-    fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
-        let took = self.now.elapsed();
-        self.now = Instant::now();
-        self.resolving = Duration::ZERO;
-        self.was_sent |= matches!(failure, Failure::Sent { .. });
-        match failure {
-            Failure::Unsent {
-                request,
-                stale,
-                error,
-            } if stale && self.may_move(fresh, &error) => Ok(Next {
-                request,
-                peer,
-                fresh: true,
-            }),
-            Failure::Unsent { request, error, .. } => {
-                let kind = error.kind();
-                if kind == Kind::NoSocket {
-                    self.origin.refuse(&error);
-                }
-                if kind == Kind::Configuration || !kind.is_the_servers() {
-                    return Err(error);
-                }
-                if kind.is_of_the_queue() {
-                    // It was not asked.
-                    self.tried.push(peer.number);
-                } else {
-                    self.blame(&peer, &error);
-                }
-                match self.other() {
-                    Some(peer) => Ok(Next {
-                        request,
-                        peer,
-                        fresh: false,
-                    }),
-                    None => Err(error),
-                }
-            }
-            Failure::Sent {
-                error,
-                stale,
-                again,
-            } if stale && !fresh => match again {
-                Some(request) => {
-                    self.replaced = true;
-                    Ok(Next {
-                        request,
-                        peer,
-                        fresh: true,
-                    })
-                }
-                None => Err(error),
-            },
-            Failure::Sent { error, again, .. } => self.retry(error, again, peer, took),
-        }
-    }
-
-    /// Whether the same server gets another connection, since the one that closed was nobody's fault. A `fresh` one may have gone away
-    /// without the request too: servers that end each after so many do that.
-    fn may_move(&mut self, fresh: bool, error: &Error) -> bool {
-        self.left += u32::from(was_left(error));
-        !fresh || was_left(error) && self.left < MOST_LEFT
-    }
-
-    /// After a failure of what may have been sent, and may be sent `again`; the attempt `took` so long.
-    fn retry(
-        &mut self,
-        error: Error,
-        again: Option<Box<Request<Outgoing>>>,
-        peer: Arc<Peer>,
-        took: Duration,
-    ) -> Result<Next, Error> {
-        let kind = error.kind();
-        if !kind.is_the_servers() {
-            return Err(error);
-        }
-        if self.is_to_blame(kind, took) {
-            self.blame(&peer, &error);
-        } else {
-            self.tried.push(peer.number);
-        }
-        let rule = self.origin.config.retry;
-        let Some(request) = again else {
-            return Err(error);
-        };
-        if !may_retry(kind) || self.retried >= rule.attempts {
-            return Err(error);
-        }
-        // Somebody else, or the same once more if it only hung up (a worker of it was restarted, say). A retry that fails is not tried again
-        // there (RFC 9110 section 9.2.2).
-        let same = (kind == Kind::Truncated && !self.replaced).then_some(peer);
-        let Some(peer) = self.other().or(same) else {
-            return Err(error);
-        };
-        if !self
-            .origin
-            .budget
-            .spend(self.origin.at(self.now), rule.percent)
-        {
-            return Err(error);
-        }
-        self.retried += 1;
-        Ok(Next {
-            request,
-            peer,
-            fresh: true,
-        })
-    }
-
-    /// Whether a server that failed so in an attempt that took so long is to blame. Where the whole time has run out it is only if it had at
-    /// least half of that: what passes in our own queue, or with others, is not its fault.
-    fn is_to_blame(&self, kind: Kind, took: Duration) -> bool {
-        let Some(until) = self.until.filter(|_| kind == Kind::WholeTimeout) else {
-            return true;
-        };
-        took >= until.saturating_duration_since(self.began) / 2
-    }
-
-    fn blame(&mut self, peer: &Peer, error: &Error) {
-        self.origin.blame(peer, error);
-        self.tried.push(peer.number);
-    }
-
-    fn other(&self) -> Option<Arc<Peer>> {
-        let in_time = self.until.is_none_or(|until| self.now < until);
-        if in_time { self.choose() } else { None }
-    }
-}
-
-/// Whether another server may do better after such a failure.
-fn may_retry(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Truncated
-            | Kind::FirstByteTimeout
-            | Kind::Malformed
-            | Kind::UnaskedSwitch
-            | Kind::Protocol
-            | Kind::HeadTooLarge
-    )
 }
