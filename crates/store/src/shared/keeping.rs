@@ -1,5 +1,9 @@
 //! Stored responses on their way to the server.
 
+mod cut;
+mod rival;
+mod turns;
+
 use super::{
     Inner,
     chunk::{self, Chunk},
@@ -10,19 +14,20 @@ use super::{
     remote::{Kind, Read},
 };
 use crate::{
-    Body, Pieces, Stored, codec, disk,
+    Stored, codec, disk,
     purge::{Position, Standing},
 };
-use bytes::Bytes;
+use cut::Cut;
 use http::header;
+use rival::{Rival, There, is_newer};
 use rules::{freshness::Facts, time::Time};
 use std::{
-    future::poll_fn,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
-use tokio::sync::Mutex;
-use xxhash_rust::xxh3::xxh3_64;
+use turns::WritePermit;
+
+pub(super) use turns::Writing;
 
 /// What is worth less than this is not worth the way.
 const LEAST: Duration = Duration::from_secs(1);
@@ -32,12 +37,6 @@ const VALIDATABLE: Duration = Duration::from_hours(1);
 
 /// Chunks outlive the record that names them by this.
 const LONGER: Duration = Duration::from_secs(10);
-
-/// At most this many responses on their way at once; more are not kept, rather than to pile up before a slow server.
-const MOST_AT_ONCE: usize = 256;
-
-/// Into how many shares names are divided, by their hash, to be written in turn.
-const SHARES: usize = 64;
 
 /// Why a response is not kept.
 enum Passed {
@@ -228,131 +227,9 @@ impl Inner {
     }
 }
 
-/// A variant that is there.
-struct There {
-    entry: Entry,
-    /// When it was received, by the clock of the node that received it.
-    received: Time,
-    is_failure: bool,
-}
-
-/// What `Self::of` and another answer alike, so that the newer of the two is right.
-struct Rival {
-    variant: u64,
-    is_failure: bool,
-}
-
-impl Rival {
-    fn of(stored: &Stored) -> Self {
-        Self {
-            variant: record::variant(stored),
-            is_failure: stored.facts.is_failure,
-        }
-    }
-
-    /// A failure that leaves out the `Vary` of its page stands beside what a `Vary` has chosen.
-    fn is(&self, old: &There) -> bool {
-        old.entry.variant == self.variant
-            || old.entry.answers_for(self.variant) && old.is_failure == self.is_failure
-    }
-}
-
-/// Whether what is there is newer than `stored`, which came late: its body took longer. What was received after `now` says nothing: another
-/// node's clock is ahead. Nor does what is worth nothing any more.
-fn is_newer(there: &There, stored: &Stored, now: Time) -> bool {
-    let is_good = there.received <= now && there.entry.until > now;
-    is_good && there.received > stored.facts.response_time
-}
-
-/// One lock for each share of the names.
-#[derive(Debug)]
-pub(super) struct Writing([Mutex<()>; SHARES]);
-
-impl Writing {
-    /// The lock that the name's writes take in turn.
-    #[allow(
-        clippy::indexing_slicing,
-        reason = "there are as many shares as the index is a remainder of"
-    )]
-    fn of(&self, name: &str) -> &Mutex<()> {
-        let share = xxh3_64(name.as_bytes()) as usize % SHARES;
-        &self.0[share]
-    }
-}
-
-impl Default for Writing {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Mutex::default()))
-    }
-}
-
-/// A place among those that are on their way.
-struct WritePermit(Arc<Inner>);
-
-impl WritePermit {
-    fn take(shared: &Arc<Inner>) -> Option<Self> {
-        let permit = Self(Arc::clone(shared));
-        (shared.keeping.fetch_add(1, Relaxed) < MOST_AT_ONCE).then_some(permit)
-    }
-}
-
-impl Drop for WritePermit {
-    fn drop(&mut self) {
-        self.0.keeping.fetch_sub(1, Relaxed);
-    }
-}
-
 impl From<Failed> for Passed {
     fn from(Failed(_): Failed) -> Self {
         Self::Failed
-    }
-}
-
-/// A body cut into chunks of [`chunk::LONGEST`] bytes; of parts, what is held, one after the other.
-struct Cut {
-    pieces: Pieces,
-    /// What has been read beyond the last chunk.
-    ready: Bytes,
-}
-
-impl Cut {
-    fn of(body: &Body) -> Option<Self> {
-        let ready = Bytes::new();
-        Some(Self {
-            pieces: body.pieces()?.into(),
-            ready,
-        })
-    }
-
-    /// The next chunk, a slice of what is there where that is long enough.
-    async fn next(&mut self) -> Result<Option<Bytes>, disk::Failed> {
-        if !self.more().await? {
-            return Ok(None);
-        }
-        let first = self.take(chunk::LONGEST);
-        if first.len() == chunk::LONGEST || self.pieces.left() == 0 {
-            return Ok(Some(first));
-        }
-        let mut gathered = Vec::with_capacity(chunk::LONGEST);
-        gathered.extend_from_slice(&first);
-        while gathered.len() < chunk::LONGEST && self.more().await? {
-            gathered.extend_from_slice(&self.take(chunk::LONGEST - gathered.len()));
-        }
-        Ok(Some(gathered.into()))
-    }
-
-    /// Whether there is anything left, which then is ready.
-    async fn more(&mut self) -> Result<bool, disk::Failed> {
-        if self.ready.is_empty()
-            && let Some(read) = poll_fn(|context| self.pieces.poll_next(context)).await
-        {
-            self.ready = read?;
-        }
-        Ok(!self.ready.is_empty())
-    }
-
-    fn take(&mut self, most: usize) -> Bytes {
-        self.ready.split_to(most.min(self.ready.len()))
     }
 }
 

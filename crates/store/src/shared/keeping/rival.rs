@@ -1,0 +1,43 @@
+//! What is there already, held against what is to be kept.
+
+use crate::{
+    Stored,
+    shared::record::{self, Entry},
+};
+use rules::time::Time;
+
+/// A variant that is there.
+pub(super) struct There {
+    pub(super) entry: Entry,
+    /// When it was received, by the clock of the node that received it.
+    pub(super) received: Time,
+    pub(super) is_failure: bool,
+}
+
+/// What `Self::of` and another answer alike, so that the newer of the two is right.
+pub(super) struct Rival {
+    variant: u64,
+    pub(super) is_failure: bool,
+}
+
+impl Rival {
+    pub(super) fn of(stored: &Stored) -> Self {
+        Self {
+            variant: record::variant(stored),
+            is_failure: stored.facts.is_failure,
+        }
+    }
+
+    /// A failure that leaves out the `Vary` of its page stands beside what a `Vary` has chosen.
+    pub(super) fn is(&self, old: &There) -> bool {
+        old.entry.variant == self.variant
+            || old.entry.answers_for(self.variant) && old.is_failure == self.is_failure
+    }
+}
+
+/// Whether what is there is newer than `stored`, which came late: its body took longer. What was received after `now` says nothing: another
+/// node's clock is ahead. Nor does what is worth nothing any more.
+pub(super) fn is_newer(there: &There, stored: &Stored, now: Time) -> bool {
+    let is_good = there.received <= now && there.entry.until > now;
+    is_good && there.received > stored.facts.response_time
+}
