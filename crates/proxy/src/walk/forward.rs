@@ -1,11 +1,15 @@
 //! Forward: who fetches. One leads, the rest follow; some go alone.
 
+mod fetched;
 mod flight_key;
 mod follow;
 mod lead;
+mod meanwhile;
 
+pub use fetched::{answer, not_fetched, on_failure};
 pub use flight_key::{collapse_key, collapse_key_of};
 pub use lead::Leader;
+pub use meanwhile::{Meanwhile, meanwhile};
 
 use crate::{
     ask::Ask,
@@ -13,13 +17,11 @@ use crate::{
     cache::Worker,
     collapse::{FlightStatus, Seat},
     error::Failure,
-    outcome::{Detail, Failing, Outcome},
     walk::{
         below::{self, SharedLookup},
-        deliver,
-        fetch::{self, Fetched, Landing},
-        lookup::{self, Decision, Hit, Looked, Need},
-        outbound, receive,
+        deliver, fetch,
+        lookup::{self, Need},
+        outbound,
         waiting::AbandonGuard,
     },
     way::{self, Company},
@@ -28,12 +30,8 @@ use flight_key::take_seat;
 use follow::follow;
 use http::Response;
 use lead::take_pump;
-use rules::status::{self, Forward, Handled};
 use std::{rc::Rc, sync::Arc, time::Instant};
-use store::{
-    Stored,
-    fill::{Fill, Writer},
-};
+use store::fill::{Fill, Writer};
 use tokio::sync::oneshot;
 
 /// A fill that nobody waits for yet, within the budget.
@@ -195,44 +193,6 @@ pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     table.knows(&collapse_key(ask, need), ask.has_cookies(), ask.now)
 }
 
-/// What another flight has landed after a request's lookup and before its own took off.
-pub enum Meanwhile {
-    /// Nothing that changes what is to be done.
-    Nothing,
-    /// What the request asks for.
-    Answer(Box<Hit>),
-    /// Other variants than the one it asks for.
-    Variants(Need),
-}
-
-/// Looks again, once a flight has taken off: from now on nobody else fetches the same.
-pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
-    // The client wants the origin's own word.
-    if need.is_for_the_origin() {
-        return Meanwhile::Nothing;
-    }
-    match lookup::find(worker, ask, receive::now()) {
-        Looked::Decided(Decision::Hit(hit)) => Meanwhile::Answer(Box::new(hit)),
-        Looked::Decided(Decision::Forward(now))
-            if now.why == Forward::VaryMiss && need.why != Forward::VaryMiss =>
-        {
-            Meanwhile::Variants(now)
-        }
-        Looked::Decided(_) | Looked::Wait(_) => Meanwhile::Nothing,
-    }
-}
-
-/// What a request comes to without a fetch of its own: by another's, or by a tier below.
-pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
-    let origin_time = receive::now().since(ask.now);
-    Fetched {
-        landing,
-        origin_status: None,
-        origin_time,
-        aged: false,
-    }
-}
-
 /// Fetches for one request only; what is storable is stored all the same.
 async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let is_hopeless = is_unshared(worker, ask, &need);
@@ -257,97 +217,6 @@ async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
         tokio::task::spawn_local(pump.run());
     }
     response
-}
-
-/// Turns what a fetch came to into an answer.
-pub fn answer(
-    worker: &Rc<Worker>,
-    ask: &Rc<Ask>,
-    need: &Need,
-    fetched: Fetched,
-) -> Response<ReplyBody> {
-    let outcome = outcome(need, &fetched);
-    let hit = match fetched.landing {
-        Landing::Found(hit) => *hit,
-        Landing::Stored {
-            stored,
-            reader,
-            own,
-            ..
-        } => Hit {
-            stored,
-            reader,
-            outcome,
-            own,
-        },
-        Landing::Stale { stored, .. } => Hit {
-            stored,
-            reader: None,
-            outcome,
-            own: None,
-        },
-        Landing::Raw { head, content, .. } => {
-            return deliver::raw(worker, ask, head, content, &outcome);
-        }
-        Landing::Failed(failure) => {
-            return deliver::failed_forward(worker, ask, &failure, &outcome);
-        }
-    };
-    deliver::stored(worker, ask, hit)
-}
-
-/// What is told of a fetch.
-fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
-    let forwarded = Outcome {
-        origin_time: Some(fetched.origin_time),
-        aged: fetched.aged,
-        ..Outcome::forwarded(need.why)
-    };
-    let (stored, ttl, detail) = match &fetched.landing {
-        Landing::Found(hit) => return hit.outcome.clone(),
-        Landing::Stored { stored, kept, .. } => {
-            let left = stored.facts.remaining(receive::now());
-            let detail = kept.clone().err().or_else(|| need.detail.clone());
-            // What was said to this request alone has no lifetime for others.
-            let is_for_others = !matches!(kept, Err(Detail::NotStored(_)));
-            let ttl = left.filter(|_| is_for_others).map(status::ttl);
-            (kept.is_ok(), ttl, detail)
-        }
-        Landing::Stale { stored, why } => {
-            let (ttl, detail) = on_failure(stored, why.clone());
-            (false, Some(ttl), Some(detail))
-        }
-        Landing::Raw { why, .. } => (why.is_none(), None, why.clone()),
-        Landing::Failed(failure) => {
-            let detail = Some(Detail::Failed(failure.clone()));
-            return Outcome {
-                detail,
-                ..forwarded
-            };
-        }
-    };
-    Outcome {
-        handled: Handled::Forwarded {
-            why: need.why,
-            status: fetched.origin_status,
-            stored,
-            collapsed: false,
-        },
-        ttl,
-        detail,
-        ..forwarded
-    }
-}
-
-/// The `ttl` and the reason of what is stored and sent because the origin failed: fresh where it was the client that wanted the origin's
-/// word.
-pub fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
-    let now = receive::now();
-    let Some(left) = stored.facts.remaining(now) else {
-        let ttl = status::stale_ttl(stored.facts.staleness(now));
-        return (ttl, Detail::StaleOnFailure(why));
-    };
-    (status::ttl(left), Detail::FreshOnFailure(why))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 use super::*;
-use crate::sample;
+use crate::{outcome::Detail, sample, walk::receive};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
-use rules::{freshness, reuse::ValidateReason, vary};
+use rules::{freshness, reuse::ValidateReason, status::Forward, vary};
 use std::{
     pin::pin,
     task::{Context, Poll, Waker},

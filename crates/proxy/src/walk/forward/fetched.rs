@@ -1,0 +1,120 @@
+//! What a fetch came to, as an answer.
+
+use crate::{
+    ask::Ask,
+    body::ReplyBody,
+    cache::Worker,
+    outcome::{Detail, Failing, Outcome},
+    walk::{
+        deliver,
+        fetch::{Fetched, Landing},
+        lookup::{Hit, Need},
+        receive,
+    },
+};
+use http::Response;
+use rules::status::{self, Handled};
+use std::rc::Rc;
+use store::Stored;
+
+/// What a request comes to without a fetch of its own: by another's, or by a tier below.
+pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
+    let origin_time = receive::now().since(ask.now);
+    Fetched {
+        landing,
+        origin_status: None,
+        origin_time,
+        aged: false,
+    }
+}
+
+/// Turns what a fetch came to into an answer.
+pub fn answer(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: &Need,
+    fetched: Fetched,
+) -> Response<ReplyBody> {
+    let outcome = outcome(need, &fetched);
+    let hit = match fetched.landing {
+        Landing::Found(hit) => *hit,
+        Landing::Stored {
+            stored,
+            reader,
+            own,
+            ..
+        } => Hit {
+            stored,
+            reader,
+            outcome,
+            own,
+        },
+        Landing::Stale { stored, .. } => Hit {
+            stored,
+            reader: None,
+            outcome,
+            own: None,
+        },
+        Landing::Raw { head, content, .. } => {
+            return deliver::raw(worker, ask, head, content, &outcome);
+        }
+        Landing::Failed(failure) => {
+            return deliver::failed_forward(worker, ask, &failure, &outcome);
+        }
+    };
+    deliver::stored(worker, ask, hit)
+}
+
+/// What is told of a fetch.
+fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
+    let forwarded = Outcome {
+        origin_time: Some(fetched.origin_time),
+        aged: fetched.aged,
+        ..Outcome::forwarded(need.why)
+    };
+    let (stored, ttl, detail) = match &fetched.landing {
+        Landing::Found(hit) => return hit.outcome.clone(),
+        Landing::Stored { stored, kept, .. } => {
+            let left = stored.facts.remaining(receive::now());
+            let detail = kept.clone().err().or_else(|| need.detail.clone());
+            // What was said to this request alone has no lifetime for others.
+            let is_for_others = !matches!(kept, Err(Detail::NotStored(_)));
+            let ttl = left.filter(|_| is_for_others).map(status::ttl);
+            (kept.is_ok(), ttl, detail)
+        }
+        Landing::Stale { stored, why } => {
+            let (ttl, detail) = on_failure(stored, why.clone());
+            (false, Some(ttl), Some(detail))
+        }
+        Landing::Raw { why, .. } => (why.is_none(), None, why.clone()),
+        Landing::Failed(failure) => {
+            let detail = Some(Detail::Failed(failure.clone()));
+            return Outcome {
+                detail,
+                ..forwarded
+            };
+        }
+    };
+    Outcome {
+        handled: Handled::Forwarded {
+            why: need.why,
+            status: fetched.origin_status,
+            stored,
+            collapsed: false,
+        },
+        ttl,
+        detail,
+        ..forwarded
+    }
+}
+
+/// The `ttl` and the reason of what is stored and sent because the origin failed: fresh where it was the client that wanted the origin's
+/// word.
+pub fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
+    let now = receive::now();
+    let Some(left) = stored.facts.remaining(now) else {
+        let ttl = status::stale_ttl(stored.facts.staleness(now));
+        return (ttl, Detail::StaleOnFailure(why));
+    };
+    (status::ttl(left), Detail::FreshOnFailure(why))
+}

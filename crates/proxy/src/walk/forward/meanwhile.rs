@@ -1,0 +1,38 @@
+//! What others have fetched between a request's lookup and its own flight.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    walk::{
+        lookup::{self, Decision, Hit, Looked, Need},
+        receive,
+    },
+};
+use rules::status::Forward;
+
+/// What another flight has landed after a request's lookup and before its own took off.
+pub enum Meanwhile {
+    /// Nothing that changes what is to be done.
+    Nothing,
+    /// What the request asks for.
+    Answer(Box<Hit>),
+    /// Other variants than the one it asks for.
+    Variants(Need),
+}
+
+/// Looks again, once a flight has taken off: from now on nobody else fetches the same.
+pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
+    // The client wants the origin's own word.
+    if need.is_for_the_origin() {
+        return Meanwhile::Nothing;
+    }
+    match lookup::find(worker, ask, receive::now()) {
+        Looked::Decided(Decision::Hit(hit)) => Meanwhile::Answer(Box::new(hit)),
+        Looked::Decided(Decision::Forward(now))
+            if now.why == Forward::VaryMiss && need.why != Forward::VaryMiss =>
+        {
+            Meanwhile::Variants(now)
+        }
+        Looked::Decided(_) | Looked::Wait(_) => Meanwhile::Nothing,
+    }
+}
