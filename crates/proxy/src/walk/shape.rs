@@ -1,18 +1,22 @@
 //! Shape: a stored response as this client asked for it: whole, not modified, in part, or its head only.
 
+mod part;
+mod without;
+
 use crate::{
     ask::Ask,
     body::Content,
     walk::coding::{self, Then},
 };
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use part::part;
 use rules::{
-    fields::remove_where,
     precondition::{self, Representation},
-    range::{self, ResolvedRange, Span},
+    range::{self, Span},
 };
-use store::{Body, BodyPiece, Stored, fill::Reader};
+use store::{Body, Stored, fill::Reader};
+
+pub use without::without_digest;
 
 /// Status and content; the fields are changed in place.
 pub struct Shaped {
@@ -119,51 +123,6 @@ fn empty(status: StatusCode, reader: Option<&Reader>) -> Shaped {
     }
 }
 
-/// What is said of the page, beside its content: lifetimes for whichever cache, validators, and what a browser makes of it.
-const OF_PAGE: [HeaderName; 11] = [
-    header::CACHE_CONTROL,
-    header::EXPIRES,
-    header::PRAGMA,
-    HeaderName::from_static("x-accel-expires"),
-    HeaderName::from_static("edge-control"),
-    header::ETAG,
-    header::LAST_MODIFIED,
-    header::CONTENT_DISPOSITION,
-    header::CONTENT_LOCATION,
-    header::LINK,
-    header::REFRESH,
-];
-
-/// Takes away all that is said of the page: who stores the answer is not to have it for that (RFC 9111 section 3).
-fn without_page(ask: &Ask, fields: &mut HeaderMap) {
-    without_content(fields);
-    without_digest(fields);
-    let is_target = |name: &HeaderName| {
-        ask.site.targets.contains(name) || name.as_str().ends_with("-cache-control")
-    };
-    remove_where(fields, |name| OF_PAGE.contains(name) || is_target(name));
-}
-
-/// Takes away what holds for the whole content, where a part is sent (RFC 9530 section 2).
-pub fn without_digest(fields: &mut HeaderMap) {
-    for name in ["content-digest", "content-md5"] {
-        fields.remove(name);
-    }
-}
-
-/// Takes away what describes content that is not sent.
-fn without_content(fields: &mut HeaderMap) {
-    for name in [
-        header::CONTENT_LENGTH,
-        header::CONTENT_TYPE,
-        header::CONTENT_ENCODING,
-        header::CONTENT_RANGE,
-        header::CONTENT_LANGUAGE,
-    ] {
-        fields.remove(name);
-    }
-}
-
 fn whole(
     ask: &Ask,
     stored: &Stored,
@@ -201,81 +160,6 @@ fn whole(
     Shaped { status, content }
 }
 
-fn part(
-    ask: &Ask,
-    stored: &Stored,
-    reader: Option<Reader>,
-    fields: &mut HeaderMap,
-    asked: ResolvedRange,
-    length: u64,
-    status: StatusCode,
-) -> Shaped {
-    match asked {
-        ResolvedRange::Unsatisfiable => {
-            without_page(ask, fields);
-            fields.insert(header::CONTENT_RANGE, range::unsatisfied(length));
-            if let Some(reader) = reader {
-                reader.keep();
-            }
-            Shaped {
-                status: StatusCode::RANGE_NOT_SATISFIABLE,
-                content: Content::Empty,
-            }
-        }
-        ResolvedRange::One(span) => {
-            let Some(content) = one_part(stored, reader, span) else {
-                return Shaped {
-                    status,
-                    content: Content::Missing,
-                };
-            };
-            without_digest(fields);
-            fields.insert(header::CONTENT_RANGE, range::content_range(span, length));
-            fields.insert(
-                header::CONTENT_LENGTH,
-                HeaderValue::from(span.last - span.first + 1),
-            );
-            Shaped {
-                status: StatusCode::PARTIAL_CONTENT,
-                content,
-            }
-        }
-        ResolvedRange::Many(spans) => match several(stored, fields, &spans, length) {
-            Some(content) => {
-                without_digest(fields);
-                Shaped {
-                    status: StatusCode::PARTIAL_CONTENT,
-                    content,
-                }
-            }
-            None => fallback(stored, reader, status, length),
-        },
-        ResolvedRange::Whole => fallback(stored, reader, status, length),
-    }
-}
-
-fn one_part(stored: &Stored, reader: Option<Reader>, span: Span) -> Option<Content> {
-    if let Some(reader) = reader {
-        // A part that is on its way begins where it lies in the whole.
-        let begins = match &stored.body {
-            Body::Parts(parts) => parts.begins(),
-            _ => 0,
-        };
-        let skip = span.first.checked_sub(begins)?;
-        return Some(Content::following_part(reader, skip, span.length()));
-    }
-    stored.body.slice(span).map(Content::pieces)
-}
-
-/// The whole instead of the parts asked for, which a server may always send (RFC 9110 section 14.2).
-fn fallback(stored: &Stored, reader: Option<Reader>, status: StatusCode, length: u64) -> Shaped {
-    let content = match reader {
-        Some(reader) => Content::following(reader, Some(length)),
-        None => all_of(&stored.body),
-    };
-    Shaped { status, content }
-}
-
 /// A body of which something is missing breaks off: it must not look empty, nor whole.
 fn all_of(body: &Body) -> Content {
     let last = match body.length() {
@@ -284,32 +168,6 @@ fn all_of(body: &Body) -> Content {
     };
     let pieces = last.and_then(|last| body.slice(Span { first: 0, last }));
     pieces.map_or(Content::Missing, Content::pieces)
-}
-
-/// `multipart/byteranges` (RFC 9110 section 15.3.7.2).
-fn several(
-    stored: &Stored,
-    fields: &mut HeaderMap,
-    spans: &[Span],
-    length: u64,
-) -> Option<Content> {
-    let boundary = format!(
-        "larder-{:016x}",
-        stored.id().wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    );
-    let kind = fields.get(header::CONTENT_TYPE).cloned();
-    let mut pieces = Vec::with_capacity(spans.len() * 2 + 1);
-    for span in spans {
-        let head = range::part_head(&boundary, kind.as_ref(), *span, length);
-        pieces.push(Bytes::from(head).into());
-        pieces.extend(stored.body.slice(*span)?);
-    }
-    pieces.push(Bytes::from(range::part_end(&boundary)).into());
-    let sum: u64 = pieces.iter().map(BodyPiece::len).sum();
-    let kind = HeaderValue::try_from(format!("multipart/byteranges; boundary={boundary}")).ok()?;
-    fields.insert(header::CONTENT_TYPE, kind);
-    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(sum));
-    Some(Content::pieces(pieces))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use bytes::Bytes;
 use std::sync::Arc;
 use store::Parts;
 
