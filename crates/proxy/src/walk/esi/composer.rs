@@ -1,21 +1,24 @@
 //! The body of a composed page: read ahead, includes side by side, sent in order.
 
+mod at_once;
+mod segments;
+
 use super::{
     ahead,
     context::Context,
     fragment::Fate,
-    segment::{Buffered, FetchPriority, Segment, Segments, Side, Try, forward, read_ahead},
+    segment::{Buffered, FetchPriority, Segment, Segments, Try, forward, read_ahead},
     source::PageSource,
 };
-use crate::body::{Content, Error};
-use bytes::{Bytes, BytesMut};
-use esi::{Run, Step};
+use crate::body::Error;
+use bytes::Bytes;
+use esi::Run;
 use std::{
     fmt,
     rc::Rc,
-    task::{self, Poll, Waker, ready},
+    task::{self, Poll, ready},
 };
-use store::{BodyPiece, Reservation};
+use store::Reservation;
 
 /// Includes of one page that hold or await a connection at the same time, at most.
 const SIDE_BY_SIDE: usize = 8;
@@ -31,9 +34,6 @@ const LARGEST_TRY: Buffered = Buffered {
     segments: 4096,
     bytes: 1 << 20,
 };
-
-/// The largest page that is put together in one buffer.
-const ONE_BUFFER: usize = 64 << 10;
 
 /// The body of a composed page.
 pub struct Composer {
@@ -187,77 +187,6 @@ impl Composer {
         Poll::Ready(Ok(()))
     }
 
-    fn take(&mut self, step: Step) {
-        match step {
-            Step::Text(span) => {
-                let text = self.source.bytes(span);
-                self.push(Segment::Text(text));
-            }
-            Step::Value(value) => self.push(Segment::Text(value.into())),
-            Step::Include(address) => self.push(Segment::Include(address.into())),
-            Step::Try => self.open.push(Try::default()),
-            Step::Attempt => self.turn(Side::Attempt),
-            Step::Except => self.turn(Side::Except),
-            Step::End => self.end(),
-        }
-    }
-
-    fn push(&mut self, segment: Segment) {
-        let bytes = match &segment {
-            Segment::Text(text) => text.len(),
-            Segment::Include(_) | Segment::Try(_) => 0,
-        };
-        let segments = match self.open.last_mut() {
-            None => &mut self.queue,
-            Some(both) => match both.reading() {
-                Some(side) => side,
-                None => return,
-            },
-        };
-        self.buffered = self.buffered.with(1, bytes);
-        segments.push_back(segment);
-    }
-
-    fn turn(&mut self, side: Side) {
-        if let Some(both) = self.open.last_mut() {
-            both.side = Some(side);
-        }
-    }
-
-    /// The end of a side, or of an attempt with both.
-    fn end(&mut self) {
-        let Some(mut both) = self.open.pop() else {
-            return;
-        };
-        if both.side.take().is_some() {
-            self.open.push(both);
-        } else {
-            self.push(Segment::Try(Box::new(both)));
-        }
-    }
-
-    /// An attempt that comes next has succeeded or failed: one of its sides takes its place.
-    fn settle(&mut self, fate: Fate) {
-        if let Some(Segment::Try(both)) = self.queue.pop_front() {
-            let Try {
-                attempt, except, ..
-            } = *both;
-            let mut taken = if fate == Fate::Good { attempt } else { except };
-            taken.append(&mut self.queue);
-            self.queue = taken;
-            self.buffered = self
-                .open
-                .iter()
-                .fold(Buffered::of(&self.queue), |buffered, both| {
-                    let (attempt, except) =
-                        (Buffered::of(&both.attempt), Buffered::of(&both.except));
-                    buffered
-                        .with(attempt.segments, attempt.bytes)
-                        .with(except.segments, except.bytes)
-                });
-        }
-    }
-
     fn forward(&mut self, task: &mut task::Context<'_>) {
         let mut most = SIDE_BY_SIDE;
         forward(
@@ -276,45 +205,5 @@ impl Composer {
                 FetchPriority::Later,
             );
         }
-    }
-
-    /// All of it and its length, where everything is at hand: a stored page with stored fragments.
-    pub fn at_once(&mut self) -> Option<(Content, u64)> {
-        if !matches!(self.source, PageSource::Kept { .. }) {
-            return None;
-        }
-        // Whatever is waited for is polled again by whoever sends.
-        let mut task = task::Context::from_waker(Waker::noop());
-        let _ = self.read(&mut task);
-        self.forward(&mut task);
-        let at_hand = self.ended
-            && self.queue.iter().all(|segment| match segment {
-                Segment::Text(_) => true,
-                Segment::Include(fragment) => fragment.is_whole(),
-                Segment::Try(_) => false,
-            });
-        if !at_hand {
-            return None;
-        }
-        let pieces: Vec<Bytes> = self
-            .queue
-            .drain(..)
-            .filter_map(|segment| match segment {
-                Segment::Text(text) => Some(text),
-                Segment::Include(mut fragment) => fragment.whole(),
-                Segment::Try(_) => None,
-            })
-            .collect();
-        let length: usize = pieces.iter().map(Bytes::len).sum();
-        let content = if length <= ONE_BUFFER {
-            let mut one = BytesMut::with_capacity(length);
-            for piece in &pieces {
-                one.extend_from_slice(piece);
-            }
-            Content::Whole(one.freeze())
-        } else {
-            Content::pieces(pieces.into_iter().map(BodyPiece::from).collect())
-        };
-        Some((content, length as u64))
     }
 }

@@ -1,0 +1,81 @@
+//! What was read of the page, as segments in their order.
+
+use super::Composer;
+use crate::walk::esi::{
+    fragment::Fate,
+    segment::{Buffered, Segment, Side, Try},
+};
+use esi::Step;
+
+impl Composer {
+    pub(super) fn take(&mut self, step: Step) {
+        match step {
+            Step::Text(span) => {
+                let text = self.source.bytes(span);
+                self.push(Segment::Text(text));
+            }
+            Step::Value(value) => self.push(Segment::Text(value.into())),
+            Step::Include(address) => self.push(Segment::Include(address.into())),
+            Step::Try => self.open.push(Try::default()),
+            Step::Attempt => self.turn(Side::Attempt),
+            Step::Except => self.turn(Side::Except),
+            Step::End => self.end(),
+        }
+    }
+
+    fn push(&mut self, segment: Segment) {
+        let bytes = match &segment {
+            Segment::Text(text) => text.len(),
+            Segment::Include(_) | Segment::Try(_) => 0,
+        };
+        let segments = match self.open.last_mut() {
+            None => &mut self.queue,
+            Some(both) => match both.reading() {
+                Some(side) => side,
+                None => return,
+            },
+        };
+        self.buffered = self.buffered.with(1, bytes);
+        segments.push_back(segment);
+    }
+
+    fn turn(&mut self, side: Side) {
+        if let Some(both) = self.open.last_mut() {
+            both.side = Some(side);
+        }
+    }
+
+    /// The end of a side, or of an attempt with both.
+    fn end(&mut self) {
+        let Some(mut both) = self.open.pop() else {
+            return;
+        };
+        if both.side.take().is_some() {
+            self.open.push(both);
+        } else {
+            self.push(Segment::Try(Box::new(both)));
+        }
+    }
+
+    /// An attempt that comes next has succeeded or failed: one of its sides takes its place.
+    pub(super) fn settle(&mut self, fate: Fate) {
+        if let Some(Segment::Try(both)) = self.queue.pop_front() {
+            let Try {
+                attempt, except, ..
+            } = *both;
+            let mut taken = if fate == Fate::Good { attempt } else { except };
+            taken.append(&mut self.queue);
+            self.queue = taken;
+            self.buffered = self
+                .open
+                .iter()
+                .fold(Buffered::of(&self.queue), |buffered, both| {
+                    let (attempt, except) =
+                        (Buffered::of(&both.attempt), Buffered::of(&both.except));
+                    buffered
+                        .with(attempt.segments, attempt.bytes)
+                        .with(except.segments, except.bytes)
+                });
+        }
+    }
+}
