@@ -1,17 +1,18 @@
 //! Content on its way to a client: framed, and written as it comes and as the socket takes it.
 
-use super::super::{AtHand, meter::Meter, splice::Splices};
+mod gather;
+
+use super::super::{AtHand, meter::Meter};
 use super::{
     Desk,
     page::{Framing, Page},
     sheets::Sheets,
 };
 use bytes::{Buf, Bytes};
+use gather::Run;
 use http_body::Body;
 use std::{
-    fmt::Write as _,
     io::{self, IoSlice},
-    mem,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -21,9 +22,6 @@ use tokio::io::AsyncWrite;
 /// copied once more anyway, so that less is worth it.
 const COPIED: usize = 12 << 10;
 const COPIED_IN_TLS: usize = 2 << 10;
-
-/// Bytes that the frame of a chunk takes at most, and the last chunk after it (RFC 9112 section 7.1).
-const FRAME: usize = 32;
 
 /// Content under way.
 pub(super) struct Flow<B> {
@@ -57,22 +55,6 @@ enum FlowState {
     Whole,
     /// It broke off.
     Broken,
-}
-
-/// What is written at once: a page, and where it is cut for a piece that was not copied to it.
-struct Run {
-    cut: usize,
-    large: Bytes,
-}
-
-impl Run {
-    /// A page and nothing else.
-    fn of(page: &Page) -> Self {
-        Self {
-            cut: page.written().len(),
-            large: Bytes::new(),
-        }
-    }
 }
 
 impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
@@ -203,91 +185,6 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         let copied = Bytes::copy_from_slice;
         self.left().unsent = [copied(before), large, copied(after)];
         Ok(())
-    }
-
-    /// Puts pieces on `page` until there is no more at hand, or no more room. One of them may be large.
-    fn gather(&mut self, cx: &mut Context<'_>, page: &mut Page, most_copied: usize) -> Run {
-        if let Some(content) = self.body.at_hand()
-            && content.len() <= most_copied.min(page.room())
-            && self.framing == Framing::Length(content.len() as u64)
-            && !Splices::is_stand_in(content)
-        {
-            page.put(content);
-            self.state = FlowState::Copied;
-            return Run::of(page);
-        }
-        let mut large: Option<Run> = None;
-        while page.room() >= FRAME {
-            let piece = match self.poll_piece(cx) {
-                Poll::Ready(Ok(Some(piece))) => piece,
-                Poll::Ready(Ok(None)) => {
-                    if matches!(self.framing, Framing::Chunks) {
-                        page.put(b"0\r\n\r\n");
-                    }
-                    self.state = FlowState::Whole;
-                    break;
-                }
-                Poll::Ready(Err(())) => {
-                    self.state = FlowState::Broken;
-                    break;
-                }
-                Poll::Pending => {
-                    self.state = FlowState::Stalled;
-                    break;
-                }
-            };
-            let is_short = piece.len() <= most_copied
-                && piece.len() + FRAME <= page.room()
-                && !Splices::is_stand_in(&piece);
-            if !is_short && large.is_some() {
-                self.left().held = piece;
-                break;
-            }
-            let is_chunk = matches!(self.framing, Framing::Chunks);
-            if is_chunk {
-                // There is room.
-                let _ = write!(page, "{:x}\r\n", piece.len());
-            }
-            if is_short {
-                page.put(&piece);
-            } else {
-                let cut = page.written().len();
-                large = Some(Run { cut, large: piece });
-            }
-            if is_chunk {
-                page.put(b"\r\n");
-            }
-        }
-        large.unwrap_or_else(|| Run::of(page))
-    }
-
-    /// The next piece of the content, which is not empty; `None` at its end. Trailers are left out (RFC 9110 section 6.5.1). An error:
-    /// it breaks off, or is not as long as announced.
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ()>> {
-        if let Some(left) = &mut self.left
-            && !left.held.is_empty()
-        {
-            return Poll::Ready(Ok(Some(mem::take(&mut left.held))));
-        }
-        loop {
-            if matches!(self.framing, Framing::None | Framing::Length(0)) {
-                return Poll::Ready(Ok(None));
-            }
-            let data = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
-                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
-                Some(Err(_)) => return Poll::Ready(Err(())),
-                None if matches!(self.framing, Framing::Length(_)) => return Poll::Ready(Err(())),
-                None => return Poll::Ready(Ok(None)),
-            };
-            if let Framing::Length(left) = &mut self.framing {
-                // More than was announced would be taken for the next answer.
-                let less = left.checked_sub(data.len() as u64);
-                *left = less.ok_or(())?;
-            }
-            if !data.is_empty() {
-                return Poll::Ready(Ok(Some(data)));
-            }
-        }
     }
 
     /// Writes what the last run left.
