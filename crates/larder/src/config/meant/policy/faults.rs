@@ -1,0 +1,199 @@
+//! What is written of a route and cannot be meant, or has no effect.
+
+use super::value;
+use crate::config::{
+    Fault,
+    meant::{Sink, compress, settings::values},
+    value::{At, Query, Size, Text, Token, Ttl},
+    written::{self, Defaults},
+};
+use http::StatusCode;
+use proxy::policy::StatusPattern;
+use rules::{
+    key::{QueryChoice, tracking},
+    storable,
+};
+use std::{ops::Range, time::Duration};
+
+/// Keys of one table that cannot both be meant.
+pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, sink: &mut Sink<'_>) {
+    compress::contradictions(written, sink);
+    if let Some(ttl) = &written.ttl {
+        never_stored(ttl, sink);
+    }
+    if let Some(graphql) = value(written.graphql.as_ref()) {
+        unclear_operations(graphql, sink);
+    }
+    if let Some(key) = &written.key {
+        counted_and_dropped(key, sink);
+    }
+    if let Some(key) = &written.key
+        && let (Some(_), Some(except)) = (&key.query, &key.query_except)
+    {
+        sink.push(
+            Fault::at(
+                &except.span,
+                "`query` and `query_except` contradict each other",
+            )
+            .instead("leave out one of them"),
+        );
+    }
+    if let Some(Text {
+        value: Size(bytes),
+        span,
+    }) = &written.largest_body
+        && *bytes > room
+    {
+        sink.push(
+            Fault::at(span, "a body of this size does not fit into the store").instead(format!(
+                "write at most `{}`, or give the store more memory",
+                Size(room)
+            )),
+        );
+    }
+}
+
+/// Parameters that are said to count, and to be dropped.
+fn counted_and_dropped(written: &written::Key, sink: &mut Sink<'_>) {
+    let Some(At {
+        value: Query(QueryChoice::Only(counted)),
+        span,
+    }) = &written.query
+    else {
+        return;
+    };
+    let own = values(written.drop.as_ref());
+    let tracking = if written.drop_tracking.unwrap_or(false) {
+        tracking()
+    } else {
+        Vec::new()
+    };
+    for (dropped, key) in [(own, "drop"), (tracking, "drop_tracking")] {
+        let both = counted
+            .iter()
+            .find(|one| dropped.iter().any(|drop| drop.covers(one)));
+        if let Some(both) = both {
+            let what = format!("`{both}` never counts: `{key}` drops it");
+            sink.push(Fault::at(span, what).instead("leave it out of one of them"));
+        }
+    }
+}
+
+/// Keys of `written` that are about what is stored, where nothing is. `beside` is the table's own place, where what a preset says
+/// stands too: that is left as it is.
+pub(in crate::config::meant) fn stores_nothing(
+    written: &Defaults,
+    beside: Option<&Range<usize>>,
+    sink: &mut Sink<'_>,
+) {
+    let text = |time: &Text<Duration>| time.span.clone();
+    let keys = [
+        ("ttl", written.ttl.as_ref().map(|ttl| ttl.span.clone())),
+        (
+            "ttl_mode",
+            written.ttl_mode.as_ref().map(|mode| mode.span.clone()),
+        ),
+        (
+            "stale",
+            written.stale.as_ref().map(|stale| stale.span.clone()),
+        ),
+        (
+            "bypass",
+            written.bypass.as_ref().map(|bypass| bypass.span.clone()),
+        ),
+        (
+            "set_cookie",
+            written
+                .set_cookie
+                .as_ref()
+                .map(|cookie| cookie.span.clone()),
+        ),
+        (
+            "largest_body",
+            written.largest_body.as_ref().map(|size| size.span.clone()),
+        ),
+        ("browser_ttl", written.browser_ttl.as_ref().map(text)),
+        ("collapse_wait", written.collapse_wait.as_ref().map(text)),
+        (
+            "graphql",
+            written.graphql.as_ref().map(|graphql| graphql.span.clone()),
+        ),
+    ];
+    let preset = written.preset.as_ref().map(|preset| &preset.span);
+    for (key, span) in keys {
+        let Some(span) = span.filter(|span| Some(span) != preset && Some(span) != beside) else {
+            continue;
+        };
+        let what = format!("nothing is stored here (`cache = false`): `{key}` has no effect");
+        // A route that turns `cache` on may be among those that could not be read.
+        let fault =
+            Fault::at(&span, what).instead(format!("leave out `{key}`, or write `cache = true`"));
+        sink.missing_under(beside.map_or(&["route"], |_| &[]), &["cache"], fault);
+    }
+}
+
+/// One page for all hosts, made for the one that asks first.
+pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Sink<'_>) {
+    let host = written.key.as_ref().and_then(|key| key.host.as_ref());
+    if let Some(At { value: false, span }) = host
+        && written.origin_host.is_none()
+    {
+        let what = "all hosts share what is stored here, so that none of theirs may be told to the application";
+        let fault = Fault::at(span, what).instead(
+            "add `origin_host = \"app.example\"`, the host that it is asked for, and makes its links with",
+        );
+        sink.missing(&["origin_host"], fault);
+    }
+}
+
+/// Keys of a table that do nothing for want of another. `has_lifetime`: there is a `ttl` for them, here or where else it counts.
+pub(in crate::config::meant) fn without_effect(
+    written: &Defaults,
+    has_lifetime: bool,
+    sink: &mut Sink<'_>,
+) {
+    if let Some(mode) = &written.ttl_mode
+        && !has_lifetime
+        && !matches!(mode.value, written::TtlMode::Default)
+    {
+        sink.missing(
+            &["ttl"],
+            Fault::at(&mode.span, "`ttl_mode` has no effect without `ttl`")
+                .instead("add `ttl = \"60s\"`"),
+        );
+    }
+}
+
+/// Reports lifetimes of statuses that must not be stored.
+fn never_stored(ttl: &At<Ttl>, sink: &mut Sink<'_>) {
+    let codes = ttl.value.0.iter().filter_map(|(pattern, _)| match pattern {
+        StatusPattern::Exact(code) => Some(*code),
+        StatusPattern::Class(_) | StatusPattern::Any => None,
+    });
+    let may_be_stored = |code| StatusCode::from_u16(code).is_ok_and(storable::may_be_stored);
+    for code in codes.filter(|code| !may_be_stored(*code)) {
+        let what = format!("a {code} is never stored (RFC 6585, RFC 9111 section 3)");
+        sink.push(Fault::at(&ttl.span, what).instead(format!("leave `{code}` out")));
+    }
+}
+
+/// Operations that are not told from each other.
+fn unclear_operations(written: &written::GraphQl, sink: &mut Sink<'_>) {
+    let mut known: Vec<&str> = Vec::new();
+    for table in written.operation.iter().flatten() {
+        let Some(Text {
+            value: Token(name),
+            span,
+        }) = &table.value.name
+        else {
+            let fault = Fault::at(&table.span, "which operation is meant?");
+            sink.missing(&["name"], fault.instead("add `name = \"Products\"`"));
+            continue;
+        };
+        if known.contains(&name.as_str()) {
+            let fault = Fault::at(span, format!("a second operation is called `{name}`"));
+            sink.once(fault.instead("leave out one of them"));
+        }
+        known.push(name);
+    }
+}
