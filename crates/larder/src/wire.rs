@@ -81,6 +81,14 @@ pub enum StartError {
         "the listener on {0} cannot change between plain and TLS, nor its PROXY protocol, redirect or mode, while it runs: restart"
     )]
     Listener(String),
+    /// One of the listeners that run is in the way of another.
+    #[error("cannot listen on {new} while {own} is open: restart")]
+    InOwnWay {
+        /// Where it was to listen.
+        new: String,
+        /// Where the one in its way does.
+        own: String,
+    },
 }
 
 /// A running cache.

@@ -6,10 +6,13 @@ use super::{
 };
 use crate::{
     admin,
-    config::meant::{Config, Listener},
+    config::{
+        meant::{Config, Listener, meet},
+        value::ListenAddress,
+    },
 };
 use listenfd::ListenFd;
-use proxy::listen::{Address, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
+use proxy::listen::{Address, BindError, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
 use std::{fmt, net::SocketAddr, os::unix::net::UnixListener, sync::Arc, time::Duration};
 
 /// Where clients connect, as a person would type it.
@@ -141,7 +144,8 @@ impl Listeners {
                 read_certificates(listener)?;
                 change.stay.push((index, listener.clone()));
             } else {
-                let (open, bound) = open_one(listener, None, workers)?;
+                let opened = open_one(listener, None, workers);
+                let (open, bound) = opened.map_err(|error| self.in_own_way(listener, error))?;
                 change.new.push(open);
                 change.sockets.push(bound);
             }
@@ -183,6 +187,27 @@ impl Listeners {
     pub fn switches(&self) -> Vec<DrainSwitch> {
         let open = self.open.iter().map(|open| &open.switch);
         open.chain(&self.leaving).cloned().collect()
+    }
+}
+
+impl Listeners {
+    /// Why `listener` cannot be opened: one of those that run may be in its way, which goes only once this is open.
+    fn in_own_way(&self, listener: &Listener, error: StartError) -> StartError {
+        if !matches!(error, StartError::Bind(BindError::InUse(_))) {
+            return error;
+        }
+        let in_use = |open: &Open| match open.place.address {
+            Some(address) => ListenAddress::Tcp(address),
+            None => open.listener.address.clone(),
+        };
+        let mut own = self.open.iter().map(in_use);
+        match own.find(|own| meet(own, &listener.address)) {
+            Some(own) => StartError::InOwnWay {
+                new: listener.address.to_string(),
+                own: own.to_string(),
+            },
+            None => error,
+        }
     }
 }
 

@@ -231,3 +231,20 @@ fn a_late_body_and_a_refresh_are_told_as_they_were() {
         "{text}"
     );
 }
+
+/// Whoever starts Larder hears of it at once: to open such a pipe would wait for somebody to read it.
+#[test]
+fn a_pipe_that_nobody_reads_is_told_of_at_the_start() {
+    let path = scratch_dir().join("access.pipe");
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.is_ok_and(|status| status.success()), "a pipe");
+    let finished = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&format!(
+            "[log]\naccess = {:?}\n[[origin]]\nservers = \":5001\"\n",
+            path.display().to_string()
+        ))
+        .run();
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let said = finished.stderr.contains("nobody reads this pipe");
+    assert!(said, "{}", finished.stderr);
+}

@@ -140,3 +140,36 @@ fn words_are_corrected_to_the_nearest() {
         "{said}"
     );
 }
+
+/// The origin of the command line stands in place of the file's servers, and of nothing else.
+#[test]
+fn what_the_file_says_of_tls_holds_for_the_origin_of_the_command_line() {
+    let file = scratch_dir().join("larder.toml");
+    let text = "admin = \"off\"\nlisten = \"127.0.0.1:0\"\n[[origin]]\nservers = \"https://127.0.0.1:1\"\n\
+                tls = { authorities = \"/none/ca.pem\" }\n";
+    fs::write(&file, text).expect("a file");
+    for (url, what) in [
+        ("https://127.0.0.1:2", "/none/ca.pem"),
+        ("http://127.0.0.1:2", "`tls` has no effect"),
+    ] {
+        let serve = crate::common::command().args(["serve", "--config"]);
+        let finished = serve.args([file.as_os_str()]).args([url]).run();
+        assert_eq!(finished.code, Some(1), "{url}: {}", finished.stderr);
+        assert!(finished.stderr.contains(what), "{url}: {}", finished.stderr);
+    }
+}
+
+/// An IPv4 network that is written in IPv6, and an address in a long form: clients are known by the short one.
+#[test]
+fn networks_and_hosts_match_however_they_are_written() {
+    let (_origin, larder) = crate::common::start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\nhost = \"[0:0:0:0:0:0:0:1]\"\nrefuse = \"410\"\n\
+         [[route]]\nclient = \"::ffff:127.0.0.0/104\"\nrefuse = \"403\"\n",
+    );
+    assert_eq!(larder.get("/").send().status, 403);
+    let mut client = larder.client();
+    for host in ["[::1]", "[0:0:0:0:0:0:0:1]"] {
+        client.send(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert_eq!(client.read().status, 410, "{host}");
+    }
+}

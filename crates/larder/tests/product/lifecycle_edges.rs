@@ -158,3 +158,21 @@ fn a_log_that_nobody_takes_ends_nothing() {
     larder.terminate();
     assert_eq!(larder.wait().code, Some(0));
 }
+
+/// A listener that a reload would take away is in the way of the one that is to come: nobody is to look for another process.
+#[test]
+fn a_listener_that_our_own_is_in_the_way_of_needs_a_restart() {
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok());
+    let larder = start(&config(&origin, "1s", "\"127.0.0.1:0\""));
+    let Address::Tcp(address) = larder.address() else {
+        panic!("it listens on TCP");
+    };
+    let port = address.port();
+    larder.rewrite_config(&config(&origin, "1s", &format!("\"0.0.0.0:{port}\"")));
+    larder.reload();
+    larder.wait_output(&format!(
+        "cannot listen on 0.0.0.0:{port} while 127.0.0.1:{port} is open: restart"
+    ));
+    assert_eq!(larder.get("/").send().status, 200);
+}

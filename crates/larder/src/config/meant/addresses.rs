@@ -52,7 +52,7 @@ pub(super) fn check(
 }
 
 /// Whether the kernel refuses to have both: they share a port, and one is the other or takes in what comes to it.
-fn meet(one: &ListenAddress, other: &ListenAddress) -> bool {
+pub fn meet(one: &ListenAddress, other: &ListenAddress) -> bool {
     let (ListenAddress::Tcp(one), ListenAddress::Tcp(other)) = (one, other) else {
         return one == other;
     };

@@ -37,7 +37,7 @@ pub(super) fn config(
     };
     let servers = match &flags.origin {
         Some(url) => {
-            server::from_flag(url, &mut config);
+            server::from_flag(url, written, &mut config, sink);
             Some(())
         }
         None if written.fastcgi.is_some() => fastcgi::from_file(table, &mut config, sink),

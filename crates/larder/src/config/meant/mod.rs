@@ -20,6 +20,7 @@ mod sink;
 mod sources;
 mod tiers;
 
+pub use addresses::meet;
 pub use limits::Limits;
 pub use listen::Listener;
 pub use purge::Purge;

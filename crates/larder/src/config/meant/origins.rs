@@ -64,7 +64,7 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
             return origins;
         };
         let mut config = OriginConfig::default();
-        server::from_flag(url, &mut config);
+        server::from_flag(url, &written::Origin::default(), &mut config, sink);
         origins
             .by_name
             .push((config.name.clone(), make(config, None, sink)));

@@ -15,10 +15,15 @@ use rustls::pki_types::ServerName;
 /// The keys that say who answers.
 const KINDS: [&str; 6] = ["servers", "url", "fastcgi", "static", "memcached", "redis"];
 
-/// The one server of the command line, in place of those of the file.
-pub(super) fn from_flag(url: &ServerUrl, config: &mut OriginConfig) {
+/// The one server of the command line, in place of those of the file. What that says of TLS holds for it.
+pub(super) fn from_flag(
+    url: &ServerUrl,
+    written: &written::Origin,
+    config: &mut OriginConfig,
+    sink: &mut Sink<'_>,
+) {
     config.servers = vec![Server::new(url.address.clone())];
-    config.tls = (url.tls == Some(true)).then(Tls::default);
+    config.tls = tls(written.tls.as_ref(), url.tls, sink);
 }
 
 /// The servers of the file; `None` if there is none to build an origin from.
@@ -49,6 +54,14 @@ pub(super) fn from_file(
             );
         }
         tls = tls.or(url.value.tls);
+        let mut known = config.servers.iter();
+        if known.any(|known| known.address == url.value.address) {
+            sink.push(
+                Fault::at(&url.span, "this server stands there twice")
+                    .instead("leave it out, or give one of them a `weight = 2`"),
+            );
+            continue;
+        }
         config.servers.push(Server {
             address: url.value.address.clone(),
             weight,

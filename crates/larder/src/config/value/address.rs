@@ -102,6 +102,9 @@ pub(super) fn split_port(text: &str) -> Option<(&str, u16)> {
     Some((host, port.parse().ok()?))
 }
 
+/// Bytes in the path of a socket at most: the system has room for so many, and a zero.
+const LONGEST_PATH: usize = 107;
+
 /// The path of a socket, whose file is usually called `usual`.
 pub(super) fn socket(path: &str, usual: &str) -> Result<PathBuf, Wrong> {
     if path.is_empty() || path.ends_with('/') {
@@ -111,6 +114,11 @@ pub(super) fn socket(path: &str, usual: &str) -> Result<PathBuf, Wrong> {
         };
         let named = format!("unix:{folder}/{usual}");
         Err(Wrong::new("the path of a socket ends with its name").instead(named))
+    } else if path.len() > LONGEST_PATH {
+        Err(Wrong::new(format!(
+            "the path of a socket has at most {LONGEST_PATH} bytes"
+        ))
+        .instead(format!("unix:/run/{usual}")))
     } else if path.starts_with('/') {
         Ok(PathBuf::from(path))
     } else {
@@ -125,6 +133,7 @@ mod tests {
 
     #[test]
     fn listening() {
+        let long = format!("unix:/{}", "x".repeat(LONGEST_PATH));
         for (text, shown) in [
             ("127.0.0.1:8080", "127.0.0.1:8080"),
             (":8080", "0.0.0.0:8080"),
@@ -141,6 +150,7 @@ mod tests {
             ("unix:l.sock", "\"unix:/run/l.sock\""),
             ("unix:", "\"unix:/run/larder.sock\""),
             ("unix:/run/larder/", "\"unix:/run/larder/larder.sock\""),
+            (long.as_str(), "\"unix:/run/larder.sock\""),
             ("127.0.0.1:99999", "\"127.0.0.1:8080\""),
             ("", "\"127.0.0.1:8080\""),
         ] {

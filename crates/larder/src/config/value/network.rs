@@ -1,7 +1,7 @@
 //! Networks and addresses of clients: `10.0.0.0/8`, `192.0.2.7`.
 
 use super::{Word, Wrong};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use std::net::IpAddr;
 
 impl Word for IpNet {
@@ -10,7 +10,7 @@ impl Word for IpNet {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         if let Ok(address) = text.parse::<IpAddr>() {
-            return Ok(Self::from(address));
+            return Ok(Self::from(address.to_canonical()));
         }
         let network = text.parse::<Self>().map_err(|_| {
             Wrong::new(format!("`{text}` is neither an address nor a network"))
@@ -22,8 +22,18 @@ impl Word for IpNet {
             ))
             .instead(network.trunc()));
         }
-        Ok(network)
+        Ok(as_ipv4(network).unwrap_or(network))
     }
+}
+
+/// A network of IPv4 addresses that is written in IPv6 (RFC 4291 section 2.5.5.2), as one of IPv4: so clients are known.
+fn as_ipv4(network: IpNet) -> Option<IpNet> {
+    let IpNet::V6(mapped) = network else {
+        return None;
+    };
+    let length = mapped.prefix_len().checked_sub(96)?;
+    let address = mapped.addr().to_ipv4_mapped()?;
+    Ipv4Net::new(address, length).ok().map(IpNet::V4)
 }
 
 #[cfg(test)]
@@ -39,6 +49,14 @@ mod tests {
             IpNet::parse("192.0.2.7").unwrap().to_string(),
             "192.0.2.7/32"
         );
+        for (mapped, network) in [
+            ("::ffff:192.0.2.7", "192.0.2.7/32"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:0:0/96", "0.0.0.0/0"),
+            ("::/90", "::/90"),
+        ] {
+            assert_eq!(IpNet::parse(mapped).unwrap().to_string(), network);
+        }
         assert_eq!(
             IpNet::parse("10.1.0.0/8").unwrap_err().instead.as_deref(),
             Some("\"10.0.0.0/8\"")

@@ -3,6 +3,7 @@
 use super::{Word, Wrong};
 use proxy::policy::HostPattern;
 use regex::{Regex, RegexBuilder};
+use rules::key::normalize_host;
 use std::net::Ipv6Addr;
 
 /// Compiled size of one regular expression at most, in bytes.
@@ -29,7 +30,6 @@ impl Word for HostPattern {
             return Err(Wrong::new("a host has no path").instead(host));
         }
         if let Some((host, port)) = name.rsplit_once(':')
-            && !port.is_empty()
             && port.bytes().all(|byte| byte.is_ascii_digit())
             && (!host.contains(':') || host.ends_with(']'))
         {
@@ -51,13 +51,15 @@ impl Word for HostPattern {
             return Err(wrong);
         }
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
-        if name.is_empty() || !name.bytes().all(valid) {
+        // As it is compared with what clients send: an address has one form.
+        let name = normalize_host(name, "http").filter(|name| name.bytes().all(valid));
+        let Some(name) = name else {
             return Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES));
-        }
+        };
         Ok(if suffix {
-            Self::Suffix(name.to_owned())
+            Self::Suffix(name.into_owned())
         } else {
-            Self::Exact(name.to_owned())
+            Self::Exact(name.into_owned())
         })
     }
 }
@@ -78,7 +80,11 @@ pub(super) fn anchored(pattern: &str) -> Result<Regex, Wrong> {
     };
     // On its own first, so that a message shows the pattern as it was written.
     build(pattern)
-        .and_then(|_| build(&format!(r"\A(?:{pattern})\z")))
+        // On a line of its own, since a comment (`(?x)`) ends with its line; where there is none, the line would count.
+        .and_then(|_| {
+            let closed = build(&format!(r"\A(?:{pattern})\z"));
+            closed.or_else(|_| build(&format!("\\A(?:{pattern}\n)\\z")))
+        })
         .map_err(|error| Wrong::new(describe(&error)))
 }
 
@@ -98,16 +104,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn expressions_cover_the_whole() {
+        for (pattern, text) in [("a|ab", "ab"), ("(?x) a b # both", "ab"), ("a.", "a\n")] {
+            let expression = anchored(pattern).unwrap();
+            assert!(expression.is_match(text), "{pattern}");
+            assert!(!expression.is_match(&format!("{text}c")), "{pattern}");
+            assert!(!expression.is_match(&format!("{text}\n")), "{pattern}");
+        }
+        anchored("(a").unwrap_err();
+    }
+
+    #[test]
     fn hosts() {
         let shown = |text| HostPattern::parse(text).map(|host| format!("{host:?}"));
         assert_eq!(shown("Example.COM.").unwrap(), "Exact(\"example.com\")");
         assert_eq!(shown("*.example.com").unwrap(), "Suffix(\"example.com\")");
         assert_eq!(shown("*").unwrap(), "Any");
+        assert_eq!(shown("[0:0:0::1]").unwrap(), "Exact(\"[::1]\")");
         for (text, instead) in [
             ("https://a.example/x", "\"a.example\""),
             ("a.example/x", "\"a.example\""),
             ("a.example:8080", "\"a.example\""),
+            ("a.example:", "\"a.example\""),
             ("[::1]:80", "\"[::1]\""),
+            ("a:b", "\"example.com\""),
+            ("[::1", "\"example.com\""),
             (".a.example", "\"*.a.example\""),
             ("a b", "\"example.com\""),
             ("*.", "\"example.com\""),

@@ -13,7 +13,9 @@ impl Word for StatusPattern {
         if text.eq_ignore_ascii_case("any") {
             return Ok(Self::Any);
         }
-        match (text.as_bytes(), text.parse::<u16>()) {
+        // Three digits: a number might have a sign.
+        let code = StatusCode::from_bytes(text.as_bytes()).map(|status| status.as_u16());
+        match (text.as_bytes(), code) {
             ([digit @ b'2'..=b'5', b'x' | b'X', b'x' | b'X'], _) => Ok(Self::Class(digit - b'0')),
             (_, Ok(code @ 200..=599)) => Ok(Self::Exact(code)),
             _ => {
@@ -91,7 +93,7 @@ mod tests {
         assert_eq!(StatusPattern::parse("404"), Ok(StatusPattern::Exact(404)));
         assert_eq!(StatusPattern::parse("5xx"), Ok(StatusPattern::Class(5)));
         assert_eq!(StatusPattern::parse("any"), Ok(StatusPattern::Any));
-        for bad in ["99", "103", "1xx", "600", "20x", "ok", ""] {
+        for bad in ["99", "103", "1xx", "600", "20x", "ok", "+200", "0200", ""] {
             StatusPattern::parse(bad).unwrap_err();
         }
         let proposed = StatusPattern::parse("2x").unwrap_err().instead;

@@ -1,11 +1,15 @@
 //! Where the access log goes.
 
 use crate::config::meant::AccessTarget;
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    io::Errno,
+};
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::fd::AsFd,
-    path::PathBuf,
+    os::{fd::AsFd, unix::fs::OpenOptionsExt},
+    path::{Path, PathBuf},
 };
 
 /// Somewhere to write, that can be opened again.
@@ -32,13 +36,27 @@ impl Target {
         match self {
             // Not `io::stdout()` itself, which writes line by line and under a lock that others hold.
             Self::Stdout => Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
-            Self::File(path) => OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(path)
-                .map_err(|error| {
-                    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-                }),
+            Self::File(path) => open(path).map_err(|error| {
+                let why = if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
+                    "nobody reads this pipe".to_owned()
+                } else {
+                    error.to_string()
+                };
+                io::Error::new(error.kind(), format!("{}: {why}", path.display()))
+            }),
         }
     }
+}
+
+/// Opens the end of a file, without waiting: a pipe would wait for somebody to read it.
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)?;
+    // Its writer has a thread of its own, which may wait.
+    let flags = fcntl_getfl(&file)?;
+    fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    Ok(file)
 }

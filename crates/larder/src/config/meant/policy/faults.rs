@@ -7,7 +7,7 @@ use crate::config::{
     value::{At, Query, Size, Text, Token, Ttl},
     written::{self, Defaults},
 };
-use http::StatusCode;
+use http::{HeaderName, StatusCode, header};
 use proxy::policy::StatusPattern;
 use rules::{
     key::{QueryChoice, tracking},
@@ -18,6 +18,9 @@ use std::{ops::Range, time::Duration};
 /// Keys of one table that cannot both be meant.
 pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, sink: &mut Sink<'_>) {
     compress::contradictions(written, sink);
+    if let Some(edits) = &written.request_headers {
+        own_questions(edits, sink);
+    }
     if let Some(ttl) = &written.ttl {
         never_stored(ttl, sink);
     }
@@ -50,6 +53,29 @@ pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, si
                 Size(room)
             )),
         );
+    }
+}
+
+/// Fields with which we ask the origin ourselves for what is stored: what a site puts there is taken out again, but not of what bypasses the
+/// store.
+const OWN_QUESTIONS: [HeaderName; 6] = [
+    header::IF_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::IF_UNMODIFIED_SINCE,
+    header::RANGE,
+];
+
+/// Conditions and ranges that the site would have the origin asked with.
+fn own_questions(edits: &written::Edits, sink: &mut Sink<'_>) {
+    let lines = edits.set.iter().chain(&edits.add);
+    for line in lines.flat_map(|lines| &lines.list) {
+        let name = &line.value.name;
+        if OWN_QUESTIONS.contains(name) {
+            let what = format!("conditions and ranges (`{name}`) are made by what is stored");
+            sink.push(Fault::at(&line.span, what).instead("leave it out"));
+        }
     }
 }
 
