@@ -2,6 +2,7 @@
 //! in `marks`, and what a tag opens and closes in `elements`.
 
 mod elements;
+mod forks;
 mod html;
 mod marks;
 mod skipped;
@@ -12,7 +13,7 @@ mod text;
 use crate::{Span, Token};
 use bytes::{Bytes, BytesMut};
 use elements::{Element, OpenElement};
-use html::Html;
+use forks::Forks;
 use marks::Raw;
 use std::collections::VecDeque;
 
@@ -36,7 +37,7 @@ pub struct Parser {
     /// Within an element whose content is no markup.
     place: Option<Raw>,
     /// Where values stand.
-    html: Html,
+    html: Forks,
     /// Within `<!--esi`.
     in_comment: bool,
     /// Within so many `<esi:vars>`.

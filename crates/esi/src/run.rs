@@ -55,7 +55,7 @@ impl Run {
             Token::Value(variable, place) => {
                 let mut value = String::new();
                 match variable.sent(request).filter(|_| sends) {
-                    Some(theirs) => variable.place(*place).escape(&theirs, &mut value),
+                    Some(theirs) => place.escape(&theirs, &mut value),
                     None if sends => value.push_str(variable.default()),
                     None => {}
                 }

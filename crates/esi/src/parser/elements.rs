@@ -113,8 +113,9 @@ impl Parser {
         };
         // With a name it is the value and nothing else, however it is closed.
         if let Some((variable, _)) = Variable::read(name.trim()) {
-            let value = Token::Value(Box::new(variable), self.html.value());
-            self.found.push_back(value);
+            let place = self.html.value(&variable);
+            self.found
+                .push_back(Token::Value(Box::new(variable), place));
         }
     }
 
@@ -124,6 +125,8 @@ impl Parser {
             self.mode = Mode::Removed(element, 0);
             return;
         }
+        let is_instead = matches!(element, Element::Otherwise | Element::Except);
+        self.html.enter(open, is_instead);
         self.open.push(open);
         self.found.push_back(token);
     }
@@ -131,8 +134,7 @@ impl Parser {
     /// Opens a part of `whole`, which must be open, and closes the part before. A part without a whole is not counted.
     fn branch(&mut self, whole: OpenElement, element: Element, open: OpenElement, token: Token) {
         if self.open.last() == Some(&open) {
-            self.open.pop();
-            self.found.push_back(Token::End);
+            self.shut();
         }
         if self.open.last() == Some(&whole) {
             self.enter(element, open, token);
@@ -155,7 +157,16 @@ impl Parser {
         let Some(at) = self.open.iter().rposition(|found| *found == open) else {
             return;
         };
-        let closed = self.open.drain(at..).map(|_| Token::End);
-        self.found.extend(closed);
+        while self.open.len() > at {
+            self.shut();
+        }
+    }
+
+    /// Closes what was opened last.
+    fn shut(&mut self) {
+        if let Some(open) = self.open.pop() {
+            self.html.leave(open);
+            self.found.push_back(Token::End);
+        }
     }
 }

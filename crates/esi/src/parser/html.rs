@@ -99,6 +99,25 @@ impl Html {
         }
     }
 
+    /// Whether what follows is read as after `other`.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let is_like = match self.state {
+            State::Text | State::Open | State::Closing | State::Raw(_) | State::RawEnd(..) => {
+                return self.state == other.state;
+            }
+            State::Blank => true,
+            State::Element | State::Attribute | State::Named | State::Equals => {
+                self.name == other.name
+            }
+            State::Value(_) => {
+                let may_be_scheme =
+                    matches!(self.place, EscapeContext::Address(Part::Start | Part::Path));
+                self.place == other.place && (!may_be_scheme || self.name == other.name)
+            }
+        };
+        is_like && self.state == other.state && self.element == other.element
+    }
+
     fn in_value(&mut self) -> EscapeContext {
         let place = self.place;
         if let EscapeContext::Address(part) = &mut self.place {

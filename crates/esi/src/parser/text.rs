@@ -104,8 +104,9 @@ impl Parser {
         };
         match Variable::begin(text) {
             Reading::Is(variable, length) if variable.is_known() => {
-                let value = Token::Value(Box::new(variable), self.html.value());
-                self.found.push_back(value);
+                let place = self.html.value(&variable);
+                self.found
+                    .push_back(Token::Value(Box::new(variable), place));
                 Some(Read::On(length))
             }
             Reading::More if !is_cut && !self.ended && here.len() < MOST_TAG => Some(Read::Wait),

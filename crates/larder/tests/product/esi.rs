@@ -243,6 +243,45 @@ fn values_are_escaped_as_their_place_demands() {
     assert_eq!(origin.requests("/"), 1);
 }
 
+/// What one branch, side or default writes may be code where another writes an address.
+#[test]
+fn values_are_escaped_for_each_branch_that_may_stand_before_them() {
+    let (origin, larder) = start_with(ON);
+    let (when, otherwise) = ("<esi:when test=\"$(HTTP_COOKIE{w})\">", "<esi:otherwise>");
+    let choose = |first: &str, second: &str| {
+        format!(
+            "<esi:choose>{when}{first}</esi:when>{otherwise}{second}</esi:otherwise></esi:choose>"
+        )
+    };
+    let code = "javascript:f('";
+    for (number, before) in [
+        choose("/x?q=", code),
+        choose(code, "/x?q="),
+        format!(
+            "<esi:try><esi:attempt>{code}</esi:attempt><esi:except>/x?q=</esi:except></esi:try>"
+        ),
+        format!("$(HTTP_COOKIE{{none}}|\"{code}\")"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let target = format!("/{number}");
+        let written = format!("<esi:vars><a href=\"{before}$(QUERY_STRING{{q}})')\"></esi:vars>");
+        origin.reply(&target, page(written));
+        for cookie in ["w=1", "w="] {
+            let ask = larder.get(&format!("{target}?q=');alert(1)//"));
+            let text = ask.header("Cookie", cookie).send().text();
+            let value = "%5Cu0027%5Cu0029%5Cu003balert%5Cu00281%5Cu0029%5Cu002f%5Cu002f";
+            assert!(
+                [code, "/x?q="]
+                    .map(|start| format!("<a href=\"{start}{value}')\">"))
+                    .contains(&text),
+                "{text}"
+            );
+        }
+    }
+}
+
 #[test]
 fn old_clients_and_new_ones_get_the_same_page() {
     let (origin, larder) = start_with(ON);

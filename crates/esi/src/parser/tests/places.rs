@@ -133,3 +133,66 @@ fn host_path_and_query_stay_what_they_are_in_their_part_of_an_address() {
         assert_eq!(sent(written.as_bytes(), &[]), expected, "{page}");
     }
 }
+
+const BRANCHES: &str = "<esi:choose><esi:when test='0==1'>[1]</esi:when><esi:otherwise>[2]</esi:otherwise></esi:choose>";
+const ONLY: &str = "<esi:choose>'<esi:when test='0==1'>[1]</esi:when>\"</esi:choose>";
+const SIDES: &str = "<esi:try><esi:attempt>[1]</esi:attempt><esi:except>[2]</esi:except></esi:try>";
+const DEFAULT: &str = "$(HTTP_COOKIE{none}|\"[1]\")";
+const JS: &str = "javascript:f('";
+
+/// What a cookie's value is where `@` stands: a page, what stands in it for `#`, and in that for `[1]` and `[2]`.
+const WAYS: &[(&str, &str, &str, &str, &str)] = &[
+    ("<a href=\"#@", BRANCHES, "/x?q=", JS, CODE),
+    ("<a href=\"#@", BRANCHES, JS, "/x?q=", CODE),
+    ("<a href=\"#@", BRANCHES, "/x?q=", "/y?q=", ADDRESS),
+    ("<a href=\"#@", BRANCHES, JS, ONLY, CODE),
+    ("<a href=\"#@", ONLY, JS, "", CODE),
+    ("<a href=\"#javascript:f('@", ONLY, "/x", "", CODE),
+    ("<a href=\"#@", SIDES, "/x?q=", JS, CODE),
+    ("<a href=\"#@", SIDES, JS, "/x?q=", CODE),
+    (
+        "<a href=\"#@",
+        SIDES,
+        "/</esi:attempt><esi:attempt>?",
+        "/y",
+        ADDRESS,
+    ),
+    ("<a href=\"#@", DEFAULT, JS, "", CODE),
+    // What each branch closes is closed; what one leaves open may be open.
+    ("#@", BRANCHES, "<a href=\"/\">", "<b title='x'>", TEXT),
+    ("#@\">", BRANCHES, "<p title=\"", "<a href=\"/", ADDRESS),
+    ("#@\">", BRANCHES, "<p onclick=\"", "<a href=\"/", SCRIPT),
+    ("#@\">", BRANCHES, "<p onclick=\"", "<p style=\"", SCRIPT),
+    ("#\">@", BRANCHES, "<p title=\"", "<a href=\"/", TEXT),
+    ("<p>#@", ONLY, "<script>", "", SCRIPT),
+    ("<p>#</script>@", ONLY, "<script>", "", TEXT),
+];
+
+#[test]
+fn a_value_stays_one_whichever_way_led_to_it() {
+    for (page, parts, one, two, value) in WAYS {
+        let parts = parts.replace("[2]", two).replace("[1]", one);
+        let page = page.replace('#', &parts).replace('@', "$(HTTP_COOKIE{v})");
+        let written = format!("<esi:vars>{page}</esi:vars>");
+        for size in [usize::MAX, 1, 2, 7] {
+            let pieces = vec![size; written.len()];
+            let whole = sent_to(written.as_bytes(), &pieces, &[("cookie", "v=a&b=/'")]);
+            let whole = whole.trim_end_matches(['"', '>', '}']);
+            assert!(whole.ends_with(value), "{written}: {whole}, not {value}");
+        }
+    }
+}
+
+/// A way that was told from many others may be lost, but not the one on which most is escaped.
+#[test]
+fn of_many_ways_the_strictest_is_followed() {
+    let whens: Vec<_> = (0..40)
+        .map(|at| format!("<esi:when test='0==1'>/{at}/</esi:when>"))
+        .collect();
+    let page = format!(
+        "<esi:vars><a href=\"<esi:choose>{}<esi:otherwise>{JS}</esi:otherwise></esi:choose>$(HTTP_COOKIE{{v}})</esi:vars>",
+        whens.concat()
+    );
+    let whole = sent_to(page.as_bytes(), &[], &[("cookie", "v=a&b=/'")]);
+    assert_eq!(whole, format!("<a href=\"{JS}{CODE}"));
+}

@@ -1,0 +1,166 @@
+//! Where a value stands when the page has not come there on one way alone: through one branch of `choose` or another, a side of
+//! `try`, a value or its default.
+
+use super::{elements::OpenElement, html::Html};
+use crate::{
+    escape::{EscapeContext, Part},
+    variable::Variable,
+};
+
+/// Ways that are told apart, at most. Of more, those are followed on which values are escaped most.
+const MOST_WAYS: usize = 8;
+
+/// Follows what is sent of the page's own text on each way that may have led here.
+#[derive(Clone, Debug)]
+pub(super) struct Forks {
+    /// Never empty, and no two alike.
+    ways: Vec<Html>,
+    /// Elements that are open and of which one part is sent.
+    open: Vec<Fork>,
+}
+
+/// An element of whose parts one is sent.
+#[derive(Clone, Debug)]
+struct Fork {
+    begin: Vec<Html>,
+    /// Where conditions, or the attempt, have ended.
+    first: Option<Vec<Html>>,
+    /// Where what is sent in their place has ended.
+    instead: Option<Vec<Html>>,
+    is_instead: bool,
+}
+
+impl Fork {
+    /// Where parts like the one that is open have ended.
+    const fn end(&mut self) -> &mut Option<Vec<Html>> {
+        if self.is_instead {
+            &mut self.instead
+        } else {
+            &mut self.first
+        }
+    }
+}
+
+impl Default for Forks {
+    fn default() -> Self {
+        Self {
+            ways: vec![Html::default()],
+            open: Vec::new(),
+        }
+    }
+}
+
+impl Forks {
+    /// The next text of the page.
+    pub(super) fn text(&mut self, text: &[u8]) {
+        for way in &mut self.ways {
+            way.text(text);
+        }
+        if self.ways.len() > 1 {
+            let ways = std::mem::take(&mut self.ways);
+            join(&mut self.ways, ways);
+        }
+    }
+
+    /// `variable` stands here: how it is escaped, so that it stays a value on each way.
+    pub(super) fn value(&mut self, variable: &Variable) -> EscapeContext {
+        let default = variable.default().as_bytes();
+        let instead = if default.is_empty() {
+            Vec::new()
+        } else {
+            self.ways.clone()
+        };
+        let places = self.ways.iter_mut().map(|way| variable.place(way.value()));
+        let place = places.reduce(strictest).unwrap_or_default();
+        for mut way in instead {
+            way.text(default);
+            join(&mut self.ways, vec![way]);
+        }
+        place
+    }
+
+    /// This is opened. `is_instead`: it is sent where what came before in its element is not.
+    pub(super) fn enter(&mut self, open: OpenElement, is_instead: bool) {
+        match (open, self.open.last_mut()) {
+            (OpenElement::Choose | OpenElement::Try, _) => self.open.push(Fork {
+                begin: self.ways.clone(),
+                first: None,
+                instead: None,
+                is_instead: false,
+            }),
+            (OpenElement::Branch | OpenElement::Side, Some(fork)) => {
+                fork.is_instead = is_instead;
+                let before = match open {
+                    // An attempt in parts is one.
+                    OpenElement::Side => fork.end().take(),
+                    _ => None,
+                };
+                self.ways = before.unwrap_or_else(|| fork.begin.clone());
+            }
+            (OpenElement::Branch | OpenElement::Side, None) => {}
+        }
+    }
+
+    /// This was opened last, and ends.
+    pub(super) fn leave(&mut self, open: OpenElement) {
+        match open {
+            OpenElement::Branch | OpenElement::Side => {
+                if let Some(fork) = self.open.last_mut() {
+                    let begin = fork.begin.clone();
+                    let ways = std::mem::replace(&mut self.ways, begin);
+                    join(fork.end().get_or_insert_default(), ways);
+                }
+            }
+            OpenElement::Choose | OpenElement::Try => {
+                if let Some(fork) = self.open.pop() {
+                    // Where a part is not there, nothing is sent in its place.
+                    self.ways.clear();
+                    for end in [fork.first, fork.instead] {
+                        join(&mut self.ways, end.unwrap_or_else(|| fork.begin.clone()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds `more` to `ways`.
+fn join(ways: &mut Vec<Html>, more: Vec<Html>) {
+    for way in more {
+        if !ways.iter().any(|known| known.is_like(&way)) {
+            ways.push(way);
+        }
+    }
+    if ways.len() > MOST_WAYS {
+        ways.sort_by_cached_key(|way| std::cmp::Reverse(strictness(way.clone().value())));
+        ways.truncate(MOST_WAYS);
+    }
+}
+
+/// How a value is escaped that may stand in either place.
+fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
+    match (one, other) {
+        (one, other) if one == other => one,
+        (EscapeContext::Address(Part::Code), _) | (_, EscapeContext::Address(Part::Code)) => {
+            EscapeContext::Address(Part::Code)
+        }
+        // Of no part that would let anything through.
+        (EscapeContext::Address(_), EscapeContext::Address(_)) => {
+            EscapeContext::Address(Part::Parameter)
+        }
+        (one, other) if strictness(one) < strictness(other) => other,
+        (one, _) => one,
+    }
+}
+
+/// A value escaped for a place stays one in all that are less strict.
+const fn strictness(place: EscapeContext) -> u8 {
+    match place {
+        EscapeContext::Text => 0,
+        EscapeContext::Document => 1,
+        EscapeContext::Address(Part::Code) => 5,
+        EscapeContext::Address(_) => 2,
+        EscapeContext::Style => 3,
+        EscapeContext::Script => 4,
+    }
+}
