@@ -115,6 +115,18 @@ impl Content {
         }
     }
 
+    /// Whether it holds a turn at the origin for as long as it is not read, and keeps others waiting who get it too. Where that may still
+    /// come, `context` is woken when it does.
+    pub(crate) fn holds_turn(&self, context: &Context<'_>) -> bool {
+        match self {
+            Self::Origin(body) => !body.is_end_stream(),
+            Self::Following(following) => following.may_hold_up(context),
+            Self::Recoded(recoded) => recoded.content().holds_turn(context),
+            Self::Passing(passing) => passing.0.holds_turn(context),
+            _ => false,
+        }
+    }
+
     /// The fill that goes to the client as it is.
     fn followed(&self) -> Option<&Following> {
         match self {

@@ -58,6 +58,7 @@ mod esi_includes;
 mod esi_kept;
 mod esi_leaks;
 mod esi_requests;
+mod esi_turns;
 mod examples;
 mod expectation;
 mod explain;

@@ -28,6 +28,11 @@ impl Following {
         self.reader.is_spilled()
     }
 
+    /// See [`Reader::may_hold_up`].
+    pub(super) fn may_hold_up(&self, context: &Context<'_>) -> bool {
+        self.left != Some(0) && self.reader.may_hold_up(context)
+    }
+
     /// The fill goes on to its end, whoever leaves.
     pub(super) fn keep(&self) {
         self.reader.keep();

@@ -128,6 +128,20 @@ impl Reader {
         self.interest.fill.lock().is_spilled()
     }
 
+    /// Whether the writer may have to wait for this reader: the fill is spilled, and more is to come. As long as that may still happen,
+    /// `context` is woken when it does.
+    pub fn may_hold_up(&self, context: &Context<'_>) -> bool {
+        let mut state = self.interest.fill.lock();
+        if state.end.is_some() {
+            return false;
+        }
+        let is_spilled = state.is_spilled();
+        if !is_spilled {
+            state.readers.wait(self.number, context.waker());
+        }
+        is_spilled
+    }
+
     /// The fill it follows.
     pub fn fill(&self) -> &Arc<Fill> {
         &self.interest.fill

@@ -199,6 +199,7 @@ impl FillState {
             Keeping::Memory | Keeping::Nowhere => Keeping::Nowhere,
         };
         self.kept = false;
+        self.readers.wake();
         self.trim();
     }
 

@@ -38,6 +38,22 @@ fn readers_follow_while_it_is_written_each_from_the_first_byte() {
     assert_eq!(next(&mut early), Poll::Ready(None));
 }
 
+/// Who has stopped reading learns that the writer begins to wait.
+#[test]
+fn a_reader_that_reads_nothing_is_told_of_the_spill() {
+    let (fill, mut writer) = begin(1 << 20);
+    let reader = fill.reader().expect("fresh");
+    let woken = Arc::new(WakeFlag::default());
+    let waker = Waker::from(woken.clone());
+    let may_hold_up = || reader.may_hold_up(&Context::from_waker(&waker));
+    writer.push(b"one");
+    assert!(!may_hold_up());
+    writer.overflow();
+    assert!(woken.0.load(Relaxed) && may_hold_up());
+    writer.finish();
+    assert!(!may_hold_up(), "nothing is to come");
+}
+
 #[test]
 fn a_dropped_writer_breaks_every_reader() {
     let (fill, mut writer) = begin(1 << 20);

@@ -1,5 +1,5 @@
-//! What is read beyond what is sent while a fragment is awaited. A page or fragment that is not stored keeps its turn at the origin until
-//! it has been read, and what is awaited may need that turn.
+//! What is read beyond what is sent while a fragment is waited for. A page or fragment that is not stored keeps its turn at the origin until
+//! it has been read, and what is waited for may need that turn.
 
 use crate::{body::Error, cache::Worker};
 use bytes::Bytes;

@@ -35,6 +35,12 @@ const LARGEST_TRY: Buffered = Buffered {
     bytes: 1 << 20,
 };
 
+/// Beyond [`AHEAD`] one page holds so much of what may be in flight, at most: a part of one in so many.
+const SHARE: u64 = 4;
+
+/// A piece of a page that counts by its bytes alone there.
+const PIECE: u64 = 4 << 10;
+
 /// The body of a composed page.
 pub struct Composer {
     context: Rc<Context>,
@@ -44,7 +50,7 @@ pub struct Composer {
     /// Attempts that are being read, one within the other.
     open: Vec<Try>,
     buffered: Buffered,
-    /// For what is read beyond [`AHEAD`] while a fragment is awaited.
+    /// For what is read beyond [`AHEAD`] while a fragment is waited for.
     room: Reservation,
     ended: bool,
 }
@@ -91,9 +97,6 @@ impl Composer {
                 return Poll::Ready(Some(Err(error)));
             }
             self.forward(task);
-            if let Err(error) = self.read_on(task) {
-                return Poll::Ready(Some(Err(error)));
-            }
             match self.queue.front_mut() {
                 Some(Segment::Text(_)) => {
                     if let Some(Segment::Text(text)) = self.queue.pop_front() {
@@ -103,15 +106,16 @@ impl Composer {
                         return Poll::Ready(Some(Ok(text)));
                     }
                 }
-                Some(Segment::Include(fragment)) => {
-                    if let Some(read) = ready!(fragment.poll_next(task)) {
-                        return Poll::Ready(Some(read));
+                Some(Segment::Include(fragment)) => match fragment.poll_next(task) {
+                    Poll::Ready(Some(read)) => return Poll::Ready(Some(read)),
+                    Poll::Ready(None) => {
+                        self.queue.pop_front();
+                        self.buffered.segments -= 1;
                     }
-                    self.queue.pop_front();
-                    self.buffered.segments -= 1;
-                }
+                    Poll::Pending => return self.read_on(task).map(|error| Some(Err(error))),
+                },
                 Some(Segment::Try(both)) => match both.fate() {
-                    Fate::Open => return Poll::Pending,
+                    Fate::Open => return self.read_on(task).map(|error| Some(Err(error))),
                     fate => self.settle(fate),
                 },
                 None if self.ended => return Poll::Ready(None),
@@ -142,28 +146,36 @@ impl Composer {
         self.buffered.segments < most.segments && self.buffered.bytes < most.bytes
     }
 
-    /// Reads on where a fragment is awaited that may need a turn which this page, or a fragment of it, holds.
-    fn read_on(&mut self, task: &mut task::Context<'_>) -> Result<(), Error> {
-        if !self.queue.front().is_some_and(Segment::is_awaited) {
-            return Ok(());
-        }
-        while self.has_room_beyond() {
+    /// Reads on while a fragment is waited for, which may itself wait for a turn that this page holds, or a fragment behind it. Ready
+    /// where the page breaks off.
+    fn read_on(&mut self, task: &mut task::Context<'_>) -> Poll<Error> {
+        while self.has_room_beyond(task) {
             match self.step(task) {
-                Poll::Ready(read) => read?,
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(error),
                 Poll::Pending => break,
             }
         }
-        read_ahead(&mut self.queue, &self.context, task);
-        Ok(())
+        // What is sent next has just been asked for more.
+        let is_asked = matches!(self.queue.front(), Some(Segment::Include(_)));
+        let behind = self.queue.iter_mut().skip(usize::from(is_asked));
+        let attempts = self.open.iter_mut().flat_map(|both| &mut both.attempt);
+        read_ahead(behind.chain(attempts), &self.context, task);
+        // What has all come makes way for the next.
+        self.forward(task);
+        Poll::Pending
     }
 
-    fn has_room_beyond(&mut self) -> bool {
+    /// Whether to read beyond [`AHEAD`]: a page may have no end, and others want memory too.
+    fn has_room_beyond(&mut self, task: &task::Context<'_>) -> bool {
         let beyond = self.beyond();
         let memory = &self.context.worker().cache.memory;
+        // Each segment has a cost of its own: what comes in larger pieces may come in more of them.
+        let most = AHEAD.segments as u64 + beyond / PIECE;
         !self.ended
-            && self.source.holds_turn()
-            && self.buffered.segments < AHEAD.segments
-            && beyond < self.context.largest
+            && (self.buffered.segments as u64) < most
+            && beyond < memory.budget().limit() / SHARE
+            && self.source.holds_turn(task)
             && ahead::has_room(&mut self.room, memory, beyond)
     }
 

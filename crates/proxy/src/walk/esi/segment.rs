@@ -21,17 +21,6 @@ pub enum Segment {
     Try(Box<Try>),
 }
 
-impl Segment {
-    /// Whether the head of a fragment has to come before it can be sent.
-    pub fn is_awaited(&self) -> bool {
-        match self {
-            Self::Text(_) => false,
-            Self::Include(fragment) => fragment.fate() == Fate::Open,
-            Self::Try(both) => both.fate() == Fate::Open,
-        }
-    }
-}
-
 /// An attempt, and what is sent in its place where it fails.
 #[derive(Debug, Default)]
 pub struct Try {
@@ -167,7 +156,11 @@ pub fn forward(
 }
 
 /// Reads ahead what has begun to come of the includes of `segments`: it holds turns at the origin.
-pub fn read_ahead(segments: &mut Segments, context: &Context, task: &mut task::Context<'_>) {
+pub fn read_ahead<'a>(
+    segments: impl IntoIterator<Item = &'a mut Segment>,
+    context: &Context,
+    task: &mut task::Context<'_>,
+) {
     for segment in segments {
         match segment {
             Segment::Text(_) => {}

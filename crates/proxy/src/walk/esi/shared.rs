@@ -63,6 +63,14 @@ impl SharedTokens {
         self.alone.as_ref().map_or(&self.content, Streamed::content)
     }
 
+    /// As [`Content::holds_turn`].
+    pub fn holds_turn(&self, context: &Context<'_>) -> bool {
+        match &self.alone {
+            Some(alone) => alone.holds_turn(context),
+            None => !self.ended && self.content.holds_turn(context),
+        }
+    }
+
     /// The next token; `None` at the end of the page.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Token, Error>>> {
         if let Some(alone) = &mut self.alone {

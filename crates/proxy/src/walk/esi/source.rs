@@ -88,9 +88,14 @@ impl PageSource {
         matches!(*content, Content::Following(_))
     }
 
-    /// Whether it may hold a turn at the origin for as long as it has not been read.
-    pub fn holds_turn(&self) -> bool {
-        matches!(self, Self::Streamed(streamed) if !streamed.ended)
+    /// As [`Content::holds_turn`].
+    pub fn holds_turn(&self, context: &Context<'_>) -> bool {
+        match self {
+            Self::Kept { .. } => false,
+            Self::Known(known) => known.content.holds_turn(context),
+            Self::SharedTokens(shared) => shared.holds_turn(context),
+            Self::Streamed(streamed) => streamed.holds_turn(context),
+        }
     }
 
     /// Gives the next token to `step`; `None` at the end of the page.
@@ -187,6 +192,11 @@ impl Streamed {
     /// Where the content comes from.
     pub fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// As [`Content::holds_turn`].
+    pub fn holds_turn(&self, context: &Context<'_>) -> bool {
+        !self.ended && self.content.holds_turn(context)
     }
 
     /// The bytes of the text that the last token was.
