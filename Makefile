@@ -14,6 +14,8 @@ test: tools lint
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -A rustdoc::private_intra_doc_links" \
+	  cargo doc --quiet --workspace --no-deps --document-private-items --locked
 	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target --locked
 	@bash .ci/arrows
 

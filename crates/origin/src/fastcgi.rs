@@ -2,7 +2,7 @@
 //! and what they answer).
 //!
 //! One fetch goes `place` (what the path stands for) → `call` with `params` (the request, encoded once) → `fetch` and
-//! `exchange`, as any other origin's → [`exchange`](self::exchange) with `wait` (the head, in time), `record` and `head` (what
+//! `exchange`, as any other origin's → [`exchange`] with `wait` (the head, in time), `record` and `head` (what
 //! comes) → `body`. `gather` is for request bodies of unknown length; `complaints` is what scripts write to standard error.
 
 mod body;

@@ -146,7 +146,7 @@ impl Cache {
         })
     }
 
-    /// What is to be fetched again, for the one worker that does it ([`refetch`](crate::refetch)).
+    /// What is to be fetched again, for the one worker that does it ([`refetch`](mod@crate::refetch)).
     pub fn refetches(&self) -> Option<Receiver<Vec<Busy>>> {
         let mut refetched = self
             .refetched

@@ -1,14 +1,14 @@
 //! How the clients people already use ask a cache to forget: one wish out of many wire formats.
 //!
 //! [`recognise`] reads a request's head. What it finds is the application's ([`Spoken::Nothing`]), a [`Command`], or calls for
-//! the request's content ([`content`]). A command names what is to be purged in the client's words; [`resolve`] turns them
+//! the request's content ([`Spoken::Content`]). A command names what is to be purged in the client's words; [`resolve`] turns them
 //! into purges of this site, and [`answer`] says what came of it as the client expects.
 //!
 //! | module | speaks to |
 //! |---|---|
 //! | [`varnish`] | what was made for Varnish, nginx's `cache_purge`, Symfony's cache: `PURGE`, `BAN`, `PURGEKEYS`, `PURGETAGS` |
 //! | [`api`] | clients of Fastly's and Cloudflare's API, and of Souin's |
-//! | [`expression`], [`tag_set`] | regular expressions, and the sets of tags they mean |
+//! | [`expression`], [`mod@tag_set`] | regular expressions, and the sets of tags they mean |
 
 pub mod answer;
 pub mod api;

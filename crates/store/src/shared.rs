@@ -1,6 +1,6 @@
 //! The shared tier: Redis, Valkey or memcached, one cache for many nodes.
 //!
-//! - [`remote`] is what is asked of a server, whichever it is; [`redis`] asks Redis and Valkey.
+//! - [`mod@remote`] is what is asked of a server, whichever it is; [`redis`] asks Redis and Valkey.
 //! - `guard` is the one way to it: bounded in time, behind a breaker, counted.
 //! - `name`, `record` and `chunk` are what lies there; `finding` and `keeping` read and write it.
 //! - [`Lease`] makes one of many nodes fetch what none has.

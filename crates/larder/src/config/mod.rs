@@ -39,7 +39,7 @@ pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
     load_with(flags, None, &[])
 }
 
-/// As [`load`], and of the origins that are `running` those stay whose configuration has not changed.
+/// As [`load()`], and of the origins that are `running` those stay whose configuration has not changed.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
@@ -47,7 +47,7 @@ pub fn load_again(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Confi
     load_with(flags, None, running)
 }
 
-/// As [`load`], and what cannot be had here and now is a fault like any other: addresses that `probe` refuses, or that cannot be
+/// As [`load()`], and what cannot be had here and now is a fault like any other: addresses that `probe` refuses, or that cannot be
 /// listened on together, and files and folders without a place. Where sockets are inherited, addresses say little.
 ///
 /// # Errors

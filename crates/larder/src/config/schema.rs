@@ -1,4 +1,4 @@
-//! The JSON schema of the configuration, made from [`written`](super::written).
+//! The JSON schema of the configuration, made from [`written`].
 
 use super::written;
 use schemars::{

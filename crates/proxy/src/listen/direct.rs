@@ -88,7 +88,7 @@ struct PendingRequest {
 }
 
 impl PendingRequest {
-    /// The head of a request that is not answered, as it came, or as it might have come ([`head::encoded`]).
+    /// The head of a request that is not answered, as it came, or as it might have come (`head::encoded`).
     fn bytes(&self) -> Bytes {
         let version = match self.asked.version {
             Version::HTTP_10 => " HTTP/1.0\r\n",

@@ -27,11 +27,11 @@ pub struct Record {
     pub referer: Option<HeaderValue>,
     /// The request's `User-Agent`.
     pub user_agent: Option<HeaderValue>,
-    /// [`Outcome::nginx_word`].
+    /// [`Outcome::nginx_word`](super::Outcome::nginx_word).
     pub cache: &'static str,
     /// [`Detail::token`](super::Detail::token); where the answer broke off, why.
     pub detail: Option<&'static str>,
-    /// As [`Outcome::origin_time`].
+    /// As [`Outcome::origin_time`](super::Outcome::origin_time).
     pub origin_time: Option<Duration>,
     /// When the request came, milliseconds since the Unix epoch.
     pub at_ms: u64,

@@ -1,7 +1,7 @@
 //! ESI: pages whose fragments are walks of their own.
 //!
 //! What is stored is the page as the origin wrote it; it is composed anew for each client that gets it, so that nothing of one
-//! client's fragments is in what another gets. [`Composer`] is the body of such an answer, [`Fragment`] one include. What is a page
+//! client's fragments is in what another gets. [`Composer`] is the body of such an answer, [`Fragment`](fragment::Fragment) one include. What is a page
 //! is told in `page`.
 //!
 //! A composed answer has no validators, parts or length of the stored page's, and its client may not keep it for others nor use

@@ -30,7 +30,7 @@ pub(super) struct FillState {
     /// [`WINDOW`](super::WINDOW).
     window: u64,
     pub end: Option<End>,
-    /// It goes on to its end whoever leaves ([`Interest::keep`]).
+    /// It goes on to its end whoever leaves ([`Interest::keep`](super::Interest::keep)).
     pub kept: bool,
     /// Nobody reads it any more, whoever is interested ([`Writer::give_up`](super::Writer::give_up)).
     pub given_up: bool,
@@ -105,7 +105,7 @@ impl FillState {
         matches!(self.keeping, Keeping::Left(_) | Keeping::Nowhere)
     }
 
-    /// See [`Interest::keep`](super::Interest::keep).
+    /// See [`Interest::keep`](super::Interest::keep)(super::Interest::keep).
     pub fn keep(&mut self) {
         self.kept |= !self.is_spilled();
     }

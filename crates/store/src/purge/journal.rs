@@ -1,6 +1,6 @@
 //! The log of purges on disk, so that a purge holds over a restart and a power loss.
 //!
-//! One file to which frames are appended ([`format`]). A thread writes everything that has come since its last write with one
+//! One file to which frames are appended ([`mod@format`]). A thread writes everything that has come since its last write with one
 //! write and one `fsync`, then tells those who wait: many purges at once cost few `fsync`s. When most of the file is of no use
 //! any more, because purges were retired or said the same, it is written anew beside itself and takes its own place.
 //!

@@ -158,7 +158,7 @@ pub(super) fn write(entries: &[Entry]) -> Option<Vec<u8>> {
 /// Reads a record. Heads and bodies are slices of it.
 ///
 /// # Errors
-/// It is not what [`write`] wrote.
+/// It is not what [`write()`] wrote.
 pub(super) fn read(value: Bytes) -> Result<Vec<Entry>, Malformed> {
     let mut input = chunk::verified(value, 0)?;
     if input.try_get_u8() != Ok(VERSION) {

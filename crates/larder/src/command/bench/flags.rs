@@ -89,6 +89,10 @@ pub(super) struct Shape {
 /// Many URLs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Many URLs")]
+#[allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "what is in brackets may be left out"
+)]
 pub(super) struct List {
     /// Ask for what this file lists: [METHOD] URL|PATH [weight=N] [body=TEXT] on each line; - is standard input
     #[arg(short, long, value_name = "FILE")]
