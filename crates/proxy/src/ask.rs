@@ -84,9 +84,6 @@ pub struct Ask {
     pub within: Option<Rc<Within>>,
     /// Whether its answer is composed of fragments.
     pub composed: Cell<bool>,
-    /// Whether the origin was told what its client accepts of codings, and not that it is to send none: what it codes then is for those
-    /// alone who accept the same.
-    pub told_codings: Cell<bool>,
 }
 
 /// A client's wish to switch protocols.
@@ -194,7 +191,6 @@ impl Ask {
             target: self.target.clone(),
             within: self.within.clone(),
             composed: Cell::new(false),
-            told_codings: Cell::new(false),
             ..*self
         }
     }

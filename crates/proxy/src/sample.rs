@@ -165,7 +165,6 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         target: Uri::from_static("/p").into(),
         within: None,
         composed: Cell::new(false),
-        told_codings: Cell::new(false),
     }
 }
 

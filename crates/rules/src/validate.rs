@@ -77,18 +77,29 @@ const LONGEST_LIST: usize = 3 * 1024;
 /// which is `candidates[0]`) into `request`, in place of those it has: none where there is no validator to use
 /// (RFC 9111 section 4.3.1).
 ///
-/// Of candidates that do not match the request only strong tags are sent. Where the chosen one has a date and no tag, the date is sent
-/// alone: beside a tag it is ignored (RFC 9110 section 13.1.3), and the chosen one could never be confirmed.
+/// Of candidates that do not match the request only strong tags are sent. They are those that can be asked about [at once](askable).
 pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) {
-    let modified = candidates.first().and_then(|chosen| {
-        let value = chosen.modified()?;
-        // Sent as it came (origins may compare bytes), but only if it is a date at all.
-        Time::parse(value.as_bytes(), chosen.date).map(|_| value.clone())
-    });
-    let is_dated = modified.is_some() && candidates.first().is_some_and(|one| one.tag().is_none());
-    let tags = if is_dated { None } else { tags_of(candidates) };
-    replace(request, IF_NONE_MATCH, tags);
-    replace(request, IF_MODIFIED_SINCE, modified);
+    let candidates = askable(candidates);
+    let modified = candidates.first().and_then(dated);
+    replace(request, IF_NONE_MATCH, tags_of(candidates));
+    replace(request, IF_MODIFIED_SINCE, modified.cloned());
+}
+
+/// Those of `candidates` that one request can ask about: where the chosen one has a date and no tag, that alone. Beside a tag its date would
+/// be ignored (RFC 9110 section 13.1.3), and it could never be confirmed.
+pub fn askable<'c, 'a>(candidates: &'c [Validators<'a>]) -> &'c [Validators<'a>] {
+    match candidates {
+        [chosen, ..] if chosen.tag().is_none() && dated(chosen).is_some() => {
+            std::slice::from_ref(chosen)
+        }
+        all => all,
+    }
+}
+
+/// The date by which it may be named: as it came (origins may compare bytes), but only if it is a date at all.
+fn dated<'a>(one: &Validators<'a>) -> Option<&'a HeaderValue> {
+    let value = one.modified()?;
+    Time::parse(value.as_bytes(), one.date).map(|_| value)
 }
 
 /// The tags of all, as far as they fit.

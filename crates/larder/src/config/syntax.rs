@@ -152,12 +152,15 @@ fn pair<'t>(text: &'t str, span: &Range<usize>) -> Option<Pair<'t>> {
     let before = text.get(..span.start)?;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = text.get(start..)?.lines().next()?;
-    let (key, value) = line.split_once('=')?;
-    let value = value.split('#').next()?.trim();
+    let (key, value) = line.split('#').next()?.split_once('=')?;
+    let value = value.trim();
+    let letter = text.get(span.start..)?.chars().next();
+    let is_of_no_key =
+        letter.is_some_and(|letter| !(letter.is_ascii_alphanumeric() || "_-. \t".contains(letter)));
     let is_in_table = key.contains(['"', '\'', '[', '{']);
     match () {
         () if is_in_table || value.contains(['"', '\'', '[', ']', '{', '}']) => None,
-        () if span.start < start + key.len() => Some(Pair::Key),
+        () if span.start < start + key.len() => is_of_no_key.then_some(Pair::Key),
         () if value.is_empty() => Some(Pair::NoValue(key.trim())),
         () => Some(Pair::Bare(key.trim(), value)),
     }

@@ -292,7 +292,7 @@ fn fields_for_one_client_go_with_its_form() {
 }
 
 /// RFC 9111 section 4.1: where the origin was told what a client accepts, what it coded for that is not for who accepts something else and
-/// wants nothing transformed.
+/// wants nothing transformed. For all others it is decoded.
 #[test]
 fn what_was_coded_for_one_client_is_not_for_who_wants_no_transformation() {
     let (origin, larder) = start();
@@ -313,7 +313,11 @@ fn what_was_coded_for_one_client_is_not_for_who_wants_no_transformation() {
     let first = ask("gzip").send();
     assert_eq!(first.header("content-encoding"), Some("gzip"));
     assert!(first.says("stored"), "{}", first.said());
-    assert!(ask("gzip").send().hit());
+    for accepts in ["gzip", "br", "identity"] {
+        let answer = ask(accepts).send();
+        assert!(answer.hit(), "{accepts}: {}", answer.said());
+        assert_eq!(decoded(&answer), text("own", 9000), "{accepts}");
+    }
     for range in [None, Some("bytes=0-3")] {
         let mut ask = ask("identity").header("Cache-Control", "no-transform");
         if let Some(range) = range {

@@ -595,6 +595,13 @@ fn a_304_has_the_tag_of_the_page() {
 /// RFC 9110 section 13.1.3: beside a tag a date is ignored. What has a date alone is confirmed by it, whatever tags other variants have.
 #[test]
 fn what_has_a_date_alone_is_confirmed_beside_variants_with_tags() {
+    // What a 304 brings, which need not have any validator (RFC 9110 section 15.4.5).
+    for brings in ["", "Last-Modified", "ETag"] {
+        confirmed_by_its_date(brings);
+    }
+}
+
+fn confirmed_by_its_date(brings: &'static str) {
     let (origin, larder) = start();
     let modified = date(-1000);
     origin.on("/", move |request| {
@@ -604,17 +611,20 @@ fn what_has_a_date_alone_is_confirmed_beside_variants_with_tags() {
         }
         let is_confirmed = request.header("if-none-match").is_none()
             && request.header("if-modified-since") == Some(&modified);
-        let reply = if is_confirmed {
-            Reply::status(304)
-        } else {
-            Reply::ok().body("dated")
+        let reply = match (is_confirmed, brings) {
+            (true, "ETag") => Reply::status(304).header("ETag", "\"new\""),
+            (true, "") => return base(Reply::status(304)),
+            (true, _) => Reply::status(304),
+            (false, _) => Reply::ok().body("dated"),
         };
         base(reply.header("Last-Modified", &modified))
     });
     let ask = |variant: &str| larder.get("/").header("X-V", variant).send();
-    for variant in ["dated", "tagged", "dated", "dated"] {
+    for variant in ["dated", "tagged"] {
         assert_eq!(ask(variant).text(), variant);
     }
     let answer = ask("dated");
-    assert!(answer.says("fwd-status=304"), "{}", answer.said());
+    assert_eq!(answer.text(), "dated");
+    assert!(answer.says("fwd-status=304"), "{brings}: {}", answer.said());
+    assert_eq!(origin.requests("/"), 3, "{brings}");
 }

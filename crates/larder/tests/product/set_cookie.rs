@@ -156,3 +156,28 @@ fn a_part_that_is_not_for_all_takes_the_cookie_of_an_earlier_one_away() {
     assert_eq!(whole.text(), "0123456789");
     assert_eq!(whole.header("set-cookie"), None);
 }
+
+/// The same where a 304 says that the page is not for all any more.
+#[test]
+fn a_page_that_is_not_for_all_any_more_loses_the_cookie_that_it_was_stored_with() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if request.header("if-none-match").is_some() {
+            let reply = Reply::status(304).cache("max-age=60");
+            return reply.header("ETag", "\"a\"");
+        }
+        let reply = counted(request)
+            .header("ETag", "\"a\"")
+            .header("Age", "100");
+        reply
+            .cache("public, max-age=60")
+            .header("Set-Cookie", "id=1")
+    });
+    assert_eq!(larder.get("/").send().header("set-cookie"), Some("id=1"));
+    for _ in 0..2 {
+        let answer = larder.get("/").send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "1"));
+        assert_eq!(answer.header("set-cookie"), None, "{}", answer.said());
+    }
+    assert_eq!(origin.requests("/"), 2, "it is stored again");
+}

@@ -17,7 +17,7 @@ use crate::{
         outbound::{self, FieldForwarding},
     },
 };
-use http::{Extensions, HeaderMap, Method, StatusCode};
+use http::{Extensions, HeaderMap, Method, StatusCode, header};
 use lifetime::{freshness_site, is_no_file};
 use rules::{
     storable::{self, Exchange, NotStorable, SetCookie, Storable},
@@ -90,6 +90,23 @@ pub fn judge(
     fields: &HeaderMap,
 ) -> Result<Storable, NotStorable> {
     judged(ask, method, times, status, fields).map(|(storable, _)| storable)
+}
+
+/// As [`judge`] of a GET, of `fields` that were merged of what is stored and of what has come now, `update`. A cookie goes where it may not
+/// be stored any more and is none of the update's: it was for another client.
+pub fn judge_merged(
+    ask: &Ask,
+    times: Times,
+    status: StatusCode,
+    fields: &mut HeaderMap,
+    update: &HeaderMap,
+) -> Result<Storable, NotStorable> {
+    let judged = judge(ask, &Method::GET, times, status, fields);
+    if judged != Err(NotStorable::SetCookie) || update.contains_key(header::SET_COOKIE) {
+        return judged;
+    }
+    fields.remove(header::SET_COOKIE);
+    judge(ask, &Method::GET, times, status, fields)
 }
 
 fn judged(

@@ -192,6 +192,15 @@ fn matching_tag(
     coding::understood(&ask.fields, origin?, takes_own, accepted)
 }
 
+/// Whether the client does not accept the coding in which `stored` came, so that it would get it decoded.
+pub fn is_unreadable(ask: &Ask, stored: &Stored) -> bool {
+    let Some(compress) = ask.policy().compress.as_ref().filter(|_| stored.is_coded) else {
+        return false;
+    };
+    let accepted = Accepted::read(&ask.fields);
+    coding::to_decode(stored.lines(), &compress.types, accepted).is_some()
+}
+
 /// Whether it is coded on the worker's own time: its content is not in memory, and is coded while it is read.
 fn is_coded_as_read(stored: &Stored) -> bool {
     matches!(stored.body, Body::Disk(_) | Body::Parts(_))

@@ -201,7 +201,6 @@ pub fn read(
         target: head.target.clone(),
         within: None,
         composed: Cell::new(false),
-        told_codings: Cell::new(false),
     })
 }
 

@@ -87,7 +87,9 @@ fn conditions(
     }
     let mut representation = representation(stored);
     let of_form = then.tag(representation.etag);
-    if let Then::Encode(_) | Then::Decode(_) = then {
+    let is_about_form = matches!(then, Then::Encode(_) | Then::Decode(_));
+    // `If-Match` is about the origin's own.
+    if is_about_form && !ask.fields.contains_key(header::IF_MATCH) {
         // Whoever holds the origin's bytes does not hold what would be sent (RFC 9110 section 8.8.3.3).
         representation.etag = of_form.as_ref().map(HeaderValue::as_bytes);
     }

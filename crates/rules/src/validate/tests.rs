@@ -127,6 +127,13 @@ fn which_stored_responses_a_304_selects() {
             "{answer:?} {stored:?}"
         );
     }
+    // What has a date alone is asked about alone: no other can be meant.
+    let both = [dated.clone(), strong.clone()];
+    for answer in [&bare, &dated, &strong] {
+        let all = candidates(&both);
+        let found = selected(answer, askable(&all));
+        assert_eq!(found, [0], "{answer:?}");
+    }
     let unequal = fields(&[("last-modified", LATE)]);
     // Of the same second as its response it is weak.
     let now = Time::parse(EARLY.as_bytes(), Time::from_secs(800_000_000)).unwrap();

@@ -105,7 +105,7 @@ impl FillState {
         matches!(self.keeping, Keeping::Left(_) | Keeping::Nowhere)
     }
 
-    /// See [`Interest::keep`](super::Interest::keep)(super::Interest::keep).
+    /// See [`Interest::keep`](super::Interest::keep).
     pub fn keep(&mut self) {
         self.kept |= !self.is_spilled();
     }

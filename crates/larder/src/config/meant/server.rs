@@ -15,7 +15,7 @@ use rustls::pki_types::ServerName;
 /// The keys that say who answers.
 const KINDS: [&str; 6] = ["servers", "url", "fastcgi", "static", "memcached", "redis"];
 
-/// The one server of the command line, in place of those of the file. What that says of TLS holds for it.
+/// The one server of the command line, in place of those of the file. What that says of TLS holds for one that speaks it.
 pub(super) fn from_flag(
     url: &ServerUrl,
     written: &written::Origin,
@@ -23,7 +23,8 @@ pub(super) fn from_flag(
     sink: &mut Sink<'_>,
 ) {
     config.servers = vec![Server::new(url.address.clone())];
-    config.tls = tls(written.tls.as_ref(), url.tls, sink);
+    let written = written.tls.as_ref().filter(|_| url.tls == Some(true));
+    config.tls = tls(written, url.tls, sink);
 }
 
 /// The servers of the file; `None` if there is none to build an origin from.

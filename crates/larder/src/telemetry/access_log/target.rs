@@ -6,9 +6,12 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
-    os::{fd::AsFd, unix::fs::OpenOptionsExt},
+    os::{
+        fd::AsFd,
+        unix::fs::{FileTypeExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
 };
 
@@ -37,7 +40,9 @@ impl Target {
             // Not `io::stdout()` itself, which writes line by line and under a lock that others hold.
             Self::Stdout => Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
             Self::File(path) => open(path).map_err(|error| {
-                let why = if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
+                let is_pipe = || fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
+                let is_absent = error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
+                let why = if is_absent && is_pipe() {
                     "nobody reads this pipe".to_owned()
                 } else {
                     error.to_string()

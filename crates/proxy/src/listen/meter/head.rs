@@ -118,14 +118,14 @@ impl Meter {
     /// the one before does not any more.
     #[inline]
     pub(in crate::listen) fn has_room_for_next(&mut self, bytes: usize) -> bool {
+        let ahead = self.ahead.len();
         if let Some(room) = &mut self.room {
-            let ahead = self.ahead.len() as u64;
-            room.shrink_to(ahead);
+            room.shrink_to(ahead as u64);
             if ahead == 0 {
                 self.room = None;
             }
         }
-        self.has_room_for_head(bytes)
+        bytes <= SHORT || self.count_head(bytes + ahead)
     }
 
     /// Keeps the raw head that `hyper` reads. `false` when the target alone outgrows its limit: `hyper` would call that 431.

@@ -73,7 +73,6 @@ pub(super) fn store_post(
     let mut head = fetch::clone_head(head);
     head.status = StatusCode::OK;
     let ask = ask.clone();
-    ask.told_codings.set(true);
     let destination = Destination::Then(Box::new(move |worker, body| {
         let admitted = Admitted::new(&ask, storable, &head.headers);
         let (stored, _) =

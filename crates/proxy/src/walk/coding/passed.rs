@@ -180,18 +180,12 @@ pub fn ask_origin(ask: &Ask, fields: &mut HeaderMap, is_unshared: impl FnOnce() 
         Edit::Set(edited, _) | Edit::Add(edited, _) | Edit::Remove(edited) => *edited == name,
     });
     let is_hopeless = || ask.fields.contains_key(header::AUTHORIZATION) || is_unshared();
-    if !settles(ask, &name) || is_edited {
-        return;
-    }
-    let is_told = is_hopeless();
-    ask.told_codings.set(is_told);
-    if !is_told {
+    if settles(ask, &name) && !is_edited && !is_hopeless() {
         fields.insert(name, HeaderValue::from_static("identity"));
     }
 }
 
-/// Whether an answer with these fields can be given to clients whatever they accept: it is not coded, or it is although the origin was
-/// to send none, and can be decoded here.
+/// Whether an answer with these fields can be given to clients whatever they accept: it is not coded, or can be decoded here.
 pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
     let lines = || {
         let lines = fields.iter();
@@ -199,9 +193,6 @@ pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
     };
     if !has(fields, &header::CONTENT_ENCODING) {
         return true;
-    }
-    if ask.told_codings.get() {
-        return false;
     }
     let types = ask.policy().compress.as_ref();
     let types = types.map_or(&[][..], |compress| &compress.types);

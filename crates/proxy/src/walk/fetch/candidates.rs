@@ -7,7 +7,7 @@ use std::sync::Arc;
 use store::Stored;
 
 impl Fetch<'_> {
-    /// The stored responses that a condition names: the selected one first, the others as they stand in the store, the most recent
+    /// The stored responses that a condition names, all of which one request can ask about: the selected one first, the others as they stand in the store, the most recent
     /// first. Only those that could answer this request if they are confirmed: a body on its way may yet break off, and parts may not
     /// hold what is asked for.
     pub fn validation_candidates(&self) -> Vec<ValidationCandidate> {
@@ -25,7 +25,14 @@ impl Fetch<'_> {
         });
         // What cannot be named is not asked about.
         let is_named = |candidate: &ValidationCandidate| candidate.validators().has_any();
-        selected.chain(others.filter(is_named)).collect()
+        let mut candidates: Vec<_> = selected.chain(others.filter(is_named)).collect();
+        let all: Vec<_> = candidates
+            .iter()
+            .map(ValidationCandidate::validators)
+            .collect();
+        let count = validate::askable(&all).len();
+        candidates.truncate(count);
+        candidates
     }
 
     /// Which of them a 304 selects.

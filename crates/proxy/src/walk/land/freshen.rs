@@ -9,7 +9,7 @@ use crate::{
         fetch::{Fetch, Landing},
     },
 };
-use http::{HeaderMap, Method, Response, header, response};
+use http::{HeaderMap, Response, header, response};
 use origin::ResponseBody;
 use rules::{
     fields,
@@ -64,7 +64,7 @@ impl Fetch<'_> {
         let mut fields = stored.all_fields(8);
         validate::freshen(&mut fields, &head.headers, &self.ask.site.targets);
         admit::keep_language(stored, &mut fields);
-        let storable = match self.judge_updated(stored, head, &fields) {
+        let storable = match self.judge_updated(stored, head, &mut fields) {
             Ok(storable) => storable,
             Err(why) => {
                 // Where this request is the reason, what is stored stays.
@@ -128,12 +128,12 @@ impl Fetch<'_> {
         &self,
         stored: &Stored,
         head: &response::Parts,
-        fields: &HeaderMap,
+        fields: &mut HeaderMap,
     ) -> Result<Storable, NotStorable> {
         if fields::names_end_to_end(&head.headers) {
             return Err(NotStorable::Connection);
         }
-        admit::judge(self.ask, &Method::GET, self.times, stored.status, fields)
+        admit::judge_merged(self.ask, self.times, stored.status, fields, &head.headers)
     }
 
     /// Stores what a 304 has confirmed, unless it was invalidated or a later one has come meanwhile.

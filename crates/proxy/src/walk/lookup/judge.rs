@@ -9,6 +9,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     outcome::{Detail, Outcome},
+    walk::coding,
 };
 use rules::{
     reuse::{self, Verdict},
@@ -66,6 +67,7 @@ enum Kept {
     Good(Arc<Stored>),
     /// Purges elsewhere may have been missed: the origin must confirm it, and where it cannot, this is not sent.
     Unsure(Arc<Stored>),
+    /// Nothing for this request.
     Gone,
 }
 
@@ -83,6 +85,10 @@ fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
     let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
     if stored.body.is_gone() {
         // The disk may have it elsewhere by now.
+        return Kept::Gone;
+    }
+    if ask.directives.no_transform && coding::is_unreadable(ask, stored) {
+        // For others it is decoded; as it is, it may be what another client asked for (RFC 9111 section 4.1).
         return Kept::Gone;
     }
     match memory.log().standing(key, stored) {

@@ -11,12 +11,8 @@ use crate::{
         shape,
     },
 };
-use http::{HeaderMap, Method, StatusCode, header, response};
-use rules::{
-    partial,
-    storable::{NotStorable, Storable},
-    validate,
-};
+use http::{HeaderMap, StatusCode, header, response};
+use rules::{partial, storable::Storable, validate};
 use std::{cmp::Ordering, rc::Rc, sync::Arc};
 use store::{
     Body, Parts, Stored, Ticket,
@@ -171,19 +167,13 @@ impl Arrived {
         admit::updated(&self.ask, old, update)
     }
 
-    /// The fields of `old` with those of the 206 in their place, and what is judged of them. A cookie of an earlier part goes where it may not be
-    /// stored any more: it was its own client's.
+    /// The fields of `old` with those of the 206 in their place, and what is judged of them.
     fn merged(&self, old: &Stored) -> (HeaderMap, Storable) {
         let mut fields = old.all_fields(8);
         let update = self.representation().headers;
         validate::freshen(&mut fields, &update, &self.ask.site.targets);
-        let judge =
-            |fields: &_| admit::judge(&self.ask, &Method::GET, self.times, old.status, fields);
-        let mut judged = judge(&fields);
-        if judged == Err(NotStorable::SetCookie) {
-            fields.remove(header::SET_COOKIE);
-            judged = judge(&fields);
-        }
+        let (times, status) = (self.times, old.status);
+        let judged = admit::judge_merged(&self.ask, times, status, &mut fields, &update);
         (fields, judged.unwrap_or(self.storable))
     }
 

@@ -18,7 +18,9 @@ use std::{ops::Range, time::Duration};
 /// Keys of one table that cannot both be meant.
 pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, sink: &mut Sink<'_>) {
     compress::contradictions(written, sink);
-    if let Some(edits) = &written.request_headers {
+    if let Some(edits) = &written.request_headers
+        && written.cache != Some(false)
+    {
         own_questions(edits, sink);
     }
     if let Some(ttl) = &written.ttl {
