@@ -360,3 +360,54 @@ fn a_magento_page_that_was_made_for_another_currency_is_not_stored() {
         assert_eq!((here.text().as_str(), here.hit()), ("euro", is_hit));
     }
 }
+
+/// A preset means the same wherever it stands, and below a folder the same of what is there.
+#[test]
+fn on_a_route_a_preset_means_what_it_means_for_all() {
+    const COOKIES: [&str; 7] = [
+        "cart=1",
+        "sessionid=a",
+        "csrftoken=a",
+        "wordpress_logged_in_a=1",
+        "SESS0123456789abcdef0123456789abcdef=a",
+        "PHPSESSID=a; X-Magento-Vary=b",
+        "woocommerce_items_in_cart=1",
+    ];
+    const PATHS: [&str; 9] = [
+        "/",
+        "/page/",
+        "/admin/",
+        "/accounts/profile/",
+        "/static/admin/a.css",
+        "/app/static/a.css",
+        "/wp-admin/",
+        "/user/1",
+        "/core/misc/a.js",
+    ];
+    for preset in ["wordpress", "woocommerce", "magento", "drupal", "django"] {
+        let said = |table: &str, folder: &str| -> Vec<String> {
+            let (origin, larder) =
+                start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{table}\n"));
+            origin.otherwise(|_| Reply::ok().header("Content-Type", "text/html"));
+            let mut said = Vec::new();
+            for (number, cookie) in COOKIES.iter().enumerate() {
+                for path in PATHS {
+                    let mut client = larder.client();
+                    let ask = client.get(&format!("{folder}{path}"));
+                    let host = format!("h{number}.example");
+                    let answer = ask.header("Host", host).header("Cookie", cookie).send();
+                    said.push(format!("{path} {cookie}: {}", answer.said()));
+                }
+            }
+            said
+        };
+        let all = said(&format!("[defaults]\npreset = {preset:?}"), "");
+        let route = said(&format!("[[route]]\npreset = {preset:?}"), "");
+        assert_eq!(route, all, "{preset}");
+        let below = said(
+            &format!("[[route]]\npath = \"/shop/*\"\npreset = {preset:?}\n[[route]]\n"),
+            "/shop",
+        );
+        assert_eq!(below, all, "{preset}, below a folder");
+    }
+}

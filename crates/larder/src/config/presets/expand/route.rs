@@ -13,8 +13,8 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// How every path of a preset's routes begins: it holds at any depth.
-const ANY_DEPTH: &str = "~ (?i)/(.*/)?";
+/// How every path of a preset's routes begins, be it at any depth or at the root of the application: a folder goes behind it.
+const BEGIN: &str = "~ (?i)";
 
 /// Presets that hold on one route each: such a route becomes several, which match what it matches.
 pub(super) fn on_routes<'i>(
@@ -78,12 +78,12 @@ fn within<'i>(
     if let Some(paths) = made.get_mut("path") {
         let written = texts(paths.get_ref());
         let moved = written.iter().flat_map(|path| {
-            let rest = path.strip_prefix(ANY_DEPTH).unwrap_or_default();
+            let path = path.strip_prefix(BEGIN).unwrap_or(path);
             folders.iter().map(move |folder| match folder.as_str() {
-                "" => word(format!("{ANY_DEPTH}{rest}"), span),
+                "" => word(format!("{BEGIN}{path}"), span),
                 folder => {
                     let folder = regex::escape(&normal(folder));
-                    word(format!("~ (?i)(?-i:{folder})/(.*/)?{rest}"), span)
+                    word(format!("{BEGIN}(?-i:{folder}){path}"), span)
                 }
             })
         });
