@@ -6,6 +6,7 @@ mod reply;
 mod transit;
 
 pub use reply::ReplyBody;
+pub use transit::counted;
 
 use crate::{compress::Recoded, listen::Splices, walk::esi::Composer};
 use bytes::Bytes;
@@ -137,18 +138,20 @@ impl Content {
     }
 
     /// While memory is short, an origin's content is read little by little.
-    fn read_little(&mut self, little: bool) {
+    pub(crate) fn read_little(&mut self, little: bool) {
         match self {
             Self::Origin(body) => body.read_little(little),
+            Self::Composed(composer) => composer.read_little(little),
             Self::Recoded(recoded) => recoded.content_mut().read_little(little),
             _ => {}
         }
     }
 
     /// See [`ResponseBody::unread`].
-    fn unread(&self) -> u64 {
+    pub(crate) fn unread(&self) -> u64 {
         match self {
             Self::Origin(body) => body.unread(),
+            Self::Composed(composer) => composer.unread(),
             Self::Recoded(recoded) => recoded.content().unread(),
             _ => 0,
         }
@@ -205,11 +208,9 @@ impl Content {
                     return inner.poll(context);
                 }
                 inner.read_little(ready!(transit.poll_turn(context)));
-                let piece = ready!(inner.poll(context));
-                if inner.unread() == 0 {
-                    transit.has_read_all();
-                }
-                Poll::Ready(piece.map(|piece| Ok(transit.count(piece?))))
+                let piece = inner.poll(context);
+                transit.may_wait(inner.unread());
+                Poll::Ready(ready!(piece).map(|piece| Ok(transit.count(piece?))))
             }
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
@@ -227,7 +228,7 @@ impl Content {
     }
 
     /// Whether it is known that nothing more comes.
-    fn is_ended(&self) -> bool {
+    pub(crate) fn is_ended(&self) -> bool {
         match self {
             Self::Empty => true,
             Self::Whole(bytes) => bytes.is_empty(),

@@ -57,6 +57,7 @@ mod esi_coding;
 mod esi_includes;
 mod esi_kept;
 mod esi_leaks;
+mod esi_memory;
 mod esi_requests;
 mod esi_turns;
 mod examples;

@@ -197,14 +197,14 @@ fn what_is_evicted_while_it_is_read_is_read_to_its_end() {
 }
 
 /// A larder with a budget of `memory`, for clients that may take their time.
-fn patient(memory: &str) -> (Origin, Larder) {
+pub(crate) fn patient(memory: &str) -> (Origin, Larder) {
     start_with(&format!(
         "[limits]\nwrite_time = \"1h\"\n[memory]\nsize = \"{memory}\"\n[[origin]]\nservers = \"{{origin}}\"\n"
     ))
 }
 
 /// Resident memory of the process, in bytes.
-fn resident(larder: &Larder) -> u64 {
+pub(crate) fn resident(larder: &Larder) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", larder.id())).expect("Linux");
     let line = status.lines().find(|line| line.starts_with("VmRSS"));
     let kib = line.and_then(|line| line.split_whitespace().nth(1));
@@ -270,7 +270,7 @@ fn many_read_slowly(of: impl Fn(Ask<Client>) -> Ask<Client>) {
 }
 
 /// Clients that ask for `target` and read no more than the head and a byte of what never ends for them.
-fn stalled(larder: &Larder, target: &str, number: usize) -> Vec<Client> {
+pub(crate) fn stalled(larder: &Larder, target: &str, number: usize) -> Vec<Client> {
     let stall = |_| {
         let mut client = larder.get(target).begin();
         let mut answer = client.read_head();

@@ -82,6 +82,16 @@ impl ReplyBody {
         Some(self)
     }
 
+    /// As [`Content::read_little`].
+    pub fn read_little(&mut self, little: bool) {
+        self.content.read_little(little);
+    }
+
+    /// As [`Content::unread`].
+    pub fn unread(&self) -> u64 {
+        self.content.unread()
+    }
+
     /// Whether the content comes from a fill that is still to be read.
     pub fn follows(&self) -> bool {
         self.content.follows()

@@ -16,8 +16,8 @@ const FLOOR: u64 = 2 * origin::LITTLE as u64;
 pub struct Transit {
     memory: Arc<Memory>,
     state: Arc<Mutex<TransitState>>,
-    /// Whether some of it may wait unread.
-    may_wait: bool,
+    /// What of it may wait unread, as last told.
+    unread: u64,
 }
 
 /// What one answer holds, the pieces that were handed on included.
@@ -80,7 +80,7 @@ impl Transit {
         Self {
             memory: memory.clone(),
             state: Arc::new(Mutex::new(state)),
-            may_wait: unread > 0,
+            unread,
         }
     }
 
@@ -97,11 +97,11 @@ impl Transit {
         Poll::Pending
     }
 
-    /// All of it was read.
-    pub fn has_read_all(&mut self) {
-        if std::mem::take(&mut self.may_wait) {
+    /// So many bytes of it may wait unread from now on.
+    pub fn may_wait(&mut self, unread: u64) {
+        if std::mem::replace(&mut self.unread, unread) != unread {
             let mut state = lock(&self.state);
-            state.unread = 0;
+            state.unread = unread;
             state.settle();
         }
     }

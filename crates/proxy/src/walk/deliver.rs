@@ -176,7 +176,10 @@ pub fn finish(
     // The answer to a request of our own is for us: what clients are not to see of it counts here.
     let for_client = ask.within.is_none();
     let memory = &worker.cache.memory;
-    if for_client && content.passes() && memory.is_exhausted() {
+    let is_made = ask.composed.get() && !content.is_ended();
+    if for_client && (content.passes() || is_made) && memory.is_exhausted() {
+        // What is answered instead is not.
+        ask.composed.set(false);
         return failure(worker, ask, &Failure::NoRoom);
     }
     let content = if for_client {

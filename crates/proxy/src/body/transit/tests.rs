@@ -39,10 +39,14 @@ fn a_short_answer_takes_no_more_than_its_length() {
 fn what_waits_unread_counts_beside_what_was_read() {
     let memory = memory();
     let budget = memory.budget();
-    let transit = Transit::new(&memory, None, 50_000);
+    let mut transit = Transit::new(&memory, None, 50_000);
     assert_eq!(budget.reserved(), FLOOR + 50_000);
     let sent = transit.count(piece(100_000));
     assert_eq!(budget.reserved(), 150_000);
+    transit.may_wait(70_000);
+    assert_eq!(budget.reserved(), 170_000);
+    transit.may_wait(0);
+    assert_eq!(budget.reserved(), 100_000);
     drop(transit);
     assert_eq!(budget.reserved(), 100_000);
     drop(sent);

@@ -9,12 +9,12 @@ use store::{Memory, Reservation};
 /// Room is taken of the budget in steps of so many bytes.
 const STEP: u64 = 64 << 10;
 
-/// Whether there is room for another piece beside `held` bytes. What is held counts as in flight.
+/// Whether there is room for another piece beside `held` bytes, and for others besides. What is held counts as in flight.
 pub fn has_room(room: &mut Reservation, memory: &Memory, held: u64) -> bool {
     if held < room.bytes() {
         return true;
     }
-    let has_room = room.grow(held - room.bytes() + STEP);
+    let has_room = room.grow_sparing(held - room.bytes() + STEP);
     memory.make_room();
     has_room
 }

@@ -7,10 +7,10 @@ use super::{
     ahead,
     context::Context,
     fragment::Fate,
-    segment::{Buffered, FetchPriority, Segment, Segments, Try, forward, read_ahead},
+    segment::{self, Buffered, FetchPriority, Segment, Segments, Try, forward, read_ahead},
     source::PageSource,
 };
-use crate::body::Error;
+use crate::body::{Content, Error};
 use bytes::Bytes;
 use esi::Run;
 use std::{
@@ -27,12 +27,17 @@ const SIDE_BY_SIDE: usize = 8;
 const AHEAD: Buffered = Buffered {
     segments: 1024,
     bytes: 256 << 10,
+    made: 0,
 };
+
+/// The same in bytes that lie nowhere else, while memory is short.
+const LITTLE_AHEAD: u64 = 8 << 10;
 
 /// The most that an attempt may hold, which is read to its end before any of it is sent.
 const LARGEST_TRY: Buffered = Buffered {
     segments: 4096,
     bytes: 1 << 20,
+    made: 0,
 };
 
 /// Beyond [`AHEAD`] one page holds so much of what may be in flight, at most: a part of one in so many.
@@ -50,7 +55,7 @@ pub struct Composer {
     /// Attempts that are being read, one within the other.
     open: Vec<Try>,
     buffered: Buffered,
-    /// For what is read beyond [`AHEAD`] while a fragment is waited for.
+    /// For what of the page lies here alone, or is read beyond [`AHEAD`] while a fragment is waited for.
     room: Reservation,
     ended: bool,
 }
@@ -93,16 +98,14 @@ impl Composer {
     pub fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         loop {
             let read = self.read(task);
+            self.count();
             if let Poll::Ready(Err(error)) = read {
                 return Poll::Ready(Some(Err(error)));
             }
             self.forward(task);
             match self.queue.front_mut() {
-                Some(Segment::Text(_)) => {
-                    if let Some(Segment::Text(text)) = self.queue.pop_front() {
-                        self.buffered.segments -= 1;
-                        self.buffered.bytes -= text.len();
-                        self.room.shrink_to(self.beyond());
+                Some(Segment::Text(_) | Segment::Value(_)) => {
+                    if let Some(text) = self.take_text() {
                         return Poll::Ready(Some(Ok(text)));
                     }
                 }
@@ -128,6 +131,17 @@ impl Composer {
         }
     }
 
+    /// Takes the text that comes next out.
+    fn take_text(&mut self) -> Option<Bytes> {
+        let segment = self.queue.pop_front()?;
+        self.buffered = self.buffered.without(Buffered::one(&segment));
+        self.count();
+        match segment {
+            Segment::Text(text) | Segment::Value(text) => Some(text),
+            Segment::Include(_) | Segment::Try(_) => None,
+        }
+    }
+
     /// Reads, as far as there is room.
     fn read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         while !self.ended && self.has_room() {
@@ -143,7 +157,47 @@ impl Composer {
         } else {
             AHEAD
         };
-        self.buffered.segments < most.segments && self.buffered.bytes < most.bytes
+        self.buffered.segments < most.segments
+            && self.buffered.bytes < most.bytes
+            && (most != AHEAD || !self.is_short())
+    }
+
+    /// Whether memory is short, and a little lies here already.
+    fn is_short(&self) -> bool {
+        let memory = &self.context.worker().cache.memory;
+        memory.budget().is_short() && self.held() >= LITTLE_AHEAD
+    }
+
+    /// Bytes that lie here and in no store.
+    fn held(&self) -> u64 {
+        let Buffered { bytes, made, .. } = self.buffered;
+        let all = if self.source.passes() { bytes } else { made };
+        (all as u64).max(self.beyond())
+    }
+
+    /// What is [held](Self::held) counts as in flight.
+    fn count(&mut self) {
+        let (held, before) = (self.held(), self.room.bytes());
+        self.room.hold(held);
+        if held > before {
+            self.context.worker().cache.memory.make_room();
+        }
+    }
+
+    /// As [`Content::read_little`], of the page and of its fragments.
+    pub fn read_little(&mut self, little: bool) {
+        self.source.read_little(little);
+        segment::read_little(&mut self.queue, little);
+        for both in &mut self.open {
+            segment::read_little(&mut both.attempt, little);
+        }
+    }
+
+    /// As [`Content::unread`], of the page and of its fragments.
+    pub fn unread(&self) -> u64 {
+        let attempts = self.open.iter().map(|both| segment::unread(&both.attempt));
+        let fragments = segment::unread(&self.queue) + attempts.sum::<u64>();
+        self.source.content().map_or(0, Content::unread) + fragments
     }
 
     /// Reads on while a fragment is waited for, which may itself wait for a turn that this page holds, or a fragment behind it. Ready
@@ -156,6 +210,7 @@ impl Composer {
                 Poll::Pending => break,
             }
         }
+        self.count();
         // What is sent next has just been asked for more.
         let is_asked = matches!(self.queue.front(), Some(Segment::Include(_)));
         let behind = self.queue.iter_mut().skip(usize::from(is_asked));
@@ -168,7 +223,7 @@ impl Composer {
 
     /// Whether to read beyond [`AHEAD`]: a page may have no end, and others want memory too.
     fn has_room_beyond(&mut self, task: &task::Context<'_>) -> bool {
-        let beyond = self.beyond();
+        let (beyond, held) = (self.beyond(), self.held());
         let memory = &self.context.worker().cache.memory;
         // Each segment has a cost of its own: what comes in larger pieces may come in more of them.
         let most = AHEAD.segments as u64 + beyond / PIECE;
@@ -176,7 +231,7 @@ impl Composer {
             && (self.buffered.segments as u64) < most
             && beyond < memory.budget().limit() / SHARE
             && self.source.holds_turn(task)
-            && ahead::has_room(&mut self.room, memory, beyond)
+            && ahead::has_room(&mut self.room, memory, held)
     }
 
     /// Bytes held beyond what any page may hold.

@@ -163,6 +163,21 @@ impl Fragment {
         }
     }
 
+    /// As [`Content::read_little`](crate::body::Content).
+    pub fn read_little(&mut self, little: bool) {
+        if let FragmentState::Good(body, _) = &mut self.state {
+            body.read_little(little);
+        }
+    }
+
+    /// As [`Content::unread`](crate::body::Content).
+    pub fn unread(&self) -> u64 {
+        match &self.state {
+            FragmentState::Good(body, _) => body.unread(),
+            FragmentState::Idle | FragmentState::AwaitingHead(_) | FragmentState::Missing => 0,
+        }
+    }
+
     /// Reads what comes of its content, though it is not its turn, as far as there is room.
     pub fn read_ahead(&mut self, context: &Context, task: &mut task::Context<'_>) {
         if !self.is_under_way() || self.is_awaiting_head() {

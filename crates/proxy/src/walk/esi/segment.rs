@@ -13,8 +13,10 @@ pub type Segments = VecDeque<Segment>;
 /// A piece of a page.
 #[derive(Debug)]
 pub enum Segment {
-    /// Bytes that are sent as they are.
+    /// Bytes of the page that are sent as they are.
     Text(Bytes),
+    /// Bytes that were made here: a value.
+    Value(Bytes),
     /// A fragment, sent in this place.
     Include(Fragment),
     /// One of two sides is sent, when it is known which.
@@ -48,30 +50,53 @@ pub struct Buffered {
     pub segments: usize,
     /// Bytes of their text. Fragments do not count.
     pub bytes: usize,
+    /// Those among them that were made here.
+    pub made: usize,
 }
 
 impl Buffered {
     /// How much `segments` hold, with both sides of each attempt.
     pub fn of(segments: &Segments) -> Self {
-        segments
-            .iter()
-            .fold(Self::default(), |buffered, segment| match segment {
-                Segment::Text(text) => buffered.with(1, text.len()),
-                Segment::Include(_) => buffered.with(1, 0),
-                Segment::Try(both) => {
-                    let (attempt, except) = (Self::of(&both.attempt), Self::of(&both.except));
-                    buffered
-                        .with(1 + attempt.segments, attempt.bytes)
-                        .with(except.segments, except.bytes)
-                }
-            })
+        segments.iter().fold(Self::default(), |buffered, segment| {
+            let buffered = buffered.with(Self::one(segment));
+            match segment {
+                Segment::Text(_) | Segment::Value(_) | Segment::Include(_) => buffered,
+                Segment::Try(both) => buffered
+                    .with(Self::of(&both.attempt))
+                    .with(Self::of(&both.except)),
+            }
+        })
+    }
+
+    /// One segment, without those inside of it.
+    pub fn one(segment: &Segment) -> Self {
+        let (bytes, made) = match segment {
+            Segment::Text(text) => (text.len(), 0),
+            Segment::Value(value) => (value.len(), value.len()),
+            Segment::Include(_) | Segment::Try(_) => (0, 0),
+        };
+        Self {
+            segments: 1,
+            bytes,
+            made,
+        }
     }
 
     /// This and so much more.
-    pub fn with(self, segments: usize, bytes: usize) -> Self {
+    pub const fn with(self, more: Self) -> Self {
         Self {
-            segments: self.segments + segments,
-            bytes: self.bytes + bytes,
+            segments: self.segments + more.segments,
+            bytes: self.bytes + more.bytes,
+            made: self.made + more.made,
+        }
+    }
+
+    /// This and so much less.
+    pub const fn without(self, less: Self) -> Self {
+        Self {
+            segments: self.segments - less.segments,
+            bytes: self.bytes - less.bytes,
+            made: self.made - less.made,
         }
     }
 }
@@ -90,7 +115,7 @@ impl Try {
         let mut fate = Fate::Good;
         for segment in &self.attempt {
             match segment {
-                Segment::Text(_) => {}
+                Segment::Text(_) | Segment::Value(_) => {}
                 Segment::Include(fragment) => match fragment.fate() {
                     Fate::Missing => return Fate::Missing,
                     Fate::Open => fate = Fate::Open,
@@ -131,7 +156,7 @@ pub fn forward(
     for (index, segment) in segments.iter_mut().enumerate() {
         let in_any_case = priority == FetchPriority::Next && index == 0;
         match segment {
-            Segment::Text(_) => {}
+            Segment::Text(_) | Segment::Value(_) => {}
             Segment::Include(fragment) => {
                 if fragment.is_idle() && (*most > 0 || in_any_case) {
                     fragment.begin(context);
@@ -163,9 +188,30 @@ pub fn read_ahead<'a>(
 ) {
     for segment in segments {
         match segment {
-            Segment::Text(_) => {}
+            Segment::Text(_) | Segment::Value(_) => {}
             Segment::Include(fragment) => fragment.read_ahead(context, task),
             Segment::Try(both) => read_ahead(&mut both.attempt, context, task),
         }
     }
+}
+
+/// Has each fragment of `segments` [read little](Fragment::read_little).
+pub fn read_little(segments: &mut Segments, little: bool) {
+    for segment in segments {
+        match segment {
+            Segment::Text(_) | Segment::Value(_) => {}
+            Segment::Include(fragment) => fragment.read_little(little),
+            Segment::Try(both) => read_little(&mut both.attempt, little),
+        }
+    }
+}
+
+/// What may wait [unread](Fragment::unread) of the fragments of `segments`.
+pub fn unread(segments: &Segments) -> u64 {
+    let each = segments.iter().map(|segment| match segment {
+        Segment::Text(_) | Segment::Value(_) => 0,
+        Segment::Include(fragment) => fragment.unread(),
+        Segment::Try(both) => unread(&both.attempt),
+    });
+    each.sum()
 }

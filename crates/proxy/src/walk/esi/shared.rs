@@ -63,6 +63,14 @@ impl SharedTokens {
         self.alone.as_ref().map_or(&self.content, Streamed::content)
     }
 
+    /// As [`content`](Self::content).
+    pub fn content_mut(&mut self) -> &mut Content {
+        match &mut self.alone {
+            Some(alone) => alone.content_mut(),
+            None => &mut self.content,
+        }
+    }
+
     /// As [`Content::holds_turn`].
     pub fn holds_turn(&self, context: &Context<'_>) -> bool {
         match &self.alone {

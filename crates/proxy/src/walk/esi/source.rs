@@ -77,15 +77,34 @@ impl PageSource {
         Self::Streamed(Streamed::after(Parser::new(), 0, content))
     }
 
+    /// Where its content comes from; `None` where all of it is at hand.
+    pub fn content(&self) -> Option<&Content> {
+        match self {
+            Self::Kept { .. } => None,
+            Self::Known(known) => Some(&known.content),
+            Self::SharedTokens(shared) => Some(shared.content()),
+            Self::Streamed(streamed) => Some(streamed.content()),
+        }
+    }
+
+    /// As [`Content::read_little`].
+    pub fn read_little(&mut self, little: bool) {
+        match self {
+            Self::Kept { .. } => {}
+            Self::Known(known) => known.content.read_little(little),
+            Self::SharedTokens(shared) => shared.content_mut().read_little(little),
+            Self::Streamed(streamed) => streamed.content_mut().read_little(little),
+        }
+    }
+
     /// Whether it follows a fill.
     pub fn follows(&self) -> bool {
-        let content = match self {
-            Self::Kept { .. } => return false,
-            Self::Known(known) => &*known.content,
-            Self::SharedTokens(shared) => shared.content(),
-            Self::Streamed(streamed) => streamed.content(),
-        };
-        matches!(*content, Content::Following(_))
+        matches!(self.content(), Some(Content::Following(_)))
+    }
+
+    /// Whether what is read of it lies in no store.
+    pub fn passes(&self) -> bool {
+        self.content().is_some_and(Content::passes)
     }
 
     /// As [`Content::holds_turn`].
@@ -192,6 +211,11 @@ impl Streamed {
     /// Where the content comes from.
     pub fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// As [`content`](Self::content).
+    pub fn content_mut(&mut self) -> &mut Content {
+        &mut self.content
     }
 
     /// As [`Content::holds_turn`].

@@ -2,12 +2,12 @@
 
 use super::Composer;
 use crate::{
-    body::Content,
+    body::{Content, counted},
     walk::esi::{segment::Segment, source::PageSource},
 };
 use bytes::{Bytes, BytesMut};
 use std::task::{self, Waker};
-use store::BodyPiece;
+use store::{BodyPiece, Memory};
 
 /// The largest page that is put together in one buffer.
 const ONE_BUFFER: usize = 64 << 10;
@@ -24,32 +24,43 @@ impl Composer {
         self.forward(&mut task);
         let at_hand = self.ended
             && self.queue.iter().all(|segment| match segment {
-                Segment::Text(_) => true,
+                Segment::Text(_) | Segment::Value(_) => true,
                 Segment::Include(fragment) => fragment.is_whole(),
                 Segment::Try(_) => false,
             });
         if !at_hand {
+            self.count();
             return None;
         }
-        let pieces: Vec<Bytes> = self
-            .queue
-            .drain(..)
-            .filter_map(|segment| match segment {
-                Segment::Text(text) => Some(text),
-                Segment::Include(mut fragment) => fragment.whole(),
-                Segment::Try(_) => None,
-            })
-            .collect();
-        let length: usize = pieces.iter().map(Bytes::len).sum();
-        let content = if length <= ONE_BUFFER {
-            let mut one = BytesMut::with_capacity(length);
-            for piece in &pieces {
-                one.extend_from_slice(piece);
-            }
-            Content::Whole(one.freeze())
-        } else {
-            Content::pieces(pieces.into_iter().map(BodyPiece::from).collect())
-        };
-        Some((content, length as u64))
+        let pieces = self.queue.drain(..).filter_map(|segment| match segment {
+            Segment::Text(text) => Some((text, false)),
+            Segment::Value(value) => Some((value, true)),
+            Segment::Include(mut fragment) => Some((fragment.whole()?, false)),
+            Segment::Try(_) => None,
+        });
+        Some(whole(pieces.collect(), &self.context.worker().cache.memory))
     }
+}
+
+/// Pieces as content, with its length. What was made here, as each says, counts until it is sent; so does one buffer of all.
+fn whole(pieces: Vec<(Bytes, bool)>, memory: &Memory) -> (Content, u64) {
+    let length: usize = pieces.iter().map(|(piece, _)| piece.len()).sum();
+    let content = if length <= ONE_BUFFER {
+        let mut one = BytesMut::with_capacity(length);
+        for (piece, _) in &pieces {
+            one.extend_from_slice(piece);
+        }
+        Content::Whole(counted(one.freeze(), memory))
+    } else {
+        let counted = pieces.into_iter().map(|(piece, is_made)| {
+            let piece = if is_made {
+                counted(piece, memory)
+            } else {
+                piece
+            };
+            BodyPiece::from(piece)
+        });
+        Content::pieces(counted.collect())
+    };
+    (content, length as u64)
 }

@@ -14,7 +14,7 @@ impl Composer {
                 let text = self.source.bytes(span);
                 self.push(Segment::Text(text));
             }
-            Step::Value(value) => self.push(Segment::Text(value.into())),
+            Step::Value(value) => self.push(Segment::Value(value.into())),
             Step::Include(address) => self.push(Segment::Include(address.into())),
             Step::Try => self.open.push(Try::default()),
             Step::Attempt => self.turn(Side::Attempt),
@@ -24,10 +24,6 @@ impl Composer {
     }
 
     fn push(&mut self, segment: Segment) {
-        let bytes = match &segment {
-            Segment::Text(text) => text.len(),
-            Segment::Include(_) | Segment::Try(_) => 0,
-        };
         let segments = match self.open.last_mut() {
             None => &mut self.queue,
             Some(both) => match both.reading() {
@@ -35,7 +31,7 @@ impl Composer {
                 None => return,
             },
         };
-        self.buffered = self.buffered.with(1, bytes);
+        self.buffered = self.buffered.with(Buffered::one(&segment));
         segments.push_back(segment);
     }
 
@@ -70,11 +66,9 @@ impl Composer {
                 .open
                 .iter()
                 .fold(Buffered::of(&self.queue), |buffered, both| {
-                    let (attempt, except) =
-                        (Buffered::of(&both.attempt), Buffered::of(&both.except));
                     buffered
-                        .with(attempt.segments, attempt.bytes)
-                        .with(except.segments, except.bytes)
+                        .with(Buffered::of(&both.attempt))
+                        .with(Buffered::of(&both.except))
                 });
         }
     }

@@ -1,0 +1,92 @@
+//! What composed pages hold counts against the budget.
+
+use crate::{
+    common::{sample, start_with},
+    esi::{ON, html, page},
+    frames::{PREFACE, frame, last, literal},
+    memory::{patient, resident, stalled},
+};
+use testkit::{Client, Larder, wait_until};
+
+fn in_flight(larder: &Larder) -> u64 {
+    sample(larder, "larder_in_flight_bytes")
+}
+
+/// Of each of many, a little is read where memory is short, as of what is not composed.
+#[test]
+fn pages_that_pass_are_read_little_by_little_where_memory_is_short() {
+    let (origin, larder) = patient("8MiB");
+    let text = format!("<p>{}", "x".repeat(65_000));
+    origin.otherwise(move |request| {
+        let reply = html("no-store", "").header("Surrogate-Control", "content=\"ESI/1.0\"");
+        match &*request.target {
+            "/chunks" => reply.endless(&text),
+            _ => reply.length(1 << 30).endless(&text),
+        }
+    });
+    let before = resident(&larder);
+    let mut clients = stalled(&larder, "/length", 60);
+    clients.extend(stalled(&larder, "/chunks", 60));
+    wait_until("memory is short", || in_flight(&larder) > 2 << 20);
+    let (in_flight_now, grown) = (in_flight(&larder), resident(&larder).saturating_sub(before));
+    assert!(in_flight_now < 7 << 20, "{in_flight_now} of 120 answers");
+    assert!(grown < 24 << 20, "{grown} bytes more");
+    drop(clients);
+    wait_until("nothing is left", || in_flight(&larder) == 0);
+}
+
+/// Asks for `path` on so many streams, of whose answers nothing but their heads can be sent.
+fn deaf(larder: &Larder, path: &str, streams: u8, agent: &str) -> Client {
+    let mut client = larder.client();
+    client.send(PREFACE);
+    // No window for content (RFC 9113 section 6.5.2).
+    client.send(frame(4, 0, &[0, 4, 0, 0, 0, 0]));
+    for number in 0..streams {
+        let block = [
+            (":method", "GET"),
+            (":scheme", "http"),
+            (":authority", "a"),
+            (":path", path),
+            ("user-agent", agent),
+        ];
+        let block = block.map(literal).concat();
+        client.send(last(frame(1, 2 * number + 1, &block)));
+    }
+    client
+}
+
+#[test]
+fn values_that_are_not_read_count() {
+    let (origin, larder) = start_with(ON);
+    let agent = "a".repeat(100);
+    for (target, times) in [("/one", 200), ("/pieces", 900)] {
+        let values = "$(HTTP_USER_AGENT)".repeat(times);
+        origin.reply(target, page(format!("<esi:vars>{values}</esi:vars>")));
+        let ask = larder.get(target).header("User-Agent", &agent);
+        assert_eq!(ask.send().body.len(), 100 * times);
+        wait_until("nothing is on its way", || in_flight(&larder) == 0);
+        let client = deaf(&larder, target, 20, &agent);
+        let all = 20 * 100 * times as u64;
+        wait_until("what was made counts", || in_flight(&larder) >= all);
+        drop(client);
+        wait_until("nothing is left", || in_flight(&larder) == 0);
+    }
+}
+
+#[test]
+fn who_finds_no_room_for_values_is_told() {
+    let (origin, larder) = start_with(&format!("{ON}[memory]\nsize = \"2MiB\"\n"));
+    let agent = "a".repeat(100);
+    let values = "$(HTTP_USER_AGENT)".repeat(900);
+    origin.reply("/", page(format!("<esi:vars>{values}</esi:vars>")));
+    larder.get("/").send();
+    let client = deaf(&larder, "/", 100, &agent);
+    wait_until("some are turned away", || {
+        sample(&larder, "larder_responses_total{class=\"5xx\"}") > 0
+    });
+    let bytes = in_flight(&larder);
+    assert!(bytes < 5 << 19, "{bytes}");
+    drop(client);
+    wait_until("nothing is left", || in_flight(&larder) == 0);
+    assert_eq!(larder.get("/").send().status, 200);
+}
