@@ -163,19 +163,23 @@ fn an_attempt_holds_few_connections_while_it_waits() {
 
 #[test]
 fn an_error_that_may_be_stored_is_asked_for_once() {
-    let (origin, larder) = start_with(ON);
-    let gate = Gate::new();
-    let error = Reply::status(404).cache("max-age=60");
-    origin.reply("/gone", error.body("not").hold(&gate).body("here"));
-    origin.reply("/", page("[<esi:include src=\"/gone\"/>]"));
-    assert_eq!(text(&larder, "/"), "[]");
-    gate.wait_reached();
-    gate.open();
-    testkit::wait_until("it is stored", || larder.get("/gone").send().hit());
-    for _ in 0..3 {
+    for is_chunked in [false, true] {
+        let (origin, larder) = start_with(ON);
+        let gate = Gate::new();
+        let error = Reply::status(404).cache("max-age=60");
+        let error = error.body("not").hold(&gate).body("here");
+        let error = if is_chunked { error.chunked() } else { error };
+        origin.reply("/gone", error);
+        origin.reply("/", page("[<esi:include src=\"/gone\"/>]"));
         assert_eq!(text(&larder, "/"), "[]");
+        gate.wait_reached();
+        gate.open();
+        testkit::wait_until("it is stored", || larder.get("/gone").send().hit());
+        for _ in 0..3 {
+            assert_eq!(text(&larder, "/"), "[]");
+        }
+        assert_eq!(origin.requests("/gone"), 1);
     }
-    assert_eq!(origin.requests("/gone"), 1);
 }
 
 #[test]

@@ -53,15 +53,6 @@ impl ReplyBody {
         self.asked = Some(Box::new(asked));
     }
 
-    /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
-    pub fn leave(self) {
-        if let Some(following) = self.content.followed()
-            && following.left().is_some()
-        {
-            following.keep();
-        }
-    }
-
     /// Nobody reads it, and others will want it: what is on its way into the store is read to its end, whatever its length, as far as
     /// it may be stored.
     pub fn keep(self) {

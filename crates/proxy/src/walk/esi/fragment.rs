@@ -293,7 +293,7 @@ fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
     }
     if !status.is_success() || status == StatusCode::PARTIAL_CONTENT {
         // Others may be answered with it.
-        response.into_body().leave();
+        response.into_body().keep();
         return None;
     }
     if super::is_identity(response.headers()) {
