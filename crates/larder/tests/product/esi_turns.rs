@@ -85,6 +85,36 @@ fn a_fragment_further_on_gives_its_turn_to_what_an_earlier_one_is_made_of() {
     }
 }
 
+/// A client that is sent the first fragment has the turn of that one alone.
+#[test]
+fn fragments_that_have_come_hold_no_turns_while_what_is_before_them_is_sent() {
+    let (origin, larder) = start_with(&ON.replace("[[route]]", "most_concurrent = 4\n[[route]]"));
+    let unstored = || Reply::ok().cache("no-store");
+    let includes = ["/endless", "/1", "/2", "/3"];
+    origin.reply("/", html("max-age=60", includes.map(include).concat()));
+    origin.reply("/endless", unstored().endless("x".repeat(60_000)));
+    for path in &includes[1..] {
+        origin.reply(path, unstored().chunked().body("x".repeat(300_000)));
+    }
+    origin.reply("/other", unstored().body("other"));
+    let mut client = larder.get("/").begin();
+    let mut answer = client.read_head();
+    wait_until("the others have come", || {
+        client.read_body_exactly(&mut answer, 1);
+        origin.requests("/3") == 1 && active(&larder) == 1
+    });
+    assert_eq!(larder.get("/other").send().text(), "other");
+}
+
+fn include(path: &str) -> String {
+    format!("<esi:include src=\"{path}\"/>")
+}
+
+/// Fetches under way.
+fn active(larder: &Larder) -> u64 {
+    sample(larder, "larder_origin_active{origin=\"origin\"}")
+}
+
 /// Both get a page that is not kept, and one of them waits for a fragment of theirs.
 #[test]
 fn who_waits_for_a_fragment_does_not_keep_others_from_a_page_that_is_not_kept() {

@@ -1,6 +1,6 @@
 //! The body of an answer, as an HTTP engine sends it.
 
-use super::{Content, Error, broken};
+use super::{Content, Error, broken, counted};
 use crate::{
     compress::{Counts, Recoded},
     listen::AtHand,
@@ -71,6 +71,17 @@ impl ReplyBody {
         let content = std::mem::take(&mut self.content);
         self.content = Recoded::decoded(content, coding, counts, memory)?;
         Some(self)
+    }
+
+    /// Where it comes from an origin and all of it has come: counted, and one buffer like any other.
+    #[must_use]
+    pub fn gathered(mut self, memory: &Memory) -> Self {
+        if let Content::Origin(body) = &mut self.content
+            && let Some(whole) = body.take_whole()
+        {
+            self.content = Content::Whole(counted(whole, memory));
+        }
+        self
     }
 
     /// As [`Content::read_little`].

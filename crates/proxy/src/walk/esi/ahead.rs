@@ -50,6 +50,11 @@ impl Ahead {
         self.end.is_none() && has_room(&mut self.room, memory, self.bytes)
     }
 
+    /// Bytes that were read and not sent.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Whether all of it was read, be it whole or broken.
     pub const fn has_ended(&self) -> bool {
         self.end.is_some()

@@ -40,6 +40,9 @@ const LARGEST_TRY: Buffered = Buffered {
     made: 0,
 };
 
+/// Bytes of its fragments that are read before it is their turn, whatever is waited for.
+const FRAGMENTS_AHEAD: u64 = 2 << 20;
+
 /// Beyond [`AHEAD`] one page holds so much of what may be in flight, at most: a part of one in so many.
 const SHARE: u64 = 4;
 
@@ -103,6 +106,7 @@ impl Composer {
                 return Poll::Ready(Some(Err(error)));
             }
             self.forward(task);
+            self.read_behind(task, self.left_behind());
             match self.queue.front_mut() {
                 Some(Segment::Text(_) | Segment::Value(_)) => {
                     if let Some(text) = self.take_text() {
@@ -211,14 +215,26 @@ impl Composer {
             }
         }
         self.count();
-        // What is sent next has just been asked for more.
-        let is_asked = matches!(self.queue.front(), Some(Segment::Include(_)));
-        let behind = self.queue.iter_mut().skip(usize::from(is_asked));
-        let attempts = self.open.iter_mut().flat_map(|both| &mut both.attempt);
-        read_ahead(behind.chain(attempts), &self.context, task);
+        self.read_behind(task, u64::MAX);
         // What has all come makes way for the next.
         self.forward(task);
         Poll::Pending
+    }
+
+    /// Reads ahead so many bytes of the fragments behind what is sent next, which is asked for more by itself: what has come whole
+    /// holds no turn.
+    fn read_behind(&mut self, task: &mut task::Context<'_>, mut left: u64) {
+        let is_asked = matches!(self.queue.front(), Some(Segment::Include(_)));
+        let behind = self.queue.iter_mut().skip(usize::from(is_asked));
+        let attempts = self.open.iter_mut().flat_map(|both| &mut both.attempt);
+        read_ahead(behind.chain(attempts), &self.context, task, &mut left);
+    }
+
+    /// How much of fragments may be read ahead in any case.
+    fn left_behind(&self) -> u64 {
+        let attempts = self.open.iter().map(|both| segment::ahead(&both.attempt));
+        let held = segment::ahead(&self.queue) + attempts.sum::<u64>();
+        FRAGMENTS_AHEAD.saturating_sub(held)
     }
 
     /// Whether to read beyond [`AHEAD`]: a page may have no end, and others want memory too.

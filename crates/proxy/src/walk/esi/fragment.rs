@@ -178,17 +178,25 @@ impl Fragment {
         }
     }
 
-    /// Reads what comes of its content, though it is not its turn, as far as there is room.
-    pub fn read_ahead(&mut self, context: &Context, task: &mut task::Context<'_>) {
-        if !self.is_under_way() || self.is_awaiting_head() {
+    /// Bytes that are [read ahead](Self::read_ahead).
+    pub fn ahead(&self) -> u64 {
+        self.ahead.as_ref().map_or(0, |ahead| ahead.bytes())
+    }
+
+    /// Reads what comes of its content, though it is not its turn, as far as there is room, and of all that is read so `left` bytes.
+    pub fn read_ahead(&mut self, context: &Context, task: &mut task::Context<'_>, left: &mut u64) {
+        if !self.is_under_way() || self.is_awaiting_head() || *left == 0 {
             return;
         }
         let ahead = self.ahead.take();
         let mut ahead = ahead.unwrap_or_else(|| Box::new(Ahead::new(context.worker())));
-        while ahead.wants_more(&context.worker().cache.memory)
+        while *left > 0
+            && ahead.wants_more(&context.worker().cache.memory)
             && let Poll::Ready(read) = self.poll_body(task)
         {
+            let before = ahead.bytes();
             ahead.add(read);
+            *left = left.saturating_sub(ahead.bytes() - before);
         }
         self.ahead = Some(ahead);
     }
@@ -297,7 +305,8 @@ fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
         return None;
     }
     if super::is_identity(response.headers()) {
-        return Some(response.into_body());
+        let memory = &context.worker().cache.memory;
+        return Some(response.into_body().gathered(memory));
     }
     let coding = super::coding_of(response.headers())?;
     let cache = &context.worker().cache;

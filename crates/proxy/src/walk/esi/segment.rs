@@ -180,19 +180,30 @@ pub fn forward(
     }
 }
 
-/// Reads ahead what has begun to come of the includes of `segments`: it holds turns at the origin.
+/// Reads ahead what has begun to come of the includes of `segments`, `left` bytes of it: it holds turns at the origin.
 pub fn read_ahead<'a>(
     segments: impl IntoIterator<Item = &'a mut Segment>,
     context: &Context,
     task: &mut task::Context<'_>,
+    left: &mut u64,
 ) {
     for segment in segments {
         match segment {
             Segment::Text(_) | Segment::Value(_) => {}
-            Segment::Include(fragment) => fragment.read_ahead(context, task),
-            Segment::Try(both) => read_ahead(&mut both.attempt, context, task),
+            Segment::Include(fragment) => fragment.read_ahead(context, task, left),
+            Segment::Try(both) => read_ahead(&mut both.attempt, context, task, left),
         }
     }
+}
+
+/// Bytes of the fragments of `segments` that are [read ahead](Fragment::read_ahead).
+pub fn ahead(segments: &Segments) -> u64 {
+    let each = segments.iter().map(|segment| match segment {
+        Segment::Text(_) | Segment::Value(_) => 0,
+        Segment::Include(fragment) => fragment.ahead(),
+        Segment::Try(both) => ahead(&both.attempt),
+    });
+    each.sum()
 }
 
 /// Has each fragment of `segments` [read little](Fragment::read_little).
