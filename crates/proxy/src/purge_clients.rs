@@ -19,7 +19,7 @@ mod varnish;
 
 use crate::{policy::PurgePolicy, target::Target};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header, header::AsHeaderName};
-use rules::surrogate;
+use rules::{key, surrogate};
 use std::{borrow::Cow, net::IpAddr};
 use store::purge::BadPattern;
 
@@ -257,9 +257,8 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
 
 /// The target behind the prefix that means purging, with its query.
 fn prefixed(policy: &PurgePolicy, head: Head<'_>) -> Option<String> {
-    let rest = head
-        .path_and_query()
-        .strip_prefix(policy.get_prefix.as_deref()?)?;
+    let target = key::normalize(head.path_and_query());
+    let rest = target.strip_prefix(policy.get_prefix.as_deref()?)?;
     rest.starts_with('/').then(|| rest.to_owned())
 }
 

@@ -3,11 +3,11 @@
 use crate::{
     ask::{self, Key},
     marks,
-    policy::{Route, Site},
+    policy::{KeySpec, Route, Site},
     routing::{self, Subject},
 };
 use http::{HeaderMap, Method};
-use rules::key;
+use rules::key::{self, QueryChoice};
 use std::borrow::Cow;
 use store::purge::{Address, What};
 
@@ -15,14 +15,41 @@ use store::purge::{Address, What};
 /// the site does not key (parameters that are dropped, their order) does not count here either. `None`: it is no URL that a
 /// client could ask for.
 pub fn url(site: &Site, url: &str) -> Option<What> {
-    let url = without_fragment(url);
-    let mut addresses: Vec<String> = keys(site, url)
-        .iter()
-        .map(|key| Address::of(key.as_bytes()).text())
-        .collect();
+    let addresses = addresses(keys_and_routes(site, without_fragment(url), Hosts::Its));
+    (!addresses.is_empty()).then_some(What::Url(addresses))
+}
+
+/// The addresses of one URL as every route may have keyed it that takes its path, whichever hosts that is for.
+pub fn addresses_on_any_host(site: &Site, url: &str) -> Vec<String> {
+    addresses(keys_and_routes(site, without_fragment(url), Hosts::Any))
+}
+
+/// Whether some route that takes this URL, whichever hosts it is for, keys its query otherwise than it is written: what it begins with says
+/// nothing then of what the key begins with.
+pub fn rewrites_query(site: &Site, url: &str) -> bool {
+    let all = keys_and_routes(site, without_fragment(url), Hosts::Any);
+    let rewrites = |spec: &KeySpec| {
+        spec.sort || spec.query != QueryChoice::All || spec.drop != QueryChoice::All
+    };
+    all.into_iter()
+        .any(|(_, route)| rewrites(&route.policy.key))
+}
+
+fn addresses<'a>(keys: impl Iterator<Item = (Key, &'a Route)>) -> Vec<String> {
+    let address = |(key, _): (Key, _)| Address::of(key.as_bytes()).text();
+    let mut addresses: Vec<String> = keys.map(address).collect();
     addresses.sort_unstable();
     addresses.dedup();
-    (!addresses.is_empty()).then_some(What::Url(addresses))
+    addresses
+}
+
+/// Whose routes count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hosts {
+    /// Those of the URL's host.
+    Its,
+    /// Those of every host.
+    Any,
 }
 
 /// Everything whose URL begins so: `http://host/path`, or `/path` for every host. `None`: no URL begins so.
@@ -69,7 +96,8 @@ pub fn groups(host: &str, names: &[String]) -> Option<What> {
 /// The keys of a GET for `uri` on each route that it could take, without the parts that depend on request fields. Conditions on
 /// fields and clients may hold for some requests and not for others, so every route counts whose host and path match.
 pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
-    keys_and_routes(site, uri).map(|(key, _)| key).collect()
+    let all = keys_and_routes(site, uri, Hosts::Its);
+    all.map(|(key, _)| key).collect()
 }
 
 /// The same, each with its route where that is part of it: what is stored under them can be looked up, unless fields are keyed.
@@ -78,17 +106,21 @@ pub(crate) fn stored_keys(site: &Site, uri: &str) -> Vec<Key> {
         key.on(route);
         key
     };
-    keys_and_routes(site, uri).map(on).collect()
+    keys_and_routes(site, uri, Hosts::Its).map(on).collect()
 }
 
-fn keys_and_routes<'a>(site: &'a Site, uri: &str) -> impl Iterator<Item = (Key, &'a Route)> {
-    let matching = matching(site, uri);
+fn keys_and_routes<'a>(
+    site: &'a Site,
+    uri: &str,
+    hosts: Hosts,
+) -> impl Iterator<Item = (Key, &'a Route)> {
+    let matching = matching(site, uri, hosts);
     let keyed = |route: &'a Route| Some((ask::key_of(uri, &route.policy)?, route));
     matching.into_iter().filter_map(keyed)
 }
 
 /// The routes that some request for `uri` could take.
-fn matching<'a>(site: &'a Site, uri: &str) -> Vec<&'a Route> {
+fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts) -> Vec<&'a Route> {
     let Some((scheme, authority, target)) = parts(uri) else {
         return Vec::new();
     };
@@ -113,9 +145,11 @@ fn matching<'a>(site: &'a Site, uri: &str) -> Vec<&'a Route> {
         client: routing::Client::default(),
     };
     let routes = site.routes.iter();
-    routes
-        .filter(|route| routing::could_match(&route.matcher, &subject))
-        .collect()
+    let could_match = |route: &&Route| match hosts {
+        Hosts::Its => routing::could_match(&route.matcher, &subject),
+        Hosts::Any => routing::could_match_on_its_hosts(&route.matcher, &subject),
+    };
+    routes.filter(could_match).collect()
 }
 
 /// Scheme, authority, path and query. `None`: it is no URL, or holds what no URL does.

@@ -105,7 +105,12 @@ impl Matcher {
 /// Whether some request for the subject's host, path and query could match, whatever its method, fields and client.
 pub fn could_match(matcher: &Matcher, subject: &Subject<'_>) -> bool {
     any(&matcher.hosts, |host| host.matches(subject.host))
-        && any(&matcher.paths, |path| path.matches(subject.path))
+        && could_match_on_its_hosts(matcher, subject)
+}
+
+/// The same on some host that it is for.
+pub fn could_match_on_its_hosts(matcher: &Matcher, subject: &Subject<'_>) -> bool {
+    any(&matcher.paths, |path| path.matches(subject.path))
         && any(&matcher.query, |parameter| {
             query_matches(parameter, subject.query)
         })

@@ -117,6 +117,7 @@ mod presets_walk;
 mod proxy_protocol;
 mod purge;
 mod purge_clients;
+mod purge_clients_keyed;
 mod purge_clients_refused;
 mod purge_clients_rows;
 mod purge_crash;

@@ -5,7 +5,7 @@
 
 use super::{Command, Dialect, Head, Malformed, Matching, Spoken, TOO_MANY_TAGS, Wish, expression};
 use crate::policy::PurgePolicy;
-use rules::surrogate;
+use rules::{key, surrogate};
 use serde::Deserialize;
 
 /// Largest content read, in bytes.
@@ -181,6 +181,10 @@ fn cloudflare(purge: CloudflarePurge) -> Result<Vec<Wish>, Malformed> {
     }
     for prefix in purge.prefixes {
         // `host/path`, without a scheme.
+        // With a scheme or without.
+        let prefix = prefix
+            .split_once("://")
+            .map_or(prefix.as_str(), |(_, rest)| rest);
         let (host, path) = parts(&format!("http://{prefix}"))?;
         wishes.push(Wish::Prefix { host, path });
     }
@@ -202,9 +206,8 @@ fn parts(url: &str) -> Result<(String, String), Malformed> {
 /// Reads a request to Souin's API, where the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`,
 /// `PURGE <api>/<key>`, `PURGE <api>/<expression>`.
 pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Malformed>> {
-    let rest = head
-        .path_and_query()
-        .strip_prefix(policy.souin.as_deref()?)?;
+    let target = key::normalize(head.path_and_query());
+    let rest = target.strip_prefix(policy.souin.as_deref()?)?;
     if head.method != "PURGE" || !(rest.is_empty() || rest.starts_with('/')) {
         return None;
     }

@@ -19,11 +19,14 @@ pub fn resolve(site: &Site, command: &Command) -> Result<Vec<Purge>, Malformed> 
     for wish in &command.wishes {
         match wish {
             Wish::Url { host, target } => {
-                let own = addresses(site, host, target)?;
                 if names_no_site(host) {
-                    found.extend(on_every_host(&own)?);
+                    found.extend(on_every_host(site, host, target)?);
                 }
-                urls.extend(own);
+                urls.extend(addresses(site, host, target)?);
+            }
+            Wish::Prefix { host, path } if path.contains('?') => {
+                found.extend(purges(site, wish)?);
+                found.extend(keyed_otherwise(site, host, path)?);
             }
             wish => found.extend(purges(site, wish)?),
         }
@@ -94,17 +97,48 @@ fn addresses(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malfo
     Ok(found)
 }
 
+/// Path and query as every route keys them that takes the path, whichever hosts it is for.
+fn targets(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malformed> {
+    let host = normal_host(host, "http")?;
+    let addresses = purging::addresses_on_any_host(site, &format!("http://{host}{target}"));
+    let targets = addresses.iter().filter_map(|address| target_of(address));
+    let mut targets: Vec<_> = targets.map(str::to_owned).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    Ok(targets)
+}
+
+/// What begins with a path and query of which a route keys something else: the order of parameters, or some of them alone. The beginning
+/// cannot be told any more: whatever has the path and a query goes, and what is keyed as this is.
+fn keyed_otherwise(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
+    let is_somewhere = !names_no_site(host);
+    let known = if host.is_empty() { "localhost" } else { host };
+    let Some((path, _)) = target.split_once('?') else {
+        return Ok(Vec::new());
+    };
+    if !purging::rewrites_query(site, &format!("http://{known}{target}")) {
+        return Ok(Vec::new());
+    }
+    let begins = Wish::Prefix {
+        host: host.to_owned(),
+        path: format!("{path}?"),
+    };
+    let mut found = purges(site, &begins)?;
+    if is_somewhere {
+        found.push(What::Url(addresses(site, host, target)?));
+    } else {
+        found.extend(on_every_host(site, known, target)?);
+    }
+    Ok(found)
+}
+
 /// What was asked of the cache by its own address, on every host: what begins so, since no site is named that could be purged
 /// exactly; the start page alone, with which everything begins.
-fn on_every_host(addresses: &[String]) -> Result<Vec<What>, Malformed> {
-    let mut paths: Vec<_> = addresses.iter().filter_map(|url| target_of(url)).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    let all = paths.into_iter().map(|path| {
+fn on_every_host(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
+    let all = targets(site, host, target)?.into_iter().map(|path| {
         Ok(if path == "/" {
             What::Pattern(Box::new(Pattern::default().with(On::Target, "^/$")?))
         } else {
-            let path = path.to_owned();
             What::Prefix { host: None, path }
         })
     });

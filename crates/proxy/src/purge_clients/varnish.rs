@@ -53,6 +53,11 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
         return Ok(command(on_tags(&text)));
     }
     if method == "BAN"
+        && let Some(tags) = head.text("cache-tags").and_then(|text| alternatives(&text))
+    {
+        return Ok(command(Wish::Tags(tags)));
+    }
+    if method == "BAN"
         && let Some(text) = head.text("cache-tags").filter(|text| is_expression(text))
     {
         // Drupal's purger, set to send an expression, or several tags in one: in Varnish the field is one.
@@ -89,6 +94,15 @@ fn is_expression(text: &str) -> bool {
         || text.contains(".*")
         || text.starts_with('^')
         || text.ends_with('$')
+}
+
+/// Tags with bars between them, and blanks or commas, and nothing else that means something in an expression: `config:a.b` has a dot, and is
+/// found by its name.
+fn alternatives(text: &str) -> Option<Vec<String>> {
+    let is_plain = !text.contains(['^', '$', '(', ')', '[', ']', '{', '}', '\\', '*', '?']);
+    let is_between = |letter: char| matches!(letter, '|' | ',') || letter.is_ascii_whitespace();
+    let tags = text.split(is_between).filter(|tag| !tag.is_empty());
+    (is_plain && text.contains('|')).then(|| tags.map(str::to_owned).collect())
 }
 
 /// Whether a field with an expression has several lines, of which one alone would be read.
