@@ -4,7 +4,7 @@ use crate::{
     common::{Said, start_with},
     esi::{ON, counted_fragment, html, page, text},
 };
-use testkit::{Larder, Reply};
+use testkit::{Larder, Origin, Reply};
 
 #[test]
 fn a_composed_answer_is_neither_kept_nor_validated_nor_cut_into_parts() {
@@ -279,6 +279,76 @@ fn parts_that_do_not_tell_their_type_are_no_way_to_a_pages_source() {
                 let got = (answer.status, answer.text());
                 assert_eq!(got, (200, "aFb".to_owned()), "{route} {kind}");
             }
+        }
+    }
+}
+
+/// Routes of pages, and pages that say so themselves; stored, and not.
+const PAGES: [(&str, &str); 4] = [
+    ("esi = true", ""),
+    ("esi = true\ncache = false", ""),
+    ("cache = true", "content=\"ESI/1.0\""),
+    ("cache = false", "content=\"ESI/1.0\""),
+];
+
+/// A page that is never stored, which its application answers with `instead` to who sends a field of this name.
+fn unstored_page(
+    route: &str,
+    control: &'static str,
+    name: &'static str,
+    instead: u16,
+) -> (Origin, Larder) {
+    let (origin, larder) = start_with(&ON.replace("esi = true", route));
+    origin.on("/", move |request| {
+        let reply = match request.header(name) {
+            Some(_) => Reply::status(instead).header("Content-Range", "bytes */26"),
+            None => Reply::ok().body("a<esi:include src=\"/f\"/>b"),
+        };
+        reply
+            .cache("no-store")
+            .header("ETag", "\"1\"")
+            .header("Content-Type", "text/html")
+            .header("Surrogate-Control", control)
+    });
+    origin.reply("/f", Reply::ok().cache("no-store").body("F"));
+    // That it is not stored is known then.
+    for _ in 0..2 {
+        assert_eq!(text(&larder, "/"), "aFb");
+    }
+    (origin, larder)
+}
+
+/// What the application says of the page's source says nothing of the page with its fragments.
+#[test]
+fn conditions_and_ranges_of_a_page_that_is_not_stored_are_not_heeded() {
+    for (route, control) in PAGES {
+        for (name, value, instead) in [
+            ("If-None-Match", "\"1\"", 304),
+            ("Range", "bytes=5000-", 416),
+        ] {
+            let (_origin, larder) = unstored_page(route, control, name, instead);
+            for _ in 0..2 {
+                let answer = larder.get("/").header(name, value).send();
+                let got = (answer.status, answer.text());
+                assert_eq!(got, (200, "aFb".to_owned()), "{route} {name}");
+            }
+        }
+    }
+}
+
+/// Content is sent once: what could have it answered with less goes at once.
+#[test]
+fn a_get_with_content_is_sent_once_without_its_range_and_conditions() {
+    for (route, control) in PAGES {
+        for (name, value, instead) in [("If-None-Match", "\"1\"", 304), ("Range", "bytes=0-3", 206)]
+        {
+            let (origin, larder) = unstored_page(route, control, name, instead);
+            let before = origin.requests("/");
+            let ask = larder.get("/").header(name, value).body("x");
+            let answer = ask.send();
+            let got = (answer.status, answer.text());
+            assert_eq!(got, (200, "aFb".to_owned()), "{route} {name}");
+            assert_eq!(origin.requests("/"), before + 1, "{route} {name}");
         }
     }
 }

@@ -138,9 +138,7 @@ async fn pass(
     }
     let mut response = answer?;
     if let Some(whole) = whole
-        && response.status() == StatusCode::PARTIAL_CONTENT
-        && !ask.has_content
-        && only_whole_is_right(ask, response.headers())
+        && only_whole_is_right(ask, response.status(), response.headers())
     {
         // It keeps its turn while it is not read.
         drop(response);
@@ -191,28 +189,43 @@ fn may_have_arrived(failure: &Failure) -> bool {
     }
 }
 
-/// The `fields` of a request for a part, without that. With methods other than `GET` a range means nothing (RFC 9110 section 14.2); an
-/// origin that takes it for one would send a part of a page that is composed here, and what does something is not asked for twice: there it
-/// goes at once.
+/// The `fields` of a request for a part, or on condition where pages may be composed, without that. With methods other than `GET` a range
+/// means nothing (RFC 9110 section 14.2); an origin that takes it for one would send a part of a page that is composed here, and what does
+/// something, or brings content, is not asked for twice: there it goes at once. So does a condition on a route of pages.
 fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
-    let part = [header::RANGE, header::IF_RANGE];
-    if !ask.fields.contains_key(header::RANGE) {
+    const PART: [HeaderName; 2] = [header::RANGE, header::IF_RANGE];
+    const CONDITION: [HeaderName; 2] = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
+    let esi = ask.policy().esi;
+    let reads = ask.method == Method::GET || ask.method == Method::HEAD;
+    if reads && (esi == Esi::On || (esi == Esi::Told && ask.has_content)) {
+        fields::remove_where(fields, |name| CONDITION.contains(name));
+    }
+    let asks_once = ask.method != Method::GET || ask.has_content;
+    if asks_once && esi != Esi::Off {
+        fields::remove_where(fields, |name| PART.contains(name));
+    }
+    let is_left =
+        |name: &HeaderName| PART.contains(name) || (esi != Esi::Off && CONDITION.contains(name));
+    if asks_once || !fields.keys().any(is_left) {
         return None;
     }
-    if ask.method == Method::GET {
-        let mut whole = fields.clone();
-        fields::remove_where(&mut whole, |name| part.contains(name));
-        return Some(whole);
-    }
-    if ask.policy().esi != Esi::Off {
-        fields::remove_where(fields, |name| part.contains(name));
-    }
-    None
+    let mut whole = fields.clone();
+    fields::remove_where(&mut whole, is_left);
+    Some(whole)
 }
 
-/// Whether a part with these fields is of no use: only the whole can be composed, and the client may hold it in another coding.
-fn only_whole_is_right(ask: &Ask, fields: &HeaderMap) -> bool {
-    esi::is_part_of_page(ask, fields) || coding::is_of_another(ask, fields, None)
+/// Whether the answer to a request for a part, or on condition, is of no use: only the whole can be composed, and the client may hold it in
+/// another coding.
+fn only_whole_is_right(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> bool {
+    match status {
+        StatusCode::PARTIAL_CONTENT => {
+            esi::is_part_of_page(ask, fields) || coding::is_of_another(ask, fields, None)
+        }
+        StatusCode::NOT_MODIFIED | StatusCode::RANGE_NOT_SATISFIABLE => {
+            esi::is_about_page(ask, fields)
+        }
+        _ => false,
+    }
 }
 
 /// The request and its answer, both as they are.

@@ -22,7 +22,7 @@ mod within;
 
 pub use composer::Composer;
 pub use context::Context;
-pub use page::{concerns, is_part_of_page, is_raw_page, is_stored_page};
+pub use page::{concerns, is_about_page, is_part_of_page, is_raw_page, is_stored_page};
 pub use reading::Readings;
 pub use within::Within;
 

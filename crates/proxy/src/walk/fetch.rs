@@ -14,6 +14,7 @@ use crate::{
     error::Failure,
     hit_for_miss::Unshared,
     outcome::{Detail, Failing, bump},
+    policy::Esi,
     walk::{
         admit::Times,
         lookup::{self, Hit, Need},
@@ -130,7 +131,9 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     let on_condition =
         names.any(|name| matches!(*name, header::IF_NONE_MATCH | header::IF_MODIFIED_SINCE));
     let holds_nothing = need.selected.is_none() && need.others.is_empty();
-    reads && on_condition && holds_nothing && {
+    // Of what is composed no client holds what a condition could be about.
+    let may_be_passed = ask.policy().esi != Esi::On;
+    reads && on_condition && holds_nothing && may_be_passed && {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
         // Nothing is held: no variant is known, and the key alone is that of the page.

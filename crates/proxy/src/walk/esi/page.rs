@@ -37,6 +37,16 @@ pub fn is_part_of_page(ask: &Ask, fields: &HeaderMap) -> bool {
         || is_page(ask, StatusCode::OK, fields, surrogate::wants_esi(fields))
 }
 
+/// Whether a 304 or a 416 with these fields is about a page: what was asked of it holds for its source alone. On a route of pages it may
+/// always be.
+pub fn is_about_page(ask: &Ask, fields: &HeaderMap) -> bool {
+    match ask.policy().esi {
+        Esi::Off => false,
+        Esi::Told => surrogate::wants_esi(fields),
+        Esi::On => true,
+    }
+}
+
 /// The coding in which a page is written; `None` where it is not coded, or in a way that cannot be read.
 pub(super) fn coding_of(fields: &HeaderMap) -> Option<Coding> {
     let mut codings = fields.get_all(header::CONTENT_ENCODING).iter();

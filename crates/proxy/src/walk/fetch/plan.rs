@@ -98,7 +98,12 @@ impl Fetch<'_> {
     pub fn is_useless(&self, plan: &Plan, response: &Response<ResponseBody>) -> bool {
         match response.status() {
             StatusCode::NOT_MODIFIED => {
-                !self.passes_condition && self.freshened(response.headers()).is_empty()
+                let fields = response.headers();
+                if self.passes_condition {
+                    esi::is_about_page(self.ask, fields)
+                } else {
+                    self.freshened(fields).is_empty()
+                }
             }
             StatusCode::PARTIAL_CONTENT => match plan {
                 Plan::Whole => true,
@@ -109,7 +114,11 @@ impl Fetch<'_> {
                 }
                 Plan::Missing(missing) => !self.fits(missing.span, response.headers()),
             },
-            StatusCode::RANGE_NOT_SATISFIABLE => matches!(plan, Plan::Missing(_)),
+            StatusCode::RANGE_NOT_SATISFIABLE => match plan {
+                Plan::Whole => false,
+                Plan::Part => esi::is_about_page(self.ask, response.headers()),
+                Plan::Missing(_) => true,
+            },
             _ => false,
         }
     }
