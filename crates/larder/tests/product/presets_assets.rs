@@ -7,7 +7,7 @@ use crate::{
 use testkit::Reply;
 
 /// A preset, the cookie of one who is logged in, and a file that all pages have.
-const ASSETS: [(&str, &str, &str); 9] = [
+const ASSETS: [(&str, &str, &str); 15] = [
     (
         "wordpress",
         "wordpress_logged_in_1",
@@ -37,6 +37,33 @@ const ASSETS: [(&str, &str, &str); 9] = [
     ),
     ("django", "sessionid", "/static/polls/base.css"),
     ("django", "sessionid", "/static/admin/css/base.css"),
+    // Folders that are called as pages are.
+    (
+        "wordpress",
+        "wordpress_logged_in_1",
+        "/wp-content/plugins/a/account/a.css",
+    ),
+    (
+        "woocommerce",
+        "woocommerce_items_in_cart",
+        "/wp-content/themes/a/woocommerce/cart/a.css",
+    ),
+    (
+        "drupal",
+        "SESS0123",
+        "/core/modules/user/css/user.module.css",
+    ),
+    ("drupal", "SESS0123", "/modules/contrib/flag/css/flag.css"),
+    (
+        "magento",
+        "X-Magento-Vary",
+        "/static/version1/frontend/a/b/de_DE/Magento_Checkout/js/checkout/a.js",
+    ),
+    (
+        "magento",
+        "PHPSESSID",
+        "/static/version1/frontend/a/b/de_DE/Magento_Customer/js/customer/a.js",
+    ),
 ];
 
 #[test]

@@ -99,7 +99,10 @@ fn what_is_written_goes_over_the_preset_and_bypass_is_added_to() {
         "[defaults]\npreset = \"wordpress\"\nttl = \"3s\"\nkey.sort = true\nbypass.cookies = \"own\"\n\
          [[route]]\nname = \"news\"\npath = \"/news/*\"\nbypass = { cookies = [\"other\"] }\norigin_host = \"app.test\"\nkey = { host = false }\n",
     );
-    assert_eq!(names(&config), ["news", "assets", "static", "default"]);
+    assert_eq!(
+        names(&config),
+        ["news", "own-assets", "assets", "static", "default"]
+    );
     let pages = &route(&config, "default");
     assert_eq!(pages.policy.lifetime.by_status.len(), 3, "200, 301 and 302");
     assert!(
@@ -130,7 +133,10 @@ fn its_routes_stand_before_one_that_matches_everything() {
     let config = good(
         "[defaults]\npreset = \"magento\"\n[[route]]\npath = \"/a\"\n[[route]]\nttl = \"1s\"\n",
     );
-    assert_eq!(names(&config), ["route-1", "static", "media", "route-2"]);
+    assert_eq!(
+        names(&config),
+        ["route-1", "own-static", "static", "media", "route-2"]
+    );
 }
 
 #[test]
@@ -142,9 +148,11 @@ fn a_preset_of_a_route_holds_there_alone() {
     assert_eq!(
         names(&config),
         [
+            "shop-own-assets",
             "shop-assets",
             "shop-static",
             "shop",
+            "blog-own-assets",
             "blog-assets",
             "blog-static",
             "blog",
@@ -165,6 +173,9 @@ fn a_preset_of_a_route_holds_there_alone() {
     let covers = |path: &str| paths.iter().any(|pattern| pattern.matches(path));
     assert!(covers("/blog/core/misc/a.css") && covers("/blog/de/core/a.css"));
     assert!(!covers("/core/a.css") && !covers("/BLOG/core/a.css") && !covers("/blogs/core/a.css"));
+    let own = &route(&config, "blog-own-assets").matcher.paths;
+    let covers = |path: &str| own.iter().any(|pattern| pattern.matches(path));
+    assert!(covers("/blog/core/a.css") && !covers("/blog/de/core/a.css") && !covers("/core/a.css"));
 }
 
 #[test]
