@@ -14,9 +14,11 @@
 mod make;
 mod part;
 pub mod passed;
+mod tags;
 
 pub use part::{is_of_another, may_be_parted};
 pub use passed::{ask_origin, is_settled, matching_tag_of, passed, settles, tag_on_its_way, vary};
+pub use tags::{for_origin, is_on_form};
 
 use crate::{
     ask::Ask,
@@ -26,12 +28,13 @@ use crate::{
     error::Failure,
     policy::Compress,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use make::{encode, made_at_once};
 use part::{is_partial, wants_part};
 use rules::coding::{self, Accepted, Choice, Coding, FormProvenance};
 use std::sync::Arc;
 use store::{Body, Level, Stored, fill::Reader};
+use tags::{held, matching_tag};
 
 /// Bodies up to this length, in bytes, are coded on the worker's own time, which at the fast level is less than a millisecond.
 const AT_ONCE: u64 = 32 << 10;
@@ -163,35 +166,6 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     }
 }
 
-/// The tag by which the client holds what is stored, or a form of it.
-fn held(
-    ask: &Ask,
-    stored: &Stored,
-    takes_own: impl FnOnce() -> bool,
-    accepted: Accepted,
-) -> Option<HeaderValue> {
-    let asks = ask.said.conditions && ask.fields.contains_key(header::IF_NONE_MATCH);
-    if !asks || stored.status != StatusCode::OK {
-        return None;
-    }
-    let tag = stored.fields.get_bytes(&header::ETAG);
-    matching_tag(ask, tag, takes_own(), accepted)
-}
-
-/// The tag in `If-None-Match` that names what has the tag `origin`, which the client `takes_own` or not, or a form of it that it accepts.
-/// Only who reads can be told that nothing has changed (RFC 9110 section 13.1.2).
-fn matching_tag(
-    ask: &Ask,
-    origin: Option<&[u8]>,
-    takes_own: bool,
-    accepted: Accepted,
-) -> Option<HeaderValue> {
-    if ask.method != Method::GET && ask.method != Method::HEAD {
-        return None;
-    }
-    coding::understood(&ask.fields, origin?, takes_own, accepted)
-}
-
 /// Whether the client does not accept the coding in which `stored` came, so that it would get it decoded.
 pub fn is_unreadable(ask: &Ask, stored: &Stored) -> bool {
     let Some(compress) = ask.policy().compress.as_ref().filter(|_| stored.is_coded) else {
@@ -204,16 +178,6 @@ pub fn is_unreadable(ask: &Ask, stored: &Stored) -> bool {
 /// Whether it is coded on the worker's own time: its content is not in memory, and is coded while it is read.
 fn is_coded_as_read(stored: &Stored) -> bool {
     matches!(stored.body, Body::Disk(_) | Body::Parts(_))
-}
-
-/// Puts the origin's own tags into the conditions of what it is sent, where they name forms that this client may get.
-pub fn for_origin(ask: &Ask, fields: &mut HeaderMap) {
-    coding::for_origin(fields, &ask.method, || Accepted::read(&ask.fields));
-}
-
-/// Whether the request is on condition that a form is current.
-pub fn is_on_form(ask: &Ask) -> bool {
-    ask.said.conditions && ask.policy().compress.is_some() && coding::matches_form(&ask.fields)
 }
 
 /// The form in `coding`, which is there. What is sent often is made better: this one, or `better` where that is another.
