@@ -399,3 +399,44 @@ fn identity_is_no_coding() {
         ("gzip", body.into_bytes())
     );
 }
+
+/// What must not be transformed has one form, by the answer's word or the request's, in whatever order fields stand: a part on condition of a
+/// date is a part, asked for the first time, from the store, and beside what is missing. It was taken for the whole, and broke off.
+#[test]
+fn a_dated_part_of_what_is_not_transformed_is_a_part() {
+    for (number, asks, says) in [
+        (0, "", "max-age=600, no-transform"),
+        (1, "no-transform", "max-age=600"),
+        (2, "", "no-transform, max-age=600"),
+        (3, "no-transform", "max-age=600, no-transform"),
+    ] {
+        for length in [200, LENGTH] {
+            let content = gzipped(&text("dated", length));
+            let (origin, larder) = start();
+            let sent = content.clone();
+            origin.on("/", move |request| {
+                let mut fields = [("Content-Encoding", "gzip"), ("Cache-Control", says)];
+                if number == 2 {
+                    fields.reverse();
+                }
+                dated(request, &fields, &sent)
+            });
+            let part = |range: &str, is_dated: bool| {
+                let mut fields = vec![("Range", range)];
+                if is_dated {
+                    fields.push(("If-Range", MODIFIED));
+                }
+                if !asks.is_empty() {
+                    fields.push(("Cache-Control", asks));
+                }
+                let answer = ask(&larder, "GET", &fields);
+                assert_eq!(answer.status, 206, "{number} {range}: {}", answer.said());
+                answer.body
+            };
+            assert_eq!(part("bytes=0-9", true), content[..10], "{number}");
+            assert_eq!(part("bytes=10-19", false), content[10..20], "{number}");
+            assert_eq!(part("bytes=10-19", true), content[10..20], "{number}");
+            assert_eq!(part("bytes=15-29", true), content[15..30], "{number}");
+        }
+    }
+}

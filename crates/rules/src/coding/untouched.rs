@@ -97,7 +97,7 @@ impl TypePattern {
 }
 
 /// Whether a response may be coded: `fields` are its names, lower case, with their values; `length` is that of its content,
-/// where it is known. `None`: it may.
+/// where it is known. `None`: it may. What must not be transformed is that first, in whatever order they stand.
 pub fn judge<'a>(
     status: StatusCode,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -117,17 +117,18 @@ pub fn judge<'a>(
     if !is_fit || without_content.contains(&status) {
         return Some(Untouched::Status);
     }
-    let mut kind: Option<&[u8]> = None;
+    let (mut kind, mut is_coded): (Option<&[u8]>, bool) = (None, false);
     for (name, value) in fields {
         match name {
-            b"content-encoding" if !value.eq_ignore_ascii_case(b"identity") => {
-                return Some(Untouched::Coded);
-            }
+            b"content-encoding" => is_coded |= !value.eq_ignore_ascii_case(b"identity"),
             b"content-range" => return Some(Untouched::Part),
             b"content-type" => kind = Some(value),
             name if forbids_transform(name, value) => return Some(Untouched::NoTransform),
             _ => {}
         }
+    }
+    if is_coded {
+        return Some(Untouched::Coded);
     }
     (!is_meant(kind.unwrap_or_default(), types)).then_some(Untouched::Type)
 }

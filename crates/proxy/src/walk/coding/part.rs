@@ -2,7 +2,10 @@
 
 use crate::{ask::Ask, walk::coding::Then};
 use http::{HeaderMap, Method, StatusCode, header};
-use rules::coding::{self, Accepted, Untouched};
+use rules::{
+    coding::{self, Accepted},
+    directives::forbids_transform,
+};
 use store::{Body, Stored};
 
 /// Whether the client wants a part of the content without coding. A part on condition of a date is none: all forms have the same
@@ -19,8 +22,8 @@ pub fn may_be_parted(ask: &Ask, then: &Then, stored: &Stored) -> bool {
     match then {
         Then::Encode(_) | Then::Decode(_) => false,
         Then::Nothing | Then::NotModified(_) => {
-            let is_form = ask.policy().compress.is_some() && stored.is_coded;
-            !is_form || !coding::is_dated_range(&ask.fields, ask.now)
+            !coding::is_dated_range(&ask.fields, ask.now)
+                || !is_of_another(ask, &stored.all_fields(0), stored.body.length())
         }
     }
 }
@@ -48,20 +51,16 @@ pub fn is_of_another(ask: &Ask, fields: &HeaderMap, length: Option<u64>) -> bool
         let lines = lines.filter(|(name, _)| *name != header::CONTENT_RANGE);
         lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
     };
+    if lines().any(|(name, value)| forbids_transform(name, value)) {
+        // It has one form.
+        return false;
+    }
     let accepted = Accepted::read(&ask.fields);
     let is_dated = coding::is_dated_range(&ask.fields, ask.now);
-    let why = coding::judge(
-        StatusCode::OK,
-        lines(),
-        length,
-        &compress.types,
-        compress.least,
-    );
-    match why {
-        None => is_dated && accepted.takes_any(),
-        Some(Untouched::Coded) => {
-            is_dated || coding::to_decode(lines(), &compress.types, accepted).is_some()
-        }
-        Some(_) => false,
+    let (types, least) = (&compress.types, compress.least);
+    if coding::is_coded(lines()) {
+        return is_dated || coding::to_decode(lines(), types, accepted).is_some();
     }
+    let may_be_coded = coding::judge(StatusCode::OK, lines(), length, types, least).is_none();
+    may_be_coded && is_dated && accepted.takes_any()
 }

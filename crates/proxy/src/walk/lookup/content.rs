@@ -74,7 +74,7 @@ pub fn wanted(ask: &Ask, stored: &Stored, length: u64) -> ResolvedRange {
     let Some(field) = ask.range() else {
         return ResolvedRange::Whole;
     };
-    if coding::is_of_another(ask, &stored.fields.unpack(0), Some(length))
+    if coding::is_of_another(ask, &stored.all_fields(0), Some(length))
         || !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now)
     {
         return ResolvedRange::Whole;

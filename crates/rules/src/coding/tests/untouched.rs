@@ -101,6 +101,15 @@ fn what_is_left_alone() {
         ),
         (
             200,
+            &[
+                ("content-encoding", "gzip"),
+                ("cache-control", "no-transform"),
+            ],
+            Some(1000),
+            Some(Untouched::NoTransform),
+        ),
+        (
+            200,
             &[html, ("cdn-cache-control", "no-transform")],
             Some(1000),
             Some(Untouched::NoTransform),
