@@ -134,6 +134,7 @@ fn what_names_nothing_is_malformed() {
         "PURGEKEYS / HTTP/1.1\nHost: c",
         "PURGETAGS / HTTP/1.1\nHost: c",
         "BAN /tags HTTP/1.1\nHost: c",
+        "BAN / HTTP/1.1\nHost: c\nCache-Tags: ,|",
         "PURGE /souin-api/souin HTTP/1.1\nHost: c",
     ] {
         let spoken = read(&policy(), head);

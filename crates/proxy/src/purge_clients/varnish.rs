@@ -52,16 +52,8 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     {
         return Ok(command(on_tags(&text)));
     }
-    if method == "BAN"
-        && let Some(tags) = head.text("cache-tags").and_then(|text| alternatives(&text))
-    {
-        return Ok(command(Wish::Tags(tags)));
-    }
-    if method == "BAN"
-        && let Some(text) = head.text("cache-tags").filter(|text| is_expression(text))
-    {
-        // Drupal's purger, set to send an expression, or several tags in one: in Varnish the field is one.
-        return Ok(command(on_tags(&text)));
+    if let Some(wish) = drupals(head) {
+        return wish.map(command);
     }
     let tags = tags(head);
     if !tags.is_empty() {
@@ -94,6 +86,16 @@ fn is_expression(text: &str) -> bool {
         || text.contains(".*")
         || text.starts_with('^')
         || text.ends_with('$')
+}
+
+/// What Drupal's purger bans, set to send an expression, or several tags in one field, which is one in Varnish.
+fn drupals(head: Head<'_>) -> Option<Result<Wish, Malformed>> {
+    let text = head.text("cache-tags").filter(|_| head.method == "BAN")?;
+    match alternatives(&text) {
+        Some(tags) if tags.is_empty() => Some(Err(Malformed::Nothing("the list of tags is empty"))),
+        Some(tags) => Some(Ok(Wish::Tags(tags))),
+        None => is_expression(&text).then(|| Ok(on_tags(&text))),
+    }
 }
 
 /// Tags with bars between them, and blanks or commas, and nothing else that means something in an expression: `config:a.b` has a dot, and is
