@@ -1,8 +1,8 @@
-use super::*;
+use super::{view::SOURCES, *};
 use crate::{Parts, purge::Log, sample};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use rules::{freshness::LifetimeSource, reuse, time::Time};
+use rules::{reuse, time::Time};
 use std::sync::Arc;
 
 /// What of a stored response is written.
@@ -18,18 +18,7 @@ fn written(stored: &Stored) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 fn facts() -> impl Strategy<Value = Facts> {
-    let source = prop::sample::select(vec![
-        LifetimeSource::Override,
-        LifetimeSource::Targeted,
-        LifetimeSource::SMaxAge,
-        LifetimeSource::MaxAge,
-        LifetimeSource::Expires,
-        LifetimeSource::Default,
-        LifetimeSource::Heuristic,
-        LifetimeSource::None,
-        LifetimeSource::ReverseProxyTtl,
-        LifetimeSource::AccelExpires,
-    ]);
+    let source = prop::sample::select(&SOURCES[..]);
     let numbers = any::<(u64, u64, u64, u64)>();
     let windows = any::<(Option<u32>, Option<u32>)>();
     (numbers, windows, any::<(bool, bool, bool)>(), source).prop_map(

@@ -23,7 +23,7 @@ const UNSENT: u8 = 64;
 const ALL: u8 = 127;
 
 /// What lifetimes are taken from; on disk each is its place here. Only ever grows.
-const SOURCES: [LifetimeSource; 11] = [
+pub(super) const SOURCES: [LifetimeSource; 11] = [
     LifetimeSource::Override,
     LifetimeSource::Targeted,
     LifetimeSource::SMaxAge,

@@ -30,7 +30,7 @@ pub fn passed(
         vary(ask, status, fields);
     }
     let compress = ask.policy().compress.as_ref();
-    if is_personal(ask, fields) && !compress.is_some_and(|compress| compress.personal) {
+    if compress.is_some_and(|compress| is_left_to_its_client(ask, fields, compress)) {
         return content;
     }
     on_its_way(worker, ask, status, fields, content)
@@ -50,7 +50,7 @@ pub fn on_its_way(
     };
     let length = content.length().filter(|length| *length > 0);
     let length = length.or_else(|| announced(fields));
-    if ask.directives.no_transform || untouched(status, fields, length, compress).is_some() {
+    if is_untouched(ask, status, fields, length, compress) {
         return content;
     }
     coding::vary_by_coding(fields);
@@ -75,8 +75,11 @@ pub fn on_its_way(
 
 /// The coding for what is coded for this client alone.
 fn wanted(ask: &Ask, compress: &Compress) -> Option<Coding> {
+    if !ask.said.codings {
+        return None;
+    }
     let accepted = Accepted::read(&ask.fields);
-    if !ask.said.codings || !accepted.takes_any() {
+    if !accepted.takes_any() {
         return None;
     }
     match coding::choose(accepted, &cheapest(compress), |_| false) {
@@ -89,10 +92,9 @@ fn wanted(ask: &Ask, compress: &Compress) -> Option<Coding> {
 pub fn tag_on_its_way(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> Option<HeaderValue> {
     let own = fields.get(header::ETAG)?;
     let compress = ask.policy().compress.as_ref()?;
-    let is_left = ask.directives.no_transform
-        || is_personal(ask, fields) && !compress.personal
-        || untouched(status, fields, announced(fields), compress).is_some();
-    if is_left {
+    if is_left_to_its_client(ask, fields, compress)
+        || is_untouched(ask, status, fields, announced(fields), compress)
+    {
         return None;
     }
     coding::form_tag(own, Some(wanted(ask, compress)?), FormProvenance::Streamed)
@@ -119,16 +121,24 @@ fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
         || has(fields, &header::SET_COOKIE)
 }
 
-fn untouched(
+/// Whether an answer that is not stored goes out as it is, since it may be its client's own.
+fn is_left_to_its_client(ask: &Ask, fields: &HeaderMap, compress: &Compress) -> bool {
+    !compress.personal && is_personal(ask, fields)
+}
+
+/// Whether content of so many bytes goes out as it is, by the request's word or the answer's.
+fn is_untouched(
+    ask: &Ask,
     status: StatusCode,
     fields: &HeaderMap,
     length: Option<u64>,
     compress: &Compress,
-) -> Option<Untouched> {
+) -> bool {
     let lines = fields
         .iter()
         .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
-    coding::judge(status, lines, length, &compress.types, compress.least)
+    let (types, least) = (&compress.types, compress.least);
+    ask.directives.no_transform || coding::judge(status, lines, length, types, least).is_some()
 }
 
 /// Says in `Vary` that the answer depends on `Accept-Encoding`, where it does: in every form, identity too, and in a part of one.
