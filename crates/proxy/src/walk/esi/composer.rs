@@ -116,8 +116,9 @@ impl Composer {
                 Some(Segment::Include(fragment)) => match fragment.poll_next(task) {
                     Poll::Ready(Some(read)) => return Poll::Ready(Some(read)),
                     Poll::Ready(None) => {
-                        self.queue.pop_front();
-                        self.buffered.segments -= 1;
+                        if let Some(sent) = self.queue.pop_front() {
+                            self.buffered = self.buffered.without(Buffered::one(&sent));
+                        }
                     }
                     Poll::Pending => return self.read_on(task).map(|error| Some(Err(error))),
                 },

@@ -94,9 +94,9 @@ impl Buffered {
     /// This and so much less.
     pub const fn without(self, less: Self) -> Self {
         Self {
-            segments: self.segments - less.segments,
-            bytes: self.bytes - less.bytes,
-            made: self.made - less.made,
+            segments: self.segments.saturating_sub(less.segments),
+            bytes: self.bytes.saturating_sub(less.bytes),
+            made: self.made.saturating_sub(less.made),
         }
     }
 }
