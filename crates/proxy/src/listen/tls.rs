@@ -1,5 +1,8 @@
 //! Certificates and the TLS side of a listener.
 
+mod table;
+
+use self::table::Table;
 use arc_swap::ArcSwap;
 use memchr::memmem;
 use origin::pem::in_words;
@@ -11,7 +14,6 @@ use rustls::{
     sign::CertifiedKey,
 };
 use std::{
-    collections::HashMap,
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -74,8 +76,7 @@ pub enum TlsError {
     Setup(rustls::Error),
 }
 
-/// The certificates of a listener, chosen by the name the client asks for (SNI): exact names first, then wildcards, else the
-/// first certificate. Replaced as a whole, for handshakes from then on; sessions resume across the change.
+/// The certificates of a listener, of which a [`Table`] chooses. Replaced as a whole, for handshakes from then on; sessions resume across the change.
 #[derive(Debug)]
 pub struct TlsStore {
     files: Mutex<Vec<CertificateFiles>>,
@@ -88,7 +89,7 @@ impl TlsStore {
     pub fn load(files: Vec<CertificateFiles>) -> Result<Arc<Self>, TlsError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let names = Arc::new(Names {
-            table: ArcSwap::from_pointee(Table::read(&files, &provider)?),
+            table: ArcSwap::from_pointee(read_all(&files, &provider)?),
             provider: Arc::clone(&provider),
         });
         let mut config = ServerConfig::builder_with_provider(provider)
@@ -119,7 +120,7 @@ impl TlsStore {
 
     /// Uses other files from now on. All or nothing.
     pub fn replace(&self, files: Vec<CertificateFiles>) -> Result<(), TlsError> {
-        let table = Table::read(&files, &self.names.provider)?;
+        let table = read_all(&files, &self.names.provider)?;
         self.names.table.store(Arc::new(table));
         *self.files.lock().unwrap_or_else(PoisonError::into_inner) = files;
         Ok(())
@@ -127,8 +128,7 @@ impl TlsStore {
 
     /// Whether any of them is for a name; one that is for none is sent only where it is the first.
     pub fn is_for_a_name(&self) -> bool {
-        let table = self.names.table.load();
-        !table.exact.is_empty() || !table.wildcard.is_empty()
+        self.names.table.load().is_for_a_name()
     }
 
     pub(super) fn config(&self) -> Arc<ServerConfig> {
@@ -146,56 +146,16 @@ struct Names {
 impl ResolvesServerCert for Names {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let table = self.table.load();
-        Some(Arc::clone(table.choose(hello.server_name())))
+        let schemes = hello.signature_schemes();
+        let is_understood = |key: &CertifiedKey| key.key.choose_scheme(schemes).is_some();
+        Some(Arc::clone(table.choose(hello.server_name(), is_understood)))
     }
 }
 
-#[derive(Debug)]
-struct Table {
-    default: Arc<CertifiedKey>,
-    exact: HashMap<String, Arc<CertifiedKey>>,
-    /// By what follows `*.`.
-    wildcard: HashMap<String, Arc<CertifiedKey>>,
-}
-
-impl Table {
-    fn read(files: &[CertificateFiles], provider: &CryptoProvider) -> Result<Self, TlsError> {
-        let mut keys = Vec::new();
-        for one in files {
-            keys.push(read_one(one, provider)?);
-        }
-        let default = keys.first().map(|(key, _)| Arc::clone(key));
-        let mut table = Self {
-            default: default.ok_or(TlsError::None)?,
-            exact: HashMap::new(),
-            wildcard: HashMap::new(),
-        };
-        for (key, names) in keys {
-            for name in names {
-                let name = name.to_ascii_lowercase();
-                let (map, name) = match name.strip_prefix("*.") {
-                    Some(rest) => (&mut table.wildcard, rest.to_owned()),
-                    None => (&mut table.exact, name),
-                };
-                map.entry(name).or_insert_with(|| Arc::clone(&key));
-            }
-        }
-        Ok(table)
-    }
-
-    /// A wildcard stands for exactly one label (RFC 9525 section 6.3).
-    fn choose(&self, name: Option<&str>) -> &Arc<CertifiedKey> {
-        let Some(name) = name else {
-            return &self.default;
-        };
-        let name = name.to_ascii_lowercase();
-        let by_wildcard = || {
-            let (_, rest) = name.split_once('.')?;
-            self.wildcard.get(rest)
-        };
-        let found = self.exact.get(&name).or_else(by_wildcard);
-        found.unwrap_or(&self.default)
-    }
+fn read_all(files: &[CertificateFiles], provider: &CryptoProvider) -> Result<Table, TlsError> {
+    let read = files.iter().map(|one| read_one(one, provider));
+    let read = read.collect::<Result<Vec<_>, _>>()?;
+    Table::new(&read).ok_or(TlsError::None)
 }
 
 /// A certificate with its key, and the names it is for.

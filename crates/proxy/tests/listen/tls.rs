@@ -6,10 +6,10 @@ use crate::{
     site::{SOON, Site, loopback, quick},
 };
 use proxy::listen::{Address, CertificateFiles, Limits, ListenConfig, TlsError, TlsStore};
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
 use rustls::{
-    ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, StreamOwned,
-    SupportedProtocolVersion,
+    ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, SignatureScheme,
+    StreamOwned, SupportedProtocolVersion,
     crypto::aws_lc_rs,
     pki_types::{CertificateDer, ServerName},
     version::{TLS12, TLS13},
@@ -32,18 +32,27 @@ fn certificate(
     file: &str,
     names: &[&str],
 ) -> (CertificateFiles, CertificateDer<'static>) {
-    let names = names
-        .iter()
-        .map(|&name| name.to_owned())
-        .collect::<Vec<_>>();
-    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
+    signing_with(&PKCS_ECDSA_P256_SHA256, folder, file, names)
+}
+
+/// As [`certificate`], whose key signs in this way.
+fn signing_with(
+    algorithm: &'static SignatureAlgorithm,
+    folder: &Path,
+    file: &str,
+    names: &[&str],
+) -> (CertificateFiles, CertificateDer<'static>) {
+    let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+    let key = KeyPair::generate_for(algorithm).unwrap();
+    let params = CertificateParams::new(names).unwrap();
+    let made = params.self_signed(&key).unwrap();
     let files = CertificateFiles {
         chain: folder.join(format!("{file}.pem")),
         key: folder.join(format!("{file}.key")),
     };
-    fs::write(&files.chain, cert.pem()).unwrap();
-    fs::write(&files.key, signing_key.serialize_pem()).unwrap();
-    (files, cert.der().clone())
+    fs::write(&files.chain, made.pem()).unwrap();
+    fs::write(&files.key, key.serialize_pem()).unwrap();
+    (files, made.der().clone())
 }
 
 fn serve(store: &Arc<TlsStore>, limits: Limits) -> Site {
@@ -58,12 +67,25 @@ fn trusting(
     versions: &[&'static SupportedProtocolVersion],
     protocols: &[&[u8]],
 ) -> Arc<ClientConfig> {
+    understanding(|_| true, certificates, versions, protocols)
+}
+
+/// As [`trusting`], which understands signatures of these kinds alone.
+fn understanding(
+    is_understood: impl Fn(SignatureScheme) -> bool,
+    certificates: &[&CertificateDer<'static>],
+    versions: &[&'static SupportedProtocolVersion],
+    protocols: &[&[u8]],
+) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates {
         roots.add((*certificate).clone()).unwrap();
     }
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let mut provider = aws_lc_rs::default_provider();
+    let all = &mut provider.signature_verification_algorithms;
+    let understood = all.mapping.iter().filter(|(kind, _)| is_understood(*kind));
+    all.mapping = understood.copied().collect::<Vec<_>>().leak();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(versions)
         .unwrap()
         .with_root_certificates(roots)
@@ -140,6 +162,29 @@ fn the_name_chooses_the_certificate() {
         assert!(connect(&site, &config, name).is_err(), "{name}");
     }
     site.wait_counted("the failures", |counters| counters.handshakes_failed == 3);
+}
+
+#[test]
+fn of_certificates_for_one_name_the_first_that_the_client_understands_is_sent() {
+    let folder = scratch_dir();
+    let names = &["a.test", "*.a.test"];
+    let (new, a) = signing_with(&PKCS_ED25519, &folder, "new", names);
+    let (old, b) = certificate(&folder, "old", names);
+    let site = serve(&TlsStore::load(vec![new, old]).unwrap(), quick(|_| ()));
+    for version in [&TLS12, &TLS13] {
+        for (of_new, certificate) in [(None, &a), (Some(true), &a), (Some(false), &b)] {
+            let is_understood =
+                |kind| of_new.is_none_or(|it| it == (kind == SignatureScheme::ED25519));
+            let config = understanding(is_understood, &[&a, &b], &[version], &[]);
+            for name in ["a.test", "www.a.test"] {
+                let tls = connect(&site, &config, name).unwrap();
+                assert_eq!(shown(&tls), *certificate, "{name} {of_new:?}");
+            }
+            // Who names nothing is sent what the first name would get; that is not for an address.
+            let error = connect(&site, &config, "127.0.0.1").unwrap_err();
+            assert!(error.to_string().contains("not valid for name"), "{error}");
+        }
+    }
 }
 
 /// The host of a connection's last request is nobody else's.

@@ -14,7 +14,7 @@ pub struct Listen {
     /// An address with a port, or `unix:` and a path.
     pub address: Option<Text<ListenAddress>>,
     /// Certificates; with at least one, this listener speaks TLS. The first serves clients that name no host or one that
-    /// no certificate covers.
+    /// no certificate covers. Of several for one name the first is sent that the client understands (ECDSA before RSA).
     #[schemars(extend("minItems" = 1))]
     pub tls: Option<Vec<Certificate>>,
     /// Networks of load balancers whose connections begin with a PROXY protocol header (version 1 or 2). On a Unix

@@ -1,0 +1,99 @@
+//! Which certificate a client is sent.
+
+use rustls::sign::CertifiedKey;
+use std::{collections::HashMap, iter, sync::Arc};
+
+/// Certificates by the name that a client asks for (SNI): exact names first, then wildcards, else as for who names none.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// For clients that name nothing, or what no certificate is for: the first, and the others for the first of its names.
+    default: Candidates,
+    exact: HashMap<String, Candidates>,
+    /// By what follows `*.`.
+    wildcard: HashMap<String, Candidates>,
+}
+
+impl Table {
+    /// Of these, each with the names it is for; `None` where there are none.
+    pub(super) fn new(certificates: &[(Arc<CertifiedKey>, Vec<String>)]) -> Option<Self> {
+        let (first, its_names) = certificates.first()?;
+        let mut table = Self {
+            default: Candidates::new(first),
+            exact: HashMap::new(),
+            wildcard: HashMap::new(),
+        };
+        for (key, names) in certificates {
+            for name in names {
+                table.add(name, key);
+            }
+        }
+        let alike = its_names.first().and_then(|name| table.named(name));
+        if let Some(alike) = alike.cloned() {
+            table.default = alike;
+        }
+        Some(table)
+    }
+
+    /// Whether any of them is for a name.
+    pub(super) fn is_for_a_name(&self) -> bool {
+        !self.exact.is_empty() || !self.wildcard.is_empty()
+    }
+
+    /// The certificate for a client that asks for `name`; `is_understood` tells whose signatures it can check, and is asked only where
+    /// there are several.
+    pub(super) fn choose(
+        &self,
+        name: Option<&str>,
+        is_understood: impl Fn(&CertifiedKey) -> bool,
+    ) -> &Arc<CertifiedKey> {
+        let named = name.and_then(|name| self.named(name));
+        named.unwrap_or(&self.default).choose(is_understood)
+    }
+
+    /// Those for this name. A wildcard stands for exactly one label (RFC 9525 section 6.3).
+    fn named(&self, name: &str) -> Option<&Candidates> {
+        let name = name.to_ascii_lowercase();
+        let by_wildcard = || {
+            let (_, rest) = name.split_once('.')?;
+            self.wildcard.get(rest)
+        };
+        self.exact.get(&name).or_else(by_wildcard)
+    }
+
+    /// Adds one for a name as it stands in a certificate.
+    fn add(&mut self, name: &str, key: &Arc<CertifiedKey>) {
+        let name = name.to_ascii_lowercase();
+        let (map, name) = match name.strip_prefix("*.") {
+            Some(rest) => (&mut self.wildcard, rest.to_owned()),
+            None => (&mut self.exact, name),
+        };
+        map.entry(name)
+            .and_modify(|those| those.others.push(Arc::clone(key)))
+            .or_insert_with(|| Candidates::new(key));
+    }
+}
+
+/// The certificates for one name, in the order of the site: one of ECDSA may stand before one of RSA for old clients.
+#[derive(Clone, Debug)]
+struct Candidates {
+    first: Arc<CertifiedKey>,
+    others: Vec<Arc<CertifiedKey>>,
+}
+
+impl Candidates {
+    fn new(first: &Arc<CertifiedKey>) -> Self {
+        Self {
+            first: Arc::clone(first),
+            others: Vec::new(),
+        }
+    }
+
+    /// The first that is understood; where none is, the first of all, of which the handshake says why it fails.
+    fn choose(&self, is_understood: impl Fn(&CertifiedKey) -> bool) -> &Arc<CertifiedKey> {
+        if self.others.is_empty() {
+            return &self.first;
+        }
+        let mut all = iter::once(&self.first).chain(&self.others);
+        all.find(|key| is_understood(key)).unwrap_or(&self.first)
+    }
+}
