@@ -5,7 +5,7 @@
 //! those who ask for the same get it from the flight. Whatever happens to the leader, its
 //! [`Flight`] lands: when it is dropped without a word, followers are released to fetch on their own.
 
-use crate::outcome::Failing;
+use crate::{error::Failure, outcome::Failing};
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
@@ -39,7 +39,7 @@ pub enum FlightStatus {
     /// Nothing to share: fetch on your own.
     Released,
     /// The origin failed; the same failure is yours, unless something stale may be sent.
-    Failed(Arc<origin::Error>),
+    Failed(Failure),
     /// The origin failed and the leader sent something stale: so may you, where your request allows it.
     Stale(Failing),
 }

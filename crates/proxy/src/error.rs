@@ -53,6 +53,45 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether the origin, or the way to it, is why there is no answer: it is counted among its errors, something stale may stand in (RFC 9111
+    /// section 4.2.4), and who waits for the same hears of it. What its client sent is not its fault.
+    pub fn is_the_origins(&self) -> bool {
+        match self {
+            Self::Origin(error) => error.kind() != origin::Kind::RequestBody,
+            Self::UnaskedSwitch | Self::Unasked | Self::BadPart => true,
+            Self::BadRequest(_)
+            | Self::MethodNotAllowed
+            | Self::Misdirected
+            | Self::Denied(_)
+            | Self::BodyTooLarge
+            | Self::BodyTooLate
+            | Self::OnlyIfCached
+            | Self::Loop
+            | Self::NoRoom
+            | Self::Internal => false,
+        }
+    }
+
+    /// Whether an origin may have got some of the request, on whose way it was found, and may have done what it was asked to.
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Origin(error) => error.was_sent(),
+            Self::UnaskedSwitch
+            | Self::Unasked
+            | Self::BadPart
+            | Self::BodyTooLarge
+            | Self::BodyTooLate => true,
+            Self::BadRequest(_)
+            | Self::MethodNotAllowed
+            | Self::Misdirected
+            | Self::Denied(_)
+            | Self::OnlyIfCached
+            | Self::Loop
+            | Self::NoRoom
+            | Self::Internal => false,
+        }
+    }
+
     /// The status a client gets.
     pub fn status(&self) -> StatusCode {
         match self {

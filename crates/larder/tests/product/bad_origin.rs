@@ -372,6 +372,7 @@ fn an_origin_that_answers_what_it_was_not_asked_has_failed() {
     let stale = larder.get("/stale").send();
     assert_eq!((stale.status, stale.text().as_str()), (200, "stale"));
     assert_eq!(stale.parameter("detail").as_deref(), Some("unasked"));
+    assert_eq!(sample(&larder, "larder_origin_errors_total"), 5);
 }
 
 #[test]

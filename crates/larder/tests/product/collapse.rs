@@ -322,6 +322,27 @@ fn a_failure_is_everybodys_once_two_have_met_it() {
     assert!(asked <= 6, "{asked} requests to an origin that fails");
 }
 
+/// RFC 9110 section 15.3.7: a part of what was asked for whole is no answer.
+#[test]
+fn an_answer_to_what_was_not_asked_is_a_failure_of_all_who_wait() {
+    let (origin, larder) = of_one_worker();
+    let gate = Gate::new();
+    let part = Reply::status(206).header("Content-Range", "bytes 0-3/10");
+    origin.reply("/", part.body("0123").hold_head(&gate));
+    let leader = ask(&larder, "/", 1);
+    gate.wait_reached();
+    let followers = followers(&larder, 8);
+    gate.open();
+    for mut client in leader.into_iter().chain(followers) {
+        let answer = client.read();
+        assert_eq!(answer.status, 502);
+        assert_eq!(answer.parameter("detail").as_deref(), Some("unasked"));
+    }
+    // As above, each of which asks twice.
+    let asked = origin.requests("/");
+    assert!(asked <= 6, "{asked} requests to an origin that fails");
+}
+
 #[test]
 fn a_fill_that_breaks_off_is_complete_for_nobody() {
     let (origin, larder) = start();

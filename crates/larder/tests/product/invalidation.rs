@@ -1,5 +1,6 @@
 //! What unsafe methods invalidate (RFC 9111 section 4.4, RFC 9875), and what was under way meanwhile.
 
+use super::frames::{PREFACE, frame, literal};
 use crate::common::{Said, counted, start, start_with};
 use testkit::{Gate, Larder, Origin, Reply, wait_until};
 
@@ -96,6 +97,34 @@ fn an_unsafe_request_without_an_answer_invalidates_its_target() {
         wait_until("what was stored is gone", || !kept(&larder, "/page"));
         assert!(kept(&larder, "/other"), "{what}");
     }
+}
+
+#[test]
+fn one_whose_content_does_not_come_in_time_invalidates_its_target() {
+    let (origin, larder) =
+        start_with("limits.body_time = \"100ms\"\n[[origin]]\nservers = \"{origin}\"");
+    origin.otherwise(|request| counted(request).cache("max-age=600"));
+    larder.get("/page").send();
+    let mut client = larder.client();
+    client.send("POST /page HTTP/1.1\r\nHost: example.test\r\nContent-Length: 10\r\n\r\nhalf");
+    assert_eq!(client.read_head().status, 408);
+    wait_until("what was stored is gone", || !kept(&larder, "/page"));
+
+    // Over HTTP/2 the connection goes on, and the request is answered as any other.
+    larder.get("/page").send();
+    assert!(kept(&larder, "/page"));
+    let mut client = larder.client();
+    client.send(PREFACE);
+    client.send(frame(4, 0, &[]));
+    let head = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":authority", "example.test"),
+        (":path", "/page"),
+    ];
+    client.send(frame(1, 1, &head.map(literal).concat()));
+    client.send(frame(0, 1, b"half"));
+    wait_until("what was stored is gone", || !kept(&larder, "/page"));
 }
 
 #[test]

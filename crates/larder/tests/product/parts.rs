@@ -1,7 +1,7 @@
 //! Partial responses in the store: kept, combined, completed (RFC 9111 sections 3.3 and 3.4).
 
 use super::ranges::{CONTENT, partial, range, ranged};
-use crate::common::{Said, start};
+use crate::common::{Said, sample, start};
 use testkit::{Reply, date};
 
 #[test]
@@ -523,6 +523,27 @@ fn a_stale_part_answers_for_what_it_holds_when_the_origin_fails() {
     assert_eq!((beyond.status, beyond.text().as_str()), (503, "sorry"));
     let whole = larder.get("/").send();
     assert_eq!((whole.status, whole.text().as_str()), (503, "sorry"));
+}
+
+#[test]
+fn it_does_so_too_where_the_part_that_comes_is_another_than_it_says() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => Reply::status(206)
+            .cache("max-age=60, stale-if-error=600")
+            .header("Age", "100")
+            .header("Content-Range", "bytes 0-4/20")
+            .body("01234"),
+        _ => Reply::status(206)
+            .cache("max-age=60")
+            .header("Content-Range", "bytes 0-4/20")
+            .body("012"),
+    });
+    range(&larder, "bytes=0-4");
+    let stale = range(&larder, "bytes=0-4");
+    assert_eq!((stale.status, stale.text().as_str()), (206, "01234"));
+    assert_eq!(stale.parameter("detail").as_deref(), Some("bad-part"));
+    assert_eq!(sample(&larder, "larder_origin_errors_total"), 1);
 }
 
 #[test]

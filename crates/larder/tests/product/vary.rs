@@ -203,6 +203,28 @@ fn all_nominated_fields_must_match() {
     assert_eq!(hits(&larder, &asks), [false, false, false, true, false]);
 }
 
+/// RFC 9111 section 4.1: what the origin does not get cannot have chosen what it answered.
+#[test]
+fn what_the_origin_is_not_told_chooses_no_variant() {
+    for name in [
+        "Content-Type",
+        "Content-Language",
+        "Content-Encoding",
+        "Max-Forwards",
+        "TE",
+        "Keep-Alive",
+        "Expect",
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            assert!(request.header(name).is_none(), "{name}");
+            counted(request).cache("max-age=60").header("Vary", name)
+        });
+        let asks: [&[_]; 3] = [&[(name, "1")], &[(name, "2")], &[]];
+        assert_eq!(hits(&larder, &asks), [false, true, true], "{name}");
+    }
+}
+
 #[test]
 fn a_star_never_matches() {
     for vary in ["*", "Foo, *", "*, Foo", ", *", "*, *", "Foo,*"] {

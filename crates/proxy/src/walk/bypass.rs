@@ -126,26 +126,27 @@ async fn pass(
     let began = Instant::now();
     let mut asked = receive::now();
     let mut undecided = Undecided::begin(worker, ask);
-    let answer = exchange(worker, ask, why, fields, body).await;
+    let mut answer = exchange(worker, ask, why, fields, body).await;
     if answer
         .as_ref()
-        .is_err_and(|failure| !may_have_arrived(failure))
+        .is_err_and(|failure| !failure.may_have_arrived())
     {
         undecided.decided();
+    }
+    if let Some(whole) = whole
+        && let Ok(response) = &answer
+        && only_whole_is_right(ask, response.status(), response.headers())
+    {
+        // It keeps its turn while it is not read.
+        drop(answer);
+        asked = receive::now();
+        let body = request_body(ask, RequestBody::none())?;
+        answer = exchange(worker, ask, why, whole, body).await;
     }
     if let Some(stale) = stand_in::instead(worker, ask, (why, began), &answer) {
         return Ok(stale);
     }
-    let mut response = answer?;
-    if let Some(whole) = whole
-        && only_whole_is_right(ask, response.status(), response.headers())
-    {
-        // It keeps its turn while it is not read.
-        drop(response);
-        asked = receive::now();
-        let body = request_body(ask, RequestBody::none())?;
-        response = exchange(worker, ask, why, whole, body).await?;
-    }
+    let response = answer?;
     let origin_time = began.elapsed();
     let times = Times::of(asked, receive::now(), response.extensions());
     let mut outcome = Outcome {
@@ -176,16 +177,6 @@ fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
         && let Some(expected) = ask.fields.get(header::EXPECT)
     {
         fields.insert(header::EXPECT, expected.clone());
-    }
-}
-
-/// Whether the origin may have done what it was asked to, although it has not said so.
-fn may_have_arrived(failure: &Failure) -> bool {
-    match failure {
-        Failure::Origin(error) => error.was_sent(),
-        // That is seen on the way.
-        Failure::BodyTooLarge => true,
-        _ => false,
     }
 }
 
@@ -245,11 +236,11 @@ async fn exchange(
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {
-        // What the client did is not the origin's fault: it would set off the operator's alarm.
-        if error.kind() != origin::Kind::RequestBody {
+        let failure = cut(&error).unwrap_or_else(|| Failure::Origin(Arc::new(error)));
+        if failure.is_the_origins() {
             bump(&worker.counters.origin_errors);
         }
-        cut(&error).unwrap_or_else(|| Failure::Origin(Arc::new(error)))
+        failure
     })
 }
 

@@ -13,7 +13,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     hit_for_miss::Unshared,
-    outcome::{Detail, Failing, bump},
+    outcome::{Detail, Failing},
     policy::Esi,
     walk::{
         admit::Times,
@@ -198,10 +198,7 @@ impl<'a> Fetch<'a> {
         let mut fetch = self.begin(plan, conditional)?;
         let answer = (&mut fetch).await;
         self.took += fetch.took();
-        answer.map_err(|error| {
-            bump(&self.worker.counters.origin_errors);
-            Failure::Origin(Arc::new(error))
-        })
+        answer.map_err(|error| Failure::Origin(Arc::new(error)))
     }
 
     /// Asks the origin.

@@ -7,7 +7,6 @@ pub use failing::usable_on_failure;
 
 use crate::{
     body::Content,
-    error::Failure,
     hit_for_miss::Unshared,
     outcome::{Detail, Unkept, bump},
     walk::{
@@ -78,7 +77,7 @@ impl Fetch<'_> {
             // Whoever reads the rest asks anew before he waits.
             match arrival.whole(&mut Context::from_waker(Waker::noop()), most) {
                 Ok(content) => content,
-                Err(why) => return self.broken(why),
+                Err(why) => return self.failed(why),
             }
         };
         let own = admit::own_fields(self.ask, &head, admitted.storable);
@@ -102,12 +101,6 @@ impl Fetch<'_> {
             room,
         };
         self.filling(stored, own, inflow, checked)
-    }
-
-    /// The origin's answer is broken, and nothing of it has gone out.
-    pub fn broken(&self, why: Failure) -> Landing {
-        bump(&self.worker.counters.origin_errors);
-        self.failed(why)
     }
 
     /// An answer whose body is on its way is there for others from its first byte on. `checked`: it is kept only if it tells of no errors.

@@ -48,7 +48,6 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
         return Err(Failure::Loop);
     }
     let trusted = trusts_client(ask);
-    let secret = ask.site.purge.secret.as_ref().map(|(name, _)| name);
     // Host and length are those of our own message.
     let is_option = |name: &HeaderName| {
         ask.connection_options.contains(name)
@@ -62,7 +61,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             || *name == SURROGATE_CAPABILITY;
         let is_ambiguous = is_ambiguous(name) && !is_named(ask, name);
         *name != header::EXPECT
-            && secret != Some(name)
+            && !is_of_secret(ask, name)
             && (trusted || !is_said_by_another)
             && (!misleads(name) || is_passed(ask, name))
             && !is_ambiguous
@@ -84,6 +83,12 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     }
     edit(&mut fields, &ask.policy().request_edits);
     Ok(fields)
+}
+
+/// Whether a field tells the secret of who may purge.
+fn is_of_secret(ask: &Ask, name: &HeaderName) -> bool {
+    let secret = ask.site.purge.secret.as_ref();
+    secret.is_some_and(|(secret, _)| secret == name)
 }
 
 /// Adds what we can do to what trusted surrogates before us said that they can.

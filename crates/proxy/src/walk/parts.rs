@@ -61,7 +61,7 @@ impl Fetch<'_> {
         let announced = body.size_hint().exact();
         if announced.is_some_and(|announced| announced != storing.span.length()) {
             // Nobody knows which bytes these are.
-            return self.broken(Failure::BadPart);
+            return self.failed(Failure::BadPart);
         }
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
         // Taken before the fill may turn out not to be kept, and close to readers.

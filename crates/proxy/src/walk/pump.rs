@@ -126,8 +126,10 @@ impl Pump {
     fn breaks_off(self, why: &Failure) {
         let counters = &self.worker.counters;
         bump(&counters.fills_failed);
-        if let Some(unanswered) = Unshared::of_failure(why) {
+        if why.is_the_origins() {
             bump(&counters.origin_errors);
+        }
+        if let Some(unanswered) = Unshared::of_failure(why) {
             self.destination.note(&self.worker, unanswered);
         }
         self.destination.take_back(&self.worker);

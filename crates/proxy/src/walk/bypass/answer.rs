@@ -11,7 +11,7 @@ use crate::{
     body::{Content, ReplyBody},
     cache::Worker,
     error::Failure,
-    outcome::{Detail, Outcome},
+    outcome::{Detail, Outcome, bump},
     walk::{
         admit::Times,
         coding,
@@ -146,6 +146,7 @@ fn switch(
 ) -> Response<ReplyBody> {
     let Some(client) = client.filter(|client| is_to_what_was_asked(response.headers(), client))
     else {
+        bump(&worker.counters.origin_errors);
         return deliver::failure(worker, ask, &Failure::UnaskedSwitch);
     };
     let origin = hyper::upgrade::on(&mut response);

@@ -31,7 +31,9 @@ pub(super) fn instead<B>(
         Ok(response) if ask.policy().stale.is_failure(response.status()) => {
             (Some(response.status()), Failing::Status)
         }
-        Err(failure @ Failure::Origin(_)) => (None, Failing::Unreachable(failure.clone().into())),
+        Err(failure) if failure.is_the_origins() => {
+            (None, Failing::Unreachable(failure.clone().into()))
+        }
         _ => return None,
     };
     let (why, began) = went;

@@ -18,7 +18,7 @@ use crate::{
 };
 use http::Response;
 use rules::status::Handled;
-use std::{rc::Rc, sync::Arc};
+use std::rc::Rc;
 use store::purge::Standing;
 use tokio::time::timeout;
 
@@ -48,7 +48,7 @@ pub async fn follow(
         Ok(FlightStatus::AlreadyThere) => {
             found_meanwhile(worker, ask, need, FollowerFallback::Alone).await
         }
-        Ok(FlightStatus::Failed(error)) => failed(worker, ask, need, error, history),
+        Ok(FlightStatus::Failed(failure)) => failed(worker, ask, need, failure, history),
         Ok(FlightStatus::Stale(why)) => match stale(worker, ask, &need, why) {
             Some(landing) => Ok(answer(worker, ask, &need, not_fetched(ask, landing))),
             None => Err(FollowerFallback::Alone(need)),
@@ -120,15 +120,15 @@ fn failed(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    error: Arc<origin::Error>,
+    failure: Failure,
     history: History,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
-    let was_sent = error.was_sent();
-    let failure = Failure::Origin(error);
     let why = Failing::Unreachable(failure.clone().into());
     let landing = match stale(worker, ask, &need, why) {
         Some(stale) => stale,
-        None if was_sent && !history.has_failed => return Err(FollowerFallback::Again(need)),
+        None if failure.may_have_arrived() && !history.has_failed => {
+            return Err(FollowerFallback::Again(need));
+        }
         None => Landing::Failed(failure),
     };
     Ok(answer(worker, ask, &need, not_fetched(ask, landing)))

@@ -4,7 +4,6 @@ use crate::{
     ask::Ask,
     cache::Worker,
     collapse::{Flight, FlightStatus},
-    error::Failure,
     outcome::{Detail, Unkept},
     walk::{
         below::{self, SharedLookup},
@@ -91,7 +90,9 @@ fn flight_status(landing: &Landing) -> FlightStatus {
             }
             Err(_) => FlightStatus::Released,
         },
-        Landing::Failed(Failure::Origin(error)) => FlightStatus::Failed(error.clone()),
+        Landing::Failed(failure) if failure.is_the_origins() => {
+            FlightStatus::Failed(failure.clone())
+        }
         Landing::Stale { why, .. } => FlightStatus::Stale(why.clone()),
         Landing::Raw { .. } | Landing::Failed(_) => FlightStatus::Released,
     }

@@ -5,7 +5,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     hit_for_miss::Unshared,
-    outcome::Failing,
+    outcome::{Failing, bump},
     walk::{
         fetch::{Fetch, Landing},
         forward::collapse_key,
@@ -34,12 +34,11 @@ impl Fetch<'_> {
             let key = collapse_key(self.ask, self.need);
             table.remember(&key, self.ask.has_cookies(), why, self.times.response);
         }
-        let instead = match failure {
-            Failure::Origin(_) | Failure::Unasked => {
-                self.stored_instead(Failing::Unreachable(failure.clone().into()))
-            }
-            _ => None,
-        };
+        if !failure.is_the_origins() {
+            return Landing::Failed(failure);
+        }
+        bump(&self.worker.counters.origin_errors);
+        let instead = self.stored_instead(Failing::Unreachable(failure.clone().into()));
         instead.unwrap_or(Landing::Failed(failure))
     }
 

@@ -19,6 +19,11 @@ static OF_CONTENT: [HeaderName; 7] = [
     header::MAX_FORWARDS,
 ];
 
+/// Whether a request without content goes without this field.
+pub fn is_of_content(name: &HeaderName) -> bool {
+    OF_CONTENT.contains(name)
+}
+
 /// A request without content.
 pub fn bodyless(
     ask: &Ask,
@@ -29,7 +34,7 @@ pub fn bodyless(
         .map_err(|never| match never {})
         .boxed_unsync();
     let mut fields = fields;
-    remove_where(&mut fields, |name| OF_CONTENT.contains(name));
+    remove_where(&mut fields, is_of_content);
     Ok(assemble(method, keyed(ask)?, fields, empty))
 }
 

@@ -1,12 +1,17 @@
 //! How each field of the client's request stands in the one the origin gets.
 
-use super::trust::{is_ambiguous, is_named, may_be_passed, misleads};
+use super::{
+    is_of_secret,
+    message::is_of_content,
+    trust::{is_ambiguous, is_named, may_be_passed, misleads},
+};
 use crate::{
     ask::Ask,
     policy::{Edit, Esi},
     walk::coding,
 };
 use http::HeaderName;
+use rules::fields;
 
 /// How a field of the client's request stands in the one the origin gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +43,8 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
         "accept-encoding" if policy.esi == Esi::On => FieldForwarding::Same,
         // Of who is no trusted proxy it was set aside.
         _ if misleads(name) && !may_be_passed(ask, name) => FieldForwarding::Same,
+        _ if fields::is_hop_by_hop(name) || is_of_secret(ask, name) => FieldForwarding::Same,
+        _ if is_of_content(name) && ask.content.keyed.is_none() => FieldForwarding::Same,
         _ if is_ambiguous(name) && !is_named(ask, name) => FieldForwarding::Same,
         _ => FieldForwarding::AsAsked,
     }
