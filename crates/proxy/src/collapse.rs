@@ -15,7 +15,7 @@ use std::{
 use store::{
     Stored,
     fill::Fill,
-    purge::{Label, Log},
+    purge::{Label, Log, Standing},
 };
 use tokio::sync::watch;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -42,6 +42,30 @@ pub enum FlightStatus {
     Failed(Failure),
     /// The origin failed and the leader sent something stale: so may you, where your request allows it.
     Stale(Failing),
+}
+
+impl FlightStatus {
+    /// What is known of what it brings for others.
+    pub const fn brought(&self) -> Option<&Arc<Stored>> {
+        match self {
+            Self::Fetched(brought) | Self::PartComing(brought) => Some(brought),
+            Self::Flying
+            | Self::Stored
+            | Self::Overtaken
+            | Self::AlreadyThere
+            | Self::Released
+            | Self::Failed(_)
+            | Self::Stale(_) => None,
+        }
+    }
+}
+
+/// Whether `stored`, fetched for `key`, was purged since, be it softly.
+pub fn is_purged(log: &Log, key: &[u8], stored: &Stored) -> bool {
+    match log.standing(key, stored) {
+        Standing::Gone | Standing::Stale { .. } => true,
+        Standing::Good | Standing::Unsure => false,
+    }
 }
 
 /// Flights under way, by cache key (and variant, and range). Shared by all workers.
@@ -185,7 +209,11 @@ impl Flights {
             content_type: &[],
             tags: Vec::new(),
         };
-        log.has_touched(&label).then_some(word)
+        let brings = word.get().and_then(|word| word.borrow().brought().cloned());
+        let is_outdated = log.has_touched(&label)
+            // Of what it brings the tags are known too.
+            || brings.is_some_and(|brings| is_purged(log, key, &brings));
+        is_outdated.then_some(word)
     }
 
     /// Which shard the flights for `key` are in.

@@ -20,7 +20,10 @@ use std::{
 use store::Busy;
 use tokio::{
     runtime::{Builder, LocalOptions, LocalRuntime},
-    sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel},
+    sync::{
+        mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel},
+        watch,
+    },
     task::{JoinSet, spawn_local},
     time::timeout,
 };
@@ -48,14 +51,23 @@ struct Handle {
 }
 
 impl Workers {
-    /// Starts `count` threads; they serve nothing yet.
+    /// Starts `count` threads; they serve nothing yet. None ends before all have drained: what one fetches is read on the others too.
     pub fn start(
         count: usize,
         cache: &Arc<Cache>,
         limiter: &Arc<ConnectionLimiter>,
         log: Option<&SyncSender<Record>>,
     ) -> io::Result<Self> {
-        let start = |number| Handle::start(number, cache.clone(), limiter.clone(), log.cloned());
+        let (all_drained, drained) = watch::channel(());
+        let all_drained = Arc::new(all_drained);
+        let start = |number| {
+            let draining = Draining {
+                own: drained.clone(),
+                all: all_drained.clone(),
+            };
+            let (cache, limiter) = (cache.clone(), limiter.clone());
+            Handle::start(number, cache, limiter, log.cloned(), draining)
+        };
         Ok(Self {
             workers: (0..count.max(1)).map(start).collect::<io::Result<_>>()?,
         })
@@ -79,8 +91,9 @@ impl Workers {
 
     /// Waits until every listener has drained.
     pub fn join(self) {
-        for Handle { orders, thread, .. } in self.workers {
-            drop(orders);
+        // None ends before the others have no more orders either.
+        let threads: Vec<_> = self.workers.into_iter().map(|it| it.thread).collect();
+        for thread in threads {
             let _ = thread.join();
         }
     }
@@ -92,6 +105,7 @@ impl Handle {
         cache: Arc<Cache>,
         limiter: Arc<ConnectionLimiter>,
         log: Option<SyncSender<Record>>,
+        draining: Draining,
     ) -> io::Result<Self> {
         let (orders, received) = unbounded_channel();
         let counters = Arc::new(Counters::default());
@@ -108,7 +122,7 @@ impl Handle {
                 let Some(runtime) = runtime else { return };
                 let refetches = cache.refetches();
                 let service = Rc::new(Service(Worker::new(cache, own, log)));
-                runtime.block_on(work(service, limiter, received, refetches));
+                runtime.block_on(work(service, limiter, received, refetches, draining));
             })?;
         is_ready.recv().map_err(io::Error::other)??;
         Ok(Self {
@@ -116,6 +130,22 @@ impl Handle {
             counters,
             thread,
         })
+    }
+}
+
+/// One worker's part in the end of all.
+struct Draining {
+    /// Held until its own listeners have drained, or its thread has panicked.
+    own: watch::Receiver<()>,
+    /// Closed once nobody holds that any more.
+    all: Arc<watch::Sender<()>>,
+}
+
+impl Draining {
+    /// This worker has drained: waits for the others.
+    async fn wait(self) {
+        drop(self.own);
+        self.all.closed().await;
     }
 }
 
@@ -128,12 +158,13 @@ fn runtime() -> io::Result<LocalRuntime> {
     Ok(runtime)
 }
 
-/// Serves listeners as they are ordered, until no more can come and all have drained.
+/// Serves listeners as they are ordered, until no more can come and all have drained, here and on the other workers.
 async fn work(
     service: Rc<Service>,
     limiter: Arc<ConnectionLimiter>,
     mut orders: UnboundedReceiver<Order>,
     refetches: Option<Receiver<Vec<Busy>>>,
+    draining: Draining,
 ) {
     let refetching = refetches.map(|busiest| spawn_local(refetch(service.0.clone(), busiest)));
     let mut loops = JoinSet::new();
@@ -146,6 +177,8 @@ async fn work(
         });
     }
     while loops.join_next().await.is_some() {}
+    // Fills and forms are written by tasks of the worker whose client led to them.
+    draining.wait().await;
     let _ = timeout(DISK_PATIENCE, service.0.has_stored()).await;
     if let Some(refetching) = refetching {
         refetching.abort();

@@ -41,6 +41,27 @@ fn sigterm_lets_requests_under_way_finish() {
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }
 
+/// The worker that fetches may have nobody to answer any more.
+#[test]
+fn sigterm_lets_those_finish_who_read_what_another_worker_fetches() {
+    // Which worker takes a connection is the kernel's choice.
+    for round in 0..12 {
+        let (origin, larder) = start_with("workers = 2\n[[origin]]\nservers = \"{origin}\"\n");
+        let gate = Gate::new();
+        let reply = Reply::ok().cache("max-age=60").length(12).body("first ");
+        origin.reply("/", reply.hold(&gate).body("second"));
+        assert_eq!(larder.ask("HEAD", "/").send().status, 200);
+        gate.wait_reached();
+        let mut follower = larder.get("/").begin();
+        follower.read_head();
+        larder.terminate();
+        larder.wait_output("stopping");
+        gate.open();
+        let answer = follower.read_to_end();
+        assert_eq!(String::from_utf8_lossy(&answer), "first second", "{round}");
+    }
+}
+
 #[test]
 fn sigterm_stops_accepting_at_once() {
     let (origin, larder) = start();

@@ -122,6 +122,68 @@ fn those_who_waited_for_what_was_purged_fetch_it_together() {
     assert_eq!(origin.requests("/page"), 2);
 }
 
+/// Of what a purge covers nothing is in the store, or not for long: a 304 confirms what the sweep will take, and a part has not come yet.
+#[test]
+fn so_do_those_who_waited_for_a_304_or_a_part_of_it() {
+    const PART: [(&str, &str); 1] = [("Range", "bytes=0-3")];
+    let confirmed = |request: &Request| match request.header("if-none-match") {
+        Some(_) => Reply::status(304),
+        None => Reply::ok().body("page"),
+    };
+    let part = |request: &Request| match request.header("if-none-match") {
+        Some(_) => Reply::status(304),
+        None => Reply::status(206)
+            .header("Content-Range", "bytes 0-3/100")
+            .body("part"),
+    };
+    let tagged = |soft| json!({ "tag": "t", "soft": soft });
+    let by_url = |soft| json!({ "url": "http://example.test/page", "soft": soft });
+    type Answer = fn(&Request) -> Reply;
+    let rows: [(Answer, &[_], _); 5] = [
+        (confirmed, &[], tagged(false)),
+        (part, &PART, tagged(false)),
+        (part, &PART, by_url(false)),
+        (part, &PART, tagged(true)),
+        (part, &PART, by_url(true)),
+    ];
+    for (answer, fields, what) in rows {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/page", move |request| {
+            let reply = answer(request)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+                .header("xkey", "t");
+            match request.nth {
+                1 if request.header("range").is_none() => reply.header("Age", "100"),
+                1 | 2 => reply.hold_head(&held),
+                _ => reply,
+            }
+        });
+        let ask = || {
+            let ask = larder.get("/page");
+            fields
+                .iter()
+                .fold(ask, |ask, (name, value)| ask.header(name, value))
+        };
+        if fields.is_empty() {
+            ask().send();
+        }
+        let asked = origin.requests("/page");
+        let mut clients = vec![ask().begin()];
+        gate.wait_reached();
+        clients.extend((0..8).map(|_| ask().begin()));
+        all_read(&larder);
+        purge(&larder, &what);
+        gate.open();
+        for answer in read(clients) {
+            assert!(answer.status < 300, "{what}: {}", answer.said());
+        }
+        assert_eq!(origin.requests("/page") - asked, 2, "{what} {fields:?}");
+    }
+}
+
 #[test]
 fn a_part_is_fetched_once_for_all_who_ask_for_it() {
     let (origin, larder) = start();

@@ -5,7 +5,7 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
-    collapse::{FlightStatus, Follower},
+    collapse::{FlightStatus, Follower, is_purged},
     error::Failure,
     outcome::Failing,
     walk::{
@@ -19,7 +19,6 @@ use crate::{
 use http::Response;
 use rules::status::Handled;
 use std::rc::Rc;
-use store::purge::Standing;
 use tokio::time::timeout;
 
 /// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
@@ -39,8 +38,8 @@ pub async fn follow(
             @ (FlightStatus::Stored | FlightStatus::Fetched(_) | FlightStatus::PartComing(_)),
         ) => {
             let is_newer = follower.began() > history.came;
-            let found = look_up_landed(worker, ask, status, is_newer).await;
-            collapsed(worker, ask, need, found)
+            let found = look_up_landed(worker, ask, &status, is_newer).await;
+            collapsed(worker, ask, need, (status, found))
         }
         Ok(FlightStatus::Overtaken) => {
             found_meanwhile(worker, ask, need, FollowerFallback::Together).await
@@ -59,12 +58,12 @@ pub async fn follow(
     }
 }
 
-/// Answers with what the leader has brought, where that is what this request needs.
+/// Answers with what the leader has brought, where what is `found` since the flight `landed` is what this request needs.
 fn collapsed(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    found: Decision,
+    (landed, found): (FlightStatus, Decision),
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
     match found {
         Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
@@ -79,9 +78,8 @@ fn collapsed(
         Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
             Err(FollowerFallback::Together(now))
         }
-        // Who came while the fetch was under way must not rely on it, and what was purged softly meanwhile is out of date. The next begins
-        // now.
-        Decision::Forward(now) if now.is_unsure() || is_purged_softly(worker, ask, &now) => {
+        // Who came while the fetch was under way must not rely on it, and what was purged meanwhile is out of date. The next begins now.
+        Decision::Forward(now) if now.is_unsure() || was_purged(worker, ask, &landed, &now) => {
             Err(FollowerFallback::Together(now))
         }
         Decision::Forward(now) => Err(FollowerFallback::Alone(now)),
@@ -89,16 +87,11 @@ fn collapsed(
     }
 }
 
-/// Whether what the request selects was purged softly.
-fn is_purged_softly(worker: &Worker, ask: &Ask, need: &Need) -> bool {
-    let log = worker.cache.memory.log();
-    let selected = need.selected.as_ref();
-    selected.is_some_and(|stored| {
-        matches!(
-            log.standing(ask.key.as_bytes(), stored),
-            Standing::Stale { .. }
-        )
-    })
+/// Whether what has landed, or what the request selects now, was purged meanwhile, be it softly.
+fn was_purged(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need) -> bool {
+    let (log, key) = (worker.cache.memory.log(), ask.key.as_bytes());
+    let mut concerned = landed.brought().into_iter().chain(&need.selected);
+    concerned.any(|stored| is_purged(log, key, stored))
 }
 
 /// Answers with what is there by now, or is left with what is still needed.
@@ -138,10 +131,10 @@ fn failed(
 async fn look_up_landed(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
-    status: FlightStatus,
+    status: &FlightStatus,
     is_newer: bool,
 ) -> Decision {
-    if let FlightStatus::PartComing(part) = &status
+    if let FlightStatus::PartComing(part) = status
         && let Some(hit) = lookup::of_part(worker, ask, part, receive::now())
     {
         return Decision::Hit(hit);
@@ -150,7 +143,7 @@ async fn look_up_landed(
     if let Decision::Forward(need) = &found
         && need.is_unsure()
         && is_newer
-        && let FlightStatus::Fetched(fetched) = &status
+        && let FlightStatus::Fetched(fetched) = status
         && let Some(hit) = lookup::confirmed(worker, ask, fetched, receive::now())
     {
         return Decision::Hit(hit);

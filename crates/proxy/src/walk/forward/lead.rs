@@ -53,10 +53,10 @@ impl Leader {
             () = abandoned => return,
         };
         let pump = take_pump(&mut fetched.landing);
-        let flight = match flight_status(&fetched.landing) {
+        let coming = match flight_status(&fetched.landing) {
             FlightStatus::PartComing(part) => {
-                flight.tell(part);
-                Some(flight)
+                flight.tell(part.clone());
+                Some((flight, part))
             }
             status => {
                 flight.land(status);
@@ -72,8 +72,8 @@ impl Leader {
         if let Some(pump) = pump {
             pump.run().await;
         }
-        if let Some(flight) = flight {
-            flight.land(FlightStatus::Stored);
+        if let Some((flight, part)) = coming {
+            flight.land(FlightStatus::Fetched(part));
         }
     }
 }

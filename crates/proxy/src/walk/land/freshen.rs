@@ -80,8 +80,11 @@ impl Fetch<'_> {
         };
         let (fresh, own) = self.with_fields(stored, head, storable, &fields);
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
-        // What was validated may have been evicted meanwhile.
-        let kept = if !is_another && memory.replace(key, stored.id(), &fresh) {
+        let (marks, began) = (fresh.marks.as_deref(), self.ticket.began);
+        // What was validated may have been evicted meanwhile, or purged and not swept yet.
+        let kept = if memory.log().refuses(key, marks, began) {
+            Err(Detail::Unkept(Unkept::Invalidated))
+        } else if !is_another && memory.replace(key, stored.id(), &fresh) {
             Ok(())
         } else {
             self.insert_confirmed(&fresh)
