@@ -95,7 +95,7 @@ pub const fn is_of_request(status: StatusCode) -> bool {
 }
 
 /// Whether an answer of `status` refuses the credentials of its request, of which others have none or others.
-pub fn refuses(status: StatusCode, has_credentials: bool) -> bool {
+fn refuses(status: StatusCode, has_credentials: bool) -> bool {
     has_credentials && matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
@@ -132,12 +132,15 @@ fn is_conditional(status: StatusCode) -> bool {
 }
 
 impl Unshared {
-    /// Of an answer of `status` that is not kept, for this reason.
-    pub fn of(status: StatusCode, why: &Detail) -> Self {
+    /// Of an answer of `status` that is not kept, for this reason. What may not be stored and was said to who has credentials is about
+    /// these: others may be given what all can share.
+    pub fn of(status: StatusCode, why: &Detail, has_credentials: bool) -> Self {
         match why {
             _ if status.is_server_error() => Self::Failed,
             _ if is_of_request(status) => Self::OfRequest,
             Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::OfRequest,
+            _ if refuses(status, has_credentials) => Self::NotStored(NotStorable::Authorization),
+            Detail::NotStored(_) if has_credentials => Self::NotStored(NotStorable::Authorization),
             Detail::NotStored(why) => Self::NotStored(*why),
             Detail::Unkept(Unkept::OfRange) => Self::OfRequest,
             Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
@@ -217,7 +220,7 @@ mod tests {
     fn an_answer_that_is_not_kept_withdraws_what_is_out_of_date() {
         let of = |status: u16, why, is_fresh| {
             let status = StatusCode::from_u16(status).unwrap();
-            Unshared::of(status, &why).withdraws(status, is_fresh)
+            Unshared::of(status, &why, false).withdraws(status, is_fresh)
         };
         let not = Detail::NotStored;
         for (status, why, withdraws) in [

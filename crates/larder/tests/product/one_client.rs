@@ -72,6 +72,48 @@ fn what_one_gets_for_his_cookies_does_not_set_those_apart_who_have_none() {
     assert_eq!(origin.requests("/"), 2, "one fetch for all");
 }
 
+/// Whatever comes of a request with credentials, a 304 too, is about these unless it says that it is for all.
+#[test]
+fn what_one_gets_for_his_credentials_is_about_nobody_who_has_none() {
+    for own in [
+        Reply::ok().cache("private"),
+        Reply::ok().cache("private, must-revalidate"),
+        Reply::ok().cache("no-store"),
+        Reply::status(304).cache("private").header("ETag", "\"a\""),
+        Reply::status(401).cache("no-cache, private"),
+        Reply::status(404).cache("no-store"),
+    ] {
+        let (origin, larder) = start_with("workers = 1\n[[origin]]\nservers = \"{origin}\"\n");
+        let gate = Gate::new();
+        let (held, reply) = (gate.clone(), own.clone());
+        origin.on("/", move |request| {
+            let page = Reply::ok()
+                .cache("max-age=60, stale-if-error=600")
+                .header("ETag", "\"a\"");
+            match (request.nth, request.header("authorization")) {
+                (_, Some(_)) => reply.clone().body("mine"),
+                (1, None) => page.header("Age", "100").body("page"),
+                _ => page.hold_head(&held).body("page"),
+            }
+        });
+        larder.get("/").send();
+        larder.get("/").header("Authorization", "Basic eDp5").send();
+        let stale = larder
+            .get("/")
+            .header("Cache-Control", "only-if-cached, max-stale")
+            .send();
+        assert_eq!(stale.text(), "page", "{own:?}");
+        let clients: Vec<Client> = (0..5).map(|_| larder.get("/").begin()).collect();
+        gate.wait_reached();
+        larder.get("/other").send();
+        gate.open();
+        for mut client in clients {
+            assert_eq!(client.read().text(), "page", "{own:?}");
+        }
+        assert_eq!(origin.requests("/"), 3, "one fetch for all: {own:?}");
+    }
+}
+
 /// Nor is he queued behind others who have cookies: the next answer to one of these is most likely its own too.
 #[test]
 fn those_with_cookies_do_not_wait_for_each_other_once_one_got_his_own() {

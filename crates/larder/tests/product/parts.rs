@@ -134,6 +134,36 @@ fn a_partial_response_is_completed_with_a_range_of_our_own() {
     );
 }
 
+/// RFC 9110 section 15.3.7: an origin may send less than it was asked for.
+#[test]
+fn less_than_what_is_missing_is_passed_and_kept_and_the_whole_is_not_fetched_for_it() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let asked = request.header("range").expect("a part alone is asked for");
+        let first = asked
+            .strip_prefix("bytes=")
+            .and_then(|asked| asked.split_once('-'))
+            .and_then(|(first, _)| first.parse::<usize>().ok())
+            .expect("a range");
+        Reply::status(206)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .header("Content-Range", format!("bytes {first}-{}/20", first + 4))
+            .body(&CONTENT[first..first + 5])
+    });
+    for asked in ["bytes=0-4", "bytes=8-15"] {
+        let part = range(&larder, asked);
+        assert_eq!((part.status, part.body.len()), (206, 5), "{}", part.said());
+    }
+    for held in ["bytes=0-4", "bytes=8-12"] {
+        let part = range(&larder, held);
+        assert!(part.hit(), "{held}: {}", part.said());
+    }
+    // Both at once, with what is held of it.
+    let more = range(&larder, "bytes=10-14");
+    assert_eq!((more.status, more.text().as_str()), (206, &CONTENT[10..15]));
+}
+
 #[test]
 fn a_completion_of_something_that_has_changed_yields_the_new_whole() {
     let (origin, larder) = start();

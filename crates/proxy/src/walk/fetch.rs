@@ -142,21 +142,21 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
 }
 
 impl<'a> Fetch<'a> {
-    /// Asks the origin, and once more without conditions where its answer [fits nothing](Self::is_useless) that is
+    /// Asks the origin, and once more for [something else](Self::second_plan) where its answer [fits nothing](Self::is_useless) that is
     /// stored. `writer` is as for `fetch`.
     pub async fn run(&mut self, writer: Option<Writer>) -> Fetched {
         let mut plan = self.plan();
         let began = self.times.request;
-        let mut answer = self.exchange(&plan, true).await;
+        let mut answer = self.exchange(&plan).await;
         if answer
             .as_ref()
             .is_ok_and(|response| self.is_useless(&plan, response))
         {
             // It keeps a turn and a connection while it is not read, and this one needs both.
             drop(answer);
-            plan = Plan::Whole;
+            plan = self.second_plan(&plan);
             self.times.request = receive::now();
-            let again = self.exchange(&plan, false).await;
+            let again = self.exchange(&plan).await;
             answer = again.and_then(|response| {
                 let is_useless = self.is_useless(&plan, &response);
                 (!is_useless).then_some(response).ok_or(Failure::Unasked)
@@ -190,20 +190,16 @@ impl<'a> Fetch<'a> {
         }
     }
 
-    async fn exchange(
-        &mut self,
-        plan: &Plan,
-        conditional: bool,
-    ) -> Result<Response<ResponseBody>, Failure> {
-        let mut fetch = self.begin(plan, conditional)?;
+    async fn exchange(&mut self, plan: &Plan) -> Result<Response<ResponseBody>, Failure> {
+        let mut fetch = self.begin(plan)?;
         let answer = (&mut fetch).await;
         self.took += fetch.took();
         answer.map_err(|error| Failure::Origin(Arc::new(error)))
     }
 
     /// Asks the origin.
-    fn begin(&self, plan: &Plan, conditional: bool) -> Result<origin::TimedFetch<'a>, Failure> {
-        let request = self.request(plan, conditional)?;
+    fn begin(&self, plan: &Plan) -> Result<origin::TimedFetch<'a>, Failure> {
+        let request = self.request(plan)?;
         let is_personal = || has(&self.ask.fields, &header::AUTHORIZATION);
         let context = origin::Context {
             repeatable: true,

@@ -47,7 +47,7 @@ impl Fetch<'_> {
         if status == StatusCode::PARTIAL_CONTENT {
             return self.part(plan, response, writer);
         }
-        if !matches!(plan, Plan::Whole) && way::is_of_range(status) {
+        if matches!(plan, Plan::Part | Plan::Missing(_)) && way::is_of_range(status) {
             let (head, body) = response.into_parts();
             return self.raw(head, body, Detail::Unkept(Unkept::OfRange));
         }
@@ -224,18 +224,16 @@ impl Fetch<'_> {
     /// and what is stored goes where the answer shows that it is out of date.
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
         let table = &self.worker.cache.hit_for_miss;
-        let unshared = Unshared::of(head.status, &why);
+        let unshared = Unshared::of(head.status, &why, self.has_credentials());
         // One whose length nobody knows beforehand is kept again some time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
             let key = collapse_key(self.ask, self.need);
             table.remember(&key, self.ask.has_cookies(), unshared, self.times.response);
         }
-        let has_credentials = has(&self.ask.fields, &header::AUTHORIZATION);
         let selected = self.need.selected.as_ref();
         let is_fresh =
             selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
-        if unshared.withdraws(head.status, is_fresh) && !way::refuses(head.status, has_credentials)
-        {
+        if unshared.withdraws(head.status, is_fresh) {
             self.withdraw();
         }
         Landing::Raw {
@@ -246,11 +244,17 @@ impl Fetch<'_> {
         }
     }
 
+    /// Whether the answer may be about the credentials of its request.
+    pub fn has_credentials(&self) -> bool {
+        has(&self.ask.fields, &header::AUTHORIZATION)
+    }
+
     /// Answers that must be validated each time are not worth queueing for. `unkept` says why this one is not found again.
     pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
         let table = &self.worker.cache.hit_for_miss;
         let key = collapse_key(self.ask, self.need);
-        let unkept = unkept.map(|why| Unshared::of(stored.status, why));
+        let has_credentials = self.has_credentials();
+        let unkept = unkept.map(|why| Unshared::of(stored.status, why, has_credentials));
         let has_cookies = self.ask.has_cookies();
         match Unshared::of_kept(&stored.facts).or(unkept) {
             Some(why) => table.remember(&key, has_cookies, why, self.times.response),

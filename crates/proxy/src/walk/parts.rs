@@ -52,7 +52,7 @@ impl Fetch<'_> {
         let (head, body) = response.into_parts();
         let missing = match plan {
             Plan::Missing(missing) => Some(*missing),
-            Plan::Whole | Plan::Part => None,
+            Plan::Whole | Plan::Anew | Plan::Part => None,
         };
         let storing = match self.storing(&head, missing.is_some()) {
             Ok(storing) => storing,

@@ -13,6 +13,8 @@ use store::{Body, BodyPiece, Parts, Stored};
 pub enum Plan {
     /// The whole representation, on condition where something is stored.
     Whole,
+    /// The whole representation without a condition: what came to the first request fits nothing that is stored.
+    Anew,
     /// The part the client asks for: nothing is stored that it could be combined with.
     Part,
     /// What is missing of the stored parts.
@@ -53,14 +55,28 @@ impl Fetch<'_> {
                 return Plan::Missing(Box::new(missing));
             }
         }
-        let written = self.ask.range().and_then(range::parse);
-        let single = written.is_some_and(|ranges| ranges.len() == 1);
         let parted = selected.is_none_or(|stored| matches!(stored.body, Body::Parts(_)));
-        if parted && single {
+        if parted && self.wants_one_part() {
             Plan::Part
         } else {
             Plan::Whole
         }
+    }
+
+    /// What the second request is to ask for, where the answer to the first [is of no use](Self::is_useless). An origin that sends less
+    /// than the part it was asked for may do so (RFC 9110 section 15.3.7): the client gets that as it would where nothing is stored,
+    /// and not the whole instead.
+    pub fn second_plan(&self, first: &Plan) -> Plan {
+        if matches!(first, Plan::Missing(_)) && self.wants_one_part() {
+            Plan::Part
+        } else {
+            Plan::Anew
+        }
+    }
+
+    fn wants_one_part(&self) -> bool {
+        let written = self.ask.range().and_then(range::parse);
+        written.is_some_and(|ranges| ranges.len() == 1)
     }
 
     /// What is missing of `parts`; `None` where the request goes as if nothing were stored: there is no such part, as the origin is to
@@ -106,7 +122,7 @@ impl Fetch<'_> {
                 }
             }
             StatusCode::PARTIAL_CONTENT => match plan {
-                Plan::Whole => true,
+                Plan::Whole | Plan::Anew => true,
                 Plan::Part => {
                     let fields = response.headers();
                     esi::is_part_of_page(self.ask, fields)
@@ -115,7 +131,7 @@ impl Fetch<'_> {
                 Plan::Missing(missing) => !self.fits(missing.span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => match plan {
-                Plan::Whole => false,
+                Plan::Whole | Plan::Anew => false,
                 Plan::Part => esi::is_about_page(self.ask, response.headers()),
                 Plan::Missing(_) => true,
             },

@@ -15,7 +15,7 @@ use rules::{partial, validate};
 
 impl Fetch<'_> {
     /// HEAD goes out as GET: then both can be answered from what is stored.
-    pub fn request(&self, plan: &Plan, conditional: bool) -> Result<Request<RequestBody>, Failure> {
+    pub fn request(&self, plan: &Plan) -> Result<Request<RequestBody>, Failure> {
         let mut fields = outbound::fields(self.ask)?;
         let part = matches!(plan, Plan::Part).then(|| {
             let range = fields.remove(header::RANGE);
@@ -26,19 +26,19 @@ impl Fetch<'_> {
             forward::is_unshared(self.worker, self.ask, self.need)
         });
         match plan {
-            Plan::Whole if conditional && self.passes_condition => {
+            Plan::Whole if self.passes_condition => {
                 self.pass_condition(&mut fields);
                 coding::for_origin(self.ask, &mut fields);
             }
-            Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
+            Plan::Whole if self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
             }
-            Plan::Whole => {}
+            Plan::Whole | Plan::Anew => {}
             Plan::Part => {
                 let (range, if_range) = part.unwrap_or_default();
                 put(&mut fields, header::RANGE, range);
                 put(&mut fields, header::IF_RANGE, if_range);
-                if conditional && self.passes_condition {
+                if self.passes_condition {
                     // It counts before the range does (RFC 9110 section 13.2.2).
                     self.pass_condition(&mut fields);
                 }

@@ -68,7 +68,7 @@ impl Fetch<'_> {
             Ok(storable) => storable,
             Err(why) => {
                 // Where this request is the reason, what is stored stays.
-                if !why.is_of_this_request() {
+                if !why.is_of_this_request() && !self.has_credentials() {
                     self.withdraw();
                 }
                 return (
