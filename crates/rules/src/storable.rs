@@ -77,13 +77,14 @@ pub struct Storable {
     pub names_fields: bool,
 }
 
-/// Whether an answer of `status` may be stored at all, whatever the origin or the site says: it is final, no 304, which freshens, and no 416,
-/// which answers the request's own range. 428, 429, 431 and 511 "MUST NOT be stored by a cache" (RFC 6585 sections 3 to 6).
+/// Whether an answer of `status` may be stored at all, whatever the origin or the site says: it is final, no 304, which freshens, no 416,
+/// which answers the request's own range, and no 426, whose `Upgrade` is of one connection (RFC 9110 section 15.5.22). 428, 429, 431 and 511 "MUST NOT be stored by a cache" (RFC 6585 sections 3 to 6).
 pub fn may_be_stored(status: StatusCode) -> bool {
     !matches!(
         status,
         StatusCode::NOT_MODIFIED
             | StatusCode::RANGE_NOT_SATISFIABLE
+            | StatusCode::UPGRADE_REQUIRED
             | StatusCode::PRECONDITION_REQUIRED
             | StatusCode::TOO_MANY_REQUESTS
             | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE

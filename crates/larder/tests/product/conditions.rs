@@ -1,6 +1,6 @@
 //! The client's own conditions, answered from the store (RFC 9110 section 13, RFC 9111 section 4.3.2).
 
-use crate::common::{Said, counted, start};
+use crate::common::{Said, counted, start, start_with};
 use testkit::{Larder, Origin, Reply, Response, date};
 
 /// `/` is stored, with a tag and a date of modification 1000 seconds ago.
@@ -322,6 +322,51 @@ fn conditions_that_only_apply_to_an_origin_are_not_evaluated_here() {
             answer.status, 200,
             "9111 section 4.3.2: MUST NOT evaluate it against a stored response: {condition:?}"
         );
+    }
+}
+
+/// RFC 5861 section 4: a page that meets the condition answers it while the origin fails. One that does not is another version than the client
+/// wants, and nothing for it.
+#[test]
+fn a_stale_page_stands_in_for_those_whose_condition_it_meets() {
+    for failing in [Reply::close, || Reply::status(503)] {
+        let (origin, larder) = start_with(
+            "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbypass = { misses_with = \"session\" }",
+        );
+        origin.on("/", move |request| match request.nth {
+            1 => Reply::ok()
+                .cache("max-age=60, stale-if-error=600")
+                .header("Age", "100")
+                .header("ETag", "\"a\"")
+                .header("Last-Modified", date(-1000))
+                .body("content"),
+            _ => failing(),
+        });
+        larder.get("/").send();
+        for cookie in [None, Some(("Cookie", "session=1"))] {
+            for (condition, meets) in [
+                (("If-Match", "\"a\""), true),
+                (("If-Match", "*"), true),
+                (("If-Unmodified-Since", "{-10}"), true),
+                (("If-Match", "\"b\""), false),
+                (("If-Unmodified-Since", "{-2000}"), false),
+            ] {
+                let fields: Vec<_> = cookie.into_iter().chain([condition]).collect();
+                for (range, status, text) in [
+                    (None, 200, "content"),
+                    (Some(("Range", "bytes=0-2")), 206, "con"),
+                ] {
+                    let fields: Vec<_> = fields.iter().copied().chain(range).collect();
+                    let answer = ask(&larder, &fields);
+                    if meets {
+                        let found = (answer.status, answer.text());
+                        assert_eq!(found, (status, text.to_owned()), "{fields:?}");
+                    } else {
+                        assert!(answer.status >= 500, "{fields:?}: {}", answer.said());
+                    }
+                }
+            }
+        }
     }
 }
 

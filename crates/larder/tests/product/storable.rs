@@ -38,7 +38,7 @@ fn what_is_about_one_client_is_never_stored() {
     let (origin, larder) = start_with(
         "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = { any = \"1m\", \"4xx\" = \"1m\" }\nttl_mode = \"override\"\n",
     );
-    for status in [428, 429, 431, 511] {
+    for status in [426, 428, 429, 431, 511] {
         let path = format!("/{status}");
         origin.reply(&path, Reply::status(status).cache("max-age=60").body("x"));
         larder.get(&path).send();

@@ -135,12 +135,14 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
 pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
     let found = match found {
         Decision::Forward(need) => match way::late_bypass(needs(ask)) {
-            Some(LateBypass::Cookie) => {
-                ask.stand_in = need.selected;
-                Decision::Bypass(Bypassed::Site(Bypass::Cookie))
-            }
-            Some(LateBypass::Condition) => Decision::Bypass(Bypassed::Condition(need.why)),
             None => Decision::Forward(need),
+            Some(bypass) => {
+                ask.stand_in = need.selected;
+                Decision::Bypass(match bypass {
+                    LateBypass::Cookie => Bypassed::Site(Bypass::Cookie),
+                    LateBypass::Condition => Bypassed::Condition(need.why),
+                })
+            }
         },
         found => found,
     };

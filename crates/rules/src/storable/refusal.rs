@@ -7,7 +7,7 @@ use std::fmt;
 pub enum NotStorable {
     /// The method does not allow it.
     Method,
-    /// 1xx, 304, 416, 428, 429, 431, 511, a 412 to the request's own condition, or a 206 without what it takes.
+    /// 1xx, 304, 416, 426, 428, 429, 431, 511, a 412 to the request's own condition, or a 206 without what it takes.
     Status,
     /// The request's `no-store`.
     NoStoreRequest,

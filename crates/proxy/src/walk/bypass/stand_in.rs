@@ -1,5 +1,5 @@
-//! What is stored, for a request that bypasses the store only lest its answer be kept (`misses_with`), where the origin fails: what others
-//! get then answers it too.
+//! What is stored, for a request that bypasses the store only lest its answer be kept (`misses_with`), or since it has a condition that the
+//! origin is to judge, where the origin fails: what others get then answers it too, as far as it meets the condition.
 
 use super::forward;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         deliver,
         forward::on_failure,
         land::usable_on_failure,
-        lookup::{Bypassed, Hit},
+        lookup::{Bypassed, Hit, condition_is_the_origins},
     },
 };
 use http::Response;
@@ -38,6 +38,9 @@ pub(super) fn instead<B>(
     };
     let (why, began) = went;
     let stored = usable_on_failure(worker, ask, selected, failing.kind())?;
+    if condition_is_the_origins(ask, &stored) {
+        return None;
+    }
     let (ttl, detail) = on_failure(&stored, failing);
     let outcome = Outcome {
         handled: Handled::Forwarded {

@@ -8,7 +8,7 @@ fn any_final_status_with_explicit_freshness() {
         let expected = match status {
             // RFC 9111 section 3.3: needs Content-Range; a 304 freshens, it is not stored.
             // RFC 6585 sections 3 to 6 for those behind.
-            206 | 304 | 416 | 428 | 429 | 431 | 511 => Err(NotStorable::Status),
+            206 | 304 | 416 | 426 | 428 | 429 | 431 | 511 => Err(NotStorable::Status),
             _ => Ok(()),
         };
         assert_eq!(get(status, FRESH), expected, "{status}");
@@ -291,7 +291,7 @@ fn statuses_that_are_understood() {
             // They are never stored so, or for another reason.
             Err(NotStorable::Status) => {
                 assert!(
-                    [206, 304, 416, 428, 429, 431, 511].contains(&status),
+                    [206, 304, 416, 426, 428, 429, 431, 511].contains(&status),
                     "{status}"
                 );
             }
