@@ -72,6 +72,11 @@ impl Failure {
         }
     }
 
+    /// Whether it came before any server could be asked: no turn was free, say, or none is well.
+    pub fn asked_nobody(&self) -> bool {
+        matches!(self, Self::Origin(error) if error.server().is_none())
+    }
+
     /// Whether an origin may have got some of the request, on whose way it was found, and may have done what it was asked to.
     pub fn may_have_arrived(&self) -> bool {
         match self {

@@ -82,6 +82,8 @@ pub struct StoredExplanation {
     pub is_enough: bool,
     /// Whether the request has a condition that it does not meet, and that the origin alone may judge (RFC 9111 section 4.3.2).
     pub condition_fails: bool,
+    /// Whether its lifetime lasts.
+    pub is_fresh: bool,
     /// Its age now (RFC 9111 section 4.2.3).
     pub age: Duration,
     /// How long it is fresh from its birth on (RFC 9111 section 4.2.1).

@@ -62,6 +62,14 @@ impl Failing {
         }
     }
 
+    /// Whether no server was asked.
+    pub fn asked_nobody(&self) -> bool {
+        match self {
+            Self::Status => false,
+            Self::Unreachable(failure) => failure.asked_nobody(),
+        }
+    }
+
     fn token(&self, on_status: &'static str) -> &'static str {
         match self {
             Self::Status => on_status,
@@ -177,7 +185,7 @@ pub struct Outcome {
     pub ttl: Option<i64>,
     /// Why, where there is more to say.
     pub detail: Option<Detail>,
-    /// From the request to the origin's final head.
+    /// From the request to the origin's final head, or its failure; `None` where no origin was asked.
     pub origin_time: Option<Duration>,
     /// The origin said itself how old its answer is: a cache stands before it.
     pub aged: bool,

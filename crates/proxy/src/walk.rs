@@ -2,33 +2,39 @@
 //!
 //! | step | answers | next |
 //! |---|---|---|
-//! | [`purge`] | `Some` | a purge in a client's own words, carried out or refused; never the origin's to see |
-//! | | `None` | receive |
 //! | [`receive`] | refused | our own error |
-//! | | misdirected | 421: its target is of the other of `http` and `https` |
+//! | [`purge`] | wanted | a purge in a client's own words, carried out or refused; never the origin's to see |
+//! | | not wanted | what follows |
+//! | `received` | misdirected | 421: its target is of the other of `http` and `https` |
 //! | | denied (`refuse`) | the status that the route says |
 //! | | redirected | 301 or 308 to HTTPS |
-//! | | `Ask` | lookup; first [`content_key`], where the content is part of the key |
-//! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known |
+//! | | no room for its content | our own error (503), here and wherever memory is short |
+//! | | else | lookup; first [`content_key`], where the content is part of the key: our own error (400, 408, 413) where that cannot be read |
+//! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known; our own error (400) where a client claims one |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
 //! | | `Hit` | [`deliver`]; [`plain`] where the head goes out as it is kept |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
-//! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s; what was found and is stale may stand in for an origin that fails |
+//! | | `Bypass` | [`bypass`]: the store is not asked for the answer, which tells of what is stored all the same: an unsafe method's success [`invalidate`]s; what was found and is stale may stand in for an origin that fails |
+//! | [`bypass`] | `only-if-cached` | our own error (504) |
+//! | | `Max-Forwards: 0` | our own answer: we are who is meant |
+//! | | 101 | a [`tunnel`] |
+//! | | an answer, or none | the origin's; our own error |
 //! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |
 //! | | follows a leader | looks up again, or reads the part that the leader fetches; fails with it, or fetches once more together; fetches its own variant with those who want it too; or fetches alone |
 //! | | leads, or goes alone | [`fetch`] |
-//! | [`fetch`] | `Stored` | [`deliver`] while [`admit`]'s pump fills the body |
+//! | [`fetch`], [`land`] | `Found` | [`deliver`]: a tier below had it |
+//! | | `Stored` | [`deliver`] while the [`pump`] fills the body |
 //! | | `Stale` | [`deliver`]: the origin failed and what is stored may be sent |
 //! | | `Raw` | the origin's answer: not stored, or another part than was asked for |
-//! | | `Failed` | our own error (502, 503, 504) |
+//! | | `Failed` | our own error (502, 503, 504; 508 where the request has come through us too often) |
 //!
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]). What an answer says of how
 //! it was made, and what is logged and counted of that, is [`report`]'s.
 //!
-//! A request that can be answered at once is: [`WalkAnswer::Now`] and [`WalkAnswer::Prepared`] never wait and spawn nothing but a refresh; a fresh
-//! hit takes no contended lock. The rest is [`WalkAnswer::Later`], and is
+//! A request that can be answered at once is: [`WalkAnswer::Now`] and [`WalkAnswer::Prepared`] never wait; what goes on behind them are a refresh
+//! and the making of a form; a fresh hit takes no contended lock. The rest is [`WalkAnswer::Later`], and is
 //! [`waiting`] for a client that may leave.
 
 pub(crate) mod admit;
@@ -67,6 +73,7 @@ use crate::{
 use esi::Within;
 use http::{Request, Response};
 use lookup::{Decision, Looked};
+use purge::Wanted;
 use receive::Brought;
 use std::{pin::Pin, rc::Rc};
 use waiting::AbandonGuard;
@@ -113,14 +120,10 @@ pub fn walk(
     let (mut parts, content) = request.into_parts();
     let brought = Brought::with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
-    let wanted = purge::look(&worker.site(), &mut head, connection);
-    match receive::receive(worker, &mut head, brought, connection, interim) {
-        Err(failure) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
-        Ok(ask) => match wanted {
-            Some(wanted) => purge::answer(worker, ask, content, wanted),
-            None => received(worker, ask, content),
-        },
-    }
+    let site = worker.site();
+    let wanted = purge::look(&site, &mut head, connection);
+    let ask = receive::receive(worker, site, &mut head, brought, connection, interim);
+    purged_or_received(worker, ask, content, wanted)
 }
 
 /// Walks one request that is its head and nothing more. It takes the same steps; what is needed of the head is taken where it lies.
@@ -132,24 +135,33 @@ pub fn walk_head(
 ) -> WalkAnswer {
     let site = worker.site();
     let wanted = purge::look(&site, head, connection);
-    let content = RequestBody::none();
-    match receive::alone(worker, site, head, connection, interim) {
-        Err(failure) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
-        Ok(ask) => match wanted {
-            Some(wanted) => purge::answer(worker, ask, content, wanted),
-            None => received(worker, ask, content),
-        },
+    let ask = receive::alone(worker, site, head, connection, interim);
+    purged_or_received(worker, ask, RequestBody::none(), wanted)
+}
+
+/// The walk of what was understood, and may be `wanted` of the cache itself.
+#[inline]
+fn purged_or_received(
+    worker: &Rc<Worker>,
+    ask: Result<Ask, Failure>,
+    content: RequestBody,
+    wanted: Option<Wanted>,
+) -> WalkAnswer {
+    match (ask, wanted) {
+        (Err(failure), _) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
+        (Ok(ask), Some(wanted)) => purge::answer(worker, ask, content, wanted),
+        (Ok(ask), None) => received(worker, ask, content),
     }
 }
 
 /// The walk from receipt on.
 #[inline]
 fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> WalkAnswer {
-    if let Some(failure) = receive::misdirected(&ask).or_else(|| receive::denied(&ask)) {
+    if let Some(failure) = receive::misdirected(&ask) {
         return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
     }
-    if receive::is_redirected(&ask) {
-        return WalkAnswer::Now(deliver::redirect_https(worker, &ask));
+    if let Some(answer) = turned_away(worker, &ask) {
+        return WalkAnswer::Now(answer);
     }
     if !content.take_room(&worker.cache.memory) {
         return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::NoRoom));
@@ -161,7 +173,7 @@ fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Walk
             let read = content_key::read(&worker, &mut *guard.ask, content).await;
             guard.over();
             match read {
-                Ok(content) => now_or_later(&worker, ask, content).await,
+                Ok(content) => look_up(&worker, ask, content).response().await,
                 Err(failure) => deliver::failure(&worker, &ask, &failure),
             }
         }));
@@ -172,8 +184,13 @@ fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Walk
     look_up(worker, ask, content)
 }
 
-async fn now_or_later(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Response<ReplyBody> {
-    look_up(worker, ask, content).response().await
+/// What its route answers in place of the origin: a refusal, or a redirect to HTTPS.
+#[inline]
+fn turned_away(worker: &Worker, ask: &Ask) -> Option<Response<ReplyBody>> {
+    if let Some(failure) = receive::denied(ask) {
+        return Some(deliver::failure(worker, ask, &failure));
+    }
+    receive::is_redirected(ask).then(|| deliver::redirect_https(worker, ask))
 }
 
 /// Walks an include's request. It takes the same steps; it is never a purge, nor in the access log.
@@ -186,35 +203,39 @@ pub(crate) fn fragment(
     let (mut parts, content) = request.into_parts();
     let brought = Brought::with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
-    match receive::receive(worker, &mut head, brought, connection, InterimSink::deaf()) {
-        Err(failure) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
-        Ok(ask) if let Some(failure) = receive::denied(&ask) => {
-            WalkAnswer::Now(deliver::failure(worker, &ask, &failure))
-        }
-        Ok(ask) if receive::is_redirected(&ask) => {
-            WalkAnswer::Now(deliver::redirect_https(worker, &ask))
-        }
-        Ok(mut ask) => {
-            ask.began = None;
-            ask.for_another = within.for_another;
-            if ask.policy().graphql.is_some() {
-                content_key::read_get(&mut ask);
-            }
-            if within.has(ask.key.as_bytes()) {
-                return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::Loop));
-            }
-            let asks_group = within.asks_group;
-            ask.within = Some(within);
-            if asks_group {
-                return user_context::look_up_group(worker, ask, content);
-            }
-            if ask.policy().user_context.is_none() {
-                // There a client may say it, and would get what was made for the group.
-                ask.fields.remove(&user_context::HASH);
-            }
-            look_up(worker, ask, content)
-        }
+    let interim = InterimSink::deaf();
+    let mut ask = match receive::receive(
+        worker,
+        worker.site(),
+        &mut head,
+        brought,
+        connection,
+        interim,
+    ) {
+        Ok(ask) => ask,
+        Err(failure) => return WalkAnswer::Now(deliver::refusal(worker, &failure)),
+    };
+    if let Some(answer) = turned_away(worker, &ask) {
+        return WalkAnswer::Now(answer);
     }
+    ask.began = None;
+    ask.for_another = within.for_another;
+    if ask.policy().graphql.is_some() {
+        content_key::read_get(&mut ask);
+    }
+    if within.has(ask.key.as_bytes()) {
+        return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::Loop));
+    }
+    let asks_group = within.asks_group;
+    ask.within = Some(within);
+    if asks_group {
+        return user_context::look_up_group(worker, ask, content);
+    }
+    if ask.policy().user_context.is_none() {
+        // There a client may say it, and would get what was made for the group.
+        ask.fields.remove(&user_context::HASH);
+    }
+    look_up(worker, ask, content)
 }
 
 /// The walk from before lookup on.

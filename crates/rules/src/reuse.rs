@@ -1,13 +1,14 @@
 //! Whether a stored response may answer a request at `now` (RFC 9111 section 4, 4.2.4, 5.2.1; RFC 5861).
 
-use crate::{directives::RequestDirectives, freshness::Facts, time::Time};
+use crate::{directives::RequestDirectives, freshness::Facts, status::Forward, time::Time};
 use http::StatusCode;
 use std::{fmt, time::Duration};
 
 /// The site's say on reuse. Plain values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Whether a client's `no-cache`, `max-age`, `min-fresh` and `Pragma` are obeyed. Off: they are ignored.
+    /// Whether a client's `no-cache`, `max-age`, `min-fresh` and `Pragma` are obeyed, and a `max-stale` that allows less than the site. Off: they
+    /// are ignored.
     pub client_may_force: bool,
     /// How long past its lifetime a response may be sent when the origin cannot be reached (RFC 9111 section 4.2.4), seconds.
     pub unreachable: u32,
@@ -63,14 +64,23 @@ pub enum ValidateReason {
     NoCache,
     /// The request's `no-cache` or `Pragma`.
     RequestNoCache,
-    /// The response is fresh, but the request's `max-age` or `min-fresh` wants a younger one.
+    /// The response is fresh, but older than the request's `max-age`, or fresh for less than its `min-fresh`.
     RequestAge,
 }
 
 impl ValidateReason {
-    /// Whether the client alone wants it: nothing but the origin's own word will do.
+    /// Whether the client alone wants it: others would be answered.
     pub const fn is_the_clients(self) -> bool {
         matches!(self, Self::RequestNoCache | Self::RequestAge)
+    }
+
+    /// Why a request is forwarded for this reason (RFC 9211 section 2.2). `is_fresh`: what is stored is.
+    pub const fn forward(self, is_fresh: bool) -> Forward {
+        if self.is_the_clients() && is_fresh {
+            Forward::Request
+        } else {
+            Forward::Stale
+        }
     }
 
     /// The reason as a token for `Cache-Status`'s `detail`.

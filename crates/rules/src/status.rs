@@ -58,7 +58,7 @@ pub enum Handled {
     Forwarded {
         /// `fwd`.
         why: Forward,
-        /// `fwd-status`, left out where it equals the status sent.
+        /// `fwd-status`, the origin's, where it gave one. Not told where it equals the status sent.
         status: Option<u16>,
         /// Whether the response was stored.
         stored: bool,

@@ -23,7 +23,8 @@ use http::{HeaderMap, HeaderName, Method, StatusCode};
 /// What to do with a response that carries `Set-Cookie`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetCookie {
-    /// Not stored unless it says `public`, `s-maxage` or a targeted field.
+    /// Not stored unless it says `public`, `s-maxage` or a targeted field, or keeps the cookie out itself (`private="Set-Cookie"`, or `no-cache`
+    /// so).
     #[default]
     Refuse,
     /// Not stored, whatever it says.
@@ -96,8 +97,8 @@ pub fn may_be_stored(status: StatusCode) -> bool {
 /// 206 is storable when its `Content-Range` is valid and single (see `crate::partial`).
 /// `Vary: *` is `VaryStar`. POST only with explicit freshness and `Content-Location` equal to the target.
 ///
-/// [`freshness::Site::override_lifetime`] overrules the origin's `no-store`, `private`, `no-cache` and missing freshness,
-/// and nothing else.
+/// [`freshness::Site::override_lifetime`] overrules the origin's `no-store`, `private`, `no-cache` and missing freshness, and what ends stale
+/// windows (`must-revalidate` and its kin). What these allowed for `Authorization` they allow no more: of three exceptions `public` is left.
 pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotStorable> {
     let (directives, source) = directives::response(exchange.response, site.targets);
     let says = Says {

@@ -1,11 +1,12 @@
-//! Keeps and finds stored responses; never judges freshness.
+//! Keeps and finds stored responses. Freshness is judged by `rules`: here only to tell which of several variants that match stands before the
+//! others.
 //!
 //! - [`Memory`] is the memory tier: cache key → [`Variants`], weighed in bytes under one hard [`Budget`].
 //! - [`Stored`] is one stored response: an immutable head over a [`Body`]; shared, never changed in place.
 //! - [`fill`] is a body on its way in: one writer, many readers that follow it while it is written.
 //! - [`purge`] is what must not be answered any more although it may still be found.
 //!
-//! Nothing here reads a clock or knows a directive: the caller judges with `rules`.
+//! Nothing here reads a clock or knows a directive: whether what is found may be sent, the caller judges with `rules`.
 
 pub mod arena;
 mod body;

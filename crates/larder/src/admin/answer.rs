@@ -6,11 +6,7 @@ use proxy::{
     outcome::Detail,
     way::LateBypass,
 };
-use rules::{
-    freshness::LifetimeSource,
-    reuse::{ValidateReason, Verdict},
-    status::Forward,
-};
+use rules::{freshness::LifetimeSource, reuse::Verdict, status::Forward};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -180,7 +176,7 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
     }
     let (why, reason) = match selected.verdict {
         Verdict::Validate(_) if selected.unsure => (Some(Forward::Stale), Detail::Unsure.token()),
-        Verdict::Validate(reason) => (Some(validated(selected, reason)), reason.token()),
+        Verdict::Validate(reason) => (Some(reason.forward(selected.is_fresh)), reason.token()),
         _ if !selected.is_enough => (Some(Forward::Partial), "parts"),
         _ if selected.condition_fails => (Some(Forward::Request), "condition"),
         Verdict::Fresh(_) => (None, "fresh"),
@@ -190,15 +186,6 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
         Some(why) => origin(why, Some(reason)),
         None if selected.tier == Tier::Disk => (From::Disk, reason, None),
         None => (From::Memory, reason, None),
-    }
-}
-
-/// Why what is stored is validated, as `Cache-Status` says it.
-fn validated(stored: &StoredExplanation, reason: ValidateReason) -> Forward {
-    if reason.is_the_clients() && stored.age < stored.lifetime {
-        Forward::Request
-    } else {
-        Forward::Stale
     }
 }
 

@@ -63,6 +63,35 @@ fn a_client_that_leaves_before_the_answer_is_counted_and_logged() {
     }
 }
 
+/// The application that is down would look the faster.
+#[test]
+fn an_origin_has_a_time_where_it_was_asked_and_nowhere_else() {
+    let log = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "[log]\naccess = {:?}\nformat = \"json\"\n[[origin]]\nservers = \"{{origin}}\"\nmost_concurrent = 1\n\
+         queue = {{ length = 0 }}\n",
+        log.display().to_string()
+    ));
+    let gate = testkit::Gate::new();
+    origin.reply("/held", Reply::ok().hold_head(&gate));
+    let mut held = larder.get("/held").begin();
+    gate.wait_reached();
+    let methods = ["GET", "POST"];
+    for method in methods {
+        assert_eq!(larder.ask(method, "/full").send().status, 503);
+    }
+    gate.open();
+    held.read();
+    origin.stop();
+    for method in methods {
+        assert_eq!(larder.ask(method, "/refused").send().status, 502);
+    }
+    for line in lines(&log, 5) {
+        let is_full = line["target"] == "/full";
+        assert_eq!(line["origin_ms"].is_null(), is_full, "{line}");
+    }
+}
+
 #[test]
 fn over_http2_too() {
     let (origin, larder, log) = logged("");

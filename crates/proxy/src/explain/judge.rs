@@ -4,7 +4,7 @@ use super::{OnFailure, StoredExplanation, Tier};
 use crate::{
     ask::Ask,
     cache::Cache,
-    walk::lookup::{answers, condition_is_the_origins, needs, reuse_site_for},
+    walk::lookup::{answers, condition_is_the_origins, reuse_site_for},
 };
 use http::{HeaderMap, HeaderName};
 use rules::{
@@ -92,13 +92,14 @@ impl Judge<'_> {
         let (request, site) = (&ask.directives, reuse_site_for(ask));
         let verdict = reuse::judge(&stored.facts, request, &site, now);
         let invalidated = standing == Standing::Gone;
-        // Parts stand in for no whole, no failure for another, and nothing for what only the origin may judge.
+        // Parts stand in for no whole, no failure for another, and nothing for those whose condition it does not meet.
+        let condition_fails = condition_is_the_origins(ask, &stored);
         let fails = ask.policy().stale.is_failure(stored.status);
         let stands_in = !self.bypassed
             && !fails
             && !invalidated
             && !matches!(stored.body, Body::Parts(_))
-            && !needs(ask).on_condition;
+            && !condition_fails;
         let sent =
             |failure| stands_in && reuse::on_failure(&stored.facts, request, &site, failure, now);
         let window = |failure| {
@@ -115,7 +116,8 @@ impl Judge<'_> {
                 .unwrap_or_default(),
             verdict,
             is_enough: matches!(stored.body, Body::Filling(_)) || answers(ask, &stored),
-            condition_fails: condition_is_the_origins(ask, &stored),
+            condition_fails,
+            is_fresh: stored.facts.remaining(now).is_some(),
             age: stored.facts.age(now),
             lifetime: Duration::from_millis(told.lifetime_ms),
             source: told.source,

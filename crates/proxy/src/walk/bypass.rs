@@ -1,5 +1,5 @@
-//! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked. The way there is
-//! told here, the way back in `answer`.
+//! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked for it. What the answer tells
+//! of what is stored counts all the same. The way there is told here, the way back in `answer`.
 
 mod answer;
 mod content;
@@ -53,6 +53,7 @@ pub async fn bypass(
     let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
     let mut ask = Rc::new(ask);
     let guard = AbandonGuard::new(&worker, &*ask, Some(forward(why)));
+    let began = Instant::now();
     let passed = pass(&worker, &ask, content, why, upgrade).await;
     guard.over();
     let mut response = match passed {
@@ -61,16 +62,20 @@ pub async fn bypass(
             worker.cache.purger.settled().await;
             response
         }
-        Err(failure) => deliver::failed_forward(&worker, &ask, &failure, &failed(why, &failure)),
+        Err(failure) => {
+            deliver::failed_forward(&worker, &ask, &failure, &failed(why, &failure, began))
+        }
     };
     give_fields_back(&mut ask, &mut response);
     response
 }
 
-fn failed(why: Bypassed, failure: &Failure) -> Outcome {
+/// What is told of a request that went to its origin since `began`, and of which nothing came.
+fn failed(why: Bypassed, failure: &Failure, began: Instant) -> Outcome {
     match failure {
         Failure::Origin(_) => Outcome {
             detail: Some(Detail::Failed(failure.clone())),
+            origin_time: (!failure.asked_nobody()).then(|| began.elapsed()),
             ..Outcome::forwarded(forward(why))
         },
         _ => Outcome::failed(failure.clone()),

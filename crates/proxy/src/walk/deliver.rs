@@ -94,7 +94,7 @@ fn shaped_stored(
             ..
         }
     );
-    let waited = collapsed || outcome.origin_time.is_some();
+    let waited = collapsed || outcome.origin_time.is_some() || outcome.is_on_failure();
     let age = stored
         .facts
         .age(if waited { receive::now() } else { ask.now });

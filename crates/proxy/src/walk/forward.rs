@@ -74,15 +74,14 @@ enum FollowerFallback {
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let guard = AbandonGuard::new(&worker, &*ask, Some(need.why));
-    let answered = if is_for_company(&worker, &ask, &need) {
+    let mut response = match company(&worker, &ask, &need) {
+        Company::Stays => stays(&worker, &ask, need).await,
+        Company::Alone => alone(&worker, &ask, need).await,
         // Boxed, lest who goes alone be as large.
-        Box::pin(in_company(&worker, &ask, need)).await
-    } else {
-        Err(need)
-    };
-    let mut response = match answered {
-        Ok(response) => response,
-        Err(need) => alone(&worker, &ask, need).await,
+        Company::Together => match Box::pin(in_company(&worker, &ask, need)).await {
+            Ok(response) => response,
+            Err(need) => alone(&worker, &ask, need).await,
+        },
     };
     guard.over();
     give_fields_back(&mut ask, &mut response);
@@ -100,10 +99,9 @@ pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
     }
 }
 
-/// Whether the request goes with others who want the same.
-fn is_for_company(worker: &Worker, ask: &Ask, need: &Need) -> bool {
-    let is_unshared = || is_unshared(worker, ask, need);
-    way::company(lookup::needs(ask), is_unshared) == Company::Together
+/// With whom the request goes.
+fn company(worker: &Worker, ask: &Ask, need: &Need) -> Company {
+    way::company(lookup::needs(ask), || is_unshared(worker, ask, need))
 }
 
 /// Goes with others as long as that may help; what is left to be fetched alone.
@@ -123,7 +121,7 @@ async fn in_company(
                 need
             }
         };
-        if !is_for_company(worker, ask, &need) {
+        if company(worker, ask, &need) != Company::Together {
             break;
         }
     }
@@ -193,10 +191,17 @@ pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     table.knows(&collapse_key(ask, need), ask.has_cookies(), ask.now)
 }
 
+/// What is stored elsewhere, for a request that wants nothing of the origin.
+async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
+    match below::look_up_shared(worker, ask, need, false).await {
+        SharedLookup::Hit(hit) => deliver::stored(worker, ask, hit),
+        SharedLookup::Need(..) => deliver::failure(worker, ask, &Failure::OnlyIfCached),
+    }
+}
+
 /// Fetches for one request only; what is storable is stored all the same.
 async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let is_hopeless = is_unshared(worker, ask, &need);
-    let need = if is_hopeless && !ask.directives.only_if_cached {
+    let need = if is_unshared(worker, ask, &need) {
         need
     } else {
         match below::look_up_shared(worker, ask, need, false).await {
@@ -204,9 +209,6 @@ async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
             SharedLookup::Need(need, _) => need,
         }
     };
-    if ask.directives.only_if_cached {
-        return deliver::failure(worker, ask, &Failure::OnlyIfCached);
-    }
     let mut fetched = fetch::fetch(worker, ask, &need, None, None).await;
     let pump = take_pump(&mut fetched.landing);
     let response = answer(worker, ask, &need, fetched);

@@ -34,7 +34,7 @@ pub enum Decision {
     Hit(Hit),
     /// Answer with this, and fetch a fresh one in the background.
     StaleHit(Hit),
-    /// Neither ask the store nor fill it.
+    /// The store is not asked for the answer.
     Bypass(Bypassed),
     /// The origin must be asked.
     Forward(Need),
@@ -102,7 +102,8 @@ impl Need {
         matches!(self.detail, Some(Detail::Unsure))
     }
 
-    /// Whether the client wants the origin's own word: what others have fetched meanwhile, or store elsewhere, will not do.
+    /// Whether the client alone is why what is stored is not sent: it is taken to want the origin's own word, and not what others have
+    /// fetched meanwhile, or store elsewhere.
     pub const fn is_for_the_origin(&self) -> bool {
         matches!(&self.detail, Some(Detail::Validated(why)) if why.is_the_clients())
     }

@@ -40,7 +40,8 @@ pub fn now() -> Time {
 /// # Errors
 /// It is not understood or not offered, and has no route.
 pub fn receive(
-    worker: &Rc<Worker>,
+    worker: &Worker,
+    site: OwnSite,
     head: &mut RequestHead,
     brought: Brought,
     connection: &Rc<Connection>,
@@ -55,7 +56,7 @@ pub fn receive(
         ..Beside::default()
     };
     beside.end_connection(head);
-    read(worker.site(), head, connection, interim, beside, now())
+    read(site, head, connection, interim, beside, now())
 }
 
 /// As [`receive`], for a request that is its head and nothing more ([`serve_head`](crate::listen::Serve::serve_head)).

@@ -1,4 +1,5 @@
-//! What a HEAD's answer means for the stored GETs (RFC 9111 section 4.3.5).
+//! What a HEAD's answer means for the stored GETs (RFC 9111 section 4.3.5): that of one which bypasses the store, for a condition that its
+//! origin is to judge, say. Any other goes out as a GET.
 
 use crate::{
     ask::Ask,

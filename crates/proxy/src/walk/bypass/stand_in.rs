@@ -41,6 +41,7 @@ pub(super) fn instead<B>(
     if condition_is_the_origins(ask, &stored) {
         return None;
     }
+    let origin_time = (!failing.asked_nobody()).then(|| began.elapsed());
     let (ttl, detail) = on_failure(&stored, failing);
     let outcome = Outcome {
         handled: Handled::Forwarded {
@@ -51,7 +52,7 @@ pub(super) fn instead<B>(
         },
         ttl: Some(ttl),
         detail: Some(detail),
-        origin_time: Some(began.elapsed()),
+        origin_time,
         ..Outcome::forwarded(forward(why))
     };
     let hit = Hit {

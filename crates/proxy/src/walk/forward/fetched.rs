@@ -67,8 +67,13 @@ pub fn answer(
 
 /// What is told of a fetch.
 fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
+    let asked_nobody = match &fetched.landing {
+        Landing::Failed(failure) => failure.asked_nobody(),
+        Landing::Stale { why, .. } => why.asked_nobody(),
+        Landing::Found(_) | Landing::Stored { .. } | Landing::Raw { .. } => false,
+    };
     let forwarded = Outcome {
-        origin_time: Some(fetched.origin_time),
+        origin_time: (!asked_nobody).then_some(fetched.origin_time),
         aged: fetched.aged,
         ..Outcome::forwarded(need.why)
     };

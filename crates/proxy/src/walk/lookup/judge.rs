@@ -185,12 +185,7 @@ fn judge(
             }
         }
         Verdict::Validate(reason) => {
-            let is_fresh = stored.facts.remaining(now).is_some();
-            let why = if reason.is_the_clients() && is_fresh {
-                Forward::Request
-            } else {
-                Forward::Stale
-            };
+            let why = reason.forward(stored.facts.remaining(now).is_some());
             return need(why, Some(Detail::Validated(reason)), stored);
         }
     };
