@@ -70,6 +70,8 @@ pub struct Cache {
     pub(crate) flights: Arc<Flights>,
     pub(crate) readings: Readings,
     pub(crate) hit_for_miss: HitForMiss,
+    /// Keys, as flights have them, of which a fetch has just failed: no refresh is worth beginning.
+    pub(crate) failed: RecentKeys,
     /// Keys that were fetched lately: what is fetched again is worth writing to disk, although memory did not keep it.
     pub(crate) fetched: RecentKeys,
     refetch: Sender<Vec<Busy>>,
@@ -78,6 +80,9 @@ pub struct Cache {
 
 /// Seconds within which something must be fetched again to be worth writing to disk.
 const FETCHED: u64 = 3600;
+
+/// Seconds for which a page is not refreshed again whose origin has failed.
+const FAILED: u64 = 1;
 
 /// Batches for the refetch that may wait; more are left out: what is asked for is fetched anyway.
 const BATCHES: usize = 64;
@@ -103,6 +108,7 @@ impl Cache {
             flights: Arc::default(),
             readings: Readings::default(),
             hit_for_miss: HitForMiss::default(),
+            failed: RecentKeys::lasting(FAILED, 1 << 12),
             fetched: RecentKeys::lasting(FETCHED, fetched),
             refetch,
             refetched: Mutex::new(Some(refetched)),

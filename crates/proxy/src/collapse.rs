@@ -233,6 +233,11 @@ impl Flights {
 }
 
 impl Flight {
+    /// What is fetched.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
     /// Ends the flight: takes it off the map and tells the followers.
     pub fn land(mut self, status: FlightStatus) {
         self.end(status);

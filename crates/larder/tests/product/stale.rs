@@ -141,6 +141,22 @@ fn an_answer_that_breaks_off_leaves_the_stale_one_in_place() {
     }
 }
 
+/// An application that is down or busy is not asked with each hit.
+#[test]
+fn a_refresh_that_failed_is_not_made_anew_with_each_hit() {
+    for failing in [Reply::close, || Reply::status(503)] {
+        let (origin, larder) = stale_with("max-age=60, stale-while-revalidate=1000", failing);
+        let began = std::time::Instant::now();
+        for _ in 0..100 {
+            assert_eq!(larder.get("/").send().text(), "old");
+        }
+        // One for each second that has begun; where a connection is closed, each may be tried twice.
+        let most = 2 * (began.elapsed().as_secs() as usize + 2);
+        let refreshes = origin.requests("/") - 1;
+        assert!((1..=most).contains(&refreshes), "{refreshes} of {most}");
+    }
+}
+
 #[test]
 fn an_answer_that_breaks_off_does_not_bring_back_what_was_purged_meanwhile() {
     let gate = Gate::new();

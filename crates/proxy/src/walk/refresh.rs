@@ -14,7 +14,8 @@ use rules::status::Forward;
 use std::{rc::Rc, sync::Arc};
 use store::Stored;
 
-/// Fetches in the background, unless somebody is at it already.
+/// Fetches in the background, unless somebody is at it already, or has just found the origin failing: one that is down or busy would be
+/// asked with each hit.
 pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let need = Need {
@@ -24,7 +25,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         others: Vec::new(),
     };
     let key = forward::collapse_key(ask, &need);
-    if flights.flying(&key, log) {
+    if worker.cache.failed.knows(&key, ask.now) || flights.flying(&key, log) {
         return;
     }
     let (fill, writer) = forward::begin_fill(worker);

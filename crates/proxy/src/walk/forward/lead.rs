@@ -11,6 +11,7 @@ use crate::{
         forward::not_fetched,
         lookup::Need,
         pump::Pump,
+        receive,
     },
 };
 use std::{future::poll_fn, rc::Rc};
@@ -53,7 +54,14 @@ impl Leader {
             () = abandoned => return,
         };
         let pump = take_pump(&mut fetched.landing);
-        let coming = match flight_status(&fetched.landing) {
+        let status = flight_status(&fetched.landing);
+        if matches!(status, FlightStatus::Failed(_) | FlightStatus::Stale(_)) {
+            worker
+                .cache
+                .failed
+                .remember(flight.key(), 0, receive::now());
+        }
+        let coming = match status {
             FlightStatus::PartComing(part) => {
                 flight.tell(part.clone());
                 Some((flight, part))
