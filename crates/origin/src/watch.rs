@@ -171,7 +171,8 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         call: call.as_ref(),
         which: Which::Alone,
         began: Instant::now(),
-        patience: origin.config.timeouts.connect,
+        // Of two addresses the first has half of this, and the other is to have its own half before the check is given up.
+        patience: origin.config.timeouts.connect.min(rule.timeout),
         repeatable: false,
         content: None,
         interim: None,
@@ -191,3 +192,6 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
     }
     Err(format!("status {status}").into())
 }
+
+#[cfg(test)]
+mod tests;
