@@ -44,7 +44,7 @@ struct Fetch<'a> {
     interim: Option<Interim>,
     /// When it was asked for.
     began: Instant,
-    /// When the attempt under way began: the clock is read once for all that happens before its request is out.
+    /// When the attempt under way began, its server's name resolved: the clock is read once for all that happens before its request is out.
     now: Instant,
     /// How long it took to resolve a name for that attempt.
     resolving: Duration,
@@ -239,7 +239,8 @@ impl Fetch<'_> {
             };
             return self.after(failure, next.peer, next.fresh);
         }
-        self.resolving += began.elapsed();
+        self.now = Instant::now();
+        self.resolving += self.now.saturating_duration_since(began);
         let chosen = self.choose();
         let peer = chosen.ok_or_else(|| Error::new(Kind::NoHealthyServer))?;
         Ok(Next { peer, ..next })
@@ -248,11 +249,11 @@ impl Fetch<'_> {
     /// Time for connecting, as the attempt begins.
     fn patience(&self) -> Duration {
         let connect = self.origin.config.timeouts.connect;
-        let limit = match self.until {
-            Some(until) => connect.min(until.saturating_duration_since(self.now)),
-            None => connect,
-        };
-        limit.saturating_sub(self.resolving)
+        let left = connect.saturating_sub(self.resolving);
+        match self.until {
+            Some(until) => left.min(until.saturating_duration_since(self.now)),
+            None => left,
+        }
     }
 
     fn choose(&self) -> Option<Arc<Peer>> {

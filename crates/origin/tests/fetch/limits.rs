@@ -3,9 +3,13 @@
 use crate::support::*;
 use http::Method;
 use http_body_util::BodyExt;
-use origin::{Context, Kind, Origin, Waited};
-use std::{net::TcpListener, time::Duration};
+use origin::{
+    Context, Kind, Origin, Waited,
+    config::{Address, Server},
+};
+use std::{net::TcpListener, sync::mpsc, time::Duration};
 use testkit::{Gate, Reply};
+use tokio::task::LocalSet;
 
 const SHORT: Duration = Duration::from_millis(30);
 
@@ -292,4 +296,35 @@ fn how_long_a_request_waited_for_its_turn_is_told() {
         let waited = second.extensions().get();
         assert_eq!(waited, Some(&Waited(LONG / 2)));
     }));
+}
+
+/// What a name takes to be resolved is taken off the time for connecting once.
+#[test]
+fn a_name_that_takes_long_leaves_the_rest_of_the_time_for_connecting() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok());
+    let mut config = config([Server::new(Address::Tcp {
+        host: "localhost".to_owned(),
+        port: server.address().port(),
+    })]);
+    config.timeouts.connect = LONG;
+    let origin = Origin::new(config).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        // The thread that the name would be resolved on is busy until then.
+        let (resolve, may_resolve) = mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || may_resolve.recv().unwrap());
+        let slow = async {
+            tokio::time::advance(LONG * 3 / 5).await;
+            resolve.send(()).unwrap();
+        };
+        let asking = async { tokio::join!(biased; get(&origin, "/"), slow).0 };
+        let answer = at_once(asking).await;
+        assert_eq!(answer.unwrap().status, 200);
+        busy.await.unwrap();
+    });
 }
