@@ -190,13 +190,14 @@ impl HttpBody {
         let Some(under_way) = self.under_way.take() else {
             return;
         };
-        if let Carrier::Http1 {
-            link,
-            afterwards: Afterwards::Reuse,
-        } = under_way.carried.carrier
-        {
-            under_way.guard.keep(Single::Http1(link));
-        }
+        let link = match under_way.carried.carrier {
+            Carrier::Http1 {
+                link,
+                afterwards: Afterwards::Reuse,
+            } => Some(Single::Http1(link)),
+            _ => None,
+        };
+        under_way.guard.end(link);
     }
 
     /// hyper says that the body is over, but the server did not.

@@ -138,8 +138,10 @@ impl Fetch<'_> {
         let guard = FetchGuard {
             origin: Arc::clone(origin),
             serving,
+            began: self.now,
             pace: Pace::new(&origin.config.timeouts, self.until),
             _pass: (!answer.is_endless()).then_some(pass),
+            is_judged: false,
         };
         let response = match answer {
             ExchangeAnswer::Direct(response) => Ok(response.map(|mut body| {
@@ -213,7 +215,8 @@ impl Fetch<'_> {
             };
             match attempt.make(next.request).await {
                 Ok(answer) => {
-                    self.origin.praise(serving.peer(), self.now);
+                    let endless = || answer.is_endless();
+                    self.origin.note_head(serving.peer(), self.now, endless);
                     return Ok((answer, serving));
                 }
                 Err(failure) => {

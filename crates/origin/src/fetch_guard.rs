@@ -15,29 +15,46 @@ use tokio::time::Instant;
 pub(crate) struct FetchGuard {
     pub(crate) origin: Arc<Servers>,
     pub(crate) serving: Serving,
+    /// When the server was asked.
+    pub(crate) began: Instant,
     /// Held for its drop. Event streams and upgrades have none: what does not end would keep turns from all that does.
     pub(crate) _pass: Option<Pass>,
     pub(crate) pace: Pace,
+    /// What the body says of the server's health has been said.
+    pub(crate) is_judged: bool,
 }
 
 impl FetchGuard {
-    /// The body came to its end: the connection may serve this worker's next fetch.
-    pub(crate) fn keep(self, link: Single) {
+    /// The body came to its end; where its connection is fit it comes along, and may serve this worker's next fetch.
+    pub(crate) fn end(mut self, link: Option<Single>) {
+        self.is_judged = true;
         let peer = self.serving.peer();
-        let key = Key {
-            origin: &self.origin.identity,
-            peer: peer.number,
-        };
-        pool::put(key, link, Instant::now());
+        self.origin.praise(peer, self.began);
+        if let Some(link) = link {
+            let key = Key {
+                origin: &self.origin.identity,
+                peer: peer.number,
+            };
+            pool::put(key, link, Instant::now());
+        }
     }
 
     /// The body broke: the server is blamed where it is at fault.
-    pub(crate) fn blame(self, error: Error) -> Error {
+    pub(crate) fn blame(mut self, error: Error) -> Error {
         let peer = self.serving.peer();
         let error = error.at(&peer.label);
         if pace::is_the_servers(error.kind()) {
+            self.is_judged = true;
             self.origin.blame(peer, &error);
         }
         error
+    }
+}
+
+impl Drop for FetchGuard {
+    fn drop(&mut self) {
+        if !self.is_judged {
+            self.origin.excuse(self.serving.peer(), self.began);
+        }
     }
 }

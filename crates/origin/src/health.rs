@@ -81,9 +81,9 @@ impl Health {
         !has_failed && !self.told.load(Relaxed)
     }
 
-    /// It has answered `now` what it was asked at `began`; returns whether that is news, after the log was told that it fails. The rest
-    /// of a server ends with that, unless it has failed since it was asked: what it began before says nothing of how it is.
-    pub(crate) fn succeeded(&self, began: u64, now: u64) -> bool {
+    /// It begins `now` to answer what it was asked at `began`. The rest of a server ends with that, unless it has failed since it was asked:
+    /// what it began before says nothing of how it is. The row does not, since what has begun may break. Returns whether it rests no more.
+    pub(crate) fn answers(&self, began: u64, now: u64) -> bool {
         if self.rests_until.load(Relaxed) > 0 {
             if began < self.failed_at.load(Relaxed) {
                 return false;
@@ -91,11 +91,26 @@ impl Health {
             self.back_since.store(now.max(1), Relaxed);
             self.rests_until.store(0, Relaxed);
         }
+        true
+    }
+
+    /// It has answered `now` all of what it was asked at `began`, which ends the row too; returns whether that is news, after the log was
+    /// told that it fails.
+    pub(crate) fn succeeded(&self, began: u64, now: u64) -> bool {
+        if !self.answers(began, now) {
+            return false;
+        }
         self.in_row.store(0, Relaxed);
         self.told.swap(false, Relaxed)
     }
 
-    /// It has failed, and rests after too many failures in a row. The row ends with a success only, so that it rests again at once
+    /// The rest of what it was asked at `began` is not waited for any more. That is as good as all of it, unless it has failed since:
+    /// clients that give up on one that hangs do not keep it from its rest.
+    pub(crate) fn was_left(&self, began: u64, now: u64) -> bool {
+        began >= self.failed_at.load(Relaxed) && self.succeeded(began, now)
+    }
+
+    /// It has failed, and rests after too many failures in a row. The row ends with a whole answer only, so that it rests again at once
     /// when it fails on trial. Returns whether the log is to be told.
     pub(crate) fn failed(&self, now: u64, rule: PassiveHealth) -> bool {
         self.failed_at.store(now, Relaxed);

@@ -7,7 +7,9 @@ use crate::{
     fetch::{self, Bounds},
     files,
     files::Files,
-    gate, peer, pool,
+    gate,
+    peer::Peer,
+    pool,
     roster::Roster,
     seldom::Seldom,
     tls, watch,
@@ -115,16 +117,40 @@ impl Servers {
         }
     }
 
-    /// `peer` has answered what it was asked at `began`: it is in good health, and the log hears of it where it was told otherwise.
-    pub(crate) fn praise(&self, peer: &peer::Peer, began: Instant) {
-        if !peer.health.is_good() && peer.health.succeeded(self.at(began), self.now()) {
-            let (origin, server) = (self.name(), &peer.label);
-            tracing::info!(origin, %server, "server answers again");
+    /// `peer` begins to answer what it was asked at `began`. Of an answer that is `endless` no more is to be waited for.
+    pub(crate) fn note_head(&self, peer: &Peer, began: Instant, endless: impl FnOnce() -> bool) {
+        if peer.health.is_good() {
+            return;
+        }
+        if endless() {
+            self.praise(peer, began);
+        } else {
+            peer.health.answers(self.at(began), self.now());
         }
     }
 
+    /// `peer` has answered what it was asked at `began`: it is in good health, and the log hears of it where it was told otherwise.
+    pub(crate) fn praise(&self, peer: &Peer, began: Instant) {
+        if !peer.health.is_good() && peer.health.succeeded(self.at(began), self.now()) {
+            self.tell_of(peer);
+        }
+    }
+
+    /// `peer` had begun to answer what it was asked at `began`, and the rest of that is not read, which is not its fault.
+    pub(crate) fn excuse(&self, peer: &Peer, began: Instant) {
+        if !peer.health.is_good() && peer.health.was_left(self.at(began), self.now()) {
+            self.tell_of(peer);
+        }
+    }
+
+    /// Tells the log that `peer` is in good health, which was told otherwise.
+    fn tell_of(&self, peer: &Peer) {
+        let (origin, server) = (self.name(), &peer.label);
+        tracing::info!(origin, %server, "server answers again");
+    }
+
     /// `peer` is at fault for `error`: that is held against it, and the log hears of it where it is news.
-    pub(crate) fn blame(&self, peer: &peer::Peer, error: &Error) {
+    pub(crate) fn blame(&self, peer: &Peer, error: &Error) {
         peer.server.failures.fetch_add(1, Relaxed);
         if peer.health.failed(self.now(), self.config.passive) {
             tracing::warn!(origin = self.name(), %error, "server fails");

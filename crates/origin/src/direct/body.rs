@@ -106,10 +106,8 @@ impl Body {
         let (Some(mut link), Some(guard)) = (self.link.take(), self.guard.take()) else {
             return;
         };
-        if self.keeps {
-            link.reused = true;
-            guard.keep(Single::Direct(link));
-        }
+        link.reused = true;
+        guard.end(self.keeps.then_some(Single::Direct(link)));
     }
 
     /// It broke: the connection closes.

@@ -80,8 +80,9 @@ impl Output {
 
     /// The request is over: the connection may serve the next one.
     fn finish(&mut self) {
-        if let (Some(guard), Some(link)) = (self.guard.take(), self.exchange.release()) {
-            guard.keep(Single::FastCgi(link));
+        let link = self.exchange.release();
+        if let Some(guard) = self.guard.take() {
+            guard.end(link.map(Single::FastCgi));
         }
     }
 
@@ -171,7 +172,9 @@ impl Body for Output {
         };
         Poll::Ready(match event {
             Err(_) if this.is_complete() => {
-                this.guard = None;
+                if let Some(guard) = this.guard.take() {
+                    guard.end(None);
+                }
                 None
             }
             event => match event.and_then(|event| this.take(event)) {

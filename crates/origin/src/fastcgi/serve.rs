@@ -231,6 +231,7 @@ pub(crate) fn answered(
             Ok(response.map(|()| ResponseBody::own(body)))
         }
         Arrived::Local(target) => {
+            guard.end(None);
             let mut response = own(StatusCode::OK, "");
             response.extensions_mut().insert(Elsewhere(target));
             Ok(response)

@@ -90,6 +90,26 @@ fn an_answer_to_what_was_asked_before_the_failures_ends_no_rest() {
 }
 
 #[test]
+fn the_row_ends_with_an_answer_that_did_not_break() {
+    let health = resting();
+    assert!(health.answers(10_100, 10_200));
+    assert_eq!(standing(&health, 10_200), Standing::Healthy(1.0));
+    assert!(!health.is_good(), "what has begun may break");
+    health.failed(10_300, RULE);
+    assert_eq!(standing(&health, 10_300), Standing::Resting, "it did");
+    assert!(!health.answers(10_299, 10_400), "asked before it failed");
+    assert!(!health.was_left(10_299, 10_400));
+    assert_eq!(standing(&health, 10_400), Standing::Resting);
+    assert!(health.was_left(10_300, 10_500), "nobody saw it break");
+    assert!(health.is_good());
+    health.failed(20_000, RULE);
+    health.was_left(19_999, 20_100);
+    assert!(!health.is_good(), "it may hang since");
+    health.succeeded(19_999, 20_100);
+    assert!(health.is_good(), "all of it came");
+}
+
+#[test]
 fn never_rests_where_the_rule_is_off() {
     let health = Health::default();
     let off = PassiveHealth {

@@ -40,6 +40,68 @@ fn a_server_that_fails_in_a_row_rests() {
     assert_eq!(healthy.collect::<Vec<_>>(), [false, true]);
 }
 
+/// That a head came says nothing of the body.
+#[test]
+fn a_server_whose_answers_all_break_rests() {
+    const BROKEN: usize = 6;
+    let (bad, good) = (testkit::Origin::start(), testkit::Origin::start());
+    bad.on("/", |request| match request.nth {
+        ..=BROKEN => Reply::ok().length(9).body("half").cut(),
+        _ => Reply::ok(),
+    });
+    good.reply("/", Reply::ok());
+    let mut config = config([tcp(bad.address()), tcp(good.address())]);
+    config.passive = PassiveHealth {
+        failures: 3,
+        rest: LONG,
+    };
+    let origin = Origin::new(config).unwrap();
+    work(at_once(async {
+        let asked = async || {
+            for _ in 0..20 {
+                let _ = get(&origin, "/").await;
+            }
+            bad.requests("/")
+        };
+        assert_eq!(asked().await, 3);
+        for failed in 4..=BROKEN {
+            tokio::time::advance(LONG).await;
+            assert_eq!(asked().await, failed, "it is tried, and rests again");
+        }
+        tokio::time::advance(LONG).await;
+        assert!(asked().await > BROKEN + 5, "it is back");
+    }));
+}
+
+/// What comes in part is enough for whoever leaves then, and a stream has no end: both say that the server answers.
+#[test]
+fn answers_that_nobody_reads_to_their_end_are_no_failures() {
+    let server = testkit::Origin::start();
+    server.on("/", |_| Reply::raw("no\r\n\r\n"));
+    let unended = Reply::ok().length(9).body("part").until_client_leaves();
+    server.on("/left", move |_| unended.clone());
+    server.on("/events", |_| {
+        let stream = Reply::ok().header("content-type", "text/event-stream");
+        stream.endless("data: 1\n\n")
+    });
+    let mut config = config([tcp(server.address())]);
+    config.passive.rest = Duration::from_hours(1);
+    config.retry.attempts = 0;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let mut streams = Vec::new();
+        for target in ["/left", "/events"] {
+            for _ in 0..5 {
+                get(&origin, "/").await.unwrap_err();
+                let request = request(Method::GET, target, empty());
+                let answer = origin.fetch(request, repeatable()).await.unwrap();
+                streams.extend((target == "/events").then_some(answer));
+            }
+        }
+        assert!(origin.report().servers[0].healthy);
+    });
+}
+
 #[test]
 fn a_server_that_has_rested_is_tried_by_one_request() {
     const REST: Duration = Duration::from_secs(20);
