@@ -74,6 +74,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) began: Instant,
     /// Time for connecting.
     pub(crate) patience: Duration,
+    /// Until when it waits for a stream, where it has waited on another connection.
+    pub(crate) stream_until: Option<Instant>,
     /// The request may be sent twice.
     pub(crate) repeatable: bool,
     /// What it brings then.

@@ -57,6 +57,8 @@ struct Fetch<'a> {
     replaced: bool,
     /// Attempts that the server had not begun with, as it said (`retry::MOST_LEFT`).
     left: u32,
+    /// Until when it waits for a stream of its server's, on however many connections.
+    stream_until: Option<Instant>,
 }
 
 /// What the next attempt is.
@@ -104,6 +106,7 @@ pub(crate) fn fetch(
         retried: 0,
         replaced: false,
         left: 0,
+        stream_until: None,
     };
     fetch.answer(request)
 }
@@ -208,6 +211,7 @@ impl Fetch<'_> {
                 which: if next.fresh { Which::Fresh } else { Which::Any },
                 began: self.now,
                 patience: self.patience(),
+                stream_until: self.stream_until,
                 repeatable: self.repeatable,
                 content: self.content.as_ref(),
                 interim: self.interim.as_ref(),

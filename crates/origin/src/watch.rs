@@ -173,6 +173,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         began: Instant::now(),
         // Of two addresses the first has half of this, and the other is to have its own half before the check is given up.
         patience: origin.config.timeouts.connect.min(rule.timeout),
+        stream_until: None,
         repeatable: false,
         content: None,
         interim: None,

@@ -10,7 +10,7 @@ pub(crate) enum Failure {
     Unsent {
         request: Box<Request<Outgoing>>,
         error: Error,
-        /// It was a reused connection that had just been closed: nobody's fault.
+        /// It was a reused connection that had just been closed, or one that ended before it had room: nobody's fault.
         stale: bool,
     },
     /// Some of it may have been sent.

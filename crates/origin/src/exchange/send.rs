@@ -123,11 +123,11 @@ impl Attempt<'_> {
         let had_answered = link.has_answered();
         let mut listening = link.listening();
         // Not left to `h2`, which would send it later all the same when nobody waits for it any more.
-        let slot = match timeout_at(self.first_byte_until(), link.slot()).await {
+        let slot = match timeout_at(self.stream_until(), link.slot()).await {
             Ok(Some(slot)) => slot,
             Ok(None) => {
-                let gone =
-                    Error::new(Kind::Truncated).because("the server has closed the connection");
+                let gone = Error::new(Kind::QueueTimeout)
+                    .because("the connection ended before there was a stream");
                 return Err(failure(Lost::Unsent(Box::new(request), gone), true));
             }
             Err(_) => {
@@ -223,8 +223,11 @@ impl Attempt<'_> {
     }
 
     /// Until when a request waits to be sent on a connection that others use, where its answer would have to begin within that time.
-    fn first_byte_until(&self) -> Instant {
-        let limit = Instant::now() + self.origin.config.timeouts.first_byte;
+    fn stream_until(&self) -> Instant {
+        let limit = self.stream_until.unwrap_or_else(|| {
+            let first_byte = self.origin.config.timeouts.first_byte;
+            Instant::now() + first_byte
+        });
         self.until.map_or(limit, |until| until.min(limit))
     }
 

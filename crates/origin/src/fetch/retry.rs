@@ -19,18 +19,28 @@ impl Fetch<'_> {
     ///
     /// What was never sent may always go on to a server not yet asked. What may have been sent goes out again only if it
     /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
-    /// nobody's fault and costs nothing: the same server gets a new connection, once.
+    /// nobody's fault and costs nothing: the same server gets a new connection, once. What waited there for a stream waits on.
     pub(super) fn after(
         &mut self,
         failure: Failure,
         peer: Arc<Peer>,
         fresh: bool,
     ) -> Result<Next, Error> {
-        let took = self.now.elapsed();
+        let began = self.now;
         self.now = Instant::now();
+        let took = self.now.saturating_duration_since(began);
         self.resolving = Duration::ZERO;
         self.was_sent |= matches!(failure, Failure::Sent { .. });
         match failure {
+            Failure::Unsent {
+                request,
+                stale: true,
+                error,
+            } if error.kind().is_of_the_queue() && self.may_wait_on(began) => Ok(Next {
+                request,
+                peer,
+                fresh,
+            }),
             Failure::Unsent {
                 request,
                 stale,
@@ -40,29 +50,7 @@ impl Fetch<'_> {
                 peer,
                 fresh: true,
             }),
-            Failure::Unsent { request, error, .. } => {
-                let kind = error.kind();
-                if kind == Kind::NoSocket {
-                    self.origin.refuse(&error);
-                }
-                if kind == Kind::Configuration || !kind.is_the_servers() {
-                    return Err(error);
-                }
-                if kind.is_of_the_queue() {
-                    // It was not asked.
-                    self.tried.push(peer.number);
-                } else {
-                    self.blame(&peer, &error);
-                }
-                match self.other() {
-                    Some(peer) => Ok(Next {
-                        request,
-                        peer,
-                        fresh: false,
-                    }),
-                    None => Err(error),
-                }
-            }
+            Failure::Unsent { request, error, .. } => self.go_on(request, error, &peer),
             Failure::Sent {
                 error,
                 stale,
@@ -82,11 +70,51 @@ impl Fetch<'_> {
         }
     }
 
+    /// Whether what waits for a stream since an attempt that `began` then goes on waiting for one of another connection.
+    fn may_wait_on(&mut self, began: Instant) -> bool {
+        let limit = began + self.origin.config.timeouts.first_byte;
+        let until = *self.stream_until.get_or_insert(limit);
+        self.now < self.until.map_or(until, |whole| whole.min(until))
+    }
+
     /// Whether the same server gets another connection, since the one that closed was nobody's fault. A `fresh` one may have gone away
     /// without the request too: servers that end each after so many do that.
     fn may_move(&mut self, fresh: bool, error: &Error) -> bool {
+        if error.kind().is_of_the_queue() {
+            return false;
+        }
         self.left += u32::from(was_left(error));
         !fresh || was_left(error) && self.left < MOST_LEFT
+    }
+
+    /// After a failure at `peer` of what was never sent.
+    fn go_on(
+        &mut self,
+        request: Box<Request<Outgoing>>,
+        error: Error,
+        peer: &Peer,
+    ) -> Result<Next, Error> {
+        let kind = error.kind();
+        if kind == Kind::NoSocket {
+            self.origin.refuse(&error);
+        }
+        if kind == Kind::Configuration || !kind.is_the_servers() {
+            return Err(error);
+        }
+        if kind.is_of_the_queue() {
+            // It was not asked.
+            self.tried.push(peer.number);
+        } else {
+            self.blame(peer, &error);
+        }
+        match self.other() {
+            Some(peer) => Ok(Next {
+                request,
+                peer,
+                fresh: false,
+            }),
+            None => Err(error),
+        }
     }
 
     /// After a failure of what may have been sent, and may be sent `again`; the attempt `took` so long.
@@ -148,7 +176,8 @@ impl Fetch<'_> {
         self.tried.push(peer.number);
     }
 
-    fn other(&self) -> Option<Arc<Peer>> {
+    fn other(&mut self) -> Option<Arc<Peer>> {
+        self.stream_until = None;
         let in_time = self.until.is_none_or(|until| self.now < until);
         if in_time { self.choose() } else { None }
     }

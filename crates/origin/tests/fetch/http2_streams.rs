@@ -490,6 +490,124 @@ fn never_ending(listener: TcpListener) -> Rc<Cell<usize>> {
     begun
 }
 
+/// A server that lets one stream be under way on a connection, and ends that in peace (RFC 9113 section 6.8) with its answer. It answers
+/// `all` requests, each when as many are under way as there may be connections.
+async fn one_each(listener: TcpListener, all: usize) {
+    const CONNECTIONS: usize = 8;
+    let arrived = Rc::new(Cell::new(0_usize));
+    while let Ok((stream, _)) = listener.accept().await {
+        let arrived = Rc::clone(&arrived);
+        spawn_local(async move {
+            let mut builder = h2::server::Builder::new();
+            let builder = builder.max_concurrent_streams(1);
+            let mut connection: Connection<_, Bytes> = builder.handshake(stream).await.unwrap();
+            let (_request, mut respond) = connection.accept().await.unwrap().unwrap();
+            arrived.set(arrived.get() + 1);
+            let full = arrived.get().next_multiple_of(CONNECTIONS).min(all);
+            until(|| arrived.get() >= full).await;
+            connection.graceful_shutdown();
+            respond.send_response(status(200), true).unwrap();
+            while connection.accept().await.is_some() {}
+        });
+    }
+}
+
+/// What has had no stream yet is nobody's failure, however many connections end meanwhile.
+#[test]
+fn what_waits_for_a_stream_outlives_connections_that_end_in_peace() {
+    const ALL: usize = 60;
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        spawn_local(one_each(listener, ALL));
+        let mut fetches = Vec::new();
+        for _ in 0..ALL {
+            let origin = Arc::clone(&origin);
+            let fetch = async move { once(&origin, Method::POST, "/").await };
+            fetches.push(spawn_local(fetch));
+        }
+        for fetch in fetches {
+            assert_eq!(fetch.await.unwrap().unwrap().status, 200);
+        }
+        assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
+/// A server that lets one stream be under way on a connection, and begins an answer there that has no end. The first connection ends in peace
+/// when `ends` says so; how many answers have begun.
+fn held_each(listener: TcpListener, ends: Rc<Cell<bool>>) -> Rc<Cell<usize>> {
+    let begun = Rc::new(Cell::new(0));
+    let count = Rc::clone(&begun);
+    spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (ends, count) = (Rc::clone(&ends), Rc::clone(&count));
+            spawn_local(async move {
+                let mut builder = h2::server::Builder::new();
+                let builder = builder.max_concurrent_streams(1);
+                let mut connection: Connection<_, Bytes> = builder.handshake(stream).await.unwrap();
+                let (_request, mut respond) = connection.accept().await.unwrap().unwrap();
+                let _answer = respond.send_response(status(200), false).unwrap();
+                count.set(count.get() + 1);
+                let is_first = count.get() == 1;
+                tokio::select! {
+                    _ = connection.accept() => {}
+                    () = until(|| is_first && ends.get()) => connection.graceful_shutdown(),
+                }
+                while connection.accept().await.is_some() {}
+            });
+        }
+    });
+    begun
+}
+
+/// What waits for a stream has its time once, and not on each connection.
+#[test]
+fn the_time_for_a_stream_goes_on_from_connection_to_connection() {
+    work(async {
+        let (listener, mut config) = listen().await;
+        config.timeouts.first_byte = LONG;
+        config.timeouts.between_bytes = Duration::from_hours(1);
+        let ends = Rc::new(Cell::new(false));
+        let begun = held_each(listener, Rc::clone(&ends));
+        let origin = Origin::new(config).unwrap();
+        let fetch = || {
+            let origin = Arc::clone(&origin);
+            let asked = request(Method::POST, "/", empty());
+            spawn_local(async move { origin.fetch(asked, Context::default()).await })
+        };
+        // As many as there may be connections, as many that wait, and one more that waits for the first of them.
+        let mut under_way = Vec::new();
+        for _ in 0..8 {
+            under_way.push(fetch().await.unwrap().unwrap());
+        }
+        let mut waiting = Vec::new();
+        for active in 9..=17 {
+            waiting.push(fetch());
+            until(|| origin.report().servers[0].active == active).await;
+        }
+        tokio::time::pause();
+        tokio::time::advance(LONG * 3 / 5).await;
+        ends.set(true);
+        until(|| begun.get() == 9).await;
+        tokio::time::advance(LONG * 3 / 5).await;
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        // Of the two that waited there, one has made the next connection, on which the other waits.
+        let [first, last] = [waiting.remove(0), waiting.pop().unwrap()];
+        assert!(first.is_finished() && last.is_finished());
+        let (answered, late): (Vec<_>, Vec<_>) = [first.await.unwrap(), last.await.unwrap()]
+            .into_iter()
+            .partition(Result::is_ok);
+        assert_eq!(answered.len(), 1);
+        assert!(
+            late.into_iter()
+                .all(|late| kind(late) == Kind::QueueTimeout)
+        );
+        assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
 /// RFC 9110 section 9.2.2: what found no stream in time was never sent, and may go to another server whatever its method. That is nobody's
 /// fault.
 #[test]
