@@ -301,14 +301,32 @@ async fn frame(stream: &mut TcpStream) -> Option<(u8, u8, Vec<u8>)> {
 
 /// A server that allows streams and hears the first request.
 async fn hears(listener: TcpListener) -> TcpStream {
-    const HEADERS: u8 = 1;
     let (mut stream, _) = listener.accept().await.unwrap();
     let mut preface = [0; 24];
     stream.read_exact(&mut preface).await.unwrap();
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     stream.write_all(&settings).await.unwrap();
-    while frame(&mut stream).await.unwrap().0 != HEADERS {}
+    hear(&mut stream).await;
     stream
+}
+
+/// Hears the next request.
+async fn hear(stream: &mut TcpStream) {
+    const HEADERS: u8 = 1;
+    while frame(stream).await.unwrap().0 != HEADERS {}
+}
+
+/// A whole answer, without content.
+fn answer(stream: u8) -> Vec<u8> {
+    [&[0, 0, 1, 1, 5, 0, 0, 0, stream][..], &[0x88]].concat()
+}
+
+/// Lets a second pass, in which everybody does what there is to do.
+async fn second() {
+    tokio::time::advance(Duration::from_secs(1)).await;
+    for _ in 0..100 {
+        yield_now().await;
+    }
 }
 
 /// Lets time pass until a connection on which nothing comes is asked for a sign of life; its payload.
@@ -323,13 +341,10 @@ async fn pinged(stream: &mut TcpStream) -> Vec<u8> {
         }
     });
     loop {
-        tokio::time::advance(Duration::from_secs(1)).await;
-        for _ in 0..100 {
-            tokio::select! {
-                biased;
-                payload = &mut coming => return payload,
-                () = yield_now() => {}
-            }
+        tokio::select! {
+            biased;
+            payload = &mut coming => return payload,
+            () = second() => {}
         }
     }
 }
@@ -352,8 +367,7 @@ fn a_connection_that_died_without_a_word_is_given_up() {
                 stream.write_all(&pong).await.unwrap();
                 // Asked anew, so that the last was heard.
                 pinged(&mut stream).await;
-                let answer = [&[0, 0, 1, 1, 5, 0, 0, 0, 1][..], &[0x88]].concat();
-                stream.write_all(&answer).await.unwrap();
+                stream.write_all(&answer(1)).await.unwrap();
                 tokio::time::resume();
                 assert_eq!(asking.await.unwrap().unwrap().status, 200);
             } else {
@@ -363,6 +377,35 @@ fn a_connection_that_died_without_a_word_is_given_up() {
             }
         });
     }
+}
+
+/// Nothing comes where nobody asks for anything: that is no silence of the server's.
+#[test]
+fn silence_counts_from_when_a_connection_is_in_use() {
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        let get = || {
+            let origin = Arc::clone(&origin);
+            spawn_local(async move { once(&origin, Method::GET, "/").await })
+        };
+        let first = get();
+        let mut stream = hears(listener).await;
+        stream.write_all(&answer(1)).await.unwrap();
+        first.await.unwrap().unwrap();
+        tokio::time::pause();
+        for _ in 0..35 {
+            second().await;
+        }
+        let waiting = get();
+        hear(&mut stream).await;
+        let began = tokio::time::Instant::now();
+        pinged(&mut stream).await;
+        assert!(began.elapsed() >= Duration::from_secs(20));
+        stream.write_all(&answer(3)).await.unwrap();
+        tokio::time::resume();
+        assert_eq!(waiting.await.unwrap().unwrap().status, 200);
+    });
 }
 
 /// An engine goes on sending frames of its own while its application hangs. They bring nothing: nobody else is sent there.

@@ -2,6 +2,7 @@
 
 use h2::{Ping, PingPong};
 use std::{
+    mem,
     pin::Pin,
     sync::{
         Arc,
@@ -26,6 +27,8 @@ pub(super) struct Alive {
     before: u64,
     /// When to look next.
     due: Pin<Box<Sleep>>,
+    /// Whether it was in use when we last looked.
+    was_used: bool,
     /// Whether the server was asked.
     asked: bool,
 }
@@ -37,6 +40,7 @@ impl Alive {
             before: heard.load(Relaxed),
             heard,
             due: Box::pin(sleep(SILENCE)),
+            was_used: false,
             asked: false,
         }
     }
@@ -55,8 +59,10 @@ impl Alive {
             let heard = self.heard.load(Relaxed);
             let is_silent = heard == self.before;
             self.before = heard;
+            // Where nobody waited for anything there was nothing to say.
+            let has_waited = mem::replace(&mut self.was_used, is_used) && is_used;
             // Where it cannot be asked, the connection is ending.
-            self.asked = is_used && is_silent && self.pings.send_ping(Ping::opaque()).is_ok();
+            self.asked = has_waited && is_silent && self.pings.send_ping(Ping::opaque()).is_ok();
             self.look_in(if self.asked { PATIENCE } else { SILENCE });
         }
     }
