@@ -224,8 +224,7 @@ impl HttpBody {
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out. None does between two bytes while the client is slow with its own, which the
-    /// server may wait for.
+    /// Nothing has come: looks whether a limit ran out.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let Some(under_way) = &mut self.under_way else {
             return Poll::Pending;
@@ -243,14 +242,7 @@ impl HttpBody {
             listening.goes_on();
         }
         let pace = under_way.guard.pace;
-        let polled = match pace.poll(alarm, moved, cx) {
-            Poll::Ready(late)
-                if late.kind() == Kind::BetweenBytesTimeout && pace.excuses(upload.awaited()) =>
-            {
-                pace.poll(alarm, true, cx)
-            }
-            polled => polled,
-        };
+        let polled = pace.poll_beside(upload.awaited(), alarm, moved, cx);
         if polled.is_ready()
             && let Some(listening) = listening
         {

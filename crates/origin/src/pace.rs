@@ -47,8 +47,26 @@ impl Pace {
         Poll::Ready(late.unwrap_or_else(|| Error::new(Kind::BetweenBytesTimeout)))
     }
 
+    /// The same beside an upload. No limit runs out between two bytes while the client is slow with its own, which the server may wait for.
+    pub(crate) fn poll_beside(
+        &self,
+        awaited: Awaited,
+        alarm: &mut Alarm,
+        moved: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Error> {
+        match self.poll(alarm, moved, cx) {
+            Poll::Ready(late)
+                if late.kind() == Kind::BetweenBytesTimeout && self.excuses(awaited) =>
+            {
+                self.poll(alarm, true, cx)
+            }
+            polled => polled,
+        }
+    }
+
     /// Whether the client is waited for, or was a moment ago, and not the server.
-    pub(crate) fn excuses(&self, awaited: Awaited) -> bool {
+    fn excuses(&self, awaited: Awaited) -> bool {
         match awaited {
             Awaited::Client => true,
             Awaited::Server(since) => {

@@ -138,11 +138,12 @@ impl Output {
 
     /// Nothing has come: looks whether a limit ran out.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        let awaited = self.exchange.awaited();
         let (Some(guard), Some((alarm, moved))) = (&self.guard, self.exchange.alarm()) else {
             return Poll::Pending;
         };
         let moved = self.moved.replace(moved) != Some(moved);
-        guard.pace.poll(alarm, moved, cx)
+        guard.pace.poll_beside(awaited, alarm, moved, cx)
     }
 
     /// All that the script promised is here; whatever happens until the request's end harms nobody.

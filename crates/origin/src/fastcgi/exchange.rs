@@ -13,7 +13,11 @@ use super::{
     link::Link,
     record::{self, Decoder, Ended, Event},
 };
-use crate::{Error, Kind, link::Alarm, upload::Outgoing};
+use crate::{
+    Error, Kind,
+    link::Alarm,
+    upload::{Awaited, Outgoing},
+};
 use bytes::{Buf, Bytes, BytesMut};
 use http::StatusCode;
 use http_body::Body as _;
@@ -23,7 +27,10 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::{
+    io::{AsyncReadExt, AsyncWrite},
+    time::Instant,
+};
 
 /// What is read from the socket at once, in bytes.
 const PIECE: usize = 32 * 1024;
@@ -45,6 +52,8 @@ pub(crate) struct Exchange {
     /// The server does not read any more; it may answer all the same.
     deaf: bool,
     wrote: u64,
+    /// When some of the request was last sent.
+    sent_at: Option<Instant>,
     /// Output so far, in bytes.
     came: u64,
     input: BytesMut,
@@ -82,6 +91,7 @@ impl Exchange {
             awaits_client: false,
             deaf: false,
             wrote: 0,
+            sent_at: None,
             came: 0,
             input: BytesMut::new(),
             decoder: Decoder::default(),
@@ -232,6 +242,7 @@ impl Exchange {
                 Ok(sent) if sent > 0 => {
                     self.out.advance(sent);
                     self.wrote += sent as u64;
+                    self.sent_at = Some(Instant::now());
                 }
                 _ => self.deaf = true,
             }
@@ -250,6 +261,15 @@ impl Exchange {
         let mut link = self.link.take()?;
         link.reused = true;
         clean.then_some(link)
+    }
+
+    /// Who is waited for.
+    pub(crate) fn awaited(&self) -> Awaited {
+        if self.awaits_client {
+            Awaited::Client
+        } else {
+            Awaited::Server(self.sent_at)
+        }
     }
 
     /// The connection's alarm, and how much of the request and of the output has moved so far. What a script complains of

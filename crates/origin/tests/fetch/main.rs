@@ -9,6 +9,7 @@
 
 mod basics;
 mod early;
+mod fastcgi;
 mod framing;
 mod health;
 mod http2;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Empty, Full};
 use origin::{
     Context, Error, Kind, Origin, OriginConfig, RequestBody, ResponseBody,
@@ -100,11 +100,24 @@ pub(crate) fn full(text: &'static str) -> RequestBody {
 
 /// A request body of pieces that the test sends one by one.
 pub(crate) fn pieces() -> (mpsc::Sender<&'static str>, RequestBody) {
-    let (sender, receiver) = mpsc::channel(1);
-    (sender, Pieces(receiver).boxed_unsync())
+    pieces_hinted(SizeHint::default())
 }
 
-struct Pieces(mpsc::Receiver<&'static str>);
+/// One whose length is known: so many bytes in all.
+pub(crate) fn pieces_of(length: u64) -> (mpsc::Sender<&'static str>, RequestBody) {
+    pieces_hinted(SizeHint::with_exact(length))
+}
+
+fn pieces_hinted(hint: SizeHint) -> (mpsc::Sender<&'static str>, RequestBody) {
+    let (sender, pieces) = mpsc::channel(1);
+    (sender, Pieces { pieces, hint }.boxed_unsync())
+}
+
+struct Pieces {
+    pieces: mpsc::Receiver<&'static str>,
+    /// Of all of them.
+    hint: SizeHint,
+}
 
 impl Body for Pieces {
     type Data = Bytes;
@@ -114,13 +127,17 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         cx: &mut task::Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let piece = self.0.poll_recv(cx);
+        let piece = self.pieces.poll_recv(cx);
         piece.map(|piece| {
             piece.map(|text| match text {
                 "!" => Err("the client broke".into()),
                 text => Ok(Frame::data(Bytes::from_static(text.as_bytes()))),
             })
         })
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.hint
     }
 }
 
