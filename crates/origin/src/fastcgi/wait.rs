@@ -1,7 +1,7 @@
 //! Waiting for a response's head, and whom to blame when none comes.
 
 use super::link::{Hunger, Hungry, Link};
-use crate::{Error, Kind, link::has_rung};
+use crate::{Error, Kind, link::has_rung, upload::Awaited};
 use std::{
     task::{Context, Poll},
     time::Duration,
@@ -23,9 +23,7 @@ pub(crate) struct Limits {
 pub(crate) struct Wait {
     limits: Limits,
     stage: Stage,
-    /// What was sent when the alarm was last looked at.
-    wrote: u64,
-    /// When the request was last seen to move.
+    /// From when on the time for the first byte runs, as far as is known.
     since: Instant,
 }
 
@@ -43,7 +41,6 @@ impl Wait {
         Self {
             limits,
             stage: Stage::Begun,
-            wrote: 0,
             since: Instant::now(),
         }
     }
@@ -53,8 +50,7 @@ impl Wait {
     pub(crate) fn poll(
         &mut self,
         link: &mut Link,
-        wrote: u64,
-        awaits_client: bool,
+        awaited: Awaited,
         cx: &mut Context<'_>,
     ) -> Poll<Error> {
         loop {
@@ -74,15 +70,17 @@ impl Wait {
                 let waits = !link.reused && link.heard() == 0;
                 let hungry = waits.then(|| Hunger::feel(&link.peer));
                 self.stage = Stage::Limited { _hungry: hungry };
-            } else if wrote == self.wrote && !awaits_client {
-                return Poll::Ready(Error::new(Kind::FirstByteTimeout));
-            } else {
-                self.since = now;
             }
-            self.wrote = wrote;
+            self.since = match awaited {
+                Awaited::Client => now,
+                Awaited::Server(sent) => sent.map_or(self.since, |sent| sent.max(self.since)),
+            };
             // Never at once, lest a limit of nothing keep the worker busy.
-            let limit = self.limits.first_byte.max(Duration::from_millis(1));
-            self.set(link, self.since + limit);
+            let ring = self.since + self.limits.first_byte.max(Duration::from_millis(1));
+            if now >= ring {
+                return Poll::Ready(Error::new(Kind::FirstByteTimeout));
+            }
+            self.set(link, ring);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::support::*;
 use http::Method;
 use origin::{
-    Context, Origin,
+    Context, Kind, Origin,
     config::{Address, FastCgi, Paths, Protocol, Server},
 };
 use std::{
@@ -14,10 +14,13 @@ use std::{
     },
     time::Duration,
 };
-use testkit::fastcgi::{Line, Next, kind, output, record};
+use testkit::{
+    Gate,
+    fastcgi::{Line, Next, kind, output, record},
+};
 use tokio::{
     task::{spawn_local, yield_now},
-    time::{advance, pause},
+    time::{Instant, advance, pause},
 };
 
 /// An origin whose one script runs on `server`, and has this long for its head and between two bytes.
@@ -97,4 +100,39 @@ fn a_client_that_pauses_in_its_upload_does_not_break_the_answer() {
         assert_eq!(reading.await.unwrap().unwrap().text(), "early and late");
         assert_eq!(origin.report().servers[0].failures, 0);
     });
+}
+
+#[test]
+fn a_script_that_has_all_of_an_upload_has_its_time_once() {
+    let (taken, gate) = (Arc::new(AtomicUsize::new(0)), Gate::new());
+    let (came, held) = (Arc::clone(&taken), gate.clone());
+    let server = testkit::FastCgi::start_early(move |_, line| {
+        while !read_on(line, &came) {}
+        held.pass();
+        Next::Close
+    });
+    let origin = origin_of(&server);
+    work(async {
+        let (sender, body) = pieces_of(2);
+        let asked = request(Method::POST, "/index.php", body);
+        let asking = spawn_local({
+            let origin = Arc::clone(&origin);
+            async move { origin.fetch(asked, Context::default()).await.map(drop) }
+        });
+        sender.send("a").await.unwrap();
+        until(|| taken.load(SeqCst) == 1).await;
+        pause();
+        pass(LONG / 4).await;
+        sender.send("b").await.unwrap();
+        drop(sender);
+        until(|| taken.load(SeqCst) == 2).await;
+        let began = Instant::now();
+        while !asking.is_finished() {
+            pass(LONG / 20).await;
+        }
+        assert_eq!(kind(asking.await.unwrap()), Kind::FirstByteTimeout);
+        let took = began.elapsed();
+        assert!((LONG..LONG + LONG / 10).contains(&took), "{took:?}");
+    });
+    gate.open();
 }

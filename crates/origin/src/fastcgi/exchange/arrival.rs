@@ -48,10 +48,13 @@ impl Exchange {
         let mut head = BytesMut::new();
         let before = self.link.as_ref().map_or(0, Link::heard);
         let arrived = poll_fn(|cx| match self.poll_head(cx, &mut head, largest) {
-            Poll::Pending => match &mut self.link {
-                Some(link) => wait.poll(link, self.wrote, self.awaits_client, cx).map(Err),
-                None => Poll::Pending,
-            },
+            Poll::Pending => {
+                let awaited = self.awaited();
+                match &mut self.link {
+                    Some(link) => wait.poll(link, awaited, cx).map(Err),
+                    None => Poll::Pending,
+                }
+            }
             done @ Poll::Ready(_) => done,
         });
         match arrived.await {
