@@ -88,6 +88,35 @@ fn expressions_that_are_meant_to_be_searched_for_are_told() {
     }
 }
 
+/// A rule that never holds protects nothing.
+#[test]
+fn expressions_cover_whole_values() {
+    for (key, pattern, proposal) in [
+        (
+            "headers",
+            "X-Requested-With: ~ ^XML",
+            "X-Requested-With: ~ XML.*",
+        ),
+        (
+            "headers",
+            "User-Agent: ~ (?i)^curl|^wget",
+            "User-Agent: ~ (?i)curl.*|wget.*",
+        ),
+        ("cookies", "group=~ ^admin", "group=~ admin.*"),
+        ("misses_with", "group=~^admin", "group=~ admin.*"),
+        ("query", "view=~ ^draft", "view=~ draft.*"),
+    ] {
+        let rules = |pattern: &str| format!("{ORIGIN}[defaults.bypass]\n{key} = [{pattern:?}]\n");
+        let said = faults(&rules(pattern));
+        let told = said.contains("the whole value, not its beginning alone");
+        assert!(told && said.contains(&format!("{proposal:?}")), "{said}");
+        assert_eq!(faults(&rules(proposal)), "");
+    }
+    let route = "[[route]]\nheader = \"User-Agent: ~ ^Mozilla\"\n";
+    let said = faults(&format!("{ORIGIN}{route}"));
+    assert!(said.contains("\"User-Agent: ~ Mozilla.*\""), "{said}");
+}
+
 /// How lifetimes stand to the origin's may be said once for routes that each have their own.
 #[test]
 fn the_mode_of_lifetimes_in_defaults_is_for_the_routes_that_have_any() {

@@ -1,6 +1,9 @@
 //! Patterns over headers and cookies.
 
-use super::{Word, Wrong, pattern::anchored};
+use super::{
+    Word, Wrong,
+    pattern::{anchored, expression},
+};
 use http::HeaderName;
 use proxy::policy::{FieldPattern, NamePattern, TextPattern};
 use regex::Regex;
@@ -16,12 +19,13 @@ impl Word for FieldPattern {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let (name, value) = match text.split_once(':') {
-            Some((name, value)) => (name, Some(value.trim())),
-            None => (text, None),
+            Some((name, value)) => (name.trim(), Some(value.trim())),
+            None => (text.trim(), None),
         };
+        let pattern = |value| value_pattern(&format!("{name}: "), value);
         Ok(Self {
-            name: HeaderName::parse(name.trim())?,
-            value: value.map(value_pattern).transpose()?,
+            name: HeaderName::parse(name)?,
+            value: value.map(pattern).transpose()?,
         })
     }
 }
@@ -60,40 +64,32 @@ pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
         Some((name, value)) => (name, Some(value)),
         None => (text, None),
     };
+    let pattern = |value| value_pattern(&format!("{name}="), value);
+    let value = value.map(pattern).transpose()?;
     let name = match name.split_once('*') {
         _ if name.is_empty() => return Err(Wrong::new("the name is empty")),
         None => TextPattern::Exact(name.to_owned()),
         Some((prefix, "")) => TextPattern::Prefix(prefix.to_owned()),
         Some(_) => TextPattern::Regex(stars(name)?),
     };
-    Ok(NamePattern {
-        name,
-        value: value.map(value_pattern).transpose()?,
-    })
+    Ok(NamePattern { name, value })
 }
 
-/// An expression for names. One that is meant to be searched for, or for name and value, would hardly ever match.
+/// An expression for names. One that is meant for name and value would hardly ever match.
 fn of_name(pattern: &str) -> Result<Regex, Wrong> {
-    let is_open = pattern.starts_with('^') && !pattern.ends_with(['$', '*', '+']);
-    if is_open {
-        let whole = pattern.strip_prefix('^').unwrap_or(pattern);
-        return Err(Wrong::new(
-            "a regular expression covers the whole name, not its beginning alone",
-        )
-        .instead(format!("~ {whole}.*")));
-    }
+    let regex = expression("", pattern, "name")?;
     if pattern.contains('=') {
         return Err(
             Wrong::new("a regular expression is for the name alone").instead("name=~ value")
         );
     }
-    anchored(pattern)
+    Ok(regex)
 }
 
-/// A value: as it is, with `*` for anything, or `~` and a regular expression. Always the whole value.
-fn value_pattern(text: &str) -> Result<Regex, Wrong> {
+/// A value: as it is, with `*` for anything, or `~` and a regular expression. Always the whole value. `before` is what stands before it.
+fn value_pattern(before: &str, text: &str) -> Result<Regex, Wrong> {
     match text.strip_prefix('~') {
-        Some(pattern) => anchored(pattern.trim_start()),
+        Some(pattern) => expression(before, pattern.trim_start(), "value"),
         None => stars(text),
     }
 }
@@ -110,9 +106,25 @@ mod tests {
 
     #[test]
     fn expressions_that_would_hardly_match() {
-        for pattern in ["~ ^wordpress_", "~ ab=B", "~ session=.*"] {
-            assert!(CookiePattern::parse(pattern).is_err(), "{pattern}");
+        let instead = |wrong: Wrong| wrong.instead.unwrap();
+        for (pattern, meant) in [
+            ("~ ^wordpress_", "~ wordpress_.*"),
+            ("~ (?i)^wp|^sess", "~ (?i)wp.*|sess.*"),
+            ("~ ab=B", "name=~ value"),
+            ("~ session=.*", "name=~ value"),
+            ("group=~ ^admin", "group=~ admin.*"),
+        ] {
+            let wrong = CookiePattern::parse(pattern).unwrap_err();
+            assert_eq!(instead(wrong), format!("{meant:?}"), "{pattern}");
         }
+        for (pattern, meant) in [
+            ("User-Agent: ~ ^Mozilla", "User-Agent: ~ Mozilla.*"),
+            ("User-Agent :~(?i)^curl", "User-Agent: ~ (?i)curl.*"),
+        ] {
+            let wrong = FieldPattern::parse(pattern).unwrap_err();
+            assert_eq!(instead(wrong), format!("{meant:?}"), "{pattern}");
+        }
+        FieldPattern::parse("User-Agent: ~ ^Mozilla.*").unwrap();
         for pattern in [
             "~ ^wordpress_.*",
             "~ ^a$",

@@ -4,7 +4,7 @@ use super::{
     Word, Wrong,
     name::name_and_value,
     path::{in_normal_form, normal},
-    pattern::anchored,
+    pattern::{anchored, expression},
 };
 use proxy::policy::{NamePattern, TextPattern};
 use regex::Regex;
@@ -34,7 +34,7 @@ impl Word for QueryPattern {
                 let pattern = pattern.trim_start();
                 let start = text.len() - pattern.len();
                 in_normal_form(text.get(..start).unwrap_or_default(), pattern)?;
-                Some(anchored(pattern)?)
+                Some(expression(&format!("{name}="), pattern, "value")?)
             }
             Some((value, None)) => Some(spellings(parameter::<Self>(value)?)?),
         };
@@ -164,6 +164,7 @@ mod tests {
             ("&", None),
             ("~ ü.*", Some("\"~ %C3%BC.*\"")),
             ("a=~ ü.*", Some("\"a=~ %C3%BC.*\"")),
+            ("a=~^b", Some("\"a=~ b.*\"")),
         ] {
             let wrong = QueryPattern::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");

@@ -1,6 +1,9 @@
 //! Patterns over paths: those of requests, and those of files.
 
-use super::{Word, Wrong, pattern::anchored};
+use super::{
+    Word, Wrong,
+    pattern::{anchored, expression, flags},
+};
 use proxy::policy::PathPattern;
 use regex::Regex;
 use std::{borrow::Cow, fmt::Write as _};
@@ -205,14 +208,7 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
     if pattern.is_empty() {
         return Err(Wrong::new("the regular expression is empty").instead(r"~ /v[0-9]+/.*"));
     }
-    // What says how to read it, such as `(?i)`, says nothing of where it begins.
-    let is_flag = |letter: char| letter.is_ascii_alphabetic() || letter == '-';
-    let (flags, begun) = match pattern.strip_prefix("(?") {
-        Some(rest) if rest.trim_start_matches(is_flag).starts_with(')') => {
-            pattern.split_at(pattern.len() - rest.trim_start_matches(is_flag).len() + 1)
-        }
-        _ => ("", pattern),
-    };
+    let (flags, begun) = flags(pattern);
     let literal =
         begun.starts_with(|first: char| first.is_ascii_alphanumeric()) || begun.starts_with("\\.");
     if literal {
@@ -221,14 +217,7 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
         )
         .instead(format!("~ {flags}.*{begun}")));
     }
-    let is_open = begun.starts_with('^') && !pattern.ends_with(['$', '*', '+']);
-    if is_open {
-        return Err(Wrong::new(
-            "a regular expression covers the whole path, not its beginning alone",
-        )
-        .instead(format!("~ {flags}{}", whole_path(begun))));
-    }
-    anchored(pattern)
+    expression("", pattern, "path")
 }
 
 /// An expression that is searched for in a path, as one that covers all of it.

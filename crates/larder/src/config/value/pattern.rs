@@ -88,6 +88,36 @@ pub(super) fn anchored(pattern: &str) -> Result<Regex, Wrong> {
         .map_err(|error| Wrong::new(describe(&error)))
 }
 
+/// An expression over the whole of something, `what`, behind `~`; `before` is what stands before that.
+pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Regex, Wrong> {
+    match closed(pattern) {
+        Some(closed) => Err(Wrong::new(format!(
+            "a regular expression covers the whole {what}, not its beginning alone"
+        ))
+        .instead(format!("{before}~ {closed}"))),
+        None => anchored(pattern),
+    }
+}
+
+/// As it covers the whole, an expression that says where it begins and not where it ends: it was meant to be searched for, and would
+/// hardly ever match.
+fn closed(pattern: &str) -> Option<String> {
+    let (flags, begun) = flags(pattern);
+    let rest = begun.strip_prefix('^')?;
+    let is_open = !rest.ends_with(['$', '*', '+']);
+    is_open.then(|| format!("{flags}{}.*", rest.replace("|^", ".*|")))
+}
+
+/// An expression in two: what says how to read it, such as `(?i)`, says nothing of where it begins.
+pub(super) fn flags(pattern: &str) -> (&str, &str) {
+    let is_flag = |letter: char| letter.is_ascii_alphabetic() || letter == '-';
+    let behind = pattern.strip_prefix("(?").and_then(|rest| {
+        let begun = rest.trim_start_matches(is_flag).strip_prefix(')')?;
+        pattern.split_at_checked(pattern.len() - begun.len())
+    });
+    behind.unwrap_or(("", pattern))
+}
+
 /// The reason in one line: the last of what `regex` says, which draws the pattern first.
 fn describe(error: &regex::Error) -> String {
     if let regex::Error::CompiledTooBig(limit) = error {

@@ -171,9 +171,9 @@ with_policy! {
         path: Many<Text<PathPattern>>,
         /// Methods.
         method: Many<Text<Method>>,
-        /// Request headers: `Name`, `Name: value`, `Name: *part*` or `Name: ~ regex`.
+        /// Request headers: `Name`, `Name: value`, `Name: *part*` or `Name: ~ regex`, which cover the whole value.
         header: Many<Text<FieldPattern>>,
-        /// Cookies: `name`, `prefix*`, `name=value` or `~ regex`.
+        /// Cookies: `name`, `prefix*`, `name=value`, `name=~ regex` or `~ regex`, over the whole value and the whole name.
         cookie: Many<Text<CookiePattern>>,
         /// Parameters of the query, written like cookies.
         query: Many<Text<QueryPattern>>,

@@ -116,13 +116,13 @@ pub struct Key {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bypass {
-    /// The request carries one of these cookies.
+    /// The request carries one of these cookies, written as in a route's `cookie`: a value is the whole value.
     pub cookies: Option<Many<Text<CookiePattern>>>,
-    /// The request carries one of these headers.
+    /// The request carries one of these headers, written as in a route's `header`: a value is the whole value.
     pub headers: Option<Many<Text<FieldPattern>>>,
     /// The path is one of these.
     pub paths: Option<Many<Text<PathPattern>>>,
-    /// The query has one of these parameters.
+    /// The query has one of these parameters, written as in a route's `query`: a value is the whole value.
     pub query: Option<Many<Text<QueryPattern>>>,
     /// The method is one of these.
     pub methods: Option<Many<Text<Method>>>,
