@@ -117,6 +117,45 @@ fn expressions_cover_whole_values() {
     assert!(said.contains("\"User-Agent: ~ Mozilla.*\""), "{said}");
 }
 
+/// They would be sent and compared as they stand there.
+#[test]
+fn variables_of_nginx_are_told() {
+    for (lines, proposal) in [
+        ("[defaults]\norigin_host = \"$host\"", ""),
+        (
+            "[defaults]\nresponse_headers.set = \"X-Status: $upstream_status\"",
+            "",
+        ),
+        (
+            "[defaults]\nresponse_headers.add = \"X-Status: ${status}\"",
+            "",
+        ),
+        (
+            "[defaults.key]\nheaders = \"$http_accept_language\"",
+            "\"accept-language\"",
+        ),
+        (
+            "[defaults.key]\ncookies = \"$cookie_currency\"",
+            "\"currency\"",
+        ),
+        ("[defaults.key]\nquery = [\"$arg_page\"]", "\"page\""),
+        (
+            "[defaults.bypass]\ncookies = \"$cookie_session\"",
+            "\"session\"",
+        ),
+        ("[defaults.bypass]\nheaders = \"$http_x_preview: 1\"", ""),
+        ("[defaults.bypass]\nquery = \"$arg_nocache\"", "\"nocache\""),
+        ("[report]\nnode = \"$hostname\"", ""),
+        ("[log]\naccess = \"/var/log/$host.log\"", ""),
+    ] {
+        let said = faults(&format!("{ORIGIN}{lines}\n"));
+        let told = said.contains("there are no variables");
+        assert!(told && said.contains(proposal), "{lines}: {said}");
+    }
+    let own = "[purge]\nallow = \"127.0.0.1\"\n[defaults.key]\ncookies = \"$price\"\n";
+    assert_eq!(faults(&format!("{ORIGIN}{own}")), "");
+}
+
 /// How lifetimes stand to the origin's may be said once for routes that each have their own.
 #[test]
 fn the_mode_of_lifetimes_in_defaults_is_for_the_routes_that_have_any() {

@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{
     Fault, Flags,
-    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, of_admin},
+    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, names_variable, of_admin},
     written::{self, AccessFormat, Level},
 };
 use http::{HeaderName, HeaderValue, header::CACHE_CONTROL};
@@ -76,6 +76,9 @@ impl Word for AccessTarget {
                 "standard error is for what Larder tells of itself: the access log goes to standard output or a file",
             )
             .instead("stdout")),
+            path if names_variable(path) => Err(Wrong::new(
+                "the access log is one file, called as it is written: there are no variables",
+            )),
             path => Ok(Self::File(PathBuf::from(path))),
         }
     }

@@ -1,6 +1,11 @@
 //! Where FastCGI servers are, and what scripts are.
 
-use super::{Word, Wrong, address::socket, server::host_and_port};
+use super::{
+    Word, Wrong,
+    address::socket,
+    server::host_and_port,
+    variable::{names_variable, no_variables},
+};
 use origin::config::Address;
 
 /// Where php-fpm listens if it is not a socket.
@@ -112,6 +117,9 @@ impl Word for Param {
             return Err(Wrong::new(
                 "`HTTP_PROXY` is never passed: libraries take it for a proxy to send their own requests to",
             ));
+        }
+        if names_variable(value) {
+            return Err(no_variables());
         }
         Ok(Self {
             name: name.to_owned(),

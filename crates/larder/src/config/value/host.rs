@@ -14,6 +14,12 @@ impl Word for HostValue {
     const EXAMPLES: &'static [&'static str] = &["app.example", "app.example:8080"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        // A registered name may have it (RFC 3986 section 3.2.2), and has it never.
+        if text.contains('$') {
+            return Err(Wrong::new(
+                "a host is sent as it is written: there are no variables (where `origin_host` is left out, the client's host is sent)",
+            ));
+        }
         let is_host = |text: &str| normalize_host(text, "http").is_some();
         let value = HeaderValue::from_str(text).ok();
         if let Some(value) = value.filter(|_| is_host(text)) {
@@ -62,5 +68,9 @@ mod tests {
         }
         let wrong = HostValue::parse("bücher.example").unwrap_err();
         assert!(wrong.what.contains("ASCII"), "{wrong}");
+        for text in ["$host", "${host}:80", "http://$http_host/"] {
+            let wrong = HostValue::parse(text).unwrap_err();
+            assert!(wrong.what.contains("no variables"), "{text}: {wrong}");
+        }
     }
 }

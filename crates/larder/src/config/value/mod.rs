@@ -22,6 +22,7 @@ mod size;
 mod status;
 mod token;
 mod ttl;
+mod variable;
 mod word;
 mod wrong;
 
@@ -45,5 +46,6 @@ pub use size::Size;
 pub use status::{FailingStatus, Refusal};
 pub use token::{CookieName, EditableName, FieldLine, KeyedName, OwnField, Token};
 pub use ttl::Ttl;
+pub(super) use variable::names_variable;
 pub use word::{Text, Word};
 pub use wrong::Wrong;

@@ -3,6 +3,7 @@
 use super::{
     Word, Wrong,
     pattern::{anchored, expression},
+    variable::stands_alone,
 };
 use http::HeaderName;
 use proxy::policy::{FieldPattern, NamePattern, TextPattern};
@@ -44,6 +45,7 @@ impl Word for CookiePattern {
     ];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        stands_alone::<Self>(text, "cookie_")?;
         if !text.starts_with('~')
             && let Some((first, _)) = text.split_once(';')
         {

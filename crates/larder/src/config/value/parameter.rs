@@ -5,6 +5,7 @@ use super::{
     name::name_and_value,
     path::{in_normal_form, normal},
     pattern::{anchored, expression},
+    variable::stands_alone,
 };
 use proxy::policy::{NamePattern, TextPattern};
 use regex::Regex;
@@ -20,6 +21,7 @@ impl Word for QueryPattern {
     const EXAMPLES: &'static [&'static str] = &["page", "utm_*", "preview=1", "~ (dev|test)_.*"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        stands_alone::<Self>(text, "arg_")?;
         if let Some(pattern) = text.strip_prefix('~').map(str::trim_start) {
             in_normal_form("~ ", pattern)?;
             return name_and_value(text).map(Self);
@@ -115,6 +117,7 @@ impl Word for ParamPattern {
     const EXAMPLES: &'static [&'static str] = &["page", "utm_*"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        stands_alone::<Self>(text, "arg_")?;
         if let Some((name, _)) = text.split_once('=') {
             let wrong = Wrong::new("parameters are chosen by name, whatever their value");
             return Err(wrong.instead_if_good::<Self>(name));

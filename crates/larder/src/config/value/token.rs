@@ -1,6 +1,9 @@
 //! Tokens of HTTP: field names and lines, methods, our own name.
 
-use super::{Word, Wrong};
+use super::{
+    Word, Wrong,
+    variable::{names_variable, no_variables, stands_alone},
+};
 use http::{HeaderName, HeaderValue, Method};
 
 /// Fields that belong to the connection or to the framing of a message; no edit may touch them.
@@ -26,6 +29,19 @@ impl Word for HeaderName {
             let what = format!("`{text}` is not the name of one header: each is written out");
             return Err(Wrong::new(what));
         }
+        // So may a dollar; nginx's `$http_accept` is what such a header brings.
+        if text.contains('$') {
+            let name = text
+                .strip_prefix("$http_")
+                .map(|name| name.replace('_', "-"));
+            let wrong = Wrong::new(format!(
+                "`{text}` is not the name of a header: there are no variables"
+            ));
+            return Err(match name {
+                Some(name) => wrong.instead_if_good::<Self>(&name),
+                None => wrong,
+            });
+        }
         text.parse().map_err(|_| {
             let clean: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
             let wrong = Wrong::new(format!("`{text}` is not the name of a header"));
@@ -43,6 +59,9 @@ impl Word for HeaderValue {
     const EXAMPLES: &'static [&'static str] = &["app.example"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        if names_variable(text) {
+            return Err(no_variables());
+        }
         Self::from_str(text)
             .map_err(|_| Wrong::new("the value of a header has no control or non-ASCII characters"))
     }
@@ -85,39 +104,8 @@ impl Word for FieldLine {
         })?;
         let EditableName(name) = EditableName::parse(name.trim())?;
         let value = HeaderValue::parse(value.trim())?;
-        if names_variable(text) {
-            return Err(Wrong::new(
-                "a value is sent as it is written: there are no variables (the client's address is in `X-Forwarded-For`)",
-            ));
-        }
         Ok(Self { name, value })
     }
-}
-
-/// How the names of nginx's variables begin that people set headers to.
-const VARIABLES: [&str; 14] = [
-    "remote_",
-    "host",
-    "http_",
-    "scheme",
-    "request_",
-    "uri",
-    "arg",
-    "cookie_",
-    "proxy_",
-    "server_",
-    "upstream_",
-    "ssl_",
-    "realip_",
-    "time_",
-];
-
-/// Whether nginx would put something else in the place of a part of `text`.
-fn names_variable(text: &str) -> bool {
-    text.split('$').skip(1).any(|rest| {
-        let name = rest.trim_start_matches('{');
-        VARIABLES.iter().any(|known| name.starts_with(known))
-    })
 }
 
 /// The name of a header that an edit may remove.
@@ -235,6 +223,7 @@ impl Word for CookieName {
     const EXAMPLES: &'static [&'static str] = &["currency"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        stands_alone::<Self>(text, "cookie_")?;
         if text.is_empty() || text.contains([' ', '=', ';', ',', '*']) {
             return Err(Wrong::new(format!(
                 "`{text}` is not the name of one cookie"

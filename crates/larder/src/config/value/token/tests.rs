@@ -15,6 +15,8 @@ fn lines() {
         "X-A: b\u{7}",
         "X-Real-IP: $remote_addr",
         "X-Host: ${host}:80",
+        "X-Status: $status",
+        "X-URL: $scheme://a$request_uri",
     ] {
         FieldLine::parse(text).unwrap_err();
     }
