@@ -8,12 +8,12 @@ use super::{
     schema::{View, schema},
     syntax,
     torn::Torn,
-    value::Wrong,
+    value::{Wrong, quoted},
     written,
 };
 use serde::Deserialize;
 use serde_json::Value;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 use toml::{
     Spanned,
     de::{DeArray, DeTable, DeValue, Deserializer},
@@ -96,9 +96,9 @@ impl Place {
         };
         match (instead, example()) {
             (Some(value), _) if self.bare => fault.instead(format!("write `{value}`")),
-            (Some(value), _) => fault.instead(format!("write `{} = {value}`", self.key)),
+            (Some(value), _) => fault.instead(format!("write `{} = {value}`", self.as_toml())),
             (None, Some(example)) => {
-                fault.instead(format!("for example `{} = {example}`", self.key))
+                fault.instead(format!("for example `{} = {example}`", self.as_toml()))
             }
             // Its keys say more than any example.
             (None, None) => match &self.keys {
@@ -107,6 +107,16 @@ impl Place {
                 }
                 _ => fault,
             },
+        }
+    }
+
+    /// The key as it stands before `=`.
+    fn as_toml(&self) -> Cow<'_, str> {
+        let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if !self.key.is_empty() && self.key.bytes().all(is_bare) {
+            Cow::Borrowed(&self.key)
+        } else {
+            Cow::Owned(quoted(&self.key))
         }
     }
 }

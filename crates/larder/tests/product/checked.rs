@@ -117,6 +117,30 @@ fn expressions_cover_whole_values() {
     assert!(said.contains("\"User-Agent: ~ Mozilla.*\""), "{said}");
 }
 
+/// What is proposed can be written as it stands, and is what was meant.
+#[test]
+fn words_of_nginx_are_translated() {
+    for (lines, proposal) in [
+        ("[[route]]\npath = \"= /exact\"", "\"/exact\""),
+        ("[[route]]\npath = \"^~ /images/\"", "\"/images/*\""),
+        (
+            "[defaults]\nttl = { \"200 302\" = \"5\" }",
+            "`\"200 302\" = \"5s\"`",
+        ),
+        ("[defaults]\nttl = { 200 = \"5\" }", "`200 = \"5s\"`"),
+        ("[defaults.stale]\nstatuses = [\"http_500\"]", "`\"500\"`"),
+        ("[defaults.bypass]\ncookies = [\"~* x\"]", "\"~ (?i).*x.*\""),
+        (
+            "[defaults.bypass]\nheaders = [\"User-Agent: ~* bot$\"]",
+            "\"User-Agent: ~ (?i).*bot\"",
+        ),
+        ("[defaults.bypass]\nquery = [\"~* ^x\"]", "\"~ (?i)x.*\""),
+    ] {
+        let said = faults(&format!("{ORIGIN}{lines}\n"));
+        assert!(said.contains(proposal), "{lines}: {said}");
+    }
+}
+
 /// They would be sent and compared as they stand there.
 #[test]
 fn variables_of_nginx_are_told() {

@@ -49,3 +49,4 @@ pub use ttl::Ttl;
 pub(super) use variable::names_variable;
 pub use word::{Text, Word};
 pub use wrong::Wrong;
+pub(super) use wrong::quoted;

@@ -115,12 +115,16 @@ mod tests {
             ("~ ab=B", "name=~ value"),
             ("~ session=.*", "name=~ value"),
             ("group=~ ^admin", "group=~ admin.*"),
+            ("~* x", "~ (?i).*x.*"),
+            ("~* ^x$", "~ (?i)x"),
+            ("group=~* admin", "group=~ (?i).*admin.*"),
         ] {
             let wrong = CookiePattern::parse(pattern).unwrap_err();
             assert_eq!(instead(wrong), format!("{meant:?}"), "{pattern}");
         }
         for (pattern, meant) in [
             ("User-Agent: ~ ^Mozilla", "User-Agent: ~ Mozilla.*"),
+            ("User-Agent: ~* bot", "User-Agent: ~ (?i).*bot.*"),
             ("User-Agent :~(?i)^curl", "User-Agent: ~ (?i)curl.*"),
         ] {
             let wrong = FieldPattern::parse(pattern).unwrap_err();

@@ -23,8 +23,9 @@ impl Word for QueryPattern {
     fn parse(text: &str) -> Result<Self, Wrong> {
         stands_alone::<Self>(text, "arg_")?;
         if let Some(pattern) = text.strip_prefix('~').map(str::trim_start) {
+            let named = name_and_value(text)?;
             in_normal_form("~ ", pattern)?;
-            return name_and_value(text).map(Self);
+            return Ok(Self(named));
         }
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -35,8 +36,9 @@ impl Word for QueryPattern {
             Some((_, Some(pattern))) => {
                 let pattern = pattern.trim_start();
                 let start = text.len() - pattern.len();
+                let regex = expression(&format!("{name}="), pattern, "value")?;
                 in_normal_form(text.get(..start).unwrap_or_default(), pattern)?;
-                Some(expression(&format!("{name}="), pattern, "value")?)
+                Some(regex)
             }
             Some((value, None)) => Some(spellings(parameter::<Self>(value)?)?),
         };
@@ -168,6 +170,8 @@ mod tests {
             ("~ ü.*", Some("\"~ %C3%BC.*\"")),
             ("a=~ ü.*", Some("\"a=~ %C3%BC.*\"")),
             ("a=~^b", Some("\"a=~ b.*\"")),
+            ("~* b", Some("\"~ (?i).*b.*\"")),
+            ("a=~* b", Some("\"a=~ (?i).*b.*\"")),
         ] {
             let wrong = QueryPattern::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");

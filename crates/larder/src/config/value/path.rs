@@ -2,7 +2,7 @@
 
 use super::{
     Word, Wrong,
-    pattern::{anchored, expression, flags},
+    pattern::{anchored, expression, flags, in_its_case, whole},
 };
 use proxy::policy::PathPattern;
 use regex::Regex;
@@ -60,18 +60,20 @@ enum Written<'a> {
 
 impl<'a> Written<'a> {
     fn read(text: &'a str) -> Result<Self, Wrong> {
-        if let Some(pattern) = text.strip_prefix("~*") {
-            let whole = whole_path(pattern.trim_start());
-            return Err(
-                Wrong::new("upper and lower case are the same where `(?i)` says so")
-                    .instead(format!("~ (?i){whole}")),
-            );
-        }
         if let Some(pattern) = text.strip_prefix('~') {
+            in_its_case("", pattern)?;
             return Ok(Self::Expression(pattern.trim()));
         }
+        // As nginx writes a `location`.
+        if let Some(path) = text.strip_prefix('=') {
+            return Err(Wrong::new("a path is exact as it is").instead(path.trim_start()));
+        }
+        if let Some(prefix) = text.strip_prefix("^~") {
+            let meant = format!("{}*", prefix.trim());
+            return Err(Wrong::new("what begins so is written with `*` at the end").instead(meant));
+        }
         if text.starts_with('^') {
-            let whole = whole_path(text);
+            let whole = whole(text);
             return Err(
                 Wrong::new("a regular expression begins with `~`").instead(format!("~ {whole}"))
             );
@@ -218,18 +220,6 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
         .instead(format!("~ {flags}.*{begun}")));
     }
     expression("", pattern, "path")
-}
-
-/// An expression that is searched for in a path, as one that covers all of it.
-fn whole_path(pattern: &str) -> String {
-    let (before, rest) = match pattern.strip_prefix('^') {
-        Some(rest) => ("", rest),
-        None => (".*", pattern),
-    };
-    match rest.strip_suffix('$') {
-        Some(rest) => format!("{before}{rest}"),
-        None => format!("{before}{rest}.*"),
-    }
 }
 
 /// The expression for a path with `*` (within a segment) and `**` (across); a leading `*` goes across too.

@@ -90,12 +90,34 @@ pub(super) fn anchored(pattern: &str) -> Result<Regex, Wrong> {
 
 /// An expression over the whole of something, `what`, behind `~`; `before` is what stands before that.
 pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Regex, Wrong> {
+    in_its_case(before, pattern)?;
     match closed(pattern) {
         Some(closed) => Err(Wrong::new(format!(
             "a regular expression covers the whole {what}, not its beginning alone"
         ))
         .instead(format!("{before}~ {closed}"))),
         None => anchored(pattern),
+    }
+}
+
+/// Refuses what stands behind `~` in nginx's `~*`; `before` is what stands before that.
+pub(super) fn in_its_case(before: &str, pattern: &str) -> Result<(), Wrong> {
+    let searched = pattern.strip_prefix('*').map(str::trim_start);
+    searched.map_or(Ok(()), |pattern| {
+        let wrong = Wrong::new("upper and lower case are the same where `(?i)` says so");
+        Err(wrong.instead(format!("{before}~ (?i){}", whole(pattern))))
+    })
+}
+
+/// An expression that is searched for, as one that covers the whole.
+pub(super) fn whole(pattern: &str) -> String {
+    let (before, rest) = match pattern.strip_prefix('^') {
+        Some(rest) => ("", rest),
+        None => (".*", pattern),
+    };
+    match rest.strip_suffix('$') {
+        Some(rest) => format!("{before}{rest}"),
+        None => format!("{before}{rest}.*"),
     }
 }
 

@@ -43,12 +43,16 @@ impl Word for FailingStatus {
     const PATTERN: &'static str = "^[45]([0-9]{2}|[xX]{2})$";
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        match StatusPattern::parse(text) {
-            Ok(pattern @ (StatusPattern::Exact(400..) | StatusPattern::Class(4..))) => {
-                Ok(Self(pattern))
-            }
-            _ => Err(Wrong::new(format!("`{text}` is not the status of an error")).instead("503")),
+        if let Ok(pattern @ (StatusPattern::Exact(400..) | StatusPattern::Class(4..))) =
+            StatusPattern::parse(text)
+        {
+            return Ok(Self(pattern));
         }
+        // As nginx's `proxy_cache_use_stale` has it.
+        let code = text.strip_prefix("http_");
+        let code = code.filter(|code| Self::parse(code).is_ok());
+        let what = format!("`{text}` is not the status of an error");
+        Err(Wrong::new(what).instead(code.unwrap_or("503")))
     }
 
     fn number(number: i64) -> Wrong {
@@ -112,6 +116,10 @@ mod tests {
         }
         for bad in ["200", "399", "3xx", "any", "600", "503 ", ""] {
             FailingStatus::parse(bad).unwrap_err();
+        }
+        for (text, instead) in [("http_500", "\"500\""), ("http_200", "\"503\"")] {
+            let proposed = FailingStatus::parse(text).unwrap_err().instead;
+            assert_eq!(proposed.as_deref(), Some(instead));
         }
     }
 

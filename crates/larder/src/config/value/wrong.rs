@@ -80,7 +80,7 @@ impl Wrong {
 }
 
 /// The text as TOML, in one line.
-fn quoted(text: &str) -> String {
+pub(in crate::config) fn quoted(text: &str) -> String {
     let mut toml = String::with_capacity(text.len() + 2);
     toml.push('"');
     for letter in text.chars() {
