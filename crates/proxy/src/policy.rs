@@ -81,7 +81,7 @@ pub struct Matcher {
     pub hosts: Vec<HostPattern>,
     /// Paths as normalised, without query.
     pub paths: Vec<PathPattern>,
-    /// Methods; their case counts (RFC 9110 section 9.1).
+    /// Methods; their case counts (RFC 9110 section 9.1), and `GET` takes in `HEAD`.
     pub methods: Vec<Method>,
     /// Request header fields.
     pub headers: Vec<FieldPattern>,

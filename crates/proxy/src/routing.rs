@@ -85,7 +85,7 @@ impl Matcher {
     pub fn fits(&self, subject: &Subject<'_>) -> bool {
         any(&self.hosts, |host| host.matches(subject.host))
             && any(&self.paths, |path| path.matches(subject.path))
-            && any(&self.methods, |method| method == subject.method)
+            && any(&self.methods, |method| takes_in(method, subject.method))
             && any(&self.headers, |field| field.matches(subject.fields))
             && (self.cookies.is_empty() || any_cookie_matches(&self.cookies, subject.fields))
             && any(&self.query, |parameter| {
@@ -100,6 +100,12 @@ impl Matcher {
             client.is_some_and(|client| self.clients.iter().any(|net| net.contains(&client)))
         }
     }
+}
+
+/// Whether a matcher for one method is for requests of the other too: `HEAD` is answered from what `GET` has stored (RFC 9110 section
+/// 9.3.2).
+pub fn takes_in(method: &Method, other: &Method) -> bool {
+    method == other || *method == Method::GET && *other == Method::HEAD
 }
 
 /// Whether some request for the subject's host, path and query could match, whatever its method, fields and client.

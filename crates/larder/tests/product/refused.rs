@@ -85,6 +85,33 @@ fn some_clients_may_come_in() {
 }
 
 /// Keys before tables.
+/// As nginx's `limit_except GET`: who may read may ask for the head alone.
+#[test]
+fn a_route_for_get_takes_in_head() {
+    let reading =
+        "[[route]]\npath = \"/a\"\nmethod = \"GET\"\n[[route]]\npath = \"/a\"\nrefuse = \"403\"\n";
+    let (origin, larder) = guarded(reading);
+    assert_eq!(larder.get("/a").send().status, 200);
+    let head = larder.ask("HEAD", "/a").send();
+    assert_eq!(head.status, 200);
+    assert!(head.hit(), "what GET has stored: {}", head.said());
+    for method in ["POST", "OPTIONS", "DELETE"] {
+        assert_eq!(larder.ask(method, "/a").send().status, 403, "{method}");
+    }
+    assert_eq!(origin.all().len(), 1);
+    // The first that matches wins, for `HEAD` too.
+    let head_first = "[[route]]\nmethod = \"HEAD\"\nrefuse = \"404\"\n[[route]]\nmethod = \"GET\"\nttl = \"1m\"\n";
+    let (_origin, larder) = guarded(head_first);
+    assert_eq!(larder.ask("HEAD", "/a").send().status, 404);
+    assert_eq!(larder.get("/a").send().status, 200);
+    let behind = "[[route]]\nname = \"read\"\nmethod = \"GET\"\n[[route]]\nname = \"look\"\nmethod = \"HEAD\"\n";
+    let said = faults(&format!("[[origin]]\nservers = \":5001\"\n{behind}"));
+    assert!(
+        said.contains("`read` before it matches all of this"),
+        "{said}"
+    );
+}
+
 fn trusting_first(config: &str) -> String {
     let (first, rest) = config.split_once('\n').expect("two lines");
     format!("{first}\n[[origin]]\nservers = \"{{origin}}\"\n{rest}")

@@ -115,6 +115,7 @@ fn the_first_route_that_matches_wins() {
         ),
         ("client = \"127.0.0.0/8\"", &[("/", "")], &[]),
         ("method = [\"GET\", \"HEAD\"]", &[("/", "")], &[]),
+        ("method = \"GET\"", &[("/", "")], &[]),
         ("method = \"HEAD\"", &[], &[("/", "")]),
         (
             "client = \"10.0.0.0/8\"",

@@ -124,7 +124,8 @@ fn each_list_must_hold_and_one_of_its_entries_is_enough() {
         ("/a", Method::GET, Some([10, 0, 0, 1]), true),
         ("/b", Method::GET, Some([10, 0, 0, 1]), true),
         ("/c", Method::GET, Some([10, 0, 0, 1]), false),
-        ("/a", Method::HEAD, Some([10, 0, 0, 1]), false),
+        ("/a", Method::HEAD, Some([10, 0, 0, 1]), true),
+        ("/a", Method::POST, Some([10, 0, 0, 1]), false),
         ("/a", Method::GET, Some([11, 0, 0, 1]), false),
         ("/a", Method::GET, None, false),
     ] {

@@ -6,7 +6,10 @@ use crate::config::{
     value::{CookiePattern, Many, QueryPattern, Text},
     written::Route,
 };
-use proxy::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern};
+use proxy::{
+    policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern},
+    routing::takes_in,
+};
 use regex::Regex;
 use std::ops::Range;
 
@@ -95,7 +98,7 @@ pub(super) fn everything(matcher: &Matcher) -> bool {
 pub(super) fn covers(wide: &Matcher, narrow: &Matcher) -> bool {
     all(&wide.hosts, &narrow.hosts, host)
         && all(&wide.paths, &narrow.paths, path)
-        && all(&wide.methods, &narrow.methods, PartialEq::eq)
+        && all(&wide.methods, &narrow.methods, takes_in)
         && all(&wide.headers, &narrow.headers, field)
         && all(&wide.cookies, &narrow.cookies, named)
         && all(&wide.query, &narrow.query, named)

@@ -169,7 +169,7 @@ with_policy! {
         /// `/me/` and `/me.json`. Letters beyond ASCII and spaces are written as they are, in an expression as clients send them:
         /// `~ /%C3%BC.*`.
         path: Many<Text<PathPattern>>,
-        /// Methods.
+        /// Methods. `GET` takes in `HEAD`, which is answered from what `GET` has stored; a route for `HEAD` alone stands before it.
         method: Many<Text<Method>>,
         /// Request headers: `Name`, `Name: value`, `Name: *part*` or `Name: ~ regex`, which cover the whole value.
         header: Many<Text<FieldPattern>>,
