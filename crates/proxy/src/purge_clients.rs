@@ -151,6 +151,11 @@ pub enum Malformed {
     /// Nothing says what is to be purged.
     #[error("nothing says what to purge: {0}")]
     Nothing(&'static str),
+    /// A field that limits what is banned, in words that are not known here.
+    #[error(
+        "`{0}` is not known here, and without it more would be purged than was meant: send `X-Url`, `X-Host` or `X-Cache-Tags`"
+    )]
+    Limit(String),
     /// A host that is none.
     #[error("`{0}` is not a host")]
     Host(String),

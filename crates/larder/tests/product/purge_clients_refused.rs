@@ -173,6 +173,11 @@ fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
             "list of tags is empty",
         ),
         (
+            "BAN / HTTP/1.1\nHost: c\nX-Ban-Url: ^/pu\n",
+            400,
+            "`x-ban-url` is not known",
+        ),
+        (
             "PURGE /a HTTP/1.1\nHost: site.test\nxkey: \n",
             400,
             "list of tags is empty",

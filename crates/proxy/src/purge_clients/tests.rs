@@ -145,6 +145,36 @@ fn what_names_nothing_is_malformed() {
     }
 }
 
+#[test]
+fn a_ban_that_is_limited_in_unknown_words_is_malformed() {
+    for field in ["X-Ban-Url", "Ban-Host", "X-Ban", "X-Tags", "X-Ban-Regex"] {
+        let head = format!("BAN / HTTP/1.1\nHost: c\n{field}: ^/pu");
+        let spoken = read(&policy(), &head);
+        let Spoken::Command(Err(Malformed::Limit(name))) = spoken else {
+            panic!("{head}: {spoken:?}");
+        };
+        assert_eq!(name, field.to_ascii_lowercase());
+    }
+    // What is banned is said by another field, or by the target alone; a secret says who asks.
+    for head in [
+        "BAN / HTTP/1.1\nHost: c\nX-Url: ^/pu\nX-Ban-Id: 7",
+        "BAN / HTTP/1.1\nHost: c\nX-Banana: 1\nIf-None-Match: \"a\"",
+        "PURGE /a HTTP/1.1\nHost: c\nX-Ban-Url: /a",
+    ] {
+        command(head);
+    }
+    let secret = (
+        HeaderName::from_static("x-ban-key"),
+        HeaderValue::from_static("a"),
+    );
+    let policy = PurgePolicy {
+        secret: Some(secret),
+        ..PurgePolicy::default()
+    };
+    let spoken = read(&policy, "BAN / HTTP/1.1\nHost: c\nX-Ban-Key: a");
+    assert!(matches!(spoken, Spoken::Command(Ok(_))), "{spoken:?}");
+}
+
 proptest! {
     #[test]
     fn any_head_is_read(

@@ -6,6 +6,7 @@ use super::{
     prefixed,
 };
 use crate::{marks, policy::PurgePolicy};
+use http::HeaderName;
 use rules::surrogate;
 
 /// Fields with an expression on tags.
@@ -74,8 +75,28 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     {
         return Err(Malformed::Nothing("the list of tags is empty"));
     }
-    let pool = pool(head);
-    Ok(command(pool.unwrap_or_else(|| place(policy, head))))
+    if let Some(pool) = pool(head) {
+        return Ok(command(pool));
+    }
+    match unknown_limit(policy, head) {
+        Some(name) => Err(Malformed::Limit(name.to_string())),
+        None => Ok(command(place(policy, head))),
+    }
+}
+
+/// The field with which a client of somebody's own VCL limits what it bans (`X-Ban-Url`, `X-Tags`): the target alone would be the beginning
+/// of much else.
+fn unknown_limit<'a>(policy: &PurgePolicy, head: Head<'a>) -> Option<&'a HeaderName> {
+    let is_secret = |name: &HeaderName| {
+        let secret = policy.secret.as_ref();
+        secret.is_some_and(|(secret, _)| secret == name)
+    };
+    let limits = |name: &HeaderName| {
+        let mut words = name.as_str().split('-');
+        words.any(|word| ["ban", "tag", "tags", "regex", "pattern"].contains(&word))
+    };
+    let mut names = head.fields.keys();
+    names.find(|name| head.method == "BAN" && limits(name) && !is_secret(name))
 }
 
 /// Whether what may be a list of tags is an expression: it says where a tag begins or ends, or names several. Single characters that mean
