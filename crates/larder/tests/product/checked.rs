@@ -1,7 +1,8 @@
 //! What `larder check` finds of what `larder serve` could not use.
 
-use crate::common::{faults, faults_of};
-use std::{fs, path::PathBuf};
+use crate::common::{command_of_anybody, faults, faults_of};
+use rustix::fs::{CWD, Mode, mkfifoat};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use testkit::{Origin, Reply, scratch_dir};
 
 const ORIGIN: &str = "[[origin]]\nservers = \":5001\"\n";
@@ -27,6 +28,52 @@ fn files_and_folders_have_a_place() {
         assert_eq!(said, "", "{key}");
     }
     assert!(!folder.join("new").exists(), "nothing is made");
+}
+
+/// As `larder serve` refuses to start there.
+#[test]
+fn what_the_user_may_not_write_to_is_told() {
+    let folder = scratch_dir();
+    let mode = |path: &str, mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.join(path), permissions).expect("its mode");
+    };
+    for made in ["closed", "open"] {
+        fs::create_dir(folder.join(made)).expect("a folder");
+    }
+    fs::write(folder.join("open/old"), "").expect("a file");
+    mode("open/old", 0o400);
+    mode("closed", 0o500);
+    mkfifoat(CWD, folder.join("open/pipe"), Mode::RWXU).expect("a pipe");
+    let said = |key: &str, path: &str| {
+        let file = folder.join("larder.toml");
+        let path = folder.join(path);
+        let text = format!("{key} = {path:?}\nadmin = \"off\"\nlisten = \"127.0.0.1:0\"\n{ORIGIN}");
+        fs::write(&file, text).expect("a file");
+        let check = command_of_anybody().args(["check".into(), file.into_os_string()]);
+        check.run().stderr
+    };
+    for (key, path) in [
+        ("log.access", "closed/log"),
+        ("log.access", "open/old"),
+        ("disk.path", "closed"),
+        ("disk.path", "closed/disk"),
+        ("purge.log", "closed"),
+    ] {
+        let said = said(key, path);
+        let told = said.contains("cannot write to") && said.contains("Permission denied");
+        assert!(told, "{key} {path}: {said}");
+    }
+    for (key, path) in [
+        ("log.access", "open/log"),
+        // Who reads it may come before the start; it is not waited for.
+        ("log.access", "open/pipe"),
+        ("disk.path", "open"),
+        ("purge.log", "open/purge"),
+    ] {
+        assert_eq!(said(key, path), "", "{key} {path}");
+    }
+    assert!(!folder.join("open/log").exists(), "nothing is made");
 }
 
 /// What a client says there chose a page that the application made for its address.

@@ -1,10 +1,22 @@
 //! What every topic needs: a larder before an origin, and what its `Cache-Status` says.
 
+use std::os::unix::fs::MetadataExt;
 use testkit::{Command, Larder, Origin, Reply, Request, Response, date, wait_until};
 
 /// A command line of the binary under test.
 pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_larder"))
+}
+
+/// The same for a user to whom modes mean something: where root runs the tests, without the capability that makes them mean nothing.
+pub(crate) fn command_of_anybody() -> Command {
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    if is_root {
+        let binary = env!("CARGO_BIN_EXE_larder");
+        Command::new("setpriv").args(["--bounding-set", "-dac_override", binary])
+    } else {
+        command()
+    }
 }
 
 /// `larder serve` before this origin, not yet started.

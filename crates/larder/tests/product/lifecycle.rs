@@ -1,12 +1,14 @@
 //! Starting, reloading, stopping.
 
-use crate::common::{Said, command, counted, reload_as, serve, start, start_with};
+use crate::common::{
+    Said, command, command_of_anybody, counted, reload_as, serve, start, start_with,
+};
 use std::{
     net::TcpListener,
     os::{
         linux::net::SocketAddrExt,
         unix::{
-            fs::{MetadataExt, PermissionsExt},
+            fs::PermissionsExt,
             net::{SocketAddr, UnixDatagram, UnixStream},
         },
     },
@@ -255,16 +257,6 @@ fn no_permission_is_one_clear_line() {
     std::fs::set_permissions(&folder, read_only).expect("its mode");
     let socket = folder.join("larder.sock");
     let origin = Origin::start();
-    // Also where root runs the tests: without the capability that makes modes mean nothing to it.
-    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let command = || {
-        if is_root {
-            let binary = env!("CARGO_BIN_EXE_larder");
-            Command::new("setpriv").args(["--bounding-set", "-dac_override", binary])
-        } else {
-            command()
-        }
-    };
     let log = folder.join("access.log");
     let unix = format!("unix:{}", socket.display());
     for (place, flags) in [
@@ -279,7 +271,7 @@ fn no_permission_is_one_clear_line() {
             ],
         ),
     ] {
-        let finished = command()
+        let finished = command_of_anybody()
             .args(["serve", &origin.url(), "--admin", "off"])
             .args(flags)
             .run();

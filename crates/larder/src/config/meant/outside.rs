@@ -1,8 +1,9 @@
-//! Whether files and folders that Larder writes can be where they are to be. Nothing is made; who may write there is not asked,
-//! since it may be another user who serves.
+//! Whether files and folders that Larder writes can be where they are to be, and this user may write there. Nothing is made, nor opened:
+//! whoever reads a pipe would take that for its end.
 
 use super::{AccessTarget, Sink};
 use crate::config::{Fault, value::At, written};
+use rustix::fs::{Access, access};
 use std::{
     fs, io,
     ops::Range,
@@ -40,7 +41,7 @@ fn file(path: &Path, span: &Range<usize>, sink: &mut Sink<'_>) {
                     .instead(format!("write `access = {:?}`", within.to_string_lossy())),
             );
         }
-        Ok(_) => {}
+        Ok(_) => may(path, Access::WRITE_OK, span, sink),
         Err(error) => parent(path, span, &error, sink),
     }
 }
@@ -51,10 +52,13 @@ fn folder(path: &PathBuf, span: &Range<usize>, sink: &mut Sink<'_>) {
             Fault::at(span, format!("{} is not a folder", path.display()))
                 .instead("move it away, or choose another path"),
         ),
-        Ok(_) => {}
+        Ok(_) => may(path, USE | Access::READ_OK, span, sink),
         Err(error) => parent(path, span, &error, sink),
     }
 }
+
+/// What whoever makes something in a folder may do there.
+const USE: Access = Access::WRITE_OK.union(Access::EXEC_OK);
 
 /// What is not there is made, as long as it has a place.
 fn parent(path: &Path, span: &Range<usize>, error: &io::Error, sink: &mut Sink<'_>) {
@@ -63,11 +67,24 @@ fn parent(path: &Path, span: &Range<usize>, error: &io::Error, sink: &mut Sink<'
         .filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or_else(|| Path::new("."));
     let what = match error.kind() {
-        io::ErrorKind::NotFound if parent.is_dir() => return,
+        // What it names may have a place.
+        io::ErrorKind::NotFound if path.is_symlink() => return,
+        io::ErrorKind::NotFound if parent.is_dir() => return may(parent, USE, span, sink),
         io::ErrorKind::NotFound => format!("there is no folder {}", parent.display()),
-        // Who serves may see more.
-        io::ErrorKind::PermissionDenied => return,
+        io::ErrorKind::PermissionDenied => return sink.push(barred(path, error, span)),
         _ => format!("{}: {error}", path.display()),
     };
     sink.push(Fault::at(span, what).instead("make it, or choose another path"));
+}
+
+/// Reports what this user may not do there.
+fn may(path: &Path, wanted: Access, span: &Range<usize>, sink: &mut Sink<'_>) {
+    if let Err(error) = access(path, wanted) {
+        sink.push(barred(path, &error.into(), span));
+    }
+}
+
+fn barred(path: &Path, error: &io::Error, span: &Range<usize>) -> Fault {
+    Fault::at(span, format!("cannot write to {}: {error}", path.display()))
+        .instead("let the user who serves write there, and run `larder check` as that user")
 }
