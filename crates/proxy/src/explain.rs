@@ -90,6 +90,8 @@ pub struct StoredExplanation {
     pub lifetime: Duration,
     /// Who set the lifetime.
     pub source: freshness::LifetimeSource,
+    /// Whether the site gives answers of its status a lifetime: what a default is otherwise is the origin's own, a folder's second.
+    pub site_gives_lifetime: bool,
     /// Bytes; `None` while the body is on its way and its length unknown.
     pub length: Option<u64>,
     /// How much of the body is held, and where: `whole`, `disk` (whole, in a file of its own or in its segment), `parts` or

@@ -211,7 +211,11 @@ fn judged(stored: StoredExplanation, selected: bool) -> Judged {
         reason: reason.map(str::to_owned),
         age: stored.age.as_secs_f64(),
         lifetime: stored.lifetime.as_secs_f64(),
-        source: source(stored.source).to_owned(),
+        source: match stored.source {
+            LifetimeSource::Default if !stored.site_gives_lifetime => "origin",
+            given => source(given),
+        }
+        .to_owned(),
         length: stored.length,
         form: stored.form.to_owned(),
         invalidated: stored.invalidated,

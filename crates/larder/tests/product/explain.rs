@@ -4,6 +4,7 @@ use crate::{
     admin::explain,
     common::{Said, command, sample, start_with},
     purge::purge,
+    static_root::{folder, serve_with},
 };
 use serde_json::json;
 use testkit::{Address, Finished, Gate, Larder, Reply, date, wait_until};
@@ -22,6 +23,21 @@ pub(crate) fn explained(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> S
     let finished = ask(larder, url, lines);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     finished.stdout
+}
+
+/// Nobody has configured the second for which a file holds.
+#[test]
+fn the_second_of_a_folder_is_not_the_configurations() {
+    let root = folder(&[("a.css", b"a")]);
+    for (more, source) in [
+        ("", "lifetime 1.0s: how long a file"),
+        ("defaults.ttl = \"1h\"", "lifetime 1h: the configuration's"),
+    ] {
+        let larder = serve_with(&root, more);
+        larder.get("/a.css").send();
+        let said = explained(&larder, "http://example.test/a.css", &[]);
+        assert!(said.contains(source), "{more}: {said}");
+    }
 }
 
 #[test]

@@ -121,6 +121,8 @@ impl Judge<'_> {
             age: stored.facts.age(now),
             lifetime: Duration::from_millis(told.lifetime_ms),
             source: told.source,
+            site_gives_lifetime: ask.operation().is_some_and(|own| own.ttl.is_some())
+                || ask.policy().lifetime.of(stored.status).is_some(),
             length: stored.body.length(),
             form: form(&stored.body),
             invalidated,

@@ -313,6 +313,7 @@ fn source(source: &str) -> &str {
         "max-age" => "from max-age in Cache-Control",
         "expires" => "from Expires",
         "default" => "the configuration's, as the origin gives none",
+        "origin" => "how long a file or a stored page lasts where the configuration says nothing",
         "heuristic" => "a tenth of the time since Last-Modified, as the origin gives none",
         "soft-purge" => "a soft purge ended it",
         "none" => "neither the origin nor the configuration gives one",
