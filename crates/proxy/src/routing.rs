@@ -64,6 +64,29 @@ pub fn refusing<'a>(routes: &'a [Route], subject: &Subject<'_>) -> Option<(usize
     })
 }
 
+/// The methods that applications know best, of those that are passed on, which are all but `CONNECT`. `TRACE` is not offered.
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+];
+
+/// The best known methods that no route refuses for the subject, whatever its own, in any reading that an origin may have of its path.
+pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
+    let is_refused = |method: &Method| {
+        let asked = Subject { method, ..*subject };
+        let route = routes.get(choose(routes, &asked));
+        route.is_some_and(|route| route.policy.refuses.is_some())
+            || refusing(routes, &asked).is_some()
+    };
+    let methods = METHODS.into_iter();
+    methods.filter(|method| !is_refused(method)).collect()
+}
+
 impl Matcher {
     /// Whether two requests with one key, as `spec` has it, may fare differently here.
     pub fn looks_beyond(&self, spec: &KeySpec) -> bool {

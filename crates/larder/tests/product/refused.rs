@@ -85,6 +85,27 @@ fn some_clients_may_come_in() {
 }
 
 /// Keys before tables.
+/// RFC 9110 section 15.5.6: a 405 says what is allowed.
+#[test]
+fn a_refusal_of_a_method_says_which_are_allowed() {
+    let reading = "[[route]]\npath = \"/a\"\nmethod = \"GET\"\n[[route]]\npath = \"/a\"\nrefuse = \"405\"\n\
+        [[route]]\npath = \"/b\"\nmethod = \"POST\"\nrefuse = \"405\"\n[[route]]\npath = \"/c\"\nrefuse = \"405\"\n\
+        [[route]]\npath = \"/d\"\nrefuse = \"403\"\n";
+    let (origin, larder) = guarded(reading);
+    for (path, status, allowed) in [
+        ("/a", 405, Some("GET, HEAD")),
+        ("//a", 405, Some("GET, HEAD")),
+        ("/b", 405, Some("GET, HEAD, PUT, PATCH, DELETE, OPTIONS")),
+        ("/c", 405, Some("")),
+        ("/d", 403, None),
+    ] {
+        let answer = larder.ask("POST", path).send();
+        assert_eq!(answer.status, status, "{path}");
+        assert_eq!(answer.header("allow"), allowed, "{path}");
+    }
+    assert!(origin.all().is_empty());
+}
+
 /// As nginx's `limit_except GET`: who may read may ask for the head alone.
 #[test]
 fn a_route_for_get_takes_in_head() {

@@ -100,7 +100,7 @@ macro_rules! with_policy {
             /// A GraphQL service answers here: its queries are stored, by `GET` and `POST`. An empty table is enough.
             graphql: At<GraphQl>,
             /// The status, `"403"` or another beginning with 4, with which every request here is refused: nothing is asked, nor
-            /// stored. A route that says who may (`client`) stands before it. In `[defaults]` it is for all routes but those
+            /// stored. A route that says who may (`client`) stands before it, or with which `method`; 405 says these in `Allow`. In `[defaults]` it is for all routes but those
             /// that say `"off"`.
             #[schemars(extend("examples" = ["403"]))]
             refuse: Text<Refusal>,

@@ -7,7 +7,8 @@ use crate::{
     cache::Worker,
     error::Failure,
     outcome::Outcome,
-    walk::report,
+    routing::{self, Subject},
+    walk::{receive, report},
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use std::time::Duration;
@@ -25,7 +26,10 @@ pub fn failed_forward(
     failure: &Failure,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
-    let (status, fields, content) = error_page(failure);
+    let (status, mut fields, content) = error_page(failure);
+    if matches!(failure, Failure::Denied(StatusCode::METHOD_NOT_ALLOWED)) {
+        fields.insert(header::ALLOW, unrefused(ask));
+    }
     let content = if ask.method == Method::HEAD {
         Content::Empty
     } else {
@@ -74,6 +78,22 @@ pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
 const ALLOWED: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 
+/// The methods with which the site does not refuse what is asked for (RFC 9110 section 15.5.6); perhaps none.
+fn unrefused(ask: &Ask) -> HeaderValue {
+    let (path, query) = ask.target.normal();
+    let subject = Subject {
+        host: routing::without_port(ask.host()),
+        path: &path,
+        query: query.as_deref(),
+        method: &ask.method,
+        fields: &ask.fields,
+        client: receive::client(&ask.connection, &ask.site),
+    };
+    let methods = routing::unrefused(&ask.site.routes, &subject);
+    let names: Vec<&str> = methods.iter().map(Method::as_str).collect();
+    HeaderValue::try_from(names.join(", ")).unwrap_or(HeaderValue::from_static(""))
+}
+
 /// Sends the client to the same URI over HTTPS. 308 keeps method and content where a 301 would lose them. A request by HTTP/1.0 that
 /// names no host is refused: there is nowhere to send it.
 pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
@@ -86,7 +106,7 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     } else {
         StatusCode::PERMANENT_REDIRECT
     };
-    let host = crate::routing::without_port(ask.host());
+    let host = routing::without_port(ask.host());
     let mut fields = HeaderMap::new();
     // As it came: what is not keyed is the application's all the same.
     let target = ask.target.origin_form().unwrap_or("/".into());
