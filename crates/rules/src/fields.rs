@@ -71,6 +71,17 @@ pub fn has_padded_value(fields: &HeaderMap) -> bool {
     })
 }
 
+/// The lines of a message as bytes, in the order of its fields.
+pub fn lines(fields: &HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = fields.iter();
+    lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
+}
+
+/// As [`lines`], without what tells which part of the whole a message brings: as the whole would have them.
+pub fn lines_of_whole(fields: &HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
+    lines(fields).filter(|(name, _)| *name != b"content-range")
+}
+
 /// Removes `Connection`, every field it names, and the hop-by-hop fields, from a message about to be forwarded.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     forward(fields, |_| true);

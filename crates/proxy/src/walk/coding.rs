@@ -8,7 +8,7 @@
 //! | identity, large or on its way | accepts a coding | the form while it is made, by the pool or as it comes |
 //! | a coding of the origin's own | accepts it | that |
 //! | a coding of the origin's own | does not | decoded on its way, all of it |
-//! | as the last five, and no room in memory for it | | identity; 503 where that would have to be decoded |
+//! | a form is to be made, or a coding taken off, and memory has no room for that | | identity; 503 where a coding is to be taken off |
 //! | parts | wants what they hold | those |
 
 mod make;

@@ -1,10 +1,11 @@
 //! Parts: whether a part of what is stored, or of what an origin sends, continues what the client holds.
 
 use crate::{ask::Ask, walk::coding::Then};
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode};
 use rules::{
     coding::{self, Accepted},
     directives::forbids_transform,
+    fields,
 };
 use store::{Body, Stored};
 
@@ -46,11 +47,7 @@ pub fn is_of_another(ask: &Ask, fields: &HeaderMap, length: Option<u64>) -> bool
     if ask.range().is_none() || ask.directives.no_transform {
         return false;
     }
-    let lines = || {
-        let lines = fields.iter();
-        let lines = lines.filter(|(name, _)| *name != header::CONTENT_RANGE);
-        lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
-    };
+    let lines = || fields::lines_of_whole(fields);
     if lines().any(|(name, value)| forbids_transform(name, value)) {
         // It has one form.
         return false;

@@ -11,7 +11,7 @@ use crate::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use rules::{
     coding::{self, Accepted, Choice, Coding, FormProvenance, Untouched},
-    fields::has,
+    fields::{self, has},
 };
 
 /// For content that is coded for one client: at the fast level all three come out about as small, and brotli takes several times as long.
@@ -134,9 +134,7 @@ fn is_untouched(
     length: Option<u64>,
     compress: &Compress,
 ) -> bool {
-    let lines = fields
-        .iter()
-        .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+    let lines = fields::lines(fields);
     let (types, least) = (&compress.types, compress.least);
     ask.directives.no_transform || coding::judge(status, lines, length, types, least).is_some()
 }
@@ -152,9 +150,7 @@ pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
         status if has(fields, &header::CONTENT_ENCODING) => (status, None),
         status => (status, announced(fields)),
     };
-    let lines = fields.iter();
-    let lines = lines.filter(|(name, _)| *name != header::CONTENT_RANGE);
-    let lines = lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+    let lines = fields::lines_of_whole(fields);
     let depends = match coding::judge(status, lines, length, &compress.types, compress.least) {
         None => true,
         Some(Untouched::Coded) => {
@@ -197,13 +193,10 @@ pub fn ask_origin(ask: &Ask, fields: &mut HeaderMap, is_unshared: impl FnOnce() 
 
 /// Whether an answer with these fields can be given to clients whatever they accept: it is not coded, or can be decoded here.
 pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
-    let lines = || {
-        let lines = fields.iter();
-        lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
-    };
     if !has(fields, &header::CONTENT_ENCODING) {
         return true;
     }
+    let lines = || fields::lines(fields);
     let types = ask.policy().compress.as_ref();
     let types = types.map_or(&[][..], |compress| &compress.types);
     !coding::is_coded(lines()) || coding::decodable(lines(), types).is_some()

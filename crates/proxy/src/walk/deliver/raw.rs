@@ -40,10 +40,10 @@ impl Received {
         if strips_cookies(ask, outcome) {
             fields.remove(header::SET_COOKIE);
         }
-        // What is said to us alone goes.
-        let lines = fields.iter();
-        let mut lines = lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+        let mut lines = fields::lines(&fields);
         let may_be_coded = !lines.any(|(name, value)| forbids_transform(name, value));
+        drop(lines);
+        // What is said to us alone goes.
         admit::complete(ask, version, &mut fields, receive::now);
         if has(&fields, &X_CACHE_DEBUG) {
             fields.insert(X_CACHE, hit_or_miss(outcome));

@@ -54,14 +54,11 @@ impl Leader {
             () = abandoned => return,
         };
         let pump = take_pump(&mut fetched.landing);
-        let status = flight_status(&fetched.landing);
-        if matches!(status, FlightStatus::Failed(_) | FlightStatus::Stale(_)) {
-            worker
-                .cache
-                .failed
-                .remember(flight.key(), 0, receive::now());
+        if has_failed(&ask, &fetched.landing) {
+            let failed = &worker.cache.failed;
+            failed.remember(flight.key(), 0, receive::now());
         }
-        let coming = match status {
+        let coming = match flight_status(&fetched.landing) {
             FlightStatus::PartComing(part) => {
                 flight.tell(part.clone());
                 Some((flight, part))
@@ -83,6 +80,16 @@ impl Leader {
         if let Some((flight, part)) = coming {
             flight.land(FlightStatus::Fetched(part));
         }
+    }
+}
+
+/// Whether the origin has failed, so that it is not to be asked again at once for what nobody waits for.
+fn has_failed(ask: &Ask, landing: &Landing) -> bool {
+    match landing {
+        Landing::Failed(failure) => failure.is_the_origins(),
+        Landing::Stale { .. } => true,
+        Landing::Raw { head, .. } => ask.policy().stale.is_failure(head.status),
+        Landing::Found(_) | Landing::Stored { .. } => false,
     }
 }
 
