@@ -23,8 +23,9 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The log that nodes share. Its entries come back to [`Memory::apply`] on every node, in one order.
 pub trait SharedLog: fmt::Debug + Send + Sync {
-    /// Appends, and waits until this node has applied all of it. What each came to here, and the position of the last.
-    fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), Unreachable>>;
+    /// Appends, and waits until this node has applied all of it. What each came to here, and the position of the last. On an error
+    /// none takes effect, but for [`Unreachable::Unknown`].
+    fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), PurgeError>>;
 
     /// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not.
     fn everywhere(&self, position: Position, within: Duration) -> Boxed<Vec<String>>;
@@ -145,13 +146,12 @@ impl Purger {
         wait: Option<Duration>,
         busiest: Option<Busiest>,
     ) -> Result<PurgeAnswer, PurgeError> {
-        self.memory.log().admits(&purges)?;
         let (done, position) = match self.shared.get() {
             Some(shared) => {
                 let (done, position) = shared.publish(purges.clone()).await?;
                 (done, Some(position))
             }
-            None => (self.apply(&purges, at), None),
+            None => (self.memory.purge(&purges, at)?, None),
         };
         let held = async {
             let sequence = self.lasting(&done).await?;
@@ -189,11 +189,10 @@ impl Purger {
         asker: Asker,
         busiest: Option<Busiest>,
     ) -> Result<PurgeAnswer, PurgeError> {
-        match asker {
-            Asker::Client => self.memory.log().admits(&purges)?,
-            Asker::Node => {}
-        }
-        let done = self.apply(&purges, at);
+        let done = match asker {
+            Asker::Client => self.memory.purge(&purges, at)?,
+            Asker::Node => self.apply(&purges, at),
+        };
         let counted = self.sweeper.touched(&purges, &done, busiest);
         let on_disk = self.on_disk(&purges, &done);
         let (touched, on_disk, sequence) = tokio::join!(counted, on_disk, self.lasting(&done));
@@ -235,7 +234,7 @@ impl Purger {
         durable.is_some_and(|durable| durable.is_failing())
     }
 
-    /// Takes effect as a whole: what was admitted is not refused any more.
+    /// Takes effect as a whole, whether there is room for it or not.
     fn apply(&self, purges: &[Purge], at: Time) -> Vec<Purged> {
         let all = purges.iter();
         all.map(|purge| self.memory.apply(purge.clone(), at, None))
@@ -265,10 +264,15 @@ mod tests {
     use super::*;
     use crate::{
         Needs, Remember,
-        purge::{Log, What},
+        purge::{Log, On, Pattern, What},
     };
-    use std::{future::poll_fn, sync::Mutex, task::Poll};
-    use tokio::sync::oneshot;
+    use std::{
+        future::poll_fn,
+        sync::{Barrier, Mutex},
+        task::Poll,
+        thread,
+    };
+    use tokio::{runtime, sync::oneshot};
 
     /// A device that is done when it is told to.
     #[derive(Debug)]
@@ -285,13 +289,70 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_purge_is_acknowledged_when_it_lasts_and_holds_before() {
-        let log = Arc::new(Log::default());
+    /// A purger of what a memory keeps that `log` is of.
+    fn purger(log: &Arc<Log>) -> Purger {
         let memory = Arc::new(Memory::new(1 << 20, log.clone()));
         let minute = Remember::fetches(Duration::from_mins(1));
         let sweeper = Sweeper::start(memory.clone(), Box::new(|| Needs::NOTHING), minute);
-        let purger = Purger::new(memory, sweeper.expect("starts"));
+        Purger::new(memory, sweeper.expect("starts"))
+    }
+
+    fn expression(text: &str) -> Purge {
+        let pattern = Pattern::default().with(On::Url, text).expect("valid");
+        Purge::hard(What::Pattern(Box::new(pattern)))
+    }
+
+    /// Whether `door` takes `purge`, on all nodes or `here`.
+    fn takes(door: &Purger, purge: Purge, here: bool) -> bool {
+        let (purges, at) = (vec![purge], Time::from_secs(1));
+        let done = async {
+            if here {
+                door.purge_here(purges, at, Asker::Client, None).await
+            } else {
+                door.purge(purges, at, None, None).await
+            }
+        };
+        let runtime = runtime::Builder::new_current_thread().enable_time().build();
+        match runtime.expect("starts").block_on(done) {
+            Ok(_) => true,
+            Err(PurgeError::TooMany(_)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Were asking for room and taking it two steps, the second of two would have everything forgotten.
+    #[test]
+    fn of_two_expressions_at_once_one_gets_the_last_room_and_one_is_refused() {
+        let log = Arc::new(Log::default());
+        let purger = purger(&log);
+        for number in 0..1024 {
+            log.apply(
+                expression(&format!("known-{number}")),
+                Time::from_secs(1),
+                None,
+            );
+        }
+        for round in 0..400 {
+            log.release_patterns(u64::MAX, u64::MAX, 1023);
+            let start = Barrier::new(2);
+            let purge = |who| {
+                let purge = expression(&format!("{who}-{round}"));
+                start.wait();
+                takes(&purger, purge, round % 2 == 0)
+            };
+            let taken = thread::scope(|scope| {
+                let other = scope.spawn(|| purge("a"));
+                [purge("b"), other.join().expect("answered")]
+            });
+            assert_eq!(log.remembered().1, 1024, "{round}: nothing is forgotten");
+            assert!(taken[0] != taken[1], "{round}: {taken:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_purge_is_acknowledged_when_it_lasts_and_holds_before() {
+        let log = Arc::new(Log::default());
+        let purger = purger(&log);
         let (tell, done) = oneshot::channel();
         purger.last_by(Arc::new(Device(Mutex::new(Some(done)))));
         let tags = Purge::hard(What::Tags(vec!["news".to_owned()]));

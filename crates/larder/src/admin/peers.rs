@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use store::{
-    Boxed, Memory, Purged, SharedLog, Unreachable,
+    Boxed, Memory, PurgeError, Purged, SharedLog,
     purge::{Position, Purge, What},
 };
 use tokio::{
@@ -101,13 +101,10 @@ impl Peers {
 }
 
 impl SharedLog for Peers {
-    fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), Unreachable>> {
-        let all = purges.iter();
-        let done = all
-            .map(|purge| self.memory.apply(purge.clone(), now(), None))
-            .collect();
-        let last = self.send(&purges);
-        Box::pin(async move { Ok((done, Position(0, last))) })
+    fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), PurgeError>> {
+        let done = self.memory.purge(&purges, now());
+        let done = done.map(|done| (done, Position(0, self.send(&purges))));
+        Box::pin(async move { Ok(done?) })
     }
 
     fn everywhere(&self, position: Position, within: Duration) -> Boxed<Vec<String>> {

@@ -38,13 +38,16 @@ pub struct Swept {
 }
 
 impl Memory {
-    /// Purges: when this returns, no lookup that begins later finds what is covered.
+    /// Purges, all of them or on an error none: when this returns, no lookup that begins later finds what is covered.
     ///
     /// # Errors
     /// Too many regular expressions are still waiting for the sweep; nothing was purged.
-    pub fn purge(&self, purge: Purge, at: Time) -> Result<Purged, TooMany> {
-        self.log.admits(std::slice::from_ref(&purge))?;
-        Ok(self.apply(purge, at, None))
+    pub fn purge(&self, purges: &[Purge], at: Time) -> Result<Vec<Purged>, TooMany> {
+        let applied = self.log.purge(purges.to_vec(), at)?;
+        let done = purges.iter().zip(applied);
+        Ok(done
+            .map(|(purge, applied)| self.give_back(&purge.what, purge.soft, applied))
+            .collect())
     }
 
     /// As [`purge`](Self::purge), for an entry of the shared log, which cannot be refused.

@@ -101,8 +101,8 @@ fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     let memory = Memory::new(LIMIT, Arc::default());
     let before = memory.begin();
     let url = What::Url(vec!["//h/k".to_owned()]);
-    let purged = memory.purge(Purge::hard(url), Time::from_secs(5));
-    assert_eq!(purged.expect("room").touched, 0, "nothing was stored");
+    let purged = memory.purge(&[Purge::hard(url)], Time::from_secs(5));
+    assert_eq!(purged.expect("room")[0].touched, 0, "nothing was stored");
     let stored = Arc::new(any_request(10));
     assert_eq!(
         memory
@@ -281,7 +281,7 @@ fn a_sweep_drops_few_at_a_time() {
     let mut before = keys();
     assert_eq!(before, 500);
     let all = Purge::hard(What::Everything);
-    memory.purge(all, Time::from_secs(1)).expect("room");
+    memory.purge(&[all], Time::from_secs(1)).expect("room");
     let mut most = 0;
     let swept = memory.sweep(|| {
         most = most.max(before - keys());
@@ -442,7 +442,7 @@ fn what_two_variants_share_leaves_once_and_is_let_go() {
         }),
         ("swept", |memory| {
             let all = Purge::hard(What::Everything);
-            memory.purge(all, Time::from_secs(1)).expect("room");
+            memory.purge(&[all], Time::from_secs(1)).expect("room");
             assert_eq!(memory.sweep(|| ()).gone, 2);
         }),
         ("evicted", |memory| {

@@ -173,7 +173,7 @@ fn a_soft_purge_does_not_become_a_hard_one() {
     let page = Arc::new(sample::with_body(Body::Whole("text".into())));
     memory.insert(KEY, ticket, page, 8).expect("not purged");
     let purge = Purge::soft(What::Everything);
-    memory.purge(purge, at(2_000_000)).expect("room");
+    memory.purge(&[purge], at(2_000_000)).expect("room");
     assert_eq!(memory.sweep(|| {}).gone, 0);
     memory.log().retire(memory.log().head());
     let held = memory.peek(KEY).expect("kept");
@@ -227,6 +227,12 @@ fn expressions_are_bounded_and_the_same_one_counts_once() {
     }
     assert_eq!(log.admits(&some(&["7", "x", "x"])), Ok(()));
     assert_eq!(log.admits(&some(&["x", "y"])), Err(TooMany), "together");
+    assert_eq!(log.purge(some(&["x", "y"]), at(1)), Err(TooMany));
+    assert_eq!(
+        (log.head(), log.remembered().1),
+        (1023, 1023),
+        "all or none"
+    );
     log.apply(some(&["last"])[0].clone(), at(1), None);
     assert_eq!(log.admits(&some(&["7", "8"])), Ok(()));
     assert_eq!(log.admits(&some(&["x"])), Err(TooMany));

@@ -22,7 +22,7 @@ mod writer;
 use crate::{
     Memory, Purged,
     purge::{Position, Purge},
-    purger::{Boxed, SharedLog, Unreachable},
+    purger::{Boxed, PurgeError, SharedLog, Unreachable},
     shared::{BadUrl, Config},
 };
 use entry::Author;
@@ -244,11 +244,13 @@ impl Stream {
 }
 
 impl SharedLog for Stream {
-    fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<Done, Unreachable>> {
-        self.ask(
-            |reply| Job::Publish(purges, reply),
-            Err(Unreachable::Refused),
-        )
+    fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<Done, PurgeError>> {
+        let admitted = self.memory.log().admits(&purges);
+        let answer = admitted.map(|()| {
+            let job = |reply| Job::Publish(purges, reply);
+            self.ask(job, Err(Unreachable::Refused))
+        });
+        Box::pin(async move { Ok(answer?.await?) })
     }
 
     fn everywhere(&self, position: Position, within: Duration) -> Boxed<Vec<String>> {

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     Purger,
     purge::Position,
-    purger::{Boxed, SharedLog, Unreachable},
+    purger::{Boxed, PurgeError, SharedLog},
     sample,
 };
 use rules::time::Time;
@@ -33,7 +33,7 @@ async fn who_purges_urls_does_not_wait_long_for_the_count() {
 struct Others;
 
 impl SharedLog for Others {
-    fn publish(&self, _: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), Unreachable>> {
+    fn publish(&self, _: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), PurgeError>> {
         let purged = Purged {
             sequence: 1,
             touched: 0,

@@ -3,6 +3,7 @@ use crate::config::value::Word;
 use axum::{Json, Router, body::Body, extract::State, http::Response, routing::post};
 use serde_json::Value;
 use std::net::SocketAddr;
+use store::purge::{On, Pattern};
 use tokio::{net::TcpListener, sync::mpsc};
 
 /// Another node: what it was told, and with which status it answers.
@@ -53,6 +54,28 @@ async fn every_node_is_told_in_order_and_the_wait_is_over_when_all_have_said_yes
     assert_eq!(at_first.recv().await.unwrap(), told);
     assert_eq!(at_second.recv().await.unwrap(), told);
     assert_eq!(at_second.recv().await.unwrap(), told, "again");
+}
+
+#[tokio::test]
+async fn what_there_is_no_room_for_is_refused_and_no_node_is_told() {
+    let (first, mut at_first) = node(vec![]).await;
+    let peers = peers(&[first]);
+    let expression = |number: u32| {
+        let pattern = Pattern::default().with(On::Url, &number.to_string());
+        Purge::hard(What::Pattern(Box::new(pattern.unwrap())))
+    };
+    let known = (0..1024).map(expression).collect();
+    peers.memory.log().purge(known, now()).unwrap();
+    let refused = peers.publish(vec![expression(1024)]).await;
+    assert!(matches!(refused, Err(PurgeError::TooMany(_))));
+    assert_eq!(peers.memory.log().remembered().1, 1024);
+    peers.publish(vec![tag("a")]).await.unwrap();
+    let told = serde_json::json!({ "relay": false, "purges": [{ "tags": ["a"] }] });
+    assert_eq!(
+        at_first.recv().await.unwrap(),
+        told,
+        "the first it hears of"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! How entries come into the log: applied here, from elsewhere, or kept over a restart.
 
 use super::Log;
-use crate::purge::{Applied, Entry, Position, Purge, Remembered, TooMany, What};
+use crate::purge::{Applied, Entry, Position, Purge, Remembered, TooMany, What, table::Table};
 use rules::time::Time;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -47,7 +47,8 @@ impl Log {
         unsent
     }
 
-    /// Whether `purges` can be taken now, all of them.
+    /// Whether `purges` could be taken now, all of them; for who has them come by the shared log, since others may take their room
+    /// meanwhile.
     ///
     /// # Errors
     /// Too many regular expressions are still waiting for the sweep.
@@ -55,16 +56,30 @@ impl Log {
         self.read().room_for(purges)
     }
 
-    /// Purges: when this returns, no lookup that begins later finds what is covered. `position`: where it stands in the shared
-    /// log, if it comes from there.
+    /// Purges: when this returns, no lookup that begins later finds what is covered. All of `purges`, or on an error none.
+    ///
+    /// # Errors
+    /// Too many regular expressions are still waiting for the sweep.
+    pub fn purge(&self, purges: Vec<Purge>, at: Time) -> Result<Vec<Applied>, TooMany> {
+        // Nobody else takes the room that they were found to have.
+        let mut table = self.write();
+        table.room_for(&purges)?;
+        let all = purges.into_iter();
+        Ok(all
+            .map(|purge| self.enter(&mut table, purge, at, None, false))
+            .collect())
+    }
+
+    /// As [`purge`](Self::purge), for what cannot be refused: where there is no room, everything is forgotten. `position`: where it
+    /// stands in the shared log, if it comes from there.
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Applied {
-        self.enter(purge, at, position, false)
+        self.enter(&mut self.write(), purge, at, position, false)
     }
 
     /// As [`apply`](Self::apply), for what takes effect here before it stands in the shared log. Until its copy has
     /// [come back](Self::apply_copy), no position of the shared log is taken for later: other nodes may not know of it.
     pub fn apply_ahead(&self, purge: Purge, at: Time) -> Applied {
-        self.enter(purge, at, None, true)
+        self.enter(&mut self.write(), purge, at, None, true)
     }
 
     /// As [`apply`](Self::apply), for the copy of what was [applied ahead](Self::apply_ahead) as `sequence`. `None` where it
@@ -94,8 +109,14 @@ impl Log {
         applied
     }
 
-    fn enter(&self, purge: Purge, at: Time, position: Option<Position>, ahead: bool) -> Applied {
-        let mut table = self.write();
+    fn enter(
+        &self,
+        table: &mut Table,
+        purge: Purge,
+        at: Time,
+        position: Option<Position>,
+        ahead: bool,
+    ) -> Applied {
         let position = position.or_else(|| self.by_clock(at));
         let sequence = self.head.load(Relaxed) + 1;
         let floor = table.floor;

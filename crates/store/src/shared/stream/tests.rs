@@ -157,7 +157,13 @@ impl Node {
     }
 
     async fn publish(&self, purges: Vec<Purge>) -> Result<Done, Unreachable> {
-        self.stream.publish(purges).await
+        self.stream
+            .publish(purges)
+            .await
+            .map_err(|error| match error {
+                PurgeError::Unreachable(error) => error,
+                error => panic!("{error}"),
+            })
     }
 }
 
