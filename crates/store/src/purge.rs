@@ -13,6 +13,7 @@ mod entry;
 pub mod journal;
 mod label;
 mod log;
+mod mark;
 mod name;
 mod pattern;
 mod pool;

@@ -2,6 +2,7 @@
 
 use super::{
     Address, Pattern, Purge, What,
+    mark::Mark,
     name::{EVERY_HOST, Kind, name, names},
     subject::{Subject, Texts},
 };
@@ -26,50 +27,6 @@ impl TooMany {
     pub const AGAIN: u32 = 60;
 }
 
-/// The last purges of one name; those before a hard one say nothing more.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mark {
-    hard: u64,
-    /// The last soft one, and when it was.
-    soft: u64,
-    soft_at: Time,
-    /// The last one before that, and when the first of those was: what is stale already does not become stale again.
-    earlier: u64,
-    earlier_at: Time,
-}
-
-impl Mark {
-    fn set(&mut self, sequence: u64, soft: bool, at: Time) {
-        if !soft {
-            *self = Self {
-                hard: sequence,
-                ..Self::default()
-            };
-            return;
-        }
-        if self.soft > 0 && self.earlier == 0 {
-            self.earlier_at = self.soft_at;
-        }
-        self.earlier = self.soft;
-        self.soft = sequence;
-        self.soft_at = at;
-    }
-
-    fn last(&self) -> u64 {
-        self.hard.max(self.soft)
-    }
-
-    /// When what was checked up to `since` became stale by these.
-    fn stale_since(&self, since: u64) -> Option<Time> {
-        let at = if self.earlier > since {
-            self.earlier_at
-        } else {
-            self.soft_at
-        };
-        (self.soft > since).then_some(at)
-    }
-}
-
 /// What the purges since some number say of one stored response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Verdict {
@@ -81,7 +38,7 @@ pub(super) struct Verdict {
 
 impl Verdict {
     fn add(&mut self, mark: &Mark, since: u64) {
-        self.gone |= mark.hard > since;
+        self.gone |= mark.hard() > since;
         let moments = [self.stale_since, mark.stale_since(since)];
         self.stale_since = moments.into_iter().flatten().min();
     }
@@ -167,7 +124,7 @@ impl Table {
         let mut most = self.patterns.len().saturating_sub(keep);
         self.patterns.sort_by_key(|(mark, _)| mark.last());
         let goes = |(mark, _): &mut (Mark, Pattern)| {
-            let goes = most > 0 && mark.hard <= hard && mark.soft <= soft;
+            let goes = most > 0 && mark.hard() <= hard && mark.soft() <= soft;
             most -= usize::from(goes);
             goes
         };
@@ -240,7 +197,7 @@ impl Table {
         for (mark, pattern) in &self.patterns {
             if mark.last() > since && pattern.matches(|on| texts.get(on)) {
                 verdict.add(mark, since);
-                verdict.stale_by_pattern |= mark.soft > since;
+                verdict.stale_by_pattern |= mark.soft() > since;
             }
         }
         verdict
@@ -259,8 +216,9 @@ impl Table {
     /// Forgets purges up to `sequence`: everything that is still kept has been checked beyond it.
     pub fn retire(&mut self, sequence: u64) {
         self.floor = self.floor.max(sequence);
-        self.names.retain(|_, mark| mark.last() > sequence);
-        self.patterns.retain(|(mark, _)| mark.last() > sequence);
+        self.everything.retire(sequence);
+        self.names.retain(|_, mark| mark.retire(sequence));
+        self.patterns.retain_mut(|(mark, _)| mark.retire(sequence));
         self.only_kept.retain(|(last, _)| *last > sequence);
         self.lengths.retain(|_, last| *last > sequence);
         if self.names.capacity() > 4 * self.names.len() + 1024 {

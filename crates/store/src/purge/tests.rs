@@ -204,11 +204,59 @@ fn what_is_purged_softly_again_has_been_stale_since_the_first_time() {
             continue;
         }
         assert_eq!(since(&first), Some(10), "{what:?}");
-        let moment = since(&second).expect("stale");
-        assert!(moment <= 20, "{what:?}: {moment}, later than it was");
+        assert_eq!(
+            since(&second),
+            Some(20),
+            "{what:?}: not before it was fetched"
+        );
         assert_eq!(since(&fourth), Some(40), "{what:?}");
         let fresh = page();
         assert_eq!(since(&fresh), None, "{what:?}");
+    }
+}
+
+/// A few purges are told apart; what was purged more often has been stale since the first of all.
+#[test]
+fn however_often_it_is_purged_softly_nothing_becomes_stale_anew() {
+    for (what, _) in every_kind().into_iter().filter(|(_, covers)| *covers) {
+        let log = Log::default();
+        let mut pages = Vec::new();
+        for round in 1..=20 {
+            pages.push((round, stored(&log, &["a", "news"])));
+            log.apply(Purge::soft(what.clone()), at(round), None);
+            for (first, page) in &pages {
+                let since = if round - first < 4 { *first } else { 1 };
+                let stale = Standing::Stale {
+                    since: at(since),
+                    checked: log.head(),
+                };
+                assert_eq!(
+                    log.standing(KEY, page),
+                    stale,
+                    "{what:?}: {first} of {round}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_purge_that_is_forgotten_makes_nothing_stale_that_was_fetched_later() {
+    for (what, _) in every_kind().into_iter().filter(|(_, covers)| *covers) {
+        let log = Log::default();
+        let soft = |secs| log.apply(Purge::soft(what.clone()), at(secs), None);
+        let forgotten = soft(1).sequence;
+        let page = stored(&log, &["a", "news"]);
+        soft(2);
+        log.retire(forgotten);
+        for secs in 3..20 {
+            soft(secs);
+        }
+        let stale = Standing::Stale {
+            since: at(2),
+            checked: log.head(),
+        };
+        assert_eq!(log.standing(KEY, &page), stale, "{what:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::purge::{Entry, Position, Purge};
 use rules::time::Time;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A frame of a rewritten file is closed when it has come to this many bytes.
 const FRAME: usize = 1 << 20;
@@ -142,17 +142,24 @@ impl<'a> Sum<'a> {
         all.map(|purged| Weight::of(purged, purged.text.len()))
     }
 
-    /// The bytes of a file that comes to the same: of purges that say the same, the last one is enough.
+    /// The bytes of a file that comes to the same: of purges that say the same, the last one is enough, with the moment of the first. What
+    /// was purged softly by that is not to become stale anew.
     pub fn rewritten(&self) -> Vec<u8> {
-        let mut said = HashSet::new();
-        let last = self.purges.iter().rev();
-        let mut purges: Vec<_> = last.filter(|purged| said.insert(purged.text)).collect();
-        purges.reverse();
+        let mut said: HashMap<&[u8], Purged<'_>> = HashMap::new();
+        for purged in &self.purges {
+            let one = said.entry(purged.text).or_insert(*purged);
+            *one = Purged {
+                at: one.at,
+                ..*purged
+            };
+        }
+        let mut purges: Vec<_> = said.into_values().collect();
+        purges.sort_unstable_by_key(|purged| purged.sequence);
         let mut bytes = first_line().into_bytes();
         let mut content = Vec::new();
         Item::Began(self.base).write(&mut content);
         for purged in purges {
-            Item::Purged(*purged).write(&mut content);
+            Item::Purged(purged).write(&mut content);
             if content.len() >= FRAME {
                 bytes.extend(frame(&content));
                 content.clear();

@@ -160,6 +160,32 @@ fn a_large_file_of_no_use_is_rewritten() {
     drop(log);
 }
 
+/// Or what the first has made stale would become so anew with a restart.
+#[test]
+fn of_purges_that_say_the_same_a_rewritten_file_has_the_last_and_when_the_first_was() {
+    let (all, other) = (Purge::soft(What::Everything).to_text(), tag("a").to_text());
+    let mut content = Vec::new();
+    Item::Began(Base::default()).write(&mut content);
+    for (sequence, text) in (1..).zip([&all, &other, &all, &all]) {
+        let purged = format::Purged {
+            sequence,
+            at: Time::from_secs(10 * sequence),
+            position: Some(Position(sequence, 0)),
+            text: text.as_bytes(),
+        };
+        Item::Purged(purged).write(&mut content);
+    }
+    let bytes = [format::first_line().as_bytes(), &frame(&content)].concat();
+    let contents = Contents::read(&bytes).expect("readable").expect("begun");
+    let (remembered, _) = started(&Sum::of(&contents).rewritten()).expect("read");
+    let entries = remembered.entries.iter();
+    let left: Vec<_> = entries
+        .map(|entry| (entry.sequence, entry.at.as_secs(), entry.position))
+        .collect();
+    let at = |number| Some(Position(number, 0));
+    assert_eq!(left, [(2, 20, at(2)), (4, 10, at(4))]);
+}
+
 #[test]
 fn what_was_cut_off_is_told() {
     let scratch = Scratch::new();

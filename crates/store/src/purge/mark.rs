@@ -1,0 +1,100 @@
+//! The last purges of one name.
+
+use rules::time::Time;
+
+/// So many soft purges of a name are kept besides the last; the first of them stands for all before it as well.
+const EARLIER: usize = 4;
+
+/// The last purges of one name; those before a hard one say nothing more. There may be a million: a mark takes 32 bytes, and 64
+/// more from the second soft purge on.
+#[derive(Debug, Default)]
+pub(super) struct Mark {
+    hard: u64,
+    last: Soft,
+    /// The soft ones before the last, the latest at the end; empty ones before them.
+    earlier: Option<Box<[Soft; EARLIER]>>,
+}
+
+/// A soft purge; of those that are not told apart, the last number and the first moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Soft {
+    /// 0: none.
+    sequence: u64,
+    at: Time,
+}
+
+impl Soft {
+    /// Both as one. What became stale by the first did not become stale again.
+    fn and(self, later: Self) -> Self {
+        match self.sequence {
+            0 => later,
+            _ => Self {
+                at: self.at,
+                ..later
+            },
+        }
+    }
+}
+
+impl Mark {
+    /// Notes a purge.
+    pub fn set(&mut self, sequence: u64, soft: bool, at: Time) {
+        if !soft {
+            *self = Self {
+                hard: sequence,
+                ..Self::default()
+            };
+            return;
+        }
+        // One purge may name it twice.
+        if (1..sequence).contains(&self.last.sequence) {
+            let earlier = self.earlier.get_or_insert_default();
+            let [first, second, third, fourth] = **earlier;
+            **earlier = [first.and(second), third, fourth, self.last];
+        }
+        self.last = Soft { sequence, at };
+    }
+
+    /// Forgets those up to `sequence`; whether there are later ones.
+    pub fn retire(&mut self, sequence: u64) -> bool {
+        self.earlier.take_if(|earlier| {
+            let gone = earlier.iter_mut().filter(|soft| soft.sequence <= sequence);
+            gone.for_each(|soft| *soft = Soft::default());
+            earlier.iter().all(|soft| soft.sequence == 0)
+        });
+        self.last() > sequence
+    }
+
+    /// The number of the last.
+    pub fn last(&self) -> u64 {
+        self.hard.max(self.last.sequence)
+    }
+
+    /// The number of the last hard one.
+    pub fn hard(&self) -> u64 {
+        self.hard
+    }
+
+    /// The number of the last soft one.
+    pub fn soft(&self) -> u64 {
+        self.last.sequence
+    }
+
+    /// When what was checked up to `since` became stale by these: by the first that came later, or earlier where that is not told apart.
+    pub fn stale_since(&self, since: u64) -> Option<Time> {
+        let earlier = self.earlier.as_deref().into_iter().flatten();
+        let mut all = earlier.chain([&self.last]);
+        all.find(|soft| soft.sequence > since).map(|soft| soft.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_takes_little_memory() {
+        assert_eq!(size_of::<Mark>(), 32);
+        assert_eq!(size_of::<[Soft; EARLIER]>(), 64);
+    }
+}
