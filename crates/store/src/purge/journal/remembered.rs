@@ -138,8 +138,12 @@ impl<'a> Sum<'a> {
 
     /// What the purges take of the file.
     pub fn weights(&self) -> impl Iterator<Item = Weight> {
-        let all = self.purges.iter();
-        all.map(|purged| Weight::of(purged, purged.text.len()))
+        let mut item = Vec::new();
+        self.purges.iter().map(move |purged| {
+            item.clear();
+            Item::Purged(*purged).write(&mut item);
+            Weight::of(purged, item.len())
+        })
     }
 
     /// The bytes of a file that comes to the same: of purges that say the same, the last one is enough, with the moment of the first. What

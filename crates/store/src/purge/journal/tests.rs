@@ -359,6 +359,8 @@ struct Plan {
     room: Option<usize>,
     fails_sync: bool,
     syncs: usize,
+    /// How often it was written anew.
+    replaced: usize,
 }
 
 struct Flaky(Arc<Mutex<Plan>>);
@@ -406,6 +408,7 @@ impl Medium for Flaky {
         }
         plan.bytes = bytes.to_vec();
         plan.synced = bytes.len();
+        plan.replaced += 1;
         Ok(())
     }
 
@@ -423,18 +426,25 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let plan = Arc::new(Mutex::new(Plan::default()));
+        Self::after(b"")
+    }
+
+    /// Goes on with a file of these bytes.
+    fn after(bytes: &[u8]) -> Self {
+        let length = bytes.len() as u64;
+        let contents = Contents::read(bytes).expect("readable");
+        let plan = Plan {
+            bytes: bytes.to_owned(),
+            ..Plan::default()
+        };
+        let plan = Arc::new(Mutex::new(plan));
+        let file = Box::new(Flaky(plan.clone()));
+        let found = (contents.as_ref(), length);
         let Begun {
             writing,
             remembered,
             ..
-        } = begin(
-            Box::new(Flaky(plan.clone())),
-            (None, 0),
-            Lasting::Synced,
-            NOW,
-        )
-        .expect("begins");
+        } = begin(file, found, Lasting::Synced, NOW).expect("begins");
         Self {
             plan,
             writing,
@@ -494,6 +504,45 @@ fn what_did_not_fit_is_written_when_there_is_room() {
     assert_eq!(bench.write(), Ok(()));
     assert_eq!(bench.remembered().len(), 2 + 40 + 1);
     assert_eq!(bench.remembered().last(), Some(&tag("d")));
+}
+
+/// Short texts, of which an item is more than the double.
+fn large() -> Vec<u8> {
+    let names = (0..40_000).map(|number| number.to_string());
+    written(&[names.collect()]).0
+}
+
+#[test]
+fn a_file_of_which_all_counts_is_not_written_anew_after_a_start() {
+    let mut bench = Bench::after(&large());
+    assert!(bench.plan().bytes.len() > 1 << 20);
+    for number in 0..3 {
+        bench.purge(&format!("more-{number}"));
+        assert_eq!(bench.write(), Ok(()));
+    }
+    assert_eq!(bench.plan().replaced, 0);
+    assert_eq!(bench.remembered().len(), 40_003);
+}
+
+/// It takes as long as all of it does, and whoever purges next waits for that.
+#[test]
+fn what_was_written_anew_is_so_again_when_it_has_come_to_twice_its_size() {
+    let mut bench = Bench::after(&large());
+    let once = bench.plan().bytes.len();
+    let long = "x".repeat(once / 4);
+    let mut sizes = Vec::new();
+    for number in 0..9 {
+        bench.purge(&format!("{number}{long}"));
+        // As if nothing counted any more.
+        bench.writing.live = Live::default();
+        assert_eq!(bench.write(), Ok(()));
+        let plan = bench.plan();
+        sizes.push((plan.replaced, plan.bytes.len()));
+    }
+    let (first, size) = sizes[0];
+    let again = sizes.iter().find(|(replaced, _)| *replaced == 2);
+    let (_, twice) = again.expect("it grows");
+    assert!(first == 1 && *twice > 2 * size, "{sizes:?}");
 }
 
 #[test]

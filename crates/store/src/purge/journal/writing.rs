@@ -97,7 +97,8 @@ impl Writing {
         let bytes = sum.rewritten();
         self.medium.replace(&bytes)?;
         self.end = bytes.len() as u64;
-        self.rewrite_at = 0;
+        // Also where less of it was of no use than it seemed.
+        self.rewrite_at = self.end.saturating_mul(2);
         self.health = Health::Unsynced;
         self.medium.settle()?;
         self.health = Health::Good;
