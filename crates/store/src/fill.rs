@@ -8,8 +8,8 @@
 //! While a fill is *kept*, all pieces stay in memory and the writer never waits. When it outgrows memory
 //! ([`Writer::overflow`]) it is
 //! - *backed*, where the disk tier takes it: pieces go there too, and leave memory once they are written and readers have
-//!   passed them, or once more than [`WINDOW`] is held. Readers that are behind, and new ones, read from disk what is no
-//!   longer in memory. The writer waits for the device, never for a reader.
+//!   passed them, or once more than [`WINDOW`] is held (4 KiB while memory is short). Readers that are behind, and new ones, read from
+//!   disk what is no longer in memory. The writer waits for the device, never for a reader.
 //! - *spilled* otherwise, and when the device fails: no new reader may join, pieces that all readers have passed are dropped,
 //!   and the writer waits while the slowest reader is more than [`WINDOW`] behind, or has to read what lies on disk alone. One for
 //!   whom others wait too long is cut off ([`Writer::waited`]). Nothing is kept in the end.
@@ -137,12 +137,12 @@ impl Fill {
         Some(Reader::new(Interest { fill: self.clone() }, reader))
     }
 
-    /// The body was [complete](Writer::finish), and is not stored after all: what those who read have still to get is in the budget
-    /// again.
+    /// The body was [complete](Writer::finish), and is not stored after all: all that those who read have still to get is in the budget
+    /// from now on.
     pub fn let_go(&self) {
         let mut state = self.lock();
         let held = state.held();
-        state.reservation.take(held);
+        state.reservation.hold(held);
         state.spill();
     }
 

@@ -6,8 +6,9 @@
 )]
 
 use crate::{
-    common::Said,
+    common::{Said, sample},
     disk::{LARGE, MIDDLE, Site, content, ending, keep, same, wait_written},
+    memory::stalled,
 };
 use std::{fs, thread};
 use testkit::{Command, Gate, Larder, Reply, Request, Response, wait_until};
@@ -235,6 +236,27 @@ fn slow_and_fast_clients_read_the_same() {
     slow.read_content(&mut answer);
     assert!(answer.complete);
     same(&answer.body, &wanted, "the slow one");
+}
+
+/// Of a body on disk memory has a part for those who followed it.
+#[test]
+fn what_a_slow_client_has_still_to_read_of_a_written_body_counts() {
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), 8 * LARGE))
+    });
+    let larder = site.start();
+    let in_flight = || sample(&larder, "larder_in_flight_bytes");
+    larder.get("/page").send();
+    let slow = stalled(&larder, "/page", 1);
+    wait_written(&larder, 1);
+    wait_until("all of it is there", || larder.get("/page").send().hit());
+    wait_until("others have all of it", || in_flight() <= 1 << 20);
+    let counted = in_flight();
+    assert!(counted >= 512 << 10, "{counted} bytes");
+    drop(slow);
+    wait_until("nothing is left", || in_flight() == 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ const MANY: usize = 64;
 /// Pieces of at most so many bytes come of joining smaller ones.
 const JOINED: usize = 4096;
 
-/// [`WINDOW`](super::WINDOW) for what is not kept, while memory is short.
+/// [`WINDOW`](super::WINDOW) while memory is short.
 const SHORT: u64 = 4 << 10;
 
 /// How long others wait in all for one reader of what is not kept, before it is cut off.
@@ -80,7 +80,7 @@ impl FillState {
         }
     }
 
-    /// How far the writer may run ahead of the slowest reader of what is not kept.
+    /// How far the writer may run ahead of the slowest reader of what is not kept, and how much of what is backed memory has for readers.
     pub fn window(&self) -> u64 {
         if self.reservation.budget().is_short() {
             self.window.min(SHORT)
@@ -178,7 +178,7 @@ impl FillState {
         }
         let (written, window) = match &self.keeping {
             Keeping::Memory | Keeping::Left(_) => return,
-            Keeping::Backed(written) => (written.len(), self.window),
+            Keeping::Backed(written) => (written.len(), self.window()),
             Keeping::Nowhere => (u64::MAX, u64::MAX),
         };
         let slowest = self.slowest();

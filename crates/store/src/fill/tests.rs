@@ -282,6 +282,52 @@ fn a_backed_fill_is_read_from_the_first_byte_and_stored() {
     assert_eq!(read(&mut last), b"klmnop");
 }
 
+/// The store weighs no more than its place on the device.
+#[test]
+fn what_a_slow_reader_has_still_to_read_of_a_stored_backed_fill_stays_in_the_budget() {
+    let device = device(usize::MAX, 1);
+    let budget = Budget::new(100);
+    let (fill, mut writer) = backed(&device, &budget, 40);
+    writer.overflow();
+    let mut reader = fill.reader().expect("fresh");
+    for _ in 0..8 {
+        assert_eq!(writer.push(&[0; 10]), Pushed::Kept);
+        assert!(room(&mut writer));
+    }
+    assert!(end(&mut writer) && writer.finish().is_some());
+    assert_eq!((fill.lock().held(), budget.reserved()), (40, 40));
+    fill.let_go();
+    assert_eq!(budget.reserved(), 40, "it is there once");
+    assert_eq!(read(&mut reader).len(), 80);
+    assert_eq!(budget.reserved(), 0);
+}
+
+/// All of it can be read from the device.
+#[test]
+fn a_backed_fill_holds_little_where_memory_is_short() {
+    const WIDE: u64 = 16 << 10;
+    let device = device(usize::MAX, 1);
+    let budget = Budget::new(4 * WIDE);
+    let mut others = budget.reservation();
+    let (fill, mut writer) = backed(&device, &budget, WIDE);
+    writer.overflow();
+    let mut reader = fill.reader().expect("fresh");
+    let mut push = || {
+        for _ in 0..20 {
+            assert_eq!(writer.push(&[0; 1 << 10]), Pushed::Kept);
+            assert!(room(&mut writer));
+        }
+        fill.lock().held()
+    };
+    assert_eq!(push(), WIDE);
+    others.hold(3 * WIDE);
+    assert!(push() <= 4 << 10);
+    others.release();
+    assert_eq!(push(), WIDE);
+    assert!(end(&mut writer));
+    assert_eq!(read(&mut reader).len(), 60 << 10);
+}
+
 #[test]
 fn a_device_that_fails_takes_nothing_from_those_who_read() {
     let device = device(usize::MAX, 1);

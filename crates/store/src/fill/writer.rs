@@ -254,16 +254,14 @@ impl Writer {
         }
         let body = self.kept();
         let mut state = self.fill.lock();
-        if !state.is_spilled() {
+        let mut copied = VecDeque::new();
+        if matches!(state.keeping, Keeping::Memory) {
             // What is stored is weighed there.
             state.reservation.release();
-        }
-        let mut copied = VecDeque::new();
-        if matches!(state.keeping, Keeping::Memory)
-            && let Some(joined) = body.as_ref().and_then(Body::in_one)
-        {
-            // Those who read on need no copy of their own.
-            copied = std::mem::replace(&mut state.pieces, [(0, joined)].into());
+            if let Some(joined) = body.as_ref().and_then(Body::in_one) {
+                // Those who read on need no copy of their own.
+                copied = std::mem::replace(&mut state.pieces, [(0, joined)].into());
+            }
         }
         drop(state);
         drop(copied);
