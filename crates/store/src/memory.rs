@@ -2,6 +2,7 @@
 
 mod amend;
 mod cache;
+mod capacity;
 mod eviction;
 mod key;
 mod leaving;
@@ -81,10 +82,11 @@ impl Memory {
     pub fn new(limit: u64, log: Arc<Log>) -> Self {
         let budget = Budget::new(limit / 2);
         let evictions = Arc::new(Demoted::new(Leaving::new(&budget)));
+        let entries = entries(limit, 1, Weigh, Evictions(evictions.clone()));
         Self {
-            entries: entries(limit, 1, Weigh, Evictions(evictions.clone())),
             limit,
-            capacity: AtomicU64::new(for_stored(limit)),
+            capacity: AtomicU64::new(entries.capacity()),
+            entries,
             resizing: Mutex::new(()),
             budget,
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),

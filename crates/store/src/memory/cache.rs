@@ -1,6 +1,6 @@
 //! The cache below the memory tier: its settings, and what an entry weighs. A model of the tier has the same.
 
-use super::key::Key;
+use super::{capacity, key::Key};
 use crate::body::allocated;
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::hash::Hash;
@@ -21,11 +21,14 @@ where
     W: Weighter<K, V> + Clone,
     L: Lifecycle<K, V> + Clone,
 {
-    let capacity = for_stored(limit) / one_in;
+    let shards = shards(limit);
+    let capacity = capacity::most(limit, shards) / one_in;
+    let about = ((limit / 4096).clamp(128, 1 << 20) / one_in).max(64);
     let options = OptionsBuilder::new()
         .weight_capacity(capacity)
-        .estimated_items_capacity(((limit / 4096).clamp(64, 1 << 20) / one_in).max(64) as usize)
-        .shards(shards(limit))
+        .hot_allocation(capacity::HOT)
+        .estimated_items_capacity(capacity::expected(about, shards) as usize)
+        .shards(shards as usize)
         .build();
     let hasher = DefaultHashBuilder::default();
     match options {
@@ -43,7 +46,7 @@ pub(crate) fn for_stored(limit: u64) -> u64 {
 
 /// The largest body that a memory tier of `limit` bytes keeps: more would leave no room for others.
 pub fn largest_body(limit: u64) -> u64 {
-    let shard = limit / shards(limit).next_power_of_two() as u64;
+    let shard = limit / shards(limit);
     shard.min(limit / 2) / 2
 }
 
@@ -52,9 +55,10 @@ pub(crate) fn entry_weight(key: usize) -> u64 {
     ENTRY + Key::apart(key).map_or(0, allocated)
 }
 
-/// Few enough shards that a large body fits into one, enough that workers seldom meet.
-fn shards(limit: u64) -> usize {
+/// Few enough shards that a large body fits into one, enough that workers seldom meet. A power of two.
+fn shards(limit: u64) -> u64 {
     const ROOM: u64 = 128 << 20;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    ((limit / ROOM) as usize).clamp(1, workers * 4)
+    let shards = ((limit / ROOM) as usize).clamp(1, workers * 4);
+    shards.next_power_of_two() as u64
 }

@@ -1,6 +1,6 @@
 //! How much room there is, and how much of it is taken.
 
-use super::{Memory, for_stored, largest_body};
+use super::{Memory, capacity, largest_body};
 use crate::Budget;
 use std::sync::{Arc, PoisonError, atomic::Ordering::Relaxed};
 
@@ -49,7 +49,7 @@ impl Memory {
     }
 
     /// Lowers or raises what may be stored by what is in flight, or is read and not stored any more, and by tags that are weighed with
-    /// no stored response, in steps of a 64th of the limit. To be called when bytes in flight were reserved; what is stored or
+    /// no stored response, in [steps](capacity) of a 64th. To be called when bytes in flight were reserved; what is stored or
     /// forgotten does so itself. A few loads where no step was crossed.
     pub fn make_room(&self) {
         self.evictions.leaving.look();
@@ -60,15 +60,18 @@ impl Memory {
         let _one = self.resizing.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = self.room();
         if self.capacity.swap(wanted, Relaxed) != wanted {
-            self.entries.set_capacity(wanted);
+            let most = capacity::most(self.limit, self.shards());
+            capacity::change(&self.entries, most, wanted);
         }
     }
 
     /// What may be stored now.
     fn room(&self) -> u64 {
-        let (step, most) = ((self.limit / 64).max(1), for_stored(self.limit));
         let taken = self.budget.reserved() + self.log.tags().unweighed();
-        let taken = taken.div_ceil(step) * step;
-        most - taken.min(most.saturating_sub(step))
+        capacity::beside(self.limit, self.shards(), taken)
+    }
+
+    pub(super) fn shards(&self) -> u64 {
+        self.entries.num_shards() as u64
     }
 }

@@ -221,6 +221,36 @@ fn bodies_in_flight_take_room_from_what_is_stored_and_give_it_back() {
     assert_eq!(fill_up(), full);
 }
 
+/// What is in flight comes and goes with each answer.
+#[test]
+fn what_is_asked_for_often_is_taken_in_however_often_the_room_has_changed() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let ask = |key: u32| {
+        let is_here = memory.find(&key.to_be_bytes()).is_some();
+        if !is_here {
+            put(&memory, &key.to_be_bytes(), whole(8 << 10));
+        }
+        is_here
+    };
+    let hits = |keys: std::ops::Range<u32>| keys.filter(|key| ask(*key)).count();
+    let mut in_flight = memory.budget().reservation();
+    for swing in 0..2000 {
+        in_flight.hold(LIMIT / 64 * (1 + swing % 7));
+        memory.make_room();
+        in_flight.release();
+        memory.make_room();
+    }
+    for _ in 0..4 {
+        hits(0..150);
+    }
+    let evictions = memory.statistics().evictions;
+    assert!(evictions > 0, "all of the room is theirs");
+    for _ in 0..8 {
+        hits(1000..1060);
+    }
+    assert_eq!(hits(1000..1060), 60, "nobody asks for the others any more");
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Insert { key: u8, length: usize },
