@@ -162,6 +162,19 @@ impl Body {
         }
     }
 
+    /// Whether both refer to the same memory, as one and its clone do. Of what takes next to none that is not asked.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Whole(one), Self::Whole(two)) => {
+                !one.is_empty() && one.as_ptr_range() == two.as_ptr_range()
+            }
+            (Self::Mapped(one), Self::Mapped(two)) => Arc::ptr_eq(one, two),
+            (Self::Chunks(one), Self::Chunks(two)) => Arc::ptr_eq(one, two),
+            (Self::Parts(one), Self::Parts(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
+
     /// The bytes of `span`, as slices of what is held; `None` where any of it is missing or still on its way.
     pub fn slice(&self, span: Span) -> Option<Vec<BodyPiece>> {
         match self {

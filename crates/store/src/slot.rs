@@ -1,6 +1,7 @@
 //! The stored responses of one cache key.
 
 mod rank;
+mod weight;
 
 use crate::{Body, Stored};
 use http::HeaderMap;
@@ -182,18 +183,6 @@ impl Variants {
             }
         });
         Self::from_vec(all)
-    }
-
-    pub(crate) fn weight(&self) -> u64 {
-        let list = match self {
-            Self::One(_) => 0,
-            Self::Many(many) => 16 + 8 * many.len() as u64,
-        };
-        list + self
-            .as_slice()
-            .iter()
-            .map(|stored| stored.weight())
-            .sum::<u64>()
     }
 
     /// Whether any body is still on its way: such entries stay, since their readers and writer know them.

@@ -118,6 +118,31 @@ fn a_body_that_variants_share_is_let_go_when_it_leaves() {
 }
 
 #[test]
+fn a_body_that_variants_share_is_weighed_once() {
+    let (origin, larder) = small();
+    let body = vec![b'x'; 400_000];
+    origin.otherwise(move |request| {
+        let reply = match request.header("if-none-match") {
+            Some(_) => Reply::status(304),
+            None => Reply::ok().body(&body),
+        };
+        let reply = reply.cache("max-age=60").header("Vary", "X-Variant");
+        reply.header("ETag", "\"a\"")
+    });
+    let ask = |number: u32| {
+        let ask = larder.get("/").header("X-Variant", number.to_string());
+        ask.send()
+    };
+    for number in 0..30 {
+        let answer = ask(number);
+        assert_eq!((answer.status, answer.body.len()), (200, 400_000));
+    }
+    let stored = sample(&larder, "larder_stored_bytes");
+    assert!(stored < 500_000, "{stored} bytes");
+    assert!((0..30).all(|number| ask(number).hit()));
+}
+
+#[test]
 fn more_fills_at_once_than_there_is_room_for_all_arrive() {
     let (origin, larder) = small();
     let gate = Gate::new();

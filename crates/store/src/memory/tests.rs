@@ -462,6 +462,30 @@ fn bodies() -> [Body; 6] {
 }
 
 #[test]
+fn what_two_variants_share_is_weighed_once() {
+    for body in bodies() {
+        let memory = Memory::new(LIMIT, Arc::default());
+        let what = format!("{body:?}").chars().take(20).collect::<String>();
+        put_shared(&memory, b"k", &body);
+        let stored = memory.statistics().stored;
+        let once = LIMIT / 8 + LIMIT / 16;
+        assert!(
+            (once..once + LIMIT / 32).contains(&stored),
+            "{what} {stored}"
+        );
+        let first = memory.peek(b"k").expect("held").as_slice()[0].id();
+        memory.remove(b"k", first);
+        let stored = memory.statistics().stored;
+        assert!(
+            (once..once + LIMIT / 32).contains(&stored),
+            "{what} {stored}"
+        );
+        memory.forget(b"k");
+        assert_eq!(memory.statistics().stored, 0, "{what}");
+    }
+}
+
+#[test]
 fn what_two_variants_share_leaves_once_and_is_let_go() {
     type Leave = fn(&Memory);
     let ways: [(&str, Leave); 4] = [
