@@ -83,6 +83,7 @@ impl From<Refused> for Detail {
         Self::Unkept(match refused {
             Refused::Purged => Unkept::Invalidated,
             Refused::Superseded => Unkept::Superseded,
+            Refused::TooLarge => Unkept::TooLarge,
         })
     }
 }
@@ -90,7 +91,7 @@ impl From<Refused> for Detail {
 /// Why a storable answer was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unkept {
-    /// Larger than the route stores.
+    /// Larger than the route stores, or than there is room for.
     TooLarge,
     /// Its key was invalidated while it was fetched.
     Invalidated,

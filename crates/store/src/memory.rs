@@ -8,6 +8,7 @@ mod key;
 mod leaving;
 mod listing;
 mod purging;
+mod putting;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -75,6 +76,8 @@ pub enum Refused {
     Purged,
     /// A fetch that began later has brought one of the same variant already.
     Superseded,
+    /// There is no room for it, whatever else of its key would go.
+    TooLarge,
 }
 
 impl Memory {
@@ -130,11 +133,11 @@ impl Memory {
         }
     }
 
-    /// Stores a response beside the variants of its key, at most `most` of them; with what was made of its content, where that is held.
-    /// Gives what it takes the place of: what was there of its variant.
+    /// Stores a response beside the variants of its key, at most `most` of them, and no more than there is room for; with what was made of its
+    /// content, where that is held. Gives what it takes the place of: what was there of its variant.
     ///
     /// # Errors
-    /// It was purged meanwhile, or a later fetch than its own was faster (RFC 9111 section 4: "MUST use the most recent one"). What is
+    /// It is too large, was purged meanwhile, or a later fetch than its own was faster (RFC 9111 section 4: "MUST use the most recent one"). What is
     /// later is told by the requests: a cache behind us may answer a reload with an older `Date`.
     pub fn insert(
         &self,
@@ -147,6 +150,7 @@ impl Memory {
             return Err(Refused::Purged);
         }
         let _guard = self.hold(key);
+        let id = stored.id();
         let (variants, replaced) = match self.entries.peek(key) {
             Some(old) if old.supersedes(&stored) => return Err(Refused::Superseded),
             Some(old) => {
@@ -155,25 +159,27 @@ impl Memory {
             }
             None => (Some(Variants::One(stored)), None),
         };
-        self.put(key, variants);
-        Ok(replaced)
+        let is_put = self.put(key, variants, Some(id));
+        is_put.then_some(replaced).ok_or(Refused::TooLarge)
     }
 
     /// Puts `new` in the place of the response of identity `id`, with what was made of its content meanwhile. False if that one is gone
     /// (evicted, invalidated, replaced).
     pub fn replace(&self, key: &[u8], id: u64, new: &Arc<Stored>) -> bool {
-        self.change(key, |old| old.replaced(id, &old.up_to_date(new)))
+        self.change(key, Some(new.id()), |old| {
+            old.replaced(id, &old.up_to_date(new))
+        })
     }
 
     /// Puts `new` in the place of `old` itself, and not of what has the same identity: its body may be whole by now, where that of
     /// `old` is on its way. False if that very one is gone.
     pub fn exchange(&self, key: &[u8], old: &Arc<Stored>, new: &Arc<Stored>) -> bool {
-        self.change(key, |held| held.exchanged(old, new))
+        self.change(key, Some(new.id()), |held| held.exchanged(old, new))
     }
 
     /// Puts `old` back in the place of the response of identity `id`, whose body has broken off on its way. False if that one is gone.
     pub fn put_back(&self, key: &[u8], id: u64, old: &Arc<Stored>) -> bool {
-        self.change(key, |held| {
+        self.change(key, Some(old.id()), |held| {
             let broken = held.as_slice().iter().find(|stored| stored.id() == id)?;
             let is_filling = matches!(broken.body, Body::Filling(_));
             is_filling.then(|| held.replaced(id, old)).flatten()
@@ -185,7 +191,7 @@ impl Memory {
         let _guard = self.hold(key);
         let old = self.entries.peek(key);
         if let Some(left) = old.map(|old| old.without(id)) {
-            self.put(key, left);
+            self.put(key, left, None);
         }
     }
 
@@ -201,8 +207,8 @@ impl Memory {
         count as u64
     }
 
-    /// Takes in what a lower tier holds under `key`, where it is newer than what is here, `most` variants at most. Returns
-    /// what is here now.
+    /// Takes in what a lower tier holds under `key`, where it is newer than what is here, `most` variants at most, and no more than
+    /// there is room for. Returns what is here now, and what has no room.
     pub fn adopt(&self, key: &[u8], found: Vec<Arc<Stored>>, most: usize) -> Option<Variants> {
         let _guard = self.hold(key);
         let here = self.entries.peek(key);
@@ -211,12 +217,12 @@ impl Memory {
             Some(held) if held.has_newer(&new) => Some(held),
             Some(held) => held.with_found(new, most),
         });
-        self.put(key, merged.clone());
+        self.put(key, merged.clone(), None);
         merged
     }
 
     /// Adds parts with `marks` to what is held of the same representation, or stores them; the caller has checked that
-    /// `combine` holds for what it is given. Returns what is stored now.
+    /// `combine` holds for what it is given. Returns what is stored now, if there is room for it.
     ///
     /// # Errors
     /// It was purged meanwhile.
@@ -238,44 +244,8 @@ impl Memory {
             Some(old) => old.with(stored.clone(), most),
             None => Some(Variants::One(stored.clone())),
         };
-        self.put(key, variants);
+        self.put(key, variants, Some(stored.id()));
         Ok(stored)
-    }
-
-    fn change(&self, key: &[u8], change: impl FnOnce(&Variants) -> Option<Variants>) -> bool {
-        let _guard = self.hold(key);
-        let changed = self.entries.peek(key).and_then(|old| change(&old));
-        let done = changed.is_some();
-        if done {
-            self.put(key, changed);
-        }
-        done
-    }
-
-    /// Under the key's stripe.
-    fn put(&self, key: &[u8], variants: Option<Variants>) {
-        self.make_room();
-        let old = self.entries.peek(key);
-        let gone = old.map(|old| leaving::blocks_of(&old, variants.as_ref()));
-        if let Some(variants) = &variants {
-            self.evictions.leaving.comes_back(variants);
-        }
-        self.enter(key, variants);
-        self.evictions.leaving.add(gone.unwrap_or_default());
-    }
-
-    fn enter(&self, key: &[u8], variants: Option<Variants>) {
-        let Some(variants) = variants else {
-            self.entries.remove(key);
-            return;
-        };
-        if key.contains(&b'\n') {
-            self.long_keys.store(true, Relaxed);
-        }
-        // `replace` keeps the entry's standing with the eviction rule; `insert` would count as a new arrival.
-        if let Err((key, variants)) = self.entries.replace(key.into(), variants, true) {
-            self.entries.insert(key, variants);
-        }
     }
 
     #[allow(

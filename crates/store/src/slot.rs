@@ -146,6 +146,25 @@ impl Variants {
         )
     }
 
+    /// The identity of the newest.
+    pub(crate) fn newest(&self) -> u64 {
+        self.as_slice().first().map_or(0, |newest| newest.id())
+    }
+
+    /// These, or without the oldest of them, so that they weigh `most` at most. That of identity `kept` stays, and what is on its way, which
+    /// weighs next to nothing. `None` where they are too heavy all the same.
+    pub(crate) fn within(self, most: u64, kept: u64) -> Option<Self> {
+        let mut rest = self;
+        while rest.weight() > most {
+            let mut all = rest.as_slice().iter().rev();
+            let may_go =
+                |held: &&Arc<Stored>| held.id() != kept && !matches!(held.body, Body::Filling(_));
+            let oldest = all.find(may_go)?.id();
+            rest = rest.without(oldest)?;
+        }
+        Some(rest)
+    }
+
     /// With `new` in the place of `old` itself; `None` if that very one is not here.
     pub(crate) fn exchanged(&self, old: &Arc<Stored>, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();

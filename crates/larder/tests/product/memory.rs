@@ -143,6 +143,36 @@ fn a_body_that_variants_share_is_weighed_once() {
 }
 
 #[test]
+fn of_variants_the_oldest_go_where_there_is_no_room_for_all() {
+    let (origin, larder) = small();
+    let body = vec![b'x'; 900_000];
+    origin.otherwise(move |_| {
+        let reply = Reply::ok().cache("max-age=60").body(&body);
+        reply.header("Vary", "X-Variant")
+    });
+    let ask = |number: u32| {
+        let ask = larder.get("/").header("X-Variant", number.to_string());
+        let answer = ask.send();
+        assert_eq!((answer.status, answer.body.len()), (200, 900_000));
+        answer.hit()
+    };
+    let nothing_is_in_flight = || {
+        wait_until("it is stored, and not in flight", || {
+            sample(&larder, "larder_in_flight_bytes") == 0
+        });
+    };
+    for number in 0..6 {
+        assert!(!ask(number));
+        nothing_is_in_flight();
+    }
+    assert!([3, 4, 5].into_iter().all(ask), "the last three have room");
+    assert!(!ask(0), "the first went for them");
+    nothing_is_in_flight();
+    assert!([4, 5, 0].into_iter().all(ask));
+    assert_eq!(sample(&larder, "larder_cache_keys"), 1);
+}
+
+#[test]
 fn more_fills_at_once_than_there_is_room_for_all_arrive() {
     let (origin, larder) = small();
     let gate = Gate::new();

@@ -163,7 +163,8 @@ impl Fetch<'_> {
         bump(&self.worker.counters.fills);
         let stored = Arc::new(stored);
         let kept = self.insert(&stored);
-        if kept.is_ok() {
+        // Where memory has no room, a tier below may have.
+        if matches!(kept, Ok(_) | Err(Detail::Unkept(Unkept::TooLarge))) {
             let key = self.ask.key.as_bytes();
             below::keep(self.worker, key, &stored, self.lease.take());
         }

@@ -14,7 +14,7 @@ impl Memory {
         amend: impl FnOnce(&Stored) -> Option<Stored>,
     ) -> Option<Arc<Stored>> {
         let mut amended = None;
-        self.change(key, |held| {
+        self.change(key, Some(id), |held| {
             let old = held.as_slice().iter().find(|stored| stored.id() == id)?;
             let new = Arc::new(amend(old)?);
             amended = Some(new.clone());
@@ -48,7 +48,7 @@ impl Memory {
         amend: impl Fn(&Stored) -> Option<Stored>,
     ) -> bool {
         let most = self.largest_body().saturating_mul(2);
-        self.change(key, |held| {
+        self.change(key, None, |held| {
             let mut all = held.as_slice().to_vec();
             let mut is_changed = false;
             for stored in all.iter_mut().filter(|held| held.content() == content) {
@@ -57,7 +57,9 @@ impl Memory {
                     is_changed = true;
                 }
             }
-            is_changed.then_some(all).and_then(Variants::from_vec)
+            let all = is_changed.then_some(all).and_then(Variants::from_vec);
+            // No variant goes for what is made of another.
+            all.filter(|all| all.weight() <= self.heaviest(key))
         })
     }
 }

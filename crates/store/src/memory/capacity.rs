@@ -47,6 +47,13 @@ pub(super) fn expected(about: u64, shards: u64) -> u64 {
     shards << (about / shards).max(1).ilog2()
 }
 
+/// What an entry may weigh where `capacity` bytes may be stored, in `shards`. The cache drops what is heavier, and what that would take the
+/// place of.
+pub(super) const fn heaviest(capacity: u64, shards: u64) -> u64 {
+    let shard = capacity / shards;
+    shard - shard / COLD
+}
+
 /// Gives `cache` the capacity `wanted`, one that [`beside`] gives, as its last one was. For a moment it has that of [`most`]: what others put
 /// into it meanwhile, and is too much, is evicted at once.
 pub(super) fn change<K, V, W, B, L>(cache: &Cache<K, V, W, B, L>, most: u64, wanted: u64)
@@ -110,7 +117,7 @@ mod tests {
                 let Shard(capacity, hot, remembered) = shard;
                 let step = if step == UNEVEN { step - 1 } else { step };
                 assert_eq!(capacity * shards, step * each, "{limit} {step}");
-                assert_eq!(hot, capacity - capacity / COLD, "{limit} {step}");
+                assert_eq!(hot, heaviest(step * each, shards), "{limit} {step}");
                 assert_eq!(remembered, first.2 / STEPS * step, "{limit} {step}");
             }
             shard.change(limit, shards, 0);

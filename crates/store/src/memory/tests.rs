@@ -576,6 +576,84 @@ fn parts_that_were_combined_are_let_go() {
     assert_eq!(memory.statistics().in_flight, 0);
 }
 
+fn variant(accept: &str, date: u64, length: usize) -> Stored {
+    accepting(accept, date).with_body(Body::Whole(vec![0; length].into()))
+}
+
+/// The dates of what is held, in order.
+fn dates(memory: &Memory, key: &[u8]) -> Vec<u64> {
+    let held = memory.peek(key);
+    let all = held.iter().flat_map(Variants::as_slice);
+    all.map(|stored| stored.facts.date.as_secs()).collect()
+}
+
+#[test]
+fn of_variants_the_oldest_go_where_there_is_no_room_for_all() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let large = LIMIT as usize / 4;
+    for date in 10..20 {
+        put(&memory, b"k", variant(&date.to_string(), date, large));
+    }
+    assert_eq!(dates(&memory, b"k"), [19, 18, 17]);
+    put(&memory, b"k", variant("late", 5, large));
+    assert_eq!(dates(&memory, b"k"), [19, 18, 5], "the newcomer stays");
+    let found = vec![Arc::new(variant("found", 6, large))];
+    let all = memory.adopt(b"k", found, 8);
+    assert_eq!(all.map(|all| all.as_slice().len()), Some(4));
+    assert_eq!(dates(&memory, b"k"), [19, 18, 6], "what a lower tier has");
+    // One whose body comes is not given up for it.
+    let (coming, mut writer) = filling(&memory);
+    let coming = put(&memory, b"k", coming);
+    let put_whole = |length| {
+        memory.amend(b"k", coming.id(), |held| {
+            let body = Body::Whole(vec![0; length].into());
+            Some(held.clone().with_body(body))
+        })
+    };
+    writer.push(b"some");
+    assert!(put_whole(large * 2).is_some());
+    assert_eq!(dates(&memory, b"k"), [1_000_000, 19]);
+    assert_eq!(memory.statistics().evictions, 0);
+}
+
+#[test]
+fn one_for_which_there_is_no_room_leaves_the_others_alone() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let large = LIMIT as usize / 4;
+    for date in [10, 11, 12] {
+        put(&memory, b"k", variant(&date.to_string(), date, large));
+    }
+    let insert = |stored: Stored| {
+        let inserted = memory.insert(b"k", memory.begin(), Arc::new(stored), 8);
+        inserted.map(drop)
+    };
+    let too_large = LIMIT as usize;
+    assert_eq!(
+        insert(variant("other", 20, too_large)),
+        Err(Refused::TooLarge)
+    );
+    assert_eq!(dates(&memory, b"k"), [12, 11, 10]);
+    let content = memory.peek(b"k").expect("held").as_slice()[0].content();
+    let coded = Coded {
+        coding: Coding::Gzip,
+        level: Level::Fast,
+        body: Some(Body::Whole(vec![1; large].into())),
+        hash: 1,
+    };
+    assert!(!memory.add_form(b"k", content, &coded));
+    assert_eq!(dates(&memory, b"k"), [12, 11, 10]);
+    // What it was to take the place of is out of date all the same.
+    assert_eq!(insert(variant("11", 20, too_large)), Err(Refused::TooLarge));
+    assert_eq!(dates(&memory, b"k"), [12, 10]);
+    let combined = memory.combine(b"k", memory.begin(), None, 8, |_| {
+        Arc::new(whole(too_large))
+    });
+    assert!(memory.statistics().in_flight >= LIMIT, "who asked has it");
+    drop(combined);
+    assert_eq!(memory.statistics().in_flight, 0);
+    assert_eq!(dates(&memory, b"k"), [12, 10]);
+}
+
 #[test]
 fn the_largest_body_fits_into_a_shard() {
     for limit in [1 << 20, 64 << 20, 200 << 20, 512 << 20, 1 << 30, 3 << 30] {
@@ -612,8 +690,13 @@ fn tags_are_within_the_limit_whoever_brought_them() {
             stored
         };
         let key = format!("http://h/{page}");
-        let old = put(&memory, key.as_bytes(), carrying());
-        // Where texts take all of the room, the page is not there any more.
+        let old = Arc::new(carrying());
+        // Where texts take all of the room, there is none for the page.
+        let inserted = memory.insert(key.as_bytes(), memory.begin(), old.clone(), 8);
+        assert!(!matches!(
+            inserted,
+            Err(Refused::Purged | Refused::Superseded)
+        ));
         memory.replace(key.as_bytes(), old.id(), &Arc::new(carrying()));
     }
     memory.make_room();
