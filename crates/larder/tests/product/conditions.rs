@@ -343,27 +343,25 @@ fn a_stale_page_stands_in_for_those_whose_condition_it_meets() {
             _ => failing(),
         });
         larder.get("/").send();
-        for cookie in [None, Some(("Cookie", "session=1"))] {
-            for (condition, meets) in [
-                (("If-Match", "\"a\""), true),
-                (("If-Match", "*"), true),
-                (("If-Unmodified-Since", "{-10}"), true),
-                (("If-Match", "\"b\""), false),
-                (("If-Unmodified-Since", "{-2000}"), false),
+        let whole = (200, "content".to_owned());
+        let part = (206, "con".to_owned());
+        for fields in [&[][..], &[("Cookie", "session=1")]] {
+            for condition in [
+                ("If-Match", "\"a\""),
+                ("If-Match", "*"),
+                ("If-Unmodified-Since", "{-10}"),
             ] {
-                let fields: Vec<_> = cookie.into_iter().chain([condition]).collect();
-                for (range, status, text) in [
-                    (None, 200, "content"),
-                    (Some(("Range", "bytes=0-2")), 206, "con"),
-                ] {
-                    let fields: Vec<_> = fields.iter().copied().chain(range).collect();
-                    let answer = ask(&larder, &fields);
-                    if meets {
-                        let found = (answer.status, answer.text());
-                        assert_eq!(found, (status, text.to_owned()), "{fields:?}");
-                    } else {
-                        assert!(answer.status >= 500, "{fields:?}: {}", answer.said());
-                    }
+                let fields = [fields, &[condition]].concat();
+                let answer = ask(&larder, &fields);
+                assert_eq!((answer.status, answer.text()), whole, "{fields:?}");
+                let answer = ask(&larder, &[&fields[..], &[("Range", "bytes=0-2")]].concat());
+                assert_eq!((answer.status, answer.text()), part, "{fields:?}");
+            }
+            for condition in [("If-Match", "\"b\""), ("If-Unmodified-Since", "{-2000}")] {
+                let fields = [fields, &[condition]].concat();
+                for range in [&[][..], &[("Range", "bytes=0-2")]] {
+                    let answer = ask(&larder, &[&fields, range].concat());
+                    assert!(answer.status >= 500, "{fields:?}: {}", answer.said());
                 }
             }
         }

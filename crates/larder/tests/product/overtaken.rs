@@ -125,6 +125,7 @@ fn those_who_waited_for_what_was_purged_fetch_it_together() {
 /// Of what a purge covers nothing is in the store, or not for long: a 304 confirms what the sweep will take, and a part has not come yet.
 #[test]
 fn so_do_those_who_waited_for_a_304_or_a_part_of_it() {
+    type Answer = fn(&Request) -> Reply;
     const PART: [(&str, &str); 1] = [("Range", "bytes=0-3")];
     let confirmed = |request: &Request| match request.header("if-none-match") {
         Some(_) => Reply::status(304),
@@ -138,7 +139,6 @@ fn so_do_those_who_waited_for_a_304_or_a_part_of_it() {
     };
     let tagged = |soft| json!({ "tag": "t", "soft": soft });
     let by_url = |soft| json!({ "url": "http://example.test/page", "soft": soft });
-    type Answer = fn(&Request) -> Reply;
     let rows: [(Answer, &[_], _); 5] = [
         (confirmed, &[], tagged(false)),
         (part, &PART, tagged(false)),
