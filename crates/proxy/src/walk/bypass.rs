@@ -26,7 +26,7 @@ use crate::{
         waiting::AbandonGuard,
     },
 };
-use answer::land;
+use answer::{Exchanged, land};
 use content::{cut, request_body, room};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version, header};
 use http_body::Body as _;
@@ -114,17 +114,7 @@ async fn pass(
     why: Bypassed,
     upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
-    let mut fields = outbound::fields(ask)?;
-    coding::for_origin(ask, &mut fields);
-    if let Some(left) = forwards_left(ask) {
-        fields.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
-    }
-    if let Some(upgrade) = &upgrade {
-        // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
-        fields.insert(header::UPGRADE, upgrade.protocol.clone());
-        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-    }
-    pass_expectation(ask, &mut fields);
+    let mut fields = outgoing(ask, upgrade.as_ref())?;
     let body = request_body(ask, received)?;
     let whole = whole(ask, &mut fields);
     let ticket = worker.cache.memory.begin();
@@ -165,14 +155,30 @@ async fn pass(
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
     undecided.decided();
-    Ok(land(
-        worker,
-        ask,
-        response,
-        upgrade,
-        ((ticket, times), groups),
-        (why, outcome),
-    ))
+    let exchanged = Exchanged {
+        why,
+        ticket,
+        times,
+        groups,
+        outcome,
+    };
+    Ok(land(worker, ask, response, upgrade, exchanged))
+}
+
+/// The fields that the origin gets.
+fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failure> {
+    let mut fields = outbound::fields(ask)?;
+    coding::for_origin(ask, &mut fields);
+    if let Some(left) = forwards_left(ask) {
+        fields.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
+    }
+    if let Some(upgrade) = upgrade {
+        // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
+        fields.insert(header::UPGRADE, upgrade.protocol.clone());
+        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+    pass_expectation(ask, &mut fields);
+    Ok(fields)
 }
 
 /// The client is told to send its content once the origin has told us (RFC 9110 section 10.1.1).

@@ -32,15 +32,35 @@ use rules::{
 use std::{rc::Rc, time::Duration};
 use store::Ticket;
 
+/// What is known of an exchange that bypassed the store, beside its answer.
+pub(super) struct Exchanged {
+    /// Why it did.
+    pub why: Bypassed,
+    /// Drawn before its request went out.
+    pub ticket: Ticket,
+    /// When its request went out, and its answer came.
+    pub times: Times,
+    /// The groups of what its answer invalidates, as far as that lies on disk.
+    pub groups: Vec<String>,
+    /// What is told of it, until it is known what the answer comes to.
+    pub outcome: Outcome,
+}
+
 /// An answer has come: what it invalidates, freshens or stores, and its way back.
 pub(super) fn land(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     response: Response<ResponseBody>,
     upgrade: Option<Upgrade>,
-    (when, groups): ((Ticket, Times), Vec<String>),
-    (why, mut outcome): (Bypassed, Outcome),
+    exchanged: Exchanged,
 ) -> Response<ReplyBody> {
+    let Exchanged {
+        why,
+        ticket: asked,
+        times,
+        groups,
+        mut outcome,
+    } = exchanged;
     let status = response.status();
     outcome.handled = with_status(outcome.handled, status, false);
     if status == StatusCode::SWITCHING_PROTOCOLS {
@@ -49,7 +69,7 @@ pub(super) fn land(
     let may_fill = rule::may_fill(ask);
     let is_post = ask.method == Method::POST;
     let before = worker.cache.memory.begin();
-    let is_current = is_post && may_fill && is_untouched(worker, ask, response.headers(), when.0);
+    let is_current = is_post && may_fill && is_untouched(worker, ask, response.headers(), asked);
     let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);
     let ticket = worker.cache.memory.begin();
     // What it invalidates itself is all that came between.
@@ -57,10 +77,10 @@ pub(super) fn land(
     let (head, body) = response.into_parts();
     // What the site bypasses the store for may be one user's, and says nothing of what is stored.
     if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Site(_)) {
-        head::says(worker, ask, &head, when);
+        head::says(worker, ask, &head, (asked, times));
     }
     let content = if is_current {
-        match store_post(worker, ask, &head, body, (ticket, when.1)) {
+        match store_post(worker, ask, &head, body, (ticket, times)) {
             Post::Stored(content, fresh) => {
                 outcome.handled = with_status(outcome.handled, status, true);
                 outcome.ttl = fresh.map(told::ttl);
