@@ -9,6 +9,7 @@ pub use keyed_uri::{chosen, key_of};
 use crate::{
     cache::OwnSite,
     content_key::Content,
+    hit_for_miss::Asker,
     listen::{Connection, InterimSink},
     marks,
     policy::{KeySpec, Policy, Route},
@@ -96,9 +97,16 @@ pub struct Upgrade {
 }
 
 impl Ask {
-    /// Whether it has cookies that the origin gets.
-    pub fn has_cookies(&self) -> bool {
-        rules::fields::has(&self.fields, &header::COOKIE)
+    /// What it shows of who asks.
+    pub fn asker(&self) -> Asker {
+        let has = |name| rules::fields::has(&self.fields, name);
+        if has(&header::AUTHORIZATION) {
+            Asker::WithCredentials
+        } else if has(&header::COOKIE) {
+            Asker::WithCookies
+        } else {
+            Asker::Anybody
+        }
     }
 
     /// The policy of the route taken.

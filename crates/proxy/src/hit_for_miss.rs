@@ -1,6 +1,6 @@
 //! Hit-for-miss: keys whose last answer was of no use to others, so that requests for them do not queue behind each other; and why,
-//! which is told for as long as the table has room for it. What came of a request with cookies may be that user's own: it says nothing
-//! of requests without any.
+//! which is told for as long as the table has room for it. What came of a request with cookies or credentials may be that user's own: it
+//! says nothing of requests without any.
 
 use crate::{
     error::Failure,
@@ -13,6 +13,28 @@ use std::time::Duration;
 
 /// Seconds for which a key counts as not reusable.
 const SECONDS: u64 = 120;
+
+/// What a request shows of who asks, which may be why its answer was of no use to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// Nothing.
+    Anybody,
+    /// Cookies that the origin gets.
+    WithCookies,
+    /// `Authorization`, perhaps beside cookies.
+    WithCredentials,
+}
+
+impl Asker {
+    /// The place of such requests for `key`, which is no key; `None` for that of all.
+    fn place(self, key: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Anybody => None,
+            Self::WithCookies => Some([key, b"\ncookies"].concat()),
+            Self::WithCredentials => Some([key, b"\ncredentials"].concat()),
+        }
+    }
+}
 
 /// Why an answer was of no use to anybody but its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +141,8 @@ impl Unshared {
         }
     }
 
-    /// Whether the cookies of the request may be why: who has others, or none, may be given what all can share.
-    const fn may_be_for_cookies(self) -> bool {
+    /// Whether who asked may be why: others may be given what all can share.
+    const fn may_be_for_asker(self) -> bool {
         matches!(self, Self::NotStored(_) | Self::Validated)
     }
 
@@ -152,34 +174,37 @@ impl Default for HitForMiss {
 }
 
 impl HitForMiss {
-    /// The answer for `key`, to a request with cookies or without, was of no use to others. Where that says nothing of other requests,
-    /// the key does not count as known.
-    pub fn remember(&self, key: &[u8], has_cookies: bool, why: Unshared, now: Time) {
+    /// The answer for `key`, to such a request, was of no use to others. Where that says nothing of other requests, the key does not count as
+    /// known.
+    pub fn remember(&self, key: &[u8], asker: Asker, why: Unshared, now: Time) {
         let place = Unshared::ALL.iter().position(|one| *one == why);
         let note = place.map_or(0, |place| place as u8 + 1);
         let keeps_apart = why.keeps_apart().is_some();
-        let is_for_cookies = has_cookies && why.may_be_for_cookies();
-        if keeps_apart && is_for_cookies {
-            self.0.remember(&with_cookies(key), note, now);
-        }
-        if keeps_apart && !is_for_cookies {
+        let own = asker.place(key).filter(|_| why.may_be_for_asker());
+        if keeps_apart && own.is_none() {
             self.0.remember(key, note, now);
-        } else if !self.0.knows(key, now) {
+            return;
+        }
+        if let Some(own) = own.filter(|_| keeps_apart) {
+            self.0.remember(&own, note, now);
+        }
+        if !self.0.knows(key, now) {
             self.0.note(key, note);
         }
     }
 
-    /// The answer for `key`, to a request with cookies or without, is of use to others.
-    pub fn forget(&self, key: &[u8], has_cookies: bool) {
+    /// The answer for `key`, to such a request, is of use to others.
+    pub fn forget(&self, key: &[u8], asker: Asker) {
         self.0.forget(key);
-        if has_cookies {
-            self.0.forget(&with_cookies(key));
+        if let Some(own) = asker.place(key) {
+            self.0.forget(&own);
         }
     }
 
     /// Whether the last answer for `key` was lately of no use to others, as far as such a request is concerned.
-    pub fn knows(&self, key: &[u8], has_cookies: bool, now: Time) -> bool {
-        self.0.knows(key, now) || (has_cookies && self.0.knows(&with_cookies(key), now))
+    pub fn knows(&self, key: &[u8], asker: Asker, now: Time) -> bool {
+        let is_own = |place: Vec<u8>| self.0.knows(&place, now);
+        self.0.knows(key, now) || asker.place(key).is_some_and(is_own)
     }
 
     /// Why the last answer for `key` was of no use to others, however long ago that was.
@@ -187,11 +212,6 @@ impl HitForMiss {
         let place = usize::from(self.0.noted(key)?).checked_sub(1)?;
         Unshared::ALL.get(place).copied()
     }
-}
-
-/// The place of requests with cookies for `key`, which is no key.
-fn with_cookies(key: &[u8]) -> Vec<u8> {
-    [key, b"\ncookies"].concat()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::{
     error::Failure,
-    hit_for_miss::Unshared,
+    hit_for_miss::{Asker, Unshared},
     outcome::{Detail, Unkept},
 };
 use http::StatusCode;
@@ -132,15 +132,12 @@ fn is_conditional(status: StatusCode) -> bool {
 }
 
 impl Unshared {
-    /// Of an answer of `status` that is not kept, for this reason. What may not be stored and was said to who has credentials is about
-    /// these: others may be given what all can share.
-    pub fn of(status: StatusCode, why: &Detail, has_credentials: bool) -> Self {
+    /// Of an answer of `status` that is not kept, for this reason.
+    pub fn of(status: StatusCode, why: &Detail) -> Self {
         match why {
             _ if status.is_server_error() => Self::Failed,
             _ if is_of_request(status) => Self::OfRequest,
             Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::OfRequest,
-            _ if refuses(status, has_credentials) => Self::NotStored(NotStorable::Authorization),
-            Detail::NotStored(_) if has_credentials => Self::NotStored(NotStorable::Authorization),
             Detail::NotStored(why) => Self::NotStored(*why),
             Detail::Unkept(Unkept::OfRange) => Self::OfRequest,
             Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
@@ -171,16 +168,21 @@ impl Unshared {
 
     /// Whether the answer of `status`, which is not kept, shows that what is stored is out of date: the origin has something else now, or
     /// nothing (RFC 9111 section 4.3.3). `is_fresh`: what is stored is, so that the client alone wanted the origin's word. That it is
-    /// refused, or gets what is its own, says nothing of others then, to whom the origin has promised what is stored.
-    pub fn withdraws(self, status: StatusCode, is_fresh: bool) -> bool {
+    /// refused, or gets what is its own, says nothing of others then, to whom the origin has promised what is stored. What may not be stored
+    /// and was said to who has credentials is about these.
+    pub fn withdraws(self, status: StatusCode, is_fresh: bool, asker: Asker) -> bool {
+        let has_credentials = asker == Asker::WithCredentials;
         let is_the_requests = match self {
             Self::NotStored(why) => {
-                why.is_of_this_request() || (is_fresh && why == NotStorable::Private)
+                has_credentials
+                    || why.is_of_this_request()
+                    || (is_fresh && why == NotStorable::Private)
             }
             Self::OfRequest => true,
             _ => false,
         };
-        let is_the_requests = is_the_requests || (is_fresh && is_guarded(status));
+        let is_the_requests =
+            is_the_requests || (is_fresh && is_guarded(status)) || refuses(status, has_credentials);
         (status.is_success() || is_elsewhere(status)) && !is_the_requests
     }
 }
@@ -220,7 +222,7 @@ mod tests {
     fn an_answer_that_is_not_kept_withdraws_what_is_out_of_date() {
         let of = |status: u16, why, is_fresh| {
             let status = StatusCode::from_u16(status).unwrap();
-            Unshared::of(status, &why, false).withdraws(status, is_fresh)
+            Unshared::of(status, &why).withdraws(status, is_fresh, Asker::Anybody)
         };
         let not = Detail::NotStored;
         for (status, why, withdraws) in [

@@ -82,7 +82,7 @@ pub(super) fn not_stored(
     why: NotStorable,
     behind: Option<Box<Judged>>,
 ) -> Judged {
-    let why = Unshared::of(status, &Detail::NotStored(why), false);
+    let why = Unshared::of(status, &Detail::NotStored(why));
     Judged::Not { why, behind }
 }
 

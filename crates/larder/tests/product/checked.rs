@@ -181,6 +181,10 @@ fn words_of_nginx_are_translated() {
             "[defaults.bypass]\nheaders = [\"User-Agent: ~* bot$\"]",
             "\"User-Agent: ~ (?i).*bot\"",
         ),
+        (
+            "[defaults.bypass]\nheaders = [\"User-Agent: ~* bot|crawl\"]",
+            "\"User-Agent: ~ (?i).*bot.*|.*crawl.*\"",
+        ),
         ("[defaults.bypass]\nquery = [\"~* ^x\"]", "\"~ (?i)x.*\""),
     ] {
         let said = faults(&format!("{ORIGIN}{lines}\n"));
@@ -223,7 +227,8 @@ fn variables_of_nginx_are_told() {
         let told = said.contains("there are no variables");
         assert!(told && said.contains(proposal), "{lines}: {said}");
     }
-    let own = "[purge]\nallow = \"127.0.0.1\"\n[defaults.key]\ncookies = \"$price\"\n";
+    let own = "[purge]\nallow = \"127.0.0.1\"\nsecret = { header = \"X-Key\", value = \"pa$hostile\" }\n\
+               [defaults]\nkey.cookies = \"$price\"\nrequest_headers.remove = \"$WSRA\"\n";
     assert_eq!(faults(&format!("{ORIGIN}{own}")), "");
 }
 

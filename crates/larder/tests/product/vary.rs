@@ -223,6 +223,17 @@ fn what_the_origin_is_not_told_chooses_no_variant() {
         let asks: [&[_]; 3] = [&[(name, "1")], &[(name, "2")], &[]];
         assert_eq!(hits(&larder, &asks), [false, true, true], "{name}");
     }
+    // Of a `POST` it is told.
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Content-Type");
+        reply.header("Content-Location", "/").body(&request.method)
+    });
+    let post = larder.ask("POST", "/").header("Content-Type", "text/plain");
+    assert_eq!(post.body("x").send().text(), "POST");
+    assert_eq!(larder.get("/").send().text(), "GET");
 }
 
 #[test]

@@ -5,11 +5,11 @@ fn every_reason_comes_back() {
     let table = HitForMiss::default();
     let now = Time::from_secs(1_000_000);
     for why in Unshared::ALL {
-        table.forget(b"k", false);
-        table.remember(b"k", false, why, now);
+        table.forget(b"k", Asker::Anybody);
+        table.remember(b"k", Asker::Anybody, why, now);
         assert_eq!(table.why(b"k"), Some(why));
         assert_eq!(
-            table.knows(b"k", false, now),
+            table.knows(b"k", Asker::Anybody, now),
             why.keeps_apart().is_some(),
             "{why:?}"
         );
@@ -91,15 +91,15 @@ fn what_says_nothing_of_others_does_not_hide_what_does() {
     let now = Time::from_secs(1_000_000);
     let private = Unshared::NotStored(NotStorable::Private);
     let authorized = Unshared::NotStored(NotStorable::Authorization);
-    table.remember(b"k", false, private, now);
-    table.remember(b"k", false, authorized, now);
+    table.remember(b"k", Asker::Anybody, private, now);
+    table.remember(b"k", Asker::Anybody, authorized, now);
     assert_eq!(table.why(b"k"), Some(private));
-    assert!(table.knows(b"k", false, now));
+    assert!(table.knows(b"k", Asker::Anybody, now));
     let later = Time::from_secs(1_000_000 + SECONDS);
     assert_eq!(table.why(b"k"), Some(private), "however long ago");
-    table.remember(b"k", false, authorized, later);
+    table.remember(b"k", Asker::Anybody, authorized, later);
     assert_eq!(table.why(b"k"), Some(authorized));
-    assert!(!table.knows(b"k", false, later));
+    assert!(!table.knows(b"k", Asker::Anybody, later));
 }
 
 #[test]
@@ -111,15 +111,23 @@ fn what_one_gets_for_his_cookies_keeps_nobody_apart_who_has_none() {
         (Unshared::TooLarge, true),
     ] {
         let table = HitForMiss::default();
-        table.remember(b"k", true, why, now);
-        assert!(table.knows(b"k", true, now), "{why:?}");
-        assert_eq!(table.knows(b"k", false, now), others_too, "{why:?}");
+        table.remember(b"k", Asker::WithCookies, why, now);
+        assert!(table.knows(b"k", Asker::WithCookies, now), "{why:?}");
+        assert_eq!(
+            table.knows(b"k", Asker::Anybody, now),
+            others_too,
+            "{why:?}"
+        );
         assert_eq!(table.why(b"k"), Some(why));
-        table.forget(b"k", false);
-        assert_eq!(table.knows(b"k", true, now), !others_too, "{why:?}");
-        table.forget(b"k", true);
-        assert!(!table.knows(b"k", true, now), "{why:?}");
-        table.remember(b"k", false, why, now);
-        assert!(table.knows(b"k", true, now), "{why:?}");
+        table.forget(b"k", Asker::Anybody);
+        assert_eq!(
+            table.knows(b"k", Asker::WithCookies, now),
+            !others_too,
+            "{why:?}"
+        );
+        table.forget(b"k", Asker::WithCookies);
+        assert!(!table.knows(b"k", Asker::WithCookies, now), "{why:?}");
+        table.remember(b"k", Asker::Anybody, why, now);
+        assert!(table.knows(b"k", Asker::WithCookies, now), "{why:?}");
     }
 }

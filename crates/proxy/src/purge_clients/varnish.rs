@@ -91,9 +91,11 @@ fn unknown_limit<'a>(policy: &PurgePolicy, head: Head<'a>) -> Option<&'a HeaderN
         let secret = policy.secret.as_ref();
         secret.is_some_and(|(secret, _)| secret == name)
     };
+    // Those that say so first: libraries send fields of their own (`x-datadog-tags`).
     let limits = |name: &HeaderName| {
-        let mut words = name.as_str().split('-');
-        words.any(|word| ["ban", "tag", "tags", "regex", "pattern"].contains(&word))
+        let name = name.as_str();
+        let word = name.trim_start_matches("x-").split('-').next();
+        ["ban", "tag", "tags", "regex", "pattern"].contains(&word.unwrap_or_default())
     };
     let mut names = head.fields.keys();
     names.find(|name| head.method == "BAN" && limits(name) && !is_secret(name))

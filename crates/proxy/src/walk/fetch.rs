@@ -137,7 +137,7 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
         // Nothing is held: no variant is known, and the key alone is that of the page.
-        ask.directives.no_store || (table.knows(key, ask.has_cookies(), ask.now) && is_lasting())
+        ask.directives.no_store || (table.knows(key, ask.asker(), ask.now) && is_lasting())
     }
 }
 

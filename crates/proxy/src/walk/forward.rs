@@ -188,7 +188,7 @@ async fn together(
 /// Whether the last answer to such a request was lately of no use to others.
 pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     let table = &worker.cache.hit_for_miss;
-    table.knows(&collapse_key(ask, need), ask.has_cookies(), ask.now)
+    table.knows(&collapse_key(ask, need), ask.asker(), ask.now)
 }
 
 /// What is stored elsewhere, for a request that wants nothing of the origin.

@@ -7,7 +7,7 @@ pub use failing::usable_on_failure;
 
 use crate::{
     body::Content,
-    hit_for_miss::Unshared,
+    hit_for_miss::{Asker, Unshared},
     outcome::{Detail, Unkept, bump},
     walk::{
         admit,
@@ -22,7 +22,6 @@ use crate::{
 use http::{HeaderMap, Response, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::fields::has;
 use std::{
     sync::Arc,
     task::{Context, Waker},
@@ -137,7 +136,8 @@ impl Fetch<'_> {
     fn was_too_large(&self) -> bool {
         let table = &self.worker.cache.hit_for_miss;
         let key = collapse_key(self.ask, self.need);
-        table.knows(&key, false, self.times.response) && table.why(&key) == Some(Unshared::TooLarge)
+        table.knows(&key, Asker::Anybody, self.times.response)
+            && table.why(&key) == Some(Unshared::TooLarge)
     }
 
     /// What goes when `new` comes, being of another variant: what the request would have been answered with.
@@ -225,16 +225,16 @@ impl Fetch<'_> {
     /// and what is stored goes where the answer shows that it is out of date.
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
         let table = &self.worker.cache.hit_for_miss;
-        let unshared = Unshared::of(head.status, &why, self.has_credentials());
+        let unshared = Unshared::of(head.status, &why);
         // One whose length nobody knows beforehand is kept again some time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
             let key = collapse_key(self.ask, self.need);
-            table.remember(&key, self.ask.has_cookies(), unshared, self.times.response);
+            table.remember(&key, self.ask.asker(), unshared, self.times.response);
         }
         let selected = self.need.selected.as_ref();
         let is_fresh =
             selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
-        if unshared.withdraws(head.status, is_fresh) {
+        if unshared.withdraws(head.status, is_fresh, self.ask.asker()) {
             self.withdraw();
         }
         Landing::Raw {
@@ -245,21 +245,15 @@ impl Fetch<'_> {
         }
     }
 
-    /// Whether the answer may be about the credentials of its request.
-    pub fn has_credentials(&self) -> bool {
-        has(&self.ask.fields, &header::AUTHORIZATION)
-    }
-
     /// Answers that must be validated each time are not worth queueing for. `unkept` says why this one is not found again.
     pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
         let table = &self.worker.cache.hit_for_miss;
         let key = collapse_key(self.ask, self.need);
-        let has_credentials = self.has_credentials();
-        let unkept = unkept.map(|why| Unshared::of(stored.status, why, has_credentials));
-        let has_cookies = self.ask.has_cookies();
+        let unkept = unkept.map(|why| Unshared::of(stored.status, why));
+        let asker = self.ask.asker();
         match Unshared::of_kept(&stored.facts).or(unkept) {
-            Some(why) => table.remember(&key, has_cookies, why, self.times.response),
-            None => table.forget(&key, has_cookies),
+            Some(why) => table.remember(&key, asker, why, self.times.response),
+            None => table.forget(&key, asker),
         }
     }
 }

@@ -165,6 +165,12 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
         let what = "a node without a name: the field would say nothing";
         sink.push(Fault::at(&node.span, what).instead("write `node = \"edge-1\"`"));
     }
+    if let Some(node) = &written.node
+        && node.value.to_str().is_ok_and(names_variable)
+    {
+        let what = "a node is called as it is written: there are no variables";
+        sink.push(Fault::at(&node.span, what).instead("write `node = \"edge-1\"`"));
+    }
     let field = field.map_or(HeaderName::from_static("cache-id"), value);
     let named = |name: &Text<HeaderValue>| (field, name.value.clone());
     Report {

@@ -2,7 +2,7 @@
 
 use super::{
     Word, Wrong,
-    pattern::{anchored, expression, flags, in_its_case, whole},
+    pattern::{anchored, expression, flags, in_its_case, proposed},
 };
 use proxy::policy::PathPattern;
 use regex::Regex;
@@ -73,10 +73,8 @@ impl<'a> Written<'a> {
             return Err(Wrong::new("what begins so is written with `*` at the end").instead(meant));
         }
         if text.starts_with('^') {
-            let whole = whole(text);
-            return Err(
-                Wrong::new("a regular expression begins with `~`").instead(format!("~ {whole}"))
-            );
+            let wrong = Wrong::new("a regular expression begins with `~`");
+            return Err(proposed(wrong, "~ ", text));
         }
         if !text.starts_with(['/', '*']) {
             return Err(Wrong::new("a path begins with `/`").instead(format!("/{text}")));

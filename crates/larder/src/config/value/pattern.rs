@@ -91,13 +91,14 @@ pub(super) fn anchored(pattern: &str) -> Result<Regex, Wrong> {
 /// An expression over the whole of something, `what`, behind `~`; `before` is what stands before that.
 pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Regex, Wrong> {
     in_its_case(before, pattern)?;
-    match closed(pattern) {
-        Some(closed) => Err(Wrong::new(format!(
+    let (flags, begun) = flags(pattern);
+    if is_open(begun) {
+        let wrong = Wrong::new(format!(
             "a regular expression covers the whole {what}, not its beginning alone"
-        ))
-        .instead(format!("{before}~ {closed}"))),
-        None => anchored(pattern),
+        ));
+        return Err(proposed(wrong, &format!("{before}~ {flags}"), begun));
     }
+    anchored(pattern)
 }
 
 /// Refuses what stands behind `~` in nginx's `~*`; `before` is what stands before that.
@@ -105,12 +106,31 @@ pub(super) fn in_its_case(before: &str, pattern: &str) -> Result<(), Wrong> {
     let searched = pattern.strip_prefix('*').map(str::trim_start);
     searched.map_or(Ok(()), |pattern| {
         let wrong = Wrong::new("upper and lower case are the same where `(?i)` says so");
-        Err(wrong.instead(format!("{before}~ (?i){}", whole(pattern))))
+        Err(proposed(wrong, &format!("{before}~ (?i)"), pattern))
     })
 }
 
-/// An expression that is searched for, as one that covers the whole.
-pub(super) fn whole(pattern: &str) -> String {
+/// Proposes, behind `before`, an expression that is searched for as one that covers the whole.
+pub(super) fn proposed(wrong: Wrong, before: &str, pattern: &str) -> Wrong {
+    match whole(pattern) {
+        Some(whole) => wrong.instead(format!("{before}{whole}")),
+        None => wrong,
+    }
+}
+
+/// An expression that is searched for, as one that covers the whole. `None` where that takes more than a look at its ends: of several, each
+/// has its own, and a group, a class or a sign that is meant as it stands may hold what looks like one.
+fn whole(pattern: &str) -> Option<String> {
+    let is_simple = !pattern.contains(['(', '[', '\\']);
+    if !pattern.contains('|') || is_simple {
+        let each: Vec<_> = pattern.split('|').map(whole_alone).collect();
+        return Some(each.join("|"));
+    }
+    let has_ends = pattern.contains(['^', '$']);
+    (!has_ends).then(|| format!(".*({pattern}).*"))
+}
+
+fn whole_alone(pattern: &str) -> String {
     let (before, rest) = match pattern.strip_prefix('^') {
         Some(rest) => ("", rest),
         None => (".*", pattern),
@@ -121,13 +141,11 @@ pub(super) fn whole(pattern: &str) -> String {
     }
 }
 
-/// As it covers the whole, an expression that says where it begins and not where it ends: it was meant to be searched for, and would
-/// hardly ever match.
-fn closed(pattern: &str) -> Option<String> {
-    let (flags, begun) = flags(pattern);
-    let rest = begun.strip_prefix('^')?;
-    let is_open = !rest.ends_with(['$', '*', '+']);
-    is_open.then(|| format!("{flags}{}.*", rest.replace("|^", ".*|")))
+/// Whether an expression says where it begins and not where it ends: it was meant to be searched for, and would hardly ever match.
+fn is_open(pattern: &str) -> bool {
+    let repeats = ['*', '+', '?', '}'];
+    let last = pattern.trim_end_matches(')');
+    pattern.starts_with('^') && !last.ends_with('$') && !last.ends_with(repeats)
 }
 
 /// An expression in two: what says how to read it, such as `(?i)`, says nothing of where it begins.
@@ -164,6 +182,55 @@ mod tests {
             assert!(!expression.is_match(&format!("{text}\n")), "{pattern}");
         }
         anchored("(a").unwrap_err();
+    }
+
+    /// What is proposed matches what was searched for, and nothing else.
+    #[test]
+    fn what_is_searched_for_is_proposed_as_a_whole() {
+        for (searched, proposal) in [
+            ("x", Some(".*x.*")),
+            ("^x", Some("x.*")),
+            ("x$", Some(".*x")),
+            ("bot|crawl|spider", Some(".*bot.*|.*crawl.*|.*spider.*")),
+            ("^wp|^sess", Some("wp.*|sess.*")),
+            ("^a$|b", Some("a|.*b.*")),
+            ("[|^]x", None),
+            ("(bot|crawl)er|x", Some(".*((bot|crawl)er|x).*")),
+            (r"a\|b", Some(r".*(a\|b).*")),
+            (r"^a\|b|c", None),
+        ] {
+            assert_eq!(whole(searched).as_deref(), proposal, "{searched}");
+            let Some(proposal) = proposal else { continue };
+            let (searched, proposal) = (Regex::new(searched).unwrap(), anchored(proposal).unwrap());
+            for text in [
+                "",
+                "x",
+                "axb",
+                "a",
+                "b",
+                "a|b",
+                "wpx",
+                "xwp",
+                "sess",
+                "robots",
+                "a crawler",
+                "c",
+            ] {
+                let both = [&searched, &proposal].map(|regex| regex.is_match(text));
+                assert_eq!(both[0], both[1], "{searched} {proposal}: {text}");
+            }
+        }
+        for (pattern, open) in [
+            ("^x", true),
+            ("^(a|b)", true),
+            ("^x$", false),
+            ("^.*?", false),
+            ("^[0-9]{3}", false),
+            ("^(Mozilla.*|curl.*)", false),
+            ("x", false),
+        ] {
+            assert_eq!(is_open(pattern), open, "{pattern}");
+        }
     }
 
     #[test]

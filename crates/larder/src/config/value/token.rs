@@ -29,8 +29,8 @@ impl Word for HeaderName {
             let what = format!("`{text}` is not the name of one header: each is written out");
             return Err(Wrong::new(what));
         }
-        // So may a dollar; nginx's `$http_accept` is what such a header brings.
-        if text.contains('$') {
+        // So may a dollar (WebSphere's `$WSRA`); nginx's `$http_accept` is what such a header brings.
+        if names_variable(text) {
             let name = text
                 .strip_prefix("$http_")
                 .map(|name| name.replace('_', "-"));
@@ -59,9 +59,6 @@ impl Word for HeaderValue {
     const EXAMPLES: &'static [&'static str] = &["app.example"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        if names_variable(text) {
-            return Err(no_variables());
-        }
         Self::from_str(text)
             .map_err(|_| Wrong::new("the value of a header has no control or non-ASCII characters"))
     }
@@ -103,6 +100,9 @@ impl Word for FieldLine {
             Wrong::new(format!("`{text}` has no value")).instead(format!("{text}: value"))
         })?;
         let EditableName(name) = EditableName::parse(name.trim())?;
+        if names_variable(value) {
+            return Err(no_variables());
+        }
         let value = HeaderValue::parse(value.trim())?;
         Ok(Self { name, value })
     }

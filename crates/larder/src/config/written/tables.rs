@@ -124,7 +124,7 @@ pub struct Bypass {
     pub paths: Option<Many<Text<PathPattern>>>,
     /// The query has one of these parameters, written as in a route's `query`: a value is the whole value.
     pub query: Option<Many<Text<QueryPattern>>>,
-    /// The method is one of these.
+    /// The method is one of these; `GET` takes in `HEAD`.
     pub methods: Option<Many<Text<Method>>>,
     /// The request carries one of these cookies, and nothing is stored that answers it: it may get what others had stored, and
     /// stores nothing itself.

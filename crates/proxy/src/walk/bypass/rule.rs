@@ -93,7 +93,11 @@ pub fn site_bypass(
         Some(Bypass::Header)
     } else if bypass.paths.matches(path) {
         Some(Bypass::Path)
-    } else if bypass.methods.contains(method) {
+    } else if bypass
+        .methods
+        .iter()
+        .any(|one| routing::takes_in(one, method))
+    {
         Some(Bypass::Method)
     } else if routing::any_parameter_matches(&bypass.query, query) {
         Some(Bypass::Query)

@@ -32,7 +32,7 @@ impl Fetch<'_> {
         if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
             let key = collapse_key(self.ask, self.need);
-            table.remember(&key, self.ask.has_cookies(), why, self.times.response);
+            table.remember(&key, self.ask.asker(), why, self.times.response);
         }
         if !failure.is_the_origins() {
             return Landing::Failed(failure);

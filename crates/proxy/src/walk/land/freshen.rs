@@ -2,6 +2,7 @@
 
 use crate::{
     body::Content,
+    hit_for_miss::Asker,
     outcome::{Detail, Unkept},
     walk::{
         admit::{self, Update},
@@ -68,7 +69,8 @@ impl Fetch<'_> {
             Ok(storable) => storable,
             Err(why) => {
                 // Where this request is the reason, what is stored stays.
-                if !why.is_of_this_request() && !self.has_credentials() {
+                let is_own = self.ask.asker() == Asker::WithCredentials;
+                if !why.is_of_this_request() && !is_own {
                     self.withdraw();
                 }
                 return (

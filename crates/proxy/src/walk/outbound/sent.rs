@@ -10,7 +10,7 @@ use crate::{
     policy::{Edit, Esi},
     walk::coding,
 };
-use http::HeaderName;
+use http::{HeaderName, Method};
 use rules::fields;
 
 /// How a field of the client's request stands in the one the origin gets.
@@ -44,7 +44,10 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
         // Of who is no trusted proxy it was set aside.
         _ if misleads(name) && !may_be_passed(ask, name) => FieldForwarding::Same,
         _ if fields::is_hop_by_hop(name) || is_of_secret(ask, name) => FieldForwarding::Same,
-        _ if is_of_content(name) && ask.content.keyed.is_none() => FieldForwarding::Same,
+        // A `POST` goes as it came.
+        _ if is_of_content(name) && ask.method != Method::POST && ask.content.keyed.is_none() => {
+            FieldForwarding::Same
+        }
         _ if is_ambiguous(name) && !is_named(ask, name) => FieldForwarding::Same,
         _ => FieldForwarding::AsAsked,
     }

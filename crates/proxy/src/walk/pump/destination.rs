@@ -3,7 +3,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    hit_for_miss::Unshared,
+    hit_for_miss::{Asker, Unshared},
     walk::{below, forward::collapse_key_of, receive},
 };
 use std::{rc::Rc, sync::Arc};
@@ -82,7 +82,7 @@ impl Destination {
         let Self::Whole { ask, stored, .. } = self else {
             return;
         };
-        if Unshared::TooLarge.withdraws(stored.status, false) {
+        if Unshared::TooLarge.withdraws(stored.status, false, Asker::Anybody) {
             below::forget(worker, ask.key.as_bytes(), stored);
         } else {
             self.forget(worker);
@@ -106,8 +106,11 @@ impl Destination {
         let held = held.iter().flat_map(Variants::as_slice);
         let others = held.filter(|held| held.id() != stored.id());
         let key = collapse_key_of(key, &ask.fields, others);
-        let table = &cache.hit_for_miss;
-        table.remember(&key, ask.has_cookies(), why, receive::now());
+        let (table, now) = (&cache.hit_for_miss, receive::now());
+        table.remember(&key, ask.asker(), why, now);
+        if matches!(why, Unshared::Unanswered(_)) {
+            cache.failed.remember(&key, 0, now);
+        }
     }
 }
 

@@ -200,7 +200,9 @@ fn never_stored(ttl: &At<Ttl>, sink: &mut Sink<'_>) {
     });
     let may_be_stored = |code| StatusCode::from_u16(code).is_ok_and(storable::may_be_stored);
     for code in codes.filter(|code| !may_be_stored(*code)) {
-        let what = format!("a {code} is never stored (RFC 6585, RFC 9111 section 3)");
+        let what = format!(
+            "a {code} is never stored (RFC 6585, RFC 9110 section 15.5.22, RFC 9111 section 3)"
+        );
         sink.push(Fault::at(&ttl.span, what).instead(format!("leave `{code}` out")));
     }
 }
