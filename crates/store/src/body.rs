@@ -162,16 +162,14 @@ impl Body {
         }
     }
 
-    /// Whether both refer to the same memory, as one and its clone do. Of what takes next to none that is not asked.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Whole(one), Self::Whole(two)) => {
-                !one.is_empty() && one.as_ptr_range() == two.as_ptr_range()
-            }
-            (Self::Mapped(one), Self::Mapped(two)) => Arc::ptr_eq(one, two),
-            (Self::Chunks(one), Self::Chunks(two)) => Arc::ptr_eq(one, two),
-            (Self::Parts(one), Self::Parts(two)) => Arc::ptr_eq(one, two),
-            _ => false,
+    /// Where it lies, which it has in common with its clones alone. `None` of what takes next to none.
+    pub(crate) fn place(&self) -> Option<(*const u8, usize)> {
+        match self {
+            Self::Whole(bytes) => (!bytes.is_empty()).then(|| (bytes.as_ptr(), bytes.len())),
+            Self::Mapped(extent) => Some((Arc::as_ptr(extent).cast(), 0)),
+            Self::Chunks(chunks) => Some((Arc::as_ptr(chunks).cast(), 0)),
+            Self::Parts(parts) => Some((Arc::as_ptr(parts).cast(), 0)),
+            Self::Disk(_) | Self::Filling(_) => None,
         }
     }
 

@@ -30,7 +30,7 @@ use std::{
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 pub use cache::largest_body;
-pub(crate) use cache::{entries, entry_weight, for_stored};
+pub(crate) use cache::{entries, entry_weight, most_stored};
 pub use purging::{Purged, Swept};
 pub use room::Statistics;
 

@@ -59,7 +59,7 @@ impl<V: Clone> Model<V> {
     pub fn thin(&self, one_in: u64, stays: impl Fn(u64, &V) -> bool) {
         self.entries.retain(|key, (_, value)| stays(*key, value));
         self.entries
-            .set_capacity(memory::for_stored(self.limit) / one_in.max(1));
+            .set_capacity(memory::most_stored(self.limit) / one_in.max(1));
     }
 
     /// Entries evicted for room so far.

@@ -325,6 +325,31 @@ fn conditions_that_only_apply_to_an_origin_are_not_evaluated_here() {
     }
 }
 
+/// An application that says `private` to each of its users, by their credentials, spares itself what they hold.
+#[test]
+fn what_is_private_to_credentials_is_confirmed_by_the_application() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = match request.header("if-none-match") {
+            Some("\"a\"") => Reply::status(304),
+            _ => Reply::ok().body("mine"),
+        };
+        let reply = reply.header("Cache-Control", "private, must-revalidate");
+        reply.header("ETag", "\"a\"")
+    });
+    let user = ("Authorization", "Bearer a");
+    assert_eq!(ask(&larder, &[user]).text(), "mine");
+    for _ in 0..2 {
+        let held = ask(&larder, &[user, ("If-None-Match", "\"a\"")]);
+        assert_eq!(held.status, 304);
+    }
+    let asked = origin.recorded("/");
+    let conditions = asked
+        .iter()
+        .filter(|one| one.header("if-none-match").is_some());
+    assert_eq!((asked.len(), conditions.count()), (3, 2));
+}
+
 /// RFC 5861 section 4: a page that meets the condition answers it while the origin fails. One that does not is another version than the client
 /// wants, and nothing for it.
 #[test]

@@ -40,7 +40,8 @@ impl Memory {
         })
     }
 
-    /// Changes the responses over `content`: mostly one, several where a 304 has made it another variant's too.
+    /// Changes the responses over `content`: mostly one, several where a 304 has made it another variant's too. Others go where there is no
+    /// room for all, as for a new one; what would have none by itself stays as it is.
     fn amend_content(
         &self,
         key: &[u8],
@@ -48,7 +49,13 @@ impl Memory {
         amend: impl Fn(&Stored) -> Option<Stored>,
     ) -> bool {
         let most = self.largest_body().saturating_mul(2);
-        self.change(key, None, |held| {
+        let most = most.min(self.heaviest(key));
+        let amended = self.entries.peek(key).and_then(|held| {
+            let mut all = held.as_slice().iter();
+            all.find(|held| held.content() == content)
+                .map(|held| held.id())
+        });
+        self.change(key, amended, |held| {
             let mut all = held.as_slice().to_vec();
             let mut is_changed = false;
             for stored in all.iter_mut().filter(|held| held.content() == content) {
@@ -57,9 +64,7 @@ impl Memory {
                     is_changed = true;
                 }
             }
-            let all = is_changed.then_some(all).and_then(Variants::from_vec);
-            // No variant goes for what is made of another.
-            all.filter(|all| all.weight() <= self.heaviest(key))
+            is_changed.then_some(all).and_then(Variants::from_vec)
         })
     }
 }

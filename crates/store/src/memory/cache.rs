@@ -22,7 +22,7 @@ where
     L: Lifecycle<K, V> + Clone,
 {
     let shards = shards(limit);
-    let capacity = capacity::most(limit, shards) / one_in;
+    let capacity = most_stored(limit) / one_in;
     let about = ((limit / 4096).clamp(128, 1 << 20) / one_in).max(64);
     let options = OptionsBuilder::new()
         .weight_capacity(capacity)
@@ -38,8 +38,13 @@ where
     }
 }
 
+/// What of a tier's `limit` is stored at most, in bytes.
+pub(crate) fn most_stored(limit: u64) -> u64 {
+    capacity::most(limit, shards(limit))
+}
+
 /// What of a tier's `limit` may be stored, in bytes. The rest is for answers that pass while slow clients hold all else: each has a little.
-pub(crate) fn for_stored(limit: u64) -> u64 {
+pub(super) fn for_stored(limit: u64) -> u64 {
     const SMALL: u64 = 1 << 20;
     limit - (limit / 32).max(SMALL.min(limit / 8))
 }

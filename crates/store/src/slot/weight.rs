@@ -1,7 +1,7 @@
 //! What the variants of a key take of memory.
 
 use super::Variants;
-use crate::{Body, Stored};
+use crate::Stored;
 use std::sync::Arc;
 
 impl Variants {
@@ -18,21 +18,18 @@ impl Variants {
     }
 }
 
-/// What those that come first have lent to others, which weigh it too: a 304 that answers the request of another variant makes a body that
-/// one's too, with the forms that it has. Small ones are copied then (`stored::place`).
+/// What they have in common beyond once: a 304 that answers the request of another variant makes a body that one's too, with the forms that
+/// it has. Small ones are copied then (`stored::place`). Weighed under a lock, so that it takes no longer than to sort their places.
 fn lent(all: &[Arc<Stored>]) -> u64 {
-    let of_others = all.iter().enumerate().map(|(at, stored)| {
-        let before = all.iter().take(at);
-        let alike = before.filter(|before| before.content() == stored.content());
-        let has_it = |body: &Body| alike.clone().any(|before| before.refers_to_all_of(body));
-        let lent = stored.bodies().filter(|body| has_it(body));
-        lent.map(Body::weight).sum::<u64>()
-    });
-    of_others.sum()
-}
-
-impl Stored {
-    fn refers_to_all_of(&self, other: &Body) -> bool {
-        self.bodies().any(|body| body.is_same(other))
-    }
+    let bodies = all.iter().flat_map(|stored| stored.bodies());
+    let mut places: Vec<_> = bodies
+        .filter_map(|body| Some((body.place()?, body.weight())))
+        .collect();
+    places.sort_unstable();
+    let next = places.iter().skip(1);
+    let twice = places
+        .iter()
+        .zip(next)
+        .filter(|(one, next)| one.0 == next.0);
+    twice.map(|(_, next)| next.1).sum()
 }
