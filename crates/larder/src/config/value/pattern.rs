@@ -118,27 +118,48 @@ pub(super) fn proposed(wrong: Wrong, before: &str, pattern: &str) -> Wrong {
     }
 }
 
-/// An expression that is searched for, as one that covers the whole. `None` where that takes more than a look at its ends: of several, each
-/// has its own, and a group, a class or a sign that is meant as it stands may hold what looks like one.
+/// An expression that is searched for, as one that covers the whole: each of its alternatives has ends of its own. `None` where a group or a
+/// class holds what may be one too.
 fn whole(pattern: &str) -> Option<String> {
-    let is_simple = !pattern.contains(['(', '[', '\\']);
-    if !pattern.contains('|') || is_simple {
-        let each: Vec<_> = pattern.split('|').map(whole_alone).collect();
-        return Some(each.join("|"));
-    }
-    let has_ends = pattern.contains(['^', '$']);
-    (!has_ends).then(|| format!(".*({pattern}).*"))
+    let each = alternatives(pattern).into_iter().map(whole_alone);
+    each.collect::<Option<Vec<_>>>().map(|all| all.join("|"))
 }
 
-fn whole_alone(pattern: &str) -> String {
+fn whole_alone(pattern: &str) -> Option<String> {
     let (before, rest) = match pattern.strip_prefix('^') {
         Some(rest) => ("", rest),
         None => (".*", pattern),
     };
-    match rest.strip_suffix('$') {
-        Some(rest) => format!("{before}{rest}"),
-        None => format!("{before}{rest}.*"),
+    let (rest, after) = match rest.strip_suffix('$').filter(|rest| !rest.ends_with('\\')) {
+        Some(rest) => (rest, ""),
+        None => (rest, ".*"),
+    };
+    let has_ends = rest.contains(['^', '$']);
+    (!has_ends).then(|| format!("{before}{rest}{after}"))
+}
+
+/// What stands between the bars of an expression that are in no group or class, nor meant as they stand.
+fn alternatives(pattern: &str) -> Vec<&str> {
+    let (mut all, mut begin) = (Vec::new(), 0);
+    let (mut depth, mut in_class, mut is_escaped) = (0_u32, false, false);
+    for (at, sign) in pattern.char_indices() {
+        match sign {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ if in_class => {}
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => {
+                all.extend(pattern.get(begin..at));
+                begin = at + 1;
+            }
+            _ => {}
+        }
     }
+    all.extend(pattern.get(begin..));
+    all
 }
 
 /// Whether an expression says where it begins and not where it ends: it was meant to be searched for, and would hardly ever match.
@@ -195,9 +216,12 @@ mod tests {
             ("^wp|^sess", Some("wp.*|sess.*")),
             ("^a$|b", Some("a|.*b.*")),
             ("[|^]x", None),
-            ("(bot|crawl)er|x", Some(".*((bot|crawl)er|x).*")),
-            (r"a\|b", Some(r".*(a\|b).*")),
-            (r"^a\|b|c", None),
+            ("[|]x", Some(".*[|]x.*")),
+            ("(bot|crawl)er$|x", Some(".*(bot|crawl)er|.*x.*")),
+            (r"\.(png|jpg)$", Some(r".*\.(png|jpg)")),
+            (r"a\|b", Some(r".*a\|b.*")),
+            (r"^a\|b|c", Some(r"a\|b.*|.*c.*")),
+            ("(^a|b)", None),
         ] {
             assert_eq!(whole(searched).as_deref(), proposal, "{searched}");
             let Some(proposal) = proposal else { continue };
