@@ -61,11 +61,11 @@ pub enum Landing {
     },
     /// The origin failed, and this may be sent although it is stale.
     Stale { stored: Arc<Stored>, why: Failing },
-    /// The origin's answer as it came; `pump` where it is stored on the way.
+    /// The origin's answer as it came; `pump` where it is stored on the way, and `kept` as above.
     Raw {
         head: response::Parts,
         content: Content,
-        why: Option<Detail>,
+        kept: Result<(), Detail>,
         pump: Option<Box<Pump>>,
     },
     /// No answer.
@@ -178,7 +178,7 @@ impl<'a> Fetch<'a> {
             Ok(response) => self.land(plan, response, writer),
             Err(failure) => self.failed(failure),
         };
-        if matches!(landing, Landing::Raw { why: Some(_), .. }) && self.need.selected.is_some() {
+        if matches!(landing, Landing::Raw { kept: Err(_), .. }) && self.need.selected.is_some() {
             // What was stored may have been withdrawn: it does not come back after a restart.
             self.worker.cache.purger.settled().await;
         }

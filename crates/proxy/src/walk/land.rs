@@ -240,7 +240,7 @@ impl Fetch<'_> {
         Landing::Raw {
             head,
             content: Content::Origin(body),
-            why: Some(why),
+            kept: Err(why),
             pump: None,
         }
     }

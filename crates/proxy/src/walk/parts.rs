@@ -198,7 +198,7 @@ impl Fetch<'_> {
         Landing::Raw {
             head,
             content: Content::following(reader, Some(wanted.length())),
-            why: None,
+            kept,
             pump,
         }
     }

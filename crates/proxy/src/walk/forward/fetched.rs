@@ -91,7 +91,7 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
             let (ttl, detail) = on_failure(stored, why.clone());
             (false, Some(ttl), Some(detail))
         }
-        Landing::Raw { why, .. } => (why.is_none(), None, why.clone()),
+        Landing::Raw { kept, .. } => (kept.is_ok(), None, kept.clone().err()),
         Landing::Failed(failure) => {
             let detail = Some(Detail::Failed(failure.clone()));
             return Outcome {

@@ -47,7 +47,7 @@ impl Fetch<'_> {
             None => Landing::Raw {
                 head,
                 content: Content::Empty,
-                why: Some(Detail::NotStored(NotStorable::Status)),
+                kept: Err(Detail::NotStored(NotStorable::Status)),
                 pump: None,
             },
         }
