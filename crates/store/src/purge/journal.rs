@@ -11,6 +11,7 @@
 
 pub mod format;
 mod medium;
+mod needed;
 mod queue;
 mod remembered;
 #[cfg(test)]

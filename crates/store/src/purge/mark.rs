@@ -3,7 +3,7 @@
 use rules::time::Time;
 
 /// So many soft purges of a name are kept besides the last; the first of them stands for all before it as well.
-const EARLIER: usize = 4;
+pub(super) const EARLIER: usize = 4;
 
 /// The last purges of one name; those before a hard one say nothing more. There may be a million: a mark takes 32 bytes, and 64
 /// more from the second soft purge on.

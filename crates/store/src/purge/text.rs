@@ -49,6 +49,12 @@ pub enum Malformed {
     NotOne,
 }
 
+/// How the text of a soft purge ends.
+const SOFTLY: &[u8] = br#","soft":true}"#;
+
+/// How that of a hard one does.
+const END: &[u8] = b"}";
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_false(value: &bool) -> bool {
     !value
@@ -79,6 +85,15 @@ impl Purge {
         }
         // Strings and flags always have a form in JSON.
         serde_json::to_string(&written).unwrap_or_default()
+    }
+
+    /// The part of a text of [`to_text`](Self::to_text) that is the same for a soft and a hard purge of the same, and whether it is soft. No
+    /// string in it ends so.
+    pub(super) fn split(text: &[u8]) -> (&[u8], bool) {
+        match text.strip_suffix(SOFTLY) {
+            Some(what) => (what, true),
+            None => (text.strip_suffix(END).unwrap_or(text), false),
+        }
     }
 
     /// Reads what [`to_text`](Self::to_text) wrote.
@@ -190,6 +205,16 @@ mod tests {
         fn what_is_written_is_read(what in any_what(), soft: bool) {
             let purge = Purge { what, soft };
             prop_assert_eq!(Purge::from_text(purge.to_text().as_bytes()).expect("ours"), purge);
+        }
+
+        #[test]
+        fn a_text_tells_how_apart_from_what(what in any_what(), other in any_what()) {
+            let [hard, soft] = [Purge::hard(what.clone()), Purge::soft(what.clone())].map(|purge| purge.to_text());
+            let (named, _) = Purge::split(hard.as_bytes());
+            prop_assert_eq!(Purge::split(hard.as_bytes()), (named, false));
+            prop_assert_eq!(Purge::split(soft.as_bytes()), (named, true));
+            let text = Purge::hard(other.clone()).to_text();
+            prop_assert_eq!(Purge::split(text.as_bytes()).0 == named, other == what);
         }
 
         #[test]

@@ -1,7 +1,10 @@
 //! What waits to be written, and who waits for it.
 
 use super::format::{Base, Item, Purged};
-use crate::{NotDurable, purge::Entry, purge::Position};
+use crate::{
+    NotDurable,
+    purge::{Entry, Position, Purge},
+};
 use std::{
     fmt, io, mem,
     sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -84,8 +87,9 @@ pub(super) struct Batch {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weight {
     pub sequence: u64,
-    /// Of its text.
+    /// Of what its text says that it names.
     pub hash: u64,
+    pub soft: bool,
     pub bytes: u64,
 }
 
@@ -283,9 +287,11 @@ impl Batch {
 impl Weight {
     /// What `purged` takes, where it is written in `bytes` bytes.
     pub fn of(purged: &Purged<'_>, bytes: usize) -> Self {
+        let (what, soft) = Purge::split(purged.text);
         Self {
             sequence: purged.sequence,
-            hash: xxh3_64(purged.text),
+            hash: xxh3_64(what),
+            soft,
             bytes: bytes as u64,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{
     format::{Base, Contents, Item, Purged, Tail, first_line, frame},
+    needed::Needed,
     queue::Weight,
 };
 use crate::purge::{Entry, Position, Purge};
@@ -146,18 +147,14 @@ impl<'a> Sum<'a> {
         })
     }
 
-    /// The bytes of a file that comes to the same: of purges that say the same, the last one is enough, with the moment of the first. What
-    /// was purged softly by that is not to become stale anew.
+    /// The bytes of a file that comes to the same, without what is not needed for that.
     pub fn rewritten(&self) -> Vec<u8> {
-        let mut said: HashMap<&[u8], Purged<'_>> = HashMap::new();
+        let mut needed = Needed::default();
         for purged in &self.purges {
-            let one = said.entry(purged.text).or_insert(*purged);
-            *one = Purged {
-                at: one.at,
-                ..*purged
-            };
+            let (what, soft) = Purge::split(purged.text);
+            needed.put(what, soft, *purged);
         }
-        let mut purges: Vec<_> = said.into_values().collect();
+        let mut purges: Vec<_> = needed.iter().copied().collect();
         purges.sort_unstable_by_key(|purged| purged.sequence);
         let mut bytes = first_line().into_bytes();
         let mut content = Vec::new();

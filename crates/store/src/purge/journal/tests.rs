@@ -1,5 +1,9 @@
 use super::{format::Base, *};
-use crate::purge::{Log, Position, Purge, What};
+use crate::{
+    Body,
+    purge::{Log, Position, Purge, Standing, What},
+    sample,
+};
 use proptest::prelude::*;
 use std::{
     fs,
@@ -160,30 +164,77 @@ fn a_large_file_of_no_use_is_rewritten() {
     drop(log);
 }
 
-/// Or what the first has made stale would become so anew with a restart.
-#[test]
-fn of_purges_that_say_the_same_a_rewritten_file_has_the_last_and_when_the_first_was() {
-    let (all, other) = (Purge::soft(What::Everything).to_text(), tag("a").to_text());
+/// A file of purges, a second between each and the next.
+fn file_of(purges: &[Purge]) -> Vec<u8> {
     let mut content = Vec::new();
     Item::Began(Base::default()).write(&mut content);
-    for (sequence, text) in (1..).zip([&all, &other, &all, &all]) {
-        let purged = format::Purged {
+    for (sequence, purge) in (1..).zip(purges) {
+        let text = purge.to_text();
+        let one = format::Purged {
             sequence,
-            at: Time::from_secs(10 * sequence),
+            at: Time::from_secs(sequence),
             position: Some(Position(sequence, 0)),
             text: text.as_bytes(),
         };
-        Item::Purged(purged).write(&mut content);
+        Item::Purged(one).write(&mut content);
     }
-    let bytes = [format::first_line().as_bytes(), &frame(&content)].concat();
+    [format::first_line().as_bytes(), &frame(&content)].concat()
+}
+
+/// The same, written anew.
+fn rewritten(purges: &[Purge]) -> Vec<u8> {
+    let bytes = file_of(purges);
     let contents = Contents::read(&bytes).expect("readable").expect("begun");
-    let (remembered, _) = started(&Sum::of(&contents).rewritten()).expect("read");
+    Sum::of(&contents).rewritten()
+}
+
+/// Whether what carries `tag` and was fetched after `fetched` purges is gone, with this file, and since when it is stale.
+fn standing(bytes: &[u8], tag: &str, fetched: u64) -> (bool, Option<u64>) {
+    let log = Log::default();
+    log.restore(started(bytes).expect("read").0);
+    let mut stored = sample::with_body(Body::Whole("text".into()));
+    stored.check(0, fetched);
+    stored.marks = log.tags().marks([tag], fetched);
+    match log.standing(b"http://a.example/", &stored) {
+        Standing::Stale { since, .. } => (false, Some(since.as_secs())),
+        standing => (standing == Standing::Gone, None),
+    }
+}
+
+/// Or what was fetched between two that say the same would be stale since before it was fetched, and what the first has made stale
+/// would become so anew with a restart.
+#[test]
+fn a_rewritten_file_tells_soft_purges_that_say_the_same_apart() {
+    let soft = || Purge::soft(What::Tags(vec!["a".to_owned()]));
+    let twice = rewritten(&[soft(), tag("b"), soft()]);
+    let since = [0, 1, 2, 3].map(|fetched| standing(&twice, "a", fetched));
+    assert_eq!(
+        since,
+        [Some(1), Some(3), Some(3), None].map(|since| (false, since))
+    );
+    let gone = rewritten(&[soft(), tag("a"), soft()]);
+    let since = [1, 2, 3].map(|fetched| standing(&gone, "a", fetched));
+    assert_eq!(since, [(true, None), (false, Some(3)), (false, None)]);
+    let often: Vec<_> = (0..100).map(|_| soft()).collect();
+    let (remembered, _) = started(&rewritten(&often)).expect("read");
     let entries = remembered.entries.iter();
     let left: Vec<_> = entries
         .map(|entry| (entry.sequence, entry.at.as_secs(), entry.position))
         .collect();
-    let at = |number| Some(Position(number, 0));
-    assert_eq!(left, [(2, 20, at(2)), (4, 10, at(4))]);
+    let kept = [1, 96, 97, 98, 99, 100];
+    assert_eq!(
+        left,
+        kept.map(|number| (number, number, Some(Position(number, 0))))
+    );
+}
+
+/// What took effect here and may not have reached others is not known to them by a hard purge that they made before it.
+#[test]
+fn a_rewritten_file_has_what_was_not_sent_before_a_hard_purge_of_the_same() {
+    let soft = Purge::soft(What::Tags(vec!["a".to_owned()]));
+    let bytes = rewritten(&[soft.clone(), soft.clone(), tag("a")]);
+    let (remembered, _) = started(&bytes).expect("read");
+    assert_eq!(purges(&remembered), [soft, tag("a")]);
 }
 
 #[test]
@@ -305,6 +356,21 @@ fn any_batches() -> impl Strategy<Value = Vec<Vec<String>>> {
     prop::collection::vec(prop::collection::vec("[a-z]{1,8}", 1..4), 1..5)
 }
 
+/// A purge of at most so many of two tags; most are soft.
+fn any_of_two_tags(most: usize) -> impl Strategy<Value = Purge> {
+    let tags = prop::sample::subsequence(vec!["a".to_owned(), "b".to_owned()], 1..=most);
+    (tags, prop::bool::weighted(0.9)).prop_map(|(tags, soft)| Purge {
+        what: What::Tags(tags),
+        soft,
+    })
+}
+
+/// Each of two tags, with each number at which something may have been fetched.
+fn two_tags_and_numbers(purges: &[Purge]) -> impl Iterator<Item = (&'static str, u64)> {
+    let numbers = 0..=purges.len() as u64;
+    numbers.flat_map(|number| [("a", number), ("b", number)])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -338,6 +404,28 @@ proptest! {
                 prop_assert_eq!(remembered.floor, remembered.head);
                 prop_assert!(remembered.head >= whole.head && remembered.entries.is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn of_a_rewritten_file_comes_what_came_of_all(purges in prop::collection::vec(any_of_two_tags(1), 1..40)) {
+        let (all, anew) = (file_of(&purges), rewritten(&purges));
+        for (tag, fetched) in two_tags_and_numbers(&purges) {
+            prop_assert_eq!(standing(&anew, tag, fetched), standing(&all, tag, fetched), "{} {}", tag, fetched);
+        }
+        let contents = Contents::read(&all).expect("readable").expect("begun");
+        let alone = file_of(&[]).len() as u64;
+        prop_assert_eq!(Live::of(&Sum::of(&contents)).bytes, anew.len() as u64 - alone);
+    }
+
+    /// Where one names several, some of which another names hard, a moment may be a later one.
+    #[test]
+    fn by_a_rewritten_file_nothing_is_stale_earlier(purges in prop::collection::vec(any_of_two_tags(2), 1..40)) {
+        let (all, anew) = (file_of(&purges), rewritten(&purges));
+        for (tag, fetched) in two_tags_and_numbers(&purges) {
+            let [anew, all] = [&anew, &all].map(|bytes| standing(bytes, tag, fetched));
+            prop_assert_eq!((anew.0, anew.1.is_some()), (all.0, all.1.is_some()));
+            prop_assert!(anew >= all, "{} {}: {:?}, {:?}", tag, fetched, anew, all);
         }
     }
 

@@ -4,10 +4,11 @@ use super::{
     JournalQueue, Lasting,
     format::{Contents, Tail, frame},
     medium::Medium,
+    needed::Needed,
     queue::{Batch, Weight},
     remembered::Sum,
 };
-use std::{collections::HashMap, io, sync::Arc};
+use std::{io, sync::Arc};
 
 /// A file is rewritten when it is larger than this, in bytes, and mostly of no use any more.
 const LARGE: u64 = 1 << 20;
@@ -106,11 +107,11 @@ impl Writing {
     }
 }
 
-/// The purges in the file that still count, by their text.
+/// The purges in the file that still count, by the hash of what they name.
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    purges: HashMap<u64, Weight>,
-    bytes: u64,
+    purges: Needed<u64, Weight>,
+    pub bytes: u64,
     retired: u64,
 }
 
@@ -130,16 +131,14 @@ impl Live {
         }
         if batch.retired > self.retired {
             self.retired = batch.retired;
-            self.purges
-                .retain(|_, weight| weight.sequence > batch.retired);
-            self.bytes = self.purges.values().map(|weight| weight.bytes).sum();
+            self.purges.retain(|weight| weight.sequence > batch.retired);
+            self.bytes = self.purges.iter().map(|weight| weight.bytes).sum();
         }
     }
 
     fn put(&mut self, weight: Weight) {
         self.bytes += weight.bytes;
-        if let Some(before) = self.purges.insert(weight.hash, weight) {
-            self.bytes -= before.bytes;
-        }
+        let gone = self.purges.put(weight.hash, weight.soft, weight);
+        self.bytes -= gone.iter().map(|weight| weight.bytes).sum::<u64>();
     }
 }
