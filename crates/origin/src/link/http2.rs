@@ -46,6 +46,8 @@ struct ConnectionState {
     /// How many streams may be under way at a time, and how many are.
     streams: AtomicUsize,
     open: AtomicUsize,
+    /// How often it has come into use: one was under way where none had been.
+    uses: AtomicUsize,
     /// Who waits for another is told of each that ends.
     freed: Notify,
     /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
@@ -87,6 +89,7 @@ impl Http2 {
                 _driver: Driver::of(&task),
                 streams: AtomicUsize::new(streams),
                 open: AtomicUsize::new(0),
+                uses: AtomicUsize::new(0),
                 freed: Notify::new(),
                 closed: AtomicBool::new(false),
                 answered: AtomicBool::new(false),
@@ -161,8 +164,9 @@ impl Future for Driven {
             return Poll::Ready(());
         };
         let is_used = shared.open.load(Relaxed) > 0;
+        let uses = is_used.then(|| shared.uses.load(Relaxed));
         let died = match &mut this.alive {
-            Some(alive) => alive.poll(cx, is_used),
+            Some(alive) => alive.poll(cx, uses),
             None => Poll::Pending,
         };
         let goes = matches!(this.probe.poll_ready(cx), Poll::Ready(Err(_)));

@@ -21,6 +21,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     task::{spawn_local, yield_now},
+    time::Instant,
 };
 
 async fn listen() -> (TcpListener, OriginConfig) {
@@ -379,32 +380,101 @@ fn a_connection_that_died_without_a_word_is_given_up() {
     }
 }
 
-/// Nothing comes where nobody asks for anything: that is no silence of the server's.
+/// Lets so many seconds pass.
+async fn seconds(count: usize) {
+    for _ in 0..count {
+        second().await;
+    }
+}
+
+/// Nothing comes where nobody asks for anything: that is no silence of the server's. Nor is it what others have waited who are gone.
 #[test]
 fn silence_counts_from_when_a_connection_is_in_use() {
+    // Seconds for which it is in no use, in use and in none again, before it comes into use.
+    for [idle, used, idle_again] in [[35, 0, 0], [10, 15, 10], [10, 15, 0]] {
+        work(async {
+            let (listener, config) = listen().await;
+            let origin = Origin::new(config).unwrap();
+            let get = || {
+                let origin = Arc::clone(&origin);
+                spawn_local(async move { once(&origin, Method::GET, "/").await })
+            };
+            let first = get();
+            let mut stream = hears(listener).await;
+            stream.write_all(&answer(1)).await.unwrap();
+            first.await.unwrap().unwrap();
+            at_once(async {
+                seconds(idle).await;
+                if used > 0 {
+                    let leaves = get();
+                    hear(&mut stream).await;
+                    seconds(used).await;
+                    leaves.abort();
+                    seconds(idle_again).await;
+                }
+                let began = Instant::now();
+                let _waits = get();
+                hear(&mut stream).await;
+                pinged(&mut stream).await;
+                let asked = began.elapsed().as_secs();
+                assert!((20..=21).contains(&asked), "{idle} {used}: {asked}");
+            })
+            .await;
+        });
+    }
+}
+
+/// And from the last that came.
+#[test]
+fn silence_counts_from_what_came_last() {
     work(async {
         let (listener, config) = listen().await;
         let origin = Origin::new(config).unwrap();
-        let get = || {
+        let _waits = spawn_local({
             let origin = Arc::clone(&origin);
-            spawn_local(async move { once(&origin, Method::GET, "/").await })
-        };
-        let first = get();
+            async move { once(&origin, Method::GET, "/").await }
+        });
         let mut stream = hears(listener).await;
-        stream.write_all(&answer(1)).await.unwrap();
-        first.await.unwrap().unwrap();
-        tokio::time::pause();
-        for _ in 0..35 {
-            second().await;
-        }
-        let waiting = get();
-        hear(&mut stream).await;
-        let began = tokio::time::Instant::now();
-        pinged(&mut stream).await;
-        assert!(began.elapsed() >= Duration::from_secs(20));
-        stream.write_all(&answer(3)).await.unwrap();
-        tokio::time::resume();
-        assert_eq!(waiting.await.unwrap().unwrap().status, 200);
+        at_once(async {
+            seconds(5).await;
+            let ping = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[7; 8]].concat();
+            stream.write_all(&ping).await.unwrap();
+            // Its answer.
+            while frame(&mut stream).await.unwrap().0 != ping[3] {}
+            let heard = Instant::now();
+            pinged(&mut stream).await;
+            let asked = heard.elapsed().as_secs();
+            assert!((20..=21).contains(&asked), "{asked}");
+        })
+        .await;
+    });
+}
+
+/// The server was asked for somebody who is gone: it has as long for whoever comes meanwhile as for others.
+#[test]
+fn who_comes_while_the_server_is_asked_waits_as_long_as_others() {
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        let post = || {
+            let origin = Arc::clone(&origin);
+            spawn_local(async move { once(&origin, Method::POST, "/").await })
+        };
+        let leaves = post();
+        let mut stream = hears(listener).await;
+        let late = at_once(async {
+            pinged(&mut stream).await;
+            seconds(5).await;
+            leaves.abort();
+            let waits = post();
+            hear(&mut stream).await;
+            seconds(29).await;
+            assert!(!waits.is_finished());
+            seconds(2).await;
+            waits.await.unwrap()
+        })
+        .await;
+        assert_eq!(kind(late), Kind::Truncated);
     });
 }
 

@@ -25,10 +25,12 @@ pub(super) struct Alive {
     /// Bytes that came on it, now and when we last looked.
     heard: Arc<AtomicU64>,
     before: u64,
+    /// How often it had come into use when we last looked.
+    uses: usize,
+    /// When something came last, or it came into use, whichever was later.
+    silent_since: Instant,
     /// When to look next.
     due: Pin<Box<Sleep>>,
-    /// Whether it was in use when we last looked.
-    was_used: bool,
     /// Whether the server was asked.
     asked: bool,
 }
@@ -39,14 +41,16 @@ impl Alive {
             pings,
             before: heard.load(Relaxed),
             heard,
+            uses: 0,
+            silent_since: Instant::now(),
             due: Box::pin(sleep(SILENCE)),
-            was_used: false,
             asked: false,
         }
     }
 
-    /// Ready when the server has given no sign of life.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, is_used: bool) -> Poll<()> {
+    /// Ready when the server has given no sign of life. `uses`: how often the connection has come into use; `None`: it is in none.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, uses: Option<usize>) -> Poll<()> {
+        self.listen(uses);
         loop {
             if self.asked && self.pings.poll_pong(cx).is_ready() {
                 self.asked = false;
@@ -56,14 +60,28 @@ impl Alive {
             if self.asked {
                 return Poll::Ready(());
             }
-            let heard = self.heard.load(Relaxed);
-            let is_silent = heard == self.before;
-            self.before = heard;
-            // Where nobody waited for anything there was nothing to say.
-            let has_waited = mem::replace(&mut self.was_used, is_used) && is_used;
-            // Where it cannot be asked, the connection is ending.
-            self.asked = has_waited && is_silent && self.pings.send_ping(Ping::opaque()).is_ok();
+            let left = SILENCE.saturating_sub(self.silent_since.elapsed());
+            if !left.is_zero() {
+                self.look_in(left);
+                continue;
+            }
+            // Where nobody waits for anything there is nothing to say; where it cannot be asked, the connection is ending.
+            self.asked = uses.is_some() && self.pings.send_ping(Ping::opaque()).is_ok();
             self.look_in(if self.asked { PATIENCE } else { SILENCE });
+        }
+    }
+
+    /// What a connection was silent before it came into use does not count.
+    fn listen(&mut self, uses: Option<usize>) {
+        let heard = self.heard.load(Relaxed);
+        let has_come = mem::replace(&mut self.before, heard) != heard;
+        let comes_into_use = uses.is_some_and(|uses| mem::replace(&mut self.uses, uses) != uses);
+        if has_come || comes_into_use {
+            self.silent_since = Instant::now();
+        }
+        if comes_into_use && self.asked {
+            // It is asked only once at a time.
+            self.look_in(SILENCE + PATIENCE);
         }
     }
 

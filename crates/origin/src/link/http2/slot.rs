@@ -21,6 +21,9 @@ impl Http2 {
             let open = self.shared.open.load(Relaxed);
             if open < self.shared.streams.load(Relaxed) {
                 self.shared.open.store(open + 1, Relaxed);
+                if open == 0 {
+                    self.shared.uses.fetch_add(1, Relaxed);
+                }
                 break;
             }
             freed.await;
