@@ -159,6 +159,7 @@ fn a_ban_that_is_limited_in_unknown_words_is_malformed() {
     for head in [
         "BAN / HTTP/1.1\nHost: c\nX-Url: ^/pu\nX-Ban-Id: 7",
         "BAN / HTTP/1.1\nHost: c\nX-Banana: 1\nIf-None-Match: \"a\"",
+        "BAN /page HTTP/1.1\nHost: c\nX-Datadog-Tags: _dd.p.dm=-0",
         "PURGE /a HTTP/1.1\nHost: c\nX-Ban-Url: /a",
     ] {
         command(head);
