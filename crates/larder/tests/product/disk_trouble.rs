@@ -266,6 +266,109 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
 }
 
 #[test]
+fn on_a_file_system_smaller_than_its_size_the_tier_takes_what_fits() {
+    let small = SmallDisk::new("24m");
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), LARGE))
+    });
+    let config = site.config().replace(
+        &*site.path().to_string_lossy(),
+        &small.path().join("disk").to_string_lossy(),
+    );
+    let start = || {
+        Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start()
+    };
+    let larder = start();
+    let mut paths = (0..).map(|number| format!("/{number}"));
+    let mut ask = || {
+        let path = paths.next().unwrap_or_default();
+        keep(&larder, &[&path]);
+        path
+    };
+    while !larder.output().contains("disk tier out of order") {
+        ask();
+    }
+    wait_until("the tier is tried again", || {
+        ask();
+        larder.output().contains("disk tier in order again")
+    });
+    // More than would fit beside one another.
+    let failed = sample(&larder, "larder_disk_errors_total");
+    let latest: Vec<_> = (0..24).map(|_| ask()).collect();
+    assert_eq!(sample(&larder, "larder_disk_errors_total"), failed);
+    larder.stop();
+    let larder = start();
+    larder.wait_output("disk tier loaded");
+    // What came faster than removed files are let go of was passed on.
+    let kept = latest.iter().filter(|path| {
+        let answer = larder.get(path).send();
+        same(&answer.body, &content(path, LARGE), path);
+        answer.hit()
+    });
+    assert!(kept.count() >= 3);
+}
+
+#[test]
+fn a_segment_that_could_not_be_begun_is_not_in_the_way_of_the_next() {
+    let small = SmallDisk::new("4m");
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    let config = site.config().replace(
+        &*site.path().to_string_lossy(),
+        &small.path().join("disk").to_string_lossy(),
+    );
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    larder.wait_output("disk tier loaded");
+    let other = small.path().join("other");
+    fs::write(&other, vec![0; 8 << 20]).expect_err("more than there is room for");
+    let mut paths = (0..).map(|number| format!("/{number}"));
+    let mut ask = || keep(&larder, &[&paths.next().unwrap_or_default()]);
+    wait_until("the disk is found to be full", || {
+        ask();
+        larder.output().contains("disk tier out of order")
+    });
+    fs::remove_file(&other).unwrap();
+    wait_until("the disk is found to have room", || {
+        ask();
+        larder.output().contains("disk tier in order again")
+    });
+}
+
+/// Large bodies are in memory with their heads alone: what makes room on disk is let go of all the same.
+#[test]
+fn what_made_room_is_kept_open_no_more() {
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), LARGE))
+    });
+    let larder = site.start();
+    for number in 0..60 {
+        keep(&larder, &[&format!("/{number}")]);
+    }
+    let open_and_removed = || {
+        let files = fs::read_dir(format!("/proc/{}/fd", larder.id())).expect("its files");
+        let files = files
+            .flatten()
+            .filter_map(|file| fs::read_link(file.path()).ok());
+        let large: Vec<_> = files
+            .filter(|file| file.to_string_lossy().contains("large-"))
+            .collect();
+        let removed = large.iter().filter(|file| !file.exists()).count();
+        (large.len(), removed)
+    };
+    wait_until("removed files are closed", || open_and_removed().1 == 0);
+    let (open, _) = open_and_removed();
+    assert!(open > 0, "those that were asked for lately stay open");
+    assert!(larder.get("/59").send().hit());
+}
+
+#[test]
 fn the_size_is_a_hard_limit() {
     const LIMIT: u64 = 64 << 20;
     let site = Site::with(|request| {

@@ -120,10 +120,14 @@ impl Device {
         matches!(self.read_at_once(file, &mut [0], offset), Ok(Ok(())))
     }
 
-    /// Counts a failure, and has it told where it is the first.
+    /// Counts a failure, and has it told where it is the first. Where the file system is full, room is made, so that there is some when it is
+    /// tried again.
     pub fn failed(&self, doing: Doing, file: &Path, error: &io::Error) {
         count(&self.counts.errors);
         self.health.failed(doing, file, error);
+        if error.kind() == io::ErrorKind::StorageFull {
+            self.tell_keeper(Task::Full);
+        }
     }
 
     /// Counts bytes that are not what was written, and has them told.

@@ -3,6 +3,7 @@
 use super::{index::RecordPosition, large::Large};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
+    fs::File,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -15,37 +16,51 @@ pub(super) struct OpenFiles(Mutex<RecentFiles>);
 
 #[derive(Debug, Default)]
 struct RecentFiles {
-    files: HashMap<u64, Arc<Large>>,
+    files: HashMap<u64, OpenFile>,
     order: VecDeque<u64>,
+}
+
+/// A large file that is kept open.
+#[derive(Debug)]
+struct OpenFile {
+    large: Arc<Large>,
+    file: Arc<File>,
 }
 
 impl OpenFiles {
     /// The file of that number; `None` where it is not kept open.
     pub fn get(&self, id: u64) -> Option<Arc<Large>> {
-        self.lock().files.get(&id).cloned()
+        let open = self.lock();
+        open.files.get(&id).map(|open| open.large.clone())
     }
 
-    /// Keeps `large` open. Returns the one that is kept, which another may have opened before.
-    pub fn put(&self, large: Arc<Large>) -> Arc<Large> {
+    /// Keeps `file` open, which is that of `large`. Returns the one that is kept, which another may have opened before, and what is kept
+    /// open no more for it.
+    pub fn put(&self, large: Arc<Large>, file: Arc<File>) -> (Arc<Large>, Option<Arc<File>>) {
         let mut open = self.lock();
         if let Some(kept) = open.files.get(&large.id) {
-            return kept.clone();
+            return (kept.large.clone(), Some(file));
         }
-        if open.order.len() >= MOST_OPEN
-            && let Some(oldest) = open.order.pop_front()
-        {
-            open.files.remove(&oldest);
-        }
+        let oldest = (open.order.len() >= MOST_OPEN)
+            .then(|| open.order.pop_front())
+            .flatten();
+        let left = oldest.and_then(|oldest| open.files.remove(&oldest));
         open.order.push_back(large.id);
-        open.files.insert(large.id, large.clone());
-        large
+        let kept = OpenFile {
+            large: large.clone(),
+            file,
+        };
+        open.files.insert(large.id, kept);
+        (large, left.map(|left| left.file))
     }
 
-    /// Keeps it open no more. Who reads it goes on.
-    pub fn remove(&self, id: u64) {
+    /// Keeps it open no more, since it makes room for others. Who reads it goes on.
+    pub fn remove(&self, id: u64) -> Option<Arc<File>> {
         let mut open = self.lock();
-        open.files.remove(&id);
+        let left = open.files.remove(&id)?;
         open.order.retain(|other| *other != id);
+        left.large.leave();
+        Some(left.file)
     }
 
     fn lock(&self) -> MutexGuard<'_, RecentFiles> {

@@ -3,6 +3,7 @@
 mod append;
 mod carrying;
 mod content;
+mod full;
 mod room;
 mod round;
 
@@ -21,12 +22,13 @@ use crate::{
 use append::OpenSegment;
 use round::Rounds;
 use std::{
-    io::{Error, ErrorKind},
+    fs::File,
+    io::Error,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant, SystemTime},
 };
 
-/// Removed segments stay open for so long, and are looked at so often: who has found a response there begins to read it by then.
+/// Removed files stay open for so long, and are looked at so often: who has found a response there begins to read it by then.
 const LEAVING: Duration = Duration::from_secs(2);
 
 /// The thread's own state.
@@ -37,12 +39,28 @@ pub(super) struct Keeper {
     next: u32,
     /// Bytes of all files.
     pub total: u64,
+    /// The file system was found to be full before the tier was.
+    is_tight: bool,
     pub ledger: Ledger,
-    /// Segments that were removed, each with when that was: they may still be read, also by who has found a response there and has
-    /// not begun. Whoever lets go of a file last gives its blocks back, which takes a while: that is to be this thread and no
-    /// worker.
-    leaving: Vec<(Instant, Arc<Segment>)>,
+    /// Files that were removed or are kept open no more, each with when that was.
+    leaving: Vec<(Instant, Leaving)>,
     rounds: Rounds,
+}
+
+/// A file that may still be read, also by who has found a response there and has not begun. Whoever lets go of it last gives the blocks of
+/// a removed one back, which takes a while: that is to be this thread and no worker.
+enum Leaving {
+    Segment(Arc<Segment>),
+    Large(Arc<File>),
+}
+
+impl Leaving {
+    fn is_read(&self) -> bool {
+        match self {
+            Self::Segment(segment) => Arc::strong_count(segment) > 1,
+            Self::Large(file) => Arc::strong_count(file) > 1,
+        }
+    }
 }
 
 /// Why a record was not written.
@@ -66,6 +84,7 @@ impl Keeper {
             open: None,
             next: shared.first_segment,
             total: 0,
+            is_tight: false,
             ledger: Ledger::default(),
             leaving: Vec::new(),
             rounds: Rounds::default(),
@@ -91,9 +110,8 @@ impl Keeper {
                 Next::Closed => break,
             }
             self.go_round();
-            self.leaving.retain(|(left, segment)| {
-                left.elapsed() < LEAVING || Arc::strong_count(segment) > 1
-            });
+            self.leaving
+                .retain(|(since, left)| since.elapsed() < LEAVING || left.is_read());
             self.shared.total.store(self.total, Relaxed);
             self.shared.large.store(self.ledger.count(), Relaxed);
         }
@@ -112,7 +130,7 @@ impl Keeper {
             Task::Sound(key, place) => self.shared.index.mark_sound(key, place),
             Task::Used(key, place) => self.shared.index.mark_used(key, place),
             Task::LargeDamaged(id) => {
-                self.shared.open_files.remove(id);
+                self.close_large(id);
                 for (place, key) in self.ledger.naming(id) {
                     let gone = self.shared.index.remove(key, place);
                     self.has_left(gone);
@@ -133,7 +151,8 @@ impl Keeper {
             Task::Spare(id, bytes) => {
                 self.total = self.total.saturating_sub(self.ledger.shrink(id, bytes));
             }
-            Task::Close(file) => drop(file),
+            Task::Left(file) => self.leaving.push((Instant::now(), Leaving::Large(file))),
+            Task::Full => self.fill_up(),
             Task::Unnamed(id) => {
                 if let Some(bytes) = self.ledger.drop_unnamed(id) {
                     self.remove_large(id, bytes);
@@ -176,13 +195,9 @@ impl Keeper {
         self.shared.log.apply(purge, SystemTime::now().into(), None);
     }
 
-    /// Counts a failed write. Where the device is full, the oldest goes, so that there is room when it is tried again.
-    fn failed(&mut self, error: &Error) {
+    fn failed(&self, error: &Error) {
         let path = &self.shared.device.path;
         self.shared.device.failed(Doing::Writing, path, error);
-        if error.kind() == ErrorKind::StorageFull {
-            self.evict(false);
-        }
     }
 
     fn write(&mut self, offer: &Offer) -> Result<(), Refused> {

@@ -1,5 +1,6 @@
 //! Large bodies: a file each, in chunks that can be read and verified alone.
 
+mod descriptor;
 mod straight;
 mod tail;
 mod writer;
@@ -13,12 +14,13 @@ use super::{
     queue::Task,
     sound::Sound,
 };
+use descriptor::Descriptor;
 use std::{
     fs::File,
     io,
     os::unix::fs::FileExt,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{
             AtomicBool, AtomicU64,
             Ordering::{Acquire, Relaxed, Release},
@@ -35,7 +37,7 @@ pub(super) struct Large {
     pub id: u64,
     pub nonce: u64,
     pub device: Arc<Device>,
-    file: OnceLock<File>,
+    descriptor: Mutex<Descriptor>,
     /// Bytes of the body that can be read.
     readable: AtomicU64,
     /// It will never be whole, or what was written could not be read back.
@@ -43,6 +45,8 @@ pub(super) struct Large {
     is_whole: AtomicBool,
     /// Whether a record names it.
     is_named: AtomicBool,
+    /// It made room: its file has no name any more, and lasts for those who read it.
+    is_gone: AtomicBool,
     /// Chunks that were read and found good, once it was whole.
     pub sound: Sound,
     at_hand: AtHand,
@@ -56,20 +60,26 @@ impl Large {
             id,
             nonce,
             device,
-            file: OnceLock::new(),
+            descriptor: Mutex::default(),
             readable: AtomicU64::new(0),
             is_failed: AtomicBool::new(false),
             is_whole: AtomicBool::new(false),
             is_named: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
             sound: Sound::default(),
             at_hand: AtHand::default(),
             tail: Mutex::new(Tail::new(length.map(file_length))),
         }
     }
 
-    /// One that a record names, with a body of `length` bytes. A file of that number that is another (an old record may name
-    /// one that went, and whose number was given out again) is as good as none.
-    pub fn open(id: u64, nonce: u64, length: u64, device: Arc<Device>) -> io::Result<Self> {
+    /// One that a record names, with a body of `length` bytes, and its file. A file of that number that is another (an old record may
+    /// name one that went, and whose number was given out again) is as good as none.
+    pub fn open(
+        id: u64,
+        nonce: u64,
+        length: u64,
+        device: Arc<Device>,
+    ) -> io::Result<(Self, Arc<File>)> {
         let file = File::open(device.large_path(id))?;
         let mut head = [0; FILE_HEAD];
         file.read_exact_at(&mut head, 0)?;
@@ -82,12 +92,12 @@ impl Large {
         if named.write() != head {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let large = Self::new(id, nonce, None, device);
-        let _ = large.file.set(file);
+        let (large, file) = (Self::new(id, nonce, None, device), Arc::new(file));
+        *large.descriptor() = Descriptor::Shared(Arc::downgrade(&file));
         large.readable.store(length, Relaxed);
         large.is_whole.store(true, Relaxed);
         large.is_named.store(true, Relaxed);
-        Ok(large)
+        Ok((large, file))
     }
 
     /// Bytes of the body that can be read.
@@ -120,29 +130,49 @@ impl Large {
         self.at_hand.see(second);
     }
 
-    /// The file; `None` where it is not made yet.
-    pub fn file(&self) -> Option<&File> {
-        self.file.get()
+    /// The file, for who reads: it stays open as long as this is held. `None` where it is not made yet, or nobody has it open any more.
+    pub fn file(&self) -> Option<Arc<File>> {
+        self.descriptor().file()
     }
 
-    /// A record names it: the file stays when nobody reads it any more.
-    pub fn name(&self) {
+    /// A record names it: the file stays when nobody reads it any more. Its descriptor, which is in the hands of the caller from now on.
+    pub fn name(&self) -> Option<Arc<File>> {
         self.is_named.store(true, Relaxed);
+        self.descriptor().share()
     }
 
-    /// Reads chunk `number`, of `length` bytes, into `into`, which it fills.
-    pub fn read(&self, number: u64, into: &mut [u8], mode: ReadMode) -> Result<(), Missed> {
-        let read = self.read_sound(number, into, mode);
+    /// It made room for others.
+    pub fn leave(&self) {
+        self.is_gone.store(true, Relaxed);
+    }
+
+    /// Whether it made room for others, or nobody has had it open lately: nobody is to begin to read it. Who began before goes on.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone.load(Relaxed) || self.descriptor().is_left()
+    }
+
+    /// Reads chunk `number` of `file`, of `length` bytes, into `into`, which it fills.
+    pub fn read(
+        &self,
+        file: &File,
+        number: u64,
+        into: &mut [u8],
+        mode: ReadMode,
+    ) -> Result<(), Missed> {
+        let read = self.read_sound(file, number, into, mode);
         if matches!(read, Err(Missed::Damaged | Missed::Failed)) && !self.is_failed() {
             self.fail();
         }
         read
     }
 
-    fn read_sound(&self, number: u64, into: &mut [u8], mode: ReadMode) -> Result<(), Missed> {
-        let Some(file) = self.file.get() else {
-            return Err(Missed::Waits);
-        };
+    fn read_sound(
+        &self,
+        file: &File,
+        number: u64,
+        into: &mut [u8],
+        mode: ReadMode,
+    ) -> Result<(), Missed> {
         let offset = layout::offset(number);
         let read = |into: &mut [u8], offset| {
             let path = || self.device.large_path(self.id);
@@ -175,16 +205,22 @@ impl Large {
     fn tail(&self) -> MutexGuard<'_, Tail> {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn descriptor(&self) -> MutexGuard<'_, Descriptor> {
+        let descriptor = self.descriptor.lock();
+        descriptor.unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Drop for Large {
     fn drop(&mut self) {
-        if !self.is_named.load(Relaxed) {
-            self.device.tell_keeper(Task::Unnamed(self.id));
+        if self.is_named.load(Relaxed) {
+            return;
         }
+        self.device.tell_keeper(Task::Unnamed(self.id));
         // Closing the last descriptor of a file that is deleted gives its blocks back, which takes a while.
-        if let Some(file) = self.file.take() {
-            self.device.tell_keeper(Task::Close(file));
+        if let Some(file) = self.file() {
+            self.device.tell_keeper(Task::Left(file));
         }
     }
 }

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use rules::range::Span;
 use std::sync::Arc;
 
-/// Bytes on disk: a body, or a span of one. Cheap to clone. Keeps a file of its own open, and of a segment nothing: who holds
-/// these bytes for long asks [`is_gone`](Self::is_gone) before a use.
+/// Bytes on disk: a body, or a span of one. Cheap to clone. Keeps no file open that can be found by its record: who holds these bytes
+/// for long asks [`is_gone`](Self::is_gone) before a use.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
     source: DiskSource,
@@ -69,10 +69,10 @@ impl OnDisk {
             || !self.source.device().health.may(Doing::Reading)
     }
 
-    /// Whether its segment has made room for others: the tier may have the bytes in another.
+    /// Whether its file has made room for others, or is kept open no more: the tier may have the bytes all the same.
     pub fn is_gone(&self) -> bool {
         match &self.source {
-            DiskSource::Large(_) => false,
+            DiskSource::Large(large) => large.is_gone(),
             DiskSource::Inline(inline) => inline.is_gone(),
         }
     }

@@ -8,7 +8,10 @@ use super::{
     source::DiskSource,
 };
 use bytes::Bytes;
-use std::{fs::File, sync::Arc};
+use std::{
+    fs::File,
+    sync::{Arc, OnceLock},
+};
 use tokio::sync::oneshot;
 
 /// A chunk that a thread of the tier reads.
@@ -19,19 +22,34 @@ pub(super) type PendingChunk = oneshot::Receiver<Result<Bytes, Failed>>;
 pub(super) struct OpenSource {
     pub source: DiskSource,
     segment: Option<Arc<Segment>>,
+    /// Where it has a file of its own.
+    file: OnceLock<Arc<File>>,
 }
 
 impl OpenSource {
     /// `source` with the `segment` that it lies in; without one where it has a file of its own, or where the segment is
     /// gone.
     pub fn new(source: DiskSource, segment: Option<Arc<Segment>>) -> Self {
-        Self { source, segment }
+        let open = Self {
+            source,
+            segment,
+            file: OnceLock::new(),
+        };
+        // It stays open from now on.
+        let _ = open.file();
+        open
     }
 
-    /// The file; `None` where a large one is not made yet, or a segment is gone.
+    /// The file; `None` where a large one is not made yet, or it is gone.
     pub fn file(&self) -> Option<&File> {
         match &self.source {
-            DiskSource::Large(large) => large.file(),
+            DiskSource::Large(large) => {
+                if self.file.get().is_none() {
+                    // Another may have been first.
+                    let _ = self.file.set(large.file()?);
+                }
+                self.file.get().map(|file| &**file)
+            }
             DiskSource::Inline(_) => self.segment.as_ref().map(|segment| &segment.file),
         }
     }
@@ -56,7 +74,15 @@ impl OpenSource {
         buffer.resize(length, 0);
         match &self.source {
             DiskSource::Large(large) => {
-                large.read(number, &mut buffer, mode)?;
+                let missing = || {
+                    if large.is_gone() {
+                        Missed::Failed
+                    } else {
+                        Missed::Waits
+                    }
+                };
+                let file = self.file().ok_or_else(missing)?;
+                large.read(file, number, &mut buffer, mode)?;
                 if large.is_whole() {
                     large.sound.mark(number, whole);
                 }

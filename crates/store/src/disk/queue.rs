@@ -96,8 +96,10 @@ pub(super) enum Task {
     Room(u64, u64, SyncSender<bool>),
     /// So many bytes of the room for this large file were not needed.
     Spare(u64, u64),
-    /// Nobody reads this file any more.
-    Close(File),
+    /// The file system is full.
+    Full,
+    /// This file is kept open no more, but for those who read it.
+    Left(Arc<File>),
     /// Nobody holds this large file and no record names it.
     Unnamed(u64),
     /// Everything that came before is done.

@@ -5,7 +5,7 @@ use super::{
     format::{ENTRY, Entry, FILE_HEAD, FileHead, Kind, TRAILER, Trailer},
 };
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     os::unix::fs::FileExt,
     path::Path,
@@ -46,7 +46,10 @@ impl Segment {
             nonce: random(),
             directory,
         };
-        file.write_all_at(&head.write(), 0)?;
+        if let Err(error) = file.write_all_at(&head.write(), 0) {
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
         Ok(Self {
             id,
             file,

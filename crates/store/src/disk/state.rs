@@ -14,6 +14,7 @@ use super::{
 use crate::purge::Log;
 use std::{
     collections::BTreeMap,
+    fs::File,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -81,6 +82,15 @@ impl DiskState {
             device: Arc::new(device),
             log,
         }
+    }
+
+    /// Keeps `file` open, which is that of `large`, for those who ask for it next. The one that is kept.
+    pub fn keep_open(&self, large: Arc<Large>, file: Arc<File>) -> Arc<Large> {
+        let (kept, left) = self.open_files.put(large, file);
+        if let Some(left) = left {
+            self.device.tell_keeper(Task::Left(left));
+        }
+        kept
     }
 
     /// The hash of a key; nobody outside can aim at it.

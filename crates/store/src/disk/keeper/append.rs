@@ -92,7 +92,7 @@ impl Keeper {
         let around = (ENTRY + label::length(&label)) as u64;
         let needed = size + around + (FILE_HEAD + TRAILER) as u64;
         let has_room = if forward {
-            self.total + needed <= self.shared.size
+            self.total + needed <= self.shared.size && (!self.is_tight || self.is_free(needed))
         } else {
             self.make_room(needed)
         };
@@ -110,9 +110,10 @@ impl Keeper {
             count(&counts.forwarded);
         }
         if let Some((large, _)) = large {
-            large.name();
             self.ledger.name(place, large.id, record.key);
-            self.shared.open_files.put(large.clone());
+            if let Some(file) = large.name() {
+                self.shared.keep_open(large.clone(), file);
+            }
         }
         let spot = Spot::new(
             record.key,
@@ -156,8 +157,9 @@ impl Keeper {
         let path = device.segment_path(id);
         // Whoever removed the directory gets it back.
         let _ = fs::create_dir(&device.path);
-        let segment = Segment::create(&path, id, device.seed)?;
+        // Also where that fails: what there is of it is in the way.
         self.next += 1;
+        let segment = Segment::create(&path, id, device.seed)?;
         let segment = Arc::new(segment);
         // Room for what sealing adds is taken at once.
         let bytes = (FILE_HEAD + TRAILER) as u64;

@@ -1,6 +1,6 @@
 //! Which tags are carried by what is kept, for purges to say how much they touched.
 
-use super::Keeper;
+use super::{Keeper, Leaving};
 use crate::{
     Stored,
     codec::{View, label},
@@ -77,9 +77,12 @@ impl Keeper {
 
     /// A segment, also one that was removed lately.
     fn segment(&self, id: u32) -> Option<Arc<Segment>> {
-        let left = self.leaving.iter().map(|(_, segment)| segment);
+        let is_it = |left: &(_, Leaving)| match &left.1 {
+            Leaving::Segment(segment) if segment.id == id => Some(segment.clone()),
+            _ => None,
+        };
         self.shared
             .segment(id)
-            .or_else(|| left.into_iter().find(|segment| segment.id == id).cloned())
+            .or_else(|| self.leaving.iter().find_map(is_it))
     }
 }

@@ -1,17 +1,16 @@
 //! Making room: the oldest goes, unless it was asked for.
 
-use super::{Keeper, Refused};
+use super::{Keeper, Leaving, Refused};
 use crate::{
     Stored,
     disk::{
-        Doing,
         format::Entry,
         health::count,
         index::{RecordPosition, Spot},
         segment::Segment,
     },
 };
-use std::{fs, io::Error, sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{fs, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// A record of what goes, to be written again.
 type Again = (Box<[u8]>, Stored);
@@ -26,7 +25,7 @@ impl Keeper {
             }
             chances = chances.saturating_sub(1);
         }
-        true
+        !self.is_tight || self.make_way(bytes, chances > 0)
     }
 
     /// The oldest goes: a large file that the oldest segment names, or else that segment. With `chance`, what of it was asked
@@ -64,7 +63,7 @@ impl Keeper {
             .is_some_and(|open| open.segment.id == segment.id)
             && let Err(error) = self.seal()
         {
-            self.failed_again(&error);
+            self.failed(&error);
         }
         self.uncount_all(segment);
         let entries = segment.index().ok().flatten().map(|(_, entries)| entries);
@@ -91,13 +90,8 @@ impl Keeper {
             .content(stored)
             .and_then(|content| self.append(key, stored, &content, true));
         if let Err(Refused::Failed(error)) = written {
-            self.failed_again(&error);
+            self.failed(&error);
         }
-    }
-
-    fn failed_again(&self, error: &Error) {
-        let path = &self.shared.device.path;
-        self.shared.device.failed(Doing::Writing, path, error);
     }
 
     /// Takes the records of `segment` out of the index; those that deserve it are read to be written again.
@@ -129,7 +123,8 @@ impl Keeper {
     fn remove_segment(&mut self, segment: &Segment) {
         if let Some(segment) = self.shared.segments_mut().remove(&segment.id) {
             segment.leave();
-            self.leaving.push((Instant::now(), segment));
+            self.leaving
+                .push((Instant::now(), Leaving::Segment(segment)));
         }
         // A file that somebody else removed is gone as well.
         let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
@@ -142,10 +137,16 @@ impl Keeper {
         }
     }
 
+    /// Keeps the large file `id` open no more.
+    pub(super) fn close_large(&mut self, id: u64) {
+        let left = self.shared.open_files.remove(id).map(Leaving::Large);
+        self.leaving.extend(left.map(|left| (Instant::now(), left)));
+    }
+
     /// Removes the large file `id`, of `bytes` bytes. One that cannot be removed counts as gone all the same.
     pub fn remove_large(&mut self, id: u64, bytes: u64) {
-        self.shared.open_files.remove(id);
         let _ = fs::remove_file(self.shared.device.large_path(id));
+        self.close_large(id);
         self.total = self.total.saturating_sub(bytes);
     }
 }

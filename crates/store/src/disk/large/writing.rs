@@ -1,6 +1,6 @@
 //! Writing what has come of a large body, on a thread of the tier.
 
-use super::{Large, tail::wake};
+use super::{Descriptor, Large, tail::wake};
 use crate::disk::{
     Doing,
     format::{CHUNK, FileHead, Kind, large_sum},
@@ -12,6 +12,7 @@ use std::{
     io,
     os::unix::fs::FileExt,
     sync::{
+        Arc,
         atomic::Ordering::{Relaxed, Release},
         mpsc::sync_channel,
     },
@@ -87,8 +88,8 @@ impl Large {
     }
 
     /// The file, made when it is first needed.
-    fn made(&self) -> io::Result<&File> {
-        if let Some(file) = self.file.get() {
+    fn made(&self) -> io::Result<Arc<File>> {
+        if let Some(file) = self.file() {
             return Ok(file);
         }
         let mut options = OpenOptions::new();
@@ -101,7 +102,9 @@ impl Large {
             directory: self.device.seed,
         };
         file.write_all_at(&head.write(), 0)?;
-        Ok(self.file.get_or_init(|| file))
+        let file = Arc::new(file);
+        *self.descriptor() = Descriptor::Own(file.clone());
+        Ok(file)
     }
 
     /// Has room made for a file of `length` bytes.

@@ -93,7 +93,7 @@ impl DiskState {
             return Err(Missed::Waits);
         }
         match Large::open(id, nonce, length, self.device.clone()) {
-            Ok(large) => Ok(self.open_files.put(Arc::new(large))),
+            Ok((large, file)) => Ok(self.keep_open(Arc::new(large), file)),
             // Gone, or cut in its head: a power loss may do either.
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) =>

@@ -1,0 +1,64 @@
+//! A file system that is full before the tier is: the tier takes no more than there is room for.
+
+use super::{Keeper, Leaving};
+use rustix::fs::statvfs;
+use std::{os::unix::fs::MetadataExt, sync::atomic::Ordering::Relaxed};
+
+impl Keeper {
+    /// The file system is full: from now on it is asked before anything is written, and the oldest goes at once. Nothing of that is written
+    /// again: there is no room for it.
+    pub(super) fn fill_up(&mut self) {
+        self.is_tight = true;
+        self.make_way(0, false);
+    }
+
+    /// Has the oldest go until the file system has room for `bytes` and a little more, and says whether it has by now. Removed files take
+    /// their place until nobody reads them any more, so that what comes next may be early for it.
+    pub(super) fn make_way(&mut self, bytes: u64, mut chance: bool) -> bool {
+        // Not all file systems say.
+        let Some(free) = self.free() else {
+            return true;
+        };
+        let all = self
+            .total
+            .saturating_add(self.leaving())
+            .saturating_add(free);
+        let spare = (2 * self.shared.segment_size).min(all / 8);
+        while bytes.saturating_add(spare) > free.saturating_add(self.leaving()) {
+            if !self.evict(chance) {
+                break;
+            }
+            chance = false;
+        }
+        bytes <= free
+    }
+
+    /// Whether the file system has room for `bytes` now.
+    pub(super) fn is_free(&self, bytes: u64) -> bool {
+        self.free().is_none_or(|free| bytes <= free)
+    }
+
+    /// Bytes that the file system has room for.
+    fn free(&self) -> Option<u64> {
+        let status = statvfs(&self.shared.device.path).ok()?;
+        Some(status.f_bavail.saturating_mul(status.f_frsize))
+    }
+
+    /// Bytes of what is removed and still open.
+    fn leaving(&self) -> u64 {
+        self.leaving.iter().map(|(_, left)| left.bytes()).sum()
+    }
+}
+
+impl Leaving {
+    /// What it still takes of the file system, where it has no name any more.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Segment(segment) => segment.bytes.load(Relaxed),
+            Self::Large(file) => match file.metadata() {
+                Ok(metadata) if metadata.nlink() == 0 => metadata.len(),
+                _ => 0,
+            },
+        }
+    }
+}
