@@ -161,6 +161,12 @@ impl Disk {
             || self.shared.device.queue.knows(hash)
     }
 
+    /// As [`knows`](Self::knows), and what is kept under `key` counts as used: memory answers with it, so that nobody asks here.
+    pub fn uses(&self, key: &[u8]) -> bool {
+        let hash = self.shared.hash(key);
+        self.shared.index.use_all(hash) || self.knows(key)
+    }
+
     /// Something newer was not taken: nothing older is to be found under `key` later. False where something may be there already, or that
     /// cannot be promised: then it is to be purged.
     pub fn withhold(&self, key: &[u8]) -> bool {

@@ -423,6 +423,36 @@ fn what_memory_has_no_room_for_is_answered_from_disk() {
     }
 }
 
+/// What memory answers does not come to the disk, whose oldest go: it hears of it all the same.
+#[test]
+fn what_memory_answers_stays_on_disk() {
+    let site = Site::with(|request| {
+        let size = if request.path() == "/hot" {
+            10_000
+        } else {
+            400_000
+        };
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), size))
+    });
+    let larder = site.start();
+    keep(&larder, &["/hot"]);
+    let mut client = larder.client();
+    // More than the disk has room for, twice.
+    for number in 0..350 {
+        keep(&larder, &[&format!("/{number}")]);
+        for _ in 0..8 {
+            assert!(client.get("/hot").send().hit());
+        }
+    }
+    let larder = site.restart(larder);
+    let answer = larder.get("/hot").send();
+    assert!(answer.hit(), "{}", answer.said());
+    assert_eq!(site.origin.requests("/hot"), 1);
+    assert!(!larder.get("/0").send().hit());
+}
+
 #[test]
 fn what_the_disk_has_is_found_while_it_loads_or_the_origin_answers() {
     let site = Site::with(|request| counted(request).cache("max-age=600"));

@@ -185,24 +185,28 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     }
 }
 
-/// Counts a use. What is asked for again is worth writing to disk. On the path of a hit.
+/// The disk is told of so many uses together.
+const TOLD: u64 = 256;
+
+/// Counts a use. What is asked for again is worth writing to disk, and to be kept there. On the path of a hit.
 pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, outcome: &Outcome) {
     let uses = stored.used() + 1;
     let is_new = matches!(outcome.handled, Handled::Forwarded { stored: true, .. });
     // At the first hit, which is the second request; seldom again where it was not taken.
-    if !uses.is_power_of_two() || (uses == 1 && is_new) {
+    let is_told = uses.is_power_of_two() || uses.is_multiple_of(TOLD);
+    if !is_told || (uses == 1 && is_new) {
         return;
     }
     keep_asked_for(worker, ask.key.as_bytes(), stored);
 }
 
-/// The disk gets what is asked for again, unless it has that already. What is still on its way is not taken: it is offered once it is
+/// The disk gets what is asked for again, unless it has that still. What is still on its way is not taken: it is offered once it is
 /// complete.
 ///
 /// What memory does not hold was made for one client, or has been replaced: it is nobody else's.
 pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     if let Some(disk) = &worker.cache.disk
-        && !stored.is_below()
+        && !(stored.is_below() && disk.uses(key))
         && lasts(stored)
         && is_held(worker, key, stored)
         && let Some(last) = offer(worker, disk, key, stored)

@@ -44,6 +44,18 @@ impl Index {
         found
     }
 
+    /// Whether there is a record under `key`. Those that are there count as used.
+    pub fn use_all(&self, key: u64) -> bool {
+        let mut knows = false;
+        self.with(key, |table| {
+            table.each(key, |spot| {
+                spot.bits |= USED;
+                knows = true;
+            });
+        });
+        knows
+    }
+
     /// Whether there is a record under `key`.
     pub fn knows(&self, key: u64) -> bool {
         let mut knows = false;

@@ -82,7 +82,8 @@ impl Lifecycle<Key, Variants> for Evictions {
         };
         for stored in variants.as_slice() {
             // The request that fetched it was the first.
-            if stored.uses() > 1 && !stored.is_below() {
+            // And what the disk had it may have given up for others.
+            if stored.uses() > 1 && !(stored.is_below() && disk.knows(key)) {
                 disk.demote(key, stored);
             }
         }
