@@ -55,7 +55,7 @@ pub enum What {
     FileHead,
     /// The index of a sealed segment does not agree with its records, or is damaged.
     Index,
-    /// What a sealed segment says of its records for purges is damaged; they are purged all the same, and not counted.
+    /// What a sealed segment says of its records for purges is damaged; it is made again, of the records.
     Labels,
     /// A record that its index names is not there, or its head is damaged.
     Record,

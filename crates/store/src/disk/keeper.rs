@@ -4,6 +4,7 @@ mod append;
 mod carrying;
 mod content;
 mod full;
+mod labels;
 mod room;
 mod round;
 

@@ -106,7 +106,7 @@ impl Keeper {
 }
 
 /// Reads a segment that was never sealed, cuts what is torn, and seals it.
-fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
+pub(super) fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
     let length = segment.file.metadata()?.len();
     let (mut entries, mut labels) = (Vec::new(), Vec::new());
     let end = scan(

@@ -176,16 +176,6 @@ impl Keeper {
         }
     }
 
-    /// The labels of a segment; `None` where it is gone, or they cannot be read.
-    fn labels(&self, id: u32) -> Option<Vec<u8>> {
-        if let Some(open) = &self.open
-            && open.segment.id == id
-        {
-            return Some(open.labels.clone());
-        }
-        self.shared.segment(id)?.labels().ok()?
-    }
-
     /// A segment was looked at. Questions that were told of all are answered by being dropped.
     fn end(&mut self, sweeps: bool) {
         let Rounds {

@@ -1,0 +1,90 @@
+//! The labels of a segment. Where they are missing or damaged they are made again, of the heads of its records: what cannot be held
+//! against purges by expression would keep these from ever being forgotten, and the log takes only so many.
+
+use super::Keeper;
+use crate::{
+    codec::label,
+    disk::{
+        Doing,
+        device::{Missed, ReadMode},
+        format::{Entry, RECORD_HEAD},
+        index::RecordPosition,
+        load::mend,
+        record::Bodies,
+        segment::Segment,
+    },
+};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+impl Keeper {
+    /// The labels of a segment; `None` where it is gone, or they cannot be read.
+    pub(super) fn labels(&mut self, id: u32) -> Option<Vec<u8>> {
+        if let Some(open) = &self.open
+            && open.segment.id == id
+        {
+            return Some(open.labels.clone());
+        }
+        let segment = self.shared.segment(id)?;
+        match segment.labels().ok()? {
+            Some(labels) => Some(labels),
+            None => self.made_again(&segment),
+        }
+    }
+
+    fn made_again(&mut self, segment: &Arc<Segment>) -> Option<Vec<u8>> {
+        if !self.shared.device.health.may(Doing::Writing) {
+            return None;
+        }
+        let before = segment.bytes.load(Relaxed);
+        if let Err(error) = self.seal_again(segment) {
+            self.failed(&error);
+        }
+        let after = segment.bytes.load(Relaxed);
+        self.total = (self.total + after).saturating_sub(before);
+        segment.labels().ok()?
+    }
+
+    /// Writes index and labels anew behind the records.
+    fn seal_again(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
+        let Some((trailer, entries)) = segment.index()? else {
+            // It could not be sealed when it was full.
+            return mend(segment).map(drop);
+        };
+        let Some(labels) = self.labels_of(segment, &entries) else {
+            return Ok(());
+        };
+        let length = segment.seal(&entries, &labels, trailer.index)?;
+        segment.bytes.store(length, Relaxed);
+        Ok(())
+    }
+
+    /// What does not say any more what it is purged by is given up. `None` where the device fails.
+    fn labels_of(&mut self, segment: &Arc<Segment>, entries: &[Entry]) -> Option<Vec<u8>> {
+        let mut labels = Vec::new();
+        for entry in entries {
+            let place = RecordPosition::new(segment.id, entry.unit);
+            let Some(spot) = self.shared.index.at(entry.key, place) else {
+                continue;
+            };
+            let (segment, mode) = (segment.clone(), ReadMode::Blocking);
+            let own = match self.shared.record(segment, spot, mode, Bodies::Left) {
+                Ok(record) => record
+                    .bytes
+                    .get(RECORD_HEAD..record.head.sums())
+                    .and_then(label::of_head),
+                Err(Missed::Damaged) => None,
+                Err(Missed::Failed | Missed::Waits) => return None,
+            };
+            if let Some(label) = own {
+                label::add(&mut labels, entry.unit, &label);
+            } else {
+                let gone = self.shared.index.remove(entry.key, place);
+                self.has_left(gone);
+            }
+        }
+        Some(labels)
+    }
+}
