@@ -60,11 +60,13 @@ pub enum Unshared {
     Superseded,
     /// It is stored, and each use has to be validated.
     Validated,
+    /// It is stored, and was past its lifetime when it came: some have waited for it in vain.
+    Late,
 }
 
 impl Unshared {
     /// All of them. A note in the table is a place in this list, counted from one.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -107,6 +109,7 @@ impl Unshared {
         Self::Unanswered(Kind::Spool),
         Self::Unanswered(Kind::Unreadable),
         Self::Unanswered(Kind::Configuration),
+        Self::Late,
     ];
 
     /// Why it was not stored, as `detail` of `Cache-Status` spells it, and `failed`; `None` where it was.
@@ -121,7 +124,7 @@ impl Unshared {
             Self::Unasked => Some(Failure::Unasked.detail()),
             Self::Invalidated => Some(Detail::Unkept(Unkept::Invalidated).token()),
             Self::Superseded => Some(Detail::Unkept(Unkept::Superseded).token()),
-            Self::Validated => None,
+            Self::Validated | Self::Late => None,
         }
     }
 
@@ -137,7 +140,8 @@ impl Unshared {
             | Self::Unasked
             | Self::Invalidated
             | Self::Superseded
-            | Self::Validated => false,
+            | Self::Validated
+            | Self::Late => false,
         }
     }
 

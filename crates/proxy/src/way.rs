@@ -8,6 +8,7 @@ use crate::{
 };
 use http::StatusCode;
 use rules::{freshness::Facts, storable::NotStorable};
+use std::time::Duration;
 
 /// What the way depends on.
 #[expect(
@@ -67,6 +68,14 @@ pub fn company(needs: Needs, is_unshared: impl FnOnce() -> bool) -> Company {
     } else {
         Company::Together
     }
+}
+
+/// Whether an answer was past its lifetime when it came, and past the window in which it may be sent while the next is fetched: what the
+/// fetch took counts into its age (RFC 9111 section 4.2.3). It helps nobody who has waited for it.
+pub fn is_late(facts: &Facts) -> bool {
+    let came = facts.response_time;
+    let window = Duration::from_secs(facts.stale_while_revalidate.unwrap_or(0).into());
+    facts.remaining(came).is_none() && facts.staleness(came) >= window
 }
 
 /// Whether an answer of `status` finds fault with how one client wrote its request, or how often it asks: with fields, content, framing or

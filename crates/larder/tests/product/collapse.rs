@@ -1,6 +1,10 @@
 //! Many clients, one fetch.
 
-use crate::common::{Said, counted, next, sample, start, start_with};
+use crate::{
+    common::{Said, counted, next, sample, start, start_with},
+    disk_purge::purge,
+};
+use serde_json::json;
 use testkit::{Ask, Client, Gate, Larder, Origin, Reply, Response, wait_until};
 
 /// So many clients that have asked for the path and not read anything.
@@ -231,6 +235,60 @@ fn a_failure_says_nothing_of_whether_a_key_is_storable() {
         assert_eq!(client.read().text(), "2");
     }
     assert_eq!(origin.requests("/"), 2);
+}
+
+/// An answer that takes longer to make than it lasts is stale when it comes.
+#[test]
+fn who_waited_for_what_is_stale_when_it_comes_is_the_last_to_do_so() {
+    for (window, waits) in [("", false), (", stale-while-revalidate=600", true)] {
+        let (origin, larder) = start_with(
+            "workers = 1\n[[origin]]\nservers = \"{origin}\"\n[defaults]\ncollapse_wait = \"1h\"\n",
+        );
+        let gates = [Gate::new(), Gate::new()];
+        let held = gates.clone();
+        let said = format!("max-age=60{window}");
+        origin.on("/", move |request| {
+            let reply = counted(request).cache(&said).header("Age", "100");
+            reply.hold_head(&held[usize::from(request.nth > 1)])
+        });
+        let mut leader = larder.get("/").begin();
+        gates[0].wait_reached();
+        let mut follower = followers(&larder, 1).remove(0);
+        gates[0].open();
+        leader.read();
+        if waits {
+            let answer = follower.read();
+            assert!(answer.said().contains("collapsed"), "{}", answer.said());
+            continue;
+        }
+        gates[1].wait_reached();
+        let others = ask(&larder, "/", 3);
+        gates[1].wait_reached_by(4);
+        gates[1].open();
+        for mut client in others.into_iter().chain([follower]) {
+            assert_eq!(client.read().status, 200);
+        }
+        // It comes fresh again.
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/", move |request| {
+            let reply = counted(request).cache("max-age=60");
+            if request.nth == 6 {
+                reply
+            } else {
+                reply.hold_head(&held)
+            }
+        });
+        larder.get("/").send();
+        purge(&larder, &json!({ "url": "http://example.test/" }));
+        let leader = ask(&larder, "/", 1);
+        gate.wait_reached();
+        let followers = ask(&larder, "/", 3);
+        gate.open();
+        for mut client in leader.into_iter().chain(followers) {
+            assert_eq!(client.read().text(), "7");
+        }
+    }
 }
 
 #[test]

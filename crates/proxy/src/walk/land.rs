@@ -253,6 +253,8 @@ impl Fetch<'_> {
         let asker = self.ask.asker();
         match Unshared::of_kept(&stored.facts).or(unkept) {
             Some(why) => table.remember(&key, asker, why, self.times.response),
+            // Whether anybody waits for such an answer in vain, those tell who do.
+            None if way::is_late(&stored.facts) => {}
             None => table.forget(&key, asker),
         }
     }

@@ -7,6 +7,7 @@ use crate::{
     cache::Worker,
     collapse::{FlightStatus, Follower, is_purged},
     error::Failure,
+    hit_for_miss::Unshared,
     outcome::Failing,
     walk::{
         below, deliver,
@@ -15,6 +16,7 @@ use crate::{
         lookup::{self, Decision, Need},
         receive,
     },
+    way,
 };
 use http::Response;
 use rules::status::Handled;
@@ -82,8 +84,22 @@ fn collapsed(
         Decision::Forward(now) if now.is_unsure() || was_purged(worker, ask, &landed, &now) => {
             Err(FollowerFallback::Together(now))
         }
-        Decision::Forward(now) => Err(FollowerFallback::Alone(now)),
+        Decision::Forward(now) => {
+            waited_in_vain(worker, ask, &landed, &need);
+            Err(FollowerFallback::Alone(now))
+        }
         Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
+    }
+}
+
+/// Where what has landed was stale when it came, the next for its key do not wait for one another.
+fn waited_in_vain(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need) {
+    if landed
+        .brought()
+        .is_some_and(|stored| way::is_late(&stored.facts))
+    {
+        let (table, key) = (&worker.cache.hit_for_miss, collapse_key(ask, need));
+        table.remember(&key, ask.asker(), Unshared::Late, receive::now());
     }
 }
 
