@@ -87,8 +87,8 @@ struct Flying {
     word: Word,
     fill: Arc<Fill>,
     /// Where the log of purges stood when it began.
-    began: u64,
-    began_at: Instant,
+    log_at: u64,
+    began: Instant,
 }
 
 impl Flying {
@@ -98,7 +98,7 @@ impl Flying {
             .get_or_init(|| watch::Sender::new(FlightStatus::Flying));
         Follower {
             status: word.subscribe(),
-            began: self.began_at,
+            began: self.began,
             _interest: self.fill.interest(),
         }
     }
@@ -165,8 +165,8 @@ impl Flights {
             Flying {
                 word: word.clone(),
                 fill,
-                began: log.head(),
-                began_at: Instant::now(),
+                log_at: log.head(),
+                began: Instant::now(),
             },
         );
         Seat::Lead(Flight {
@@ -189,23 +189,23 @@ impl Flights {
     /// Whether a flight for `key` is under way that brings something: the key was not purged since, but softly at most. Nobody waits for
     /// a refresh, so that one is enough, however often what it brings is purged softly.
     pub fn flying(&self, key: &[u8], log: &Log) -> bool {
-        let began = self
+        let log_at = self
             .hold(self.shard(key))
             .get(key)
-            .map(|flying| flying.began);
-        began.is_some_and(|began| !log.refuses(key, None, began))
+            .map(|flying| flying.log_at);
+        log_at.is_some_and(|log_at| !log.refuses(key, None, log_at))
     }
 
     /// The flight for `key` that began before that was purged. Judged without the lock: purges by expressions take their time.
     fn outdated(&self, key: &[u8], log: &Log) -> Option<Word> {
-        let (word, began) = {
+        let (word, log_at) = {
             let shard = self.hold(self.shard(key));
             let flying = shard.get(key)?;
-            (flying.word.clone(), flying.began)
+            (flying.word.clone(), flying.log_at)
         };
         let label = Label {
             key,
-            checked: began,
+            checked: log_at,
             content_type: &[],
             tags: Vec::new(),
         };

@@ -2,7 +2,7 @@
 //!
 //! The decisions are the walk's own functions: a request is read by `receive`, bypassed or not by `lookup`, and its answer
 //! judged by `admit`. What is left to the caller is what takes time: keeping answers. What is kept it puts to the functions that the
-//! walk puts its store to: [`rules::reuse`] with [`ReplayedRequest::reuse`], and [`way`](crate::way) with [`ReplayedRequest::needs`].
+//! walk puts its store to: [`rules::reuse`] with [`ReplayedRequest::reuse`], and [`way`](crate::way) with [`ReplayedRequest::terms`].
 
 use crate::{
     ask::Ask,
@@ -18,7 +18,7 @@ use crate::{
         lookup::{self, Bypassed},
         receive::{self, Beside},
     },
-    way::Needs,
+    way::Terms,
 };
 use http::{HeaderMap, Method, Request, StatusCode};
 use rules::{
@@ -160,9 +160,9 @@ impl ReplayedRequest {
         self.ask.policy().user_context.is_some()
     }
 
-    /// On what it depends how it goes on where the store has no answer.
-    pub fn needs(&self) -> Needs {
-        lookup::needs(&self.ask)
+    /// The terms on which it asks.
+    pub fn terms(&self) -> Terms {
+        lookup::terms(&self.ask)
     }
 
     /// The site's say on reuse for this request.
@@ -273,7 +273,7 @@ mod tests {
             spec.drop_cookies = drop_cookies;
             let replay = Replay::new(Arc::new(site(policy(spec))));
             let asked = ask(&replay, &Method::GET, "/p", &[host, ("cookie", cookie)]);
-            assert!(!asked.needs().stores_nothing);
+            assert!(!asked.terms().stores_nothing);
             let variant = asked.variant(&fields(&[("vary", "cookie")]));
             variant.expect("a variant").key
         };

@@ -28,13 +28,13 @@ use std::{
     task::Wake,
     time::Duration,
 };
-use store::{Body, Fields, Memory, Needs, Purger, Remember, Stored, Sweeper, fill::Reader};
+use store::{Body, Fields, Horizon, Memory, Purger, Remember, Stored, Sweeper, fill::Reader};
 use tokio::time::sleep;
 
 /// A worker of a cache with this memory alone, before a site that says nothing.
 pub(crate) fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
     let hour = Remember::fetches(Duration::from_hours(1));
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| Needs::NOTHING), hour);
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| Horizon::NOTHING), hour);
     let sweeper = sweeper.expect("a thread");
     let purger = Purger::new(memory.clone(), sweeper);
     let site = site(policy(key_spec()));

@@ -10,21 +10,21 @@ use http::StatusCode;
 use rules::{freshness::Facts, storable::NotStorable};
 use std::time::Duration;
 
-/// What the way depends on.
+/// The terms on which a request asks: what its way depends on.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a question of its own"
 )]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct Terms {
     /// Its answer must not fill the store, whatever it is (`misses_with`).
     pub stores_nothing: bool,
     /// It has a condition that only an origin may judge (RFC 9111 section 4.3.2).
     pub on_condition: bool,
     /// `only-if-cached` (RFC 9111 section 5.2.1.7).
     pub only_if_cached: bool,
-    /// Its answer is likely to be for it alone: `no-store`, `Authorization`.
-    pub is_personal: bool,
+    /// Its answer is likely to be of no use to others: `no-store`, `Authorization`.
+    pub for_itself: bool,
 }
 
 /// Why a request that found nothing bypasses the store after all.
@@ -48,10 +48,10 @@ pub enum Company {
 }
 
 /// Whether a request bypasses the store, now that nothing stored answers it.
-pub const fn late_bypass(needs: Needs) -> Option<LateBypass> {
-    if needs.stores_nothing {
+pub const fn late_bypass(terms: Terms) -> Option<LateBypass> {
+    if terms.stores_nothing {
         Some(LateBypass::Cookie)
-    } else if needs.on_condition {
+    } else if terms.on_condition {
         Some(LateBypass::Condition)
     } else {
         None
@@ -60,10 +60,10 @@ pub const fn late_bypass(needs: Needs) -> Option<LateBypass> {
 
 /// With whom a request that does not bypass the store goes to an origin. `is_unshared` says whether answers for its key were lately of
 /// no use to others (hit-for-miss).
-pub fn company(needs: Needs, is_unshared: impl FnOnce() -> bool) -> Company {
-    if needs.only_if_cached {
+pub fn company(terms: Terms, is_unshared: impl FnOnce() -> bool) -> Company {
+    if terms.only_if_cached {
         Company::Stays
-    } else if needs.is_personal || is_unshared() {
+    } else if terms.for_itself || is_unshared() {
         Company::Alone
     } else {
         Company::Together
@@ -200,30 +200,30 @@ impl Unshared {
 mod tests {
     use super::*;
 
-    const NEEDS: Needs = Needs {
+    const TERMS: Terms = Terms {
         stores_nothing: false,
         on_condition: false,
         only_if_cached: false,
-        is_personal: false,
+        for_itself: false,
     };
 
     #[test]
     fn who_goes_with_whom() {
-        let personal = Needs {
-            is_personal: true,
-            ..NEEDS
+        let for_itself = Terms {
+            for_itself: true,
+            ..TERMS
         };
-        let stays = Needs {
+        let stays = Terms {
             only_if_cached: true,
-            ..personal
+            ..for_itself
         };
-        for (needs, is_unshared, wanted) in [
-            (NEEDS, false, Company::Together),
-            (NEEDS, true, Company::Alone),
-            (personal, false, Company::Alone),
+        for (terms, is_unshared, wanted) in [
+            (TERMS, false, Company::Together),
+            (TERMS, true, Company::Alone),
+            (for_itself, false, Company::Alone),
             (stays, true, Company::Stays),
         ] {
-            assert_eq!(company(needs, || is_unshared), wanted, "{needs:?}");
+            assert_eq!(company(terms, || is_unshared), wanted, "{terms:?}");
         }
     }
 

@@ -43,7 +43,7 @@ mod statistics;
 mod tests;
 mod withheld;
 
-use crate::{Needs, lock::Locked, purge::Log};
+use crate::{Horizon, lock::Locked, purge::Log};
 use bucket::Bucket;
 use device::Device;
 use directory::Before;
@@ -198,10 +198,10 @@ impl Disk {
         queued.into_iter().chain(written).min()
     }
 
-    /// What the tier needs of the log.
-    pub fn needs(&self) -> Needs {
+    /// How far back the tier looks in the log.
+    pub fn horizon(&self) -> Horizon {
         let (swept, swept_softly) = &self.shared.swept;
-        Needs {
+        Horizon {
             after: self.oldest_checked(),
             swept: swept.load(Relaxed),
             swept_softly: swept_softly.load(Relaxed),

@@ -139,7 +139,7 @@ impl Fill {
 
     /// The body was [complete](Writer::finish), and is not stored after all: all that those who read have still to get is in the budget
     /// from now on.
-    pub fn let_go(&self) {
+    pub fn spill(&self) {
         let mut state = self.lock();
         let held = state.held();
         state.reservation.hold(held);

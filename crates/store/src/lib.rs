@@ -38,4 +38,4 @@ pub use purger::{
 };
 pub use slot::Variants;
 pub use stored::{Derived, Stored, Variant, X_CACHE_DEBUG};
-pub use sweep::{Busiest, Busy, Horizon, Needs, Remember, Sweeper};
+pub use sweep::{Busiest, Busy, Horizon, HorizonBelow, Remember, Sweeper};

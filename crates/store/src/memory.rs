@@ -63,8 +63,8 @@ pub struct Memory {
 /// Noted when a fetch begins: what it brings is refused if it was purged meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
-    /// The number of the last purge then.
-    pub began: u64,
+    /// Where the log of purges stood then.
+    pub log_at: u64,
     /// Its own number: what begins later has a greater one, whatever the clock says.
     pub number: u64,
 }
@@ -128,7 +128,7 @@ impl Memory {
     /// To be called when a fetch begins.
     pub fn begin(&self) -> Ticket {
         Ticket {
-            began: self.log.head(),
+            log_at: self.log.head(),
             number: self.tickets.fetch_add(1, Relaxed) + 1,
         }
     }
@@ -146,7 +146,8 @@ impl Memory {
         stored: Arc<Stored>,
         most: usize,
     ) -> Result<Option<Arc<Stored>>, Refused> {
-        if self.log.refuses(key, stored.marks.as_deref(), ticket.began) {
+        let marks = stored.marks.as_deref();
+        if self.log.refuses(key, marks, ticket.log_at) {
             return Err(Refused::Purged);
         }
         let _guard = self.hold(key);
@@ -234,7 +235,7 @@ impl Memory {
         most: usize,
         combine: impl FnOnce(Option<&Variants>) -> Arc<Stored>,
     ) -> Result<Arc<Stored>, Refused> {
-        if self.log.refuses(key, marks, ticket.began) {
+        if self.log.refuses(key, marks, ticket.log_at) {
             return Err(Refused::Purged);
         }
         let _guard = self.hold(key);

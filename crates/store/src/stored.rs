@@ -68,10 +68,10 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// A stored response with an identity of its own, whose fetch began when the log of purges stood at `began`. A small body is copied to
-    /// where it belongs (`place`).
+    /// A stored response with an identity of its own, whose fetch began when the log of purges stood at `log_at`. A small body is copied
+    /// to where it belongs (`place`).
     pub fn new(
-        began: u64,
+        log_at: u64,
         status: StatusCode,
         fields: Fields,
         facts: Facts,
@@ -85,7 +85,7 @@ impl Stored {
         Self {
             id,
             content: id,
-            checked: Mark::at(began),
+            checked: Mark::at(log_at),
             uses: Mark::at(0),
             fetch: 0,
             below: Flag::default(),

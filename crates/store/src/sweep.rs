@@ -38,12 +38,12 @@ const REST: Duration = Duration::from_micros(300);
 /// Whoever purges URLs is told what is known after so long: they already hold, and often come by the hundred.
 const COUNT_WITHIN: Duration = Duration::from_millis(100);
 
-/// What the tier below memory needs of the log, as it stands now.
-pub type Horizon = Box<dyn Fn() -> Needs + Send>;
+/// The horizon of the tier below memory, as it stands now.
+pub type HorizonBelow = Box<dyn Fn() -> Horizon + Send>;
 
-/// What a tier needs of the log.
+/// How far back a tier looks in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
+pub struct Horizon {
     /// Purges after this number, over a restart too; `None`: none.
     pub after: Option<u64>,
     /// Everything there was held against hard purges up to this number.
@@ -52,8 +52,8 @@ pub struct Needs {
     pub swept_softly: u64,
 }
 
-impl Needs {
-    /// Those of a tier in which nothing is.
+impl Horizon {
+    /// That of a tier in which nothing is.
     pub const NOTHING: Self = Self {
         after: None,
         swept: u64::MAX,
@@ -103,7 +103,7 @@ impl Sweeper {
     /// The thread cannot be started.
     pub fn start(
         memory: Arc<Memory>,
-        horizon: Horizon,
+        horizon: HorizonBelow,
         remember: Remember,
     ) -> std::io::Result<Self> {
         let (questions, asked) = channel();
@@ -164,7 +164,7 @@ impl Sweeper {
 /// The sweep's own state.
 struct Sweep {
     memory: Arc<Memory>,
-    horizon: Horizon,
+    horizon: HorizonBelow,
     remember: Remember,
     /// The head at which the last sweep began.
     swept: u64,
@@ -181,7 +181,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn new(memory: Arc<Memory>, horizon: Horizon, remember: Remember) -> Self {
+    fn new(memory: Arc<Memory>, horizon: HorizonBelow, remember: Remember) -> Self {
         let longest = remember.shared.unwrap_or_default().max(remember.fetches);
         Self {
             memory,
@@ -250,16 +250,16 @@ impl Sweep {
         self.retired = now;
         let log = self.memory.log();
         log.tags().tidy();
-        let needs = (self.horizon)();
+        let horizon = (self.horizon)();
         if let Some(settled) = self.for_fetches.settled(now) {
             let keep = self.remember.shared.map_or(0, |_| FOR_SHARED);
-            let (hard, soft) = (needs.swept, needs.swept_softly);
+            let (hard, soft) = (horizon.swept, horizon.swept_softly);
             log.release_patterns(settled.min(hard), settled.min(soft), keep);
         }
         if let Some(old) = self.for_all.settled(now) {
             self.for_fetches.forget(old);
             self.for_all.forget(old);
-            log.retire(old.min(needs.after.unwrap_or(u64::MAX)));
+            log.retire(old.min(horizon.after.unwrap_or(u64::MAX)));
         }
     }
 }

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use store::{
-    Body, Fields, Memory, Needs, Purger, Remember, Stored, Sweeper, Variant,
+    Body, Fields, Horizon, Memory, Purger, Remember, Stored, Sweeper, Variant,
     purge::{Purge, What},
 };
 use tokio::{
@@ -144,7 +144,7 @@ impl Admin {
 fn cache(site: proxy::policy::Site) -> Arc<Cache> {
     let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
     let minute = Remember::fetches(Duration::from_mins(1));
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| Needs::NOTHING), minute).unwrap();
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| Horizon::NOTHING), minute).unwrap();
     let purger = Purger::new(memory.clone(), sweeper);
     Cache::new(proxy::Tiers::memory(memory), purger, site)
 }

@@ -80,7 +80,7 @@ mod tests {
         tally::{Setting, Simulation},
     };
     use http::StatusCode;
-    use proxy::way::Needs;
+    use proxy::way::Terms;
     use rules::{
         directives::RequestDirectives,
         freshness::{Facts, LifetimeSource},
@@ -138,7 +138,7 @@ mod tests {
                 client_may_force: false,
                 unreachable: 0,
             },
-            needs: Needs::default(),
+            terms: Terms::default(),
             status: StatusCode::OK,
             is_failure: false,
         };

@@ -2,7 +2,7 @@
 
 use super::urls::Sampled;
 use http::StatusCode;
-use proxy::{hit_for_miss::Unshared, way::Needs};
+use proxy::{hit_for_miss::Unshared, way::Terms};
 use rules::{
     directives::RequestDirectives,
     freshness::Facts,
@@ -33,7 +33,7 @@ pub(super) struct Event {
     pub invalid_before: u64,
     pub directives: RequestDirectives,
     pub site: reuse::Site,
-    pub needs: Needs,
+    pub terms: Terms,
     /// The origin's answer.
     pub status: StatusCode,
     /// Whether that is a failure, as the site counts them.

@@ -149,12 +149,12 @@ impl Simulation {
                 .get(&event.page)
                 .is_some_and(|until| event.now < *until)
         };
-        let company = way::company(event.needs, is_unshared);
+        let company = way::company(event.terms, is_unshared);
         if company == Company::Stays {
             self.tally.missed(event, judged).requests += self.one_in;
             return;
         }
-        if way::late_bypass(event.needs).is_some() {
+        if way::late_bypass(event.terms).is_some() {
             self.miss(event, judged);
             return self.cost(event, judged);
         }
@@ -284,7 +284,7 @@ impl Tally {
     /// Where a request counts that does not fill the store.
     fn unfilled(&mut self, event: &Event, judged: &Judged) -> Option<&mut Unfilled> {
         match judged {
-            _ if event.needs.stores_nothing => Some(&mut self.apart),
+            _ if event.terms.stores_nothing => Some(&mut self.apart),
             Judged::Not { .. } => Some(&mut self.unfilled),
             Judged::Stored(_) => None,
         }
@@ -293,7 +293,7 @@ impl Tally {
     /// Where a request counts that is not answered from the store.
     fn missed(&mut self, event: &Event, judged: &Judged) -> &mut Sum {
         match judged {
-            _ if event.needs.stores_nothing => &mut self.apart.missed,
+            _ if event.terms.stores_nothing => &mut self.apart.missed,
             Judged::Not { .. } => &mut self.unfilled.missed,
             Judged::Stored(_) => &mut self.missed,
         }

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use store::{
-    Boxed, Durable, Horizon, Memory, Needs, NotDurable, Purger, Remember, Sweeper,
+    Boxed, Durable, Horizon, HorizonBelow, Memory, NotDurable, Purger, Remember, Sweeper,
     disk::Disk,
     purge::{
         FileJournal, Log, Remembered,
@@ -249,6 +249,9 @@ fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option
 }
 
 /// The log must remember what the oldest response on disk has not been checked for.
-fn horizon(disk: Option<Arc<Disk>>) -> Horizon {
-    Box::new(move || disk.as_ref().map_or(Needs::NOTHING, |disk| disk.needs()))
+fn horizon(disk: Option<Arc<Disk>>) -> HorizonBelow {
+    Box::new(move || {
+        disk.as_ref()
+            .map_or(Horizon::NOTHING, |disk| disk.horizon())
+    })
 }

@@ -85,7 +85,7 @@ impl ExplainedRequest {
         let replaceable = selected
             .and_then(|index| stored.get(index))
             .is_none_or(|one| one.replaceable);
-        let needs = lookup::needs(ask);
+        let terms = lookup::terms(ask);
         let bypass = self.bypass.map(Bypass::token);
         Explanation {
             route: ask.route().name.clone(),
@@ -97,8 +97,8 @@ impl ExplainedRequest {
             bypass,
             origin_down: is_down(ask),
             may_be_forced: may_be_forced(ask),
-            late_bypass: way::late_bypass(needs),
-            only_stored: needs.only_if_cached,
+            late_bypass: way::late_bypass(terms),
+            only_stored: terms.only_if_cached,
             hit_for_miss,
             unshared: cache.hit_for_miss.why(&page),
             stored,

@@ -253,12 +253,13 @@ fn is_held(worker: &Worker, key: &[u8], stored: &Stored) -> bool {
 }
 
 /// What is stored is out of date: it goes from memory, and the tiers below will not bring it back.
-pub fn forget(worker: &Worker, key: &[u8], stored: &Stored) {
-    forget_all(worker, key, [stored]);
+pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored) {
+    withdraw_all(worker, key, [stored]);
 }
 
-/// As [`forget`], of several responses of `key`.
-pub fn forget_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
+/// As [`withdraw`], of several responses of `key`. Where a tier below may have any of them, all that was received under `key` until now
+/// goes, also after a restart.
+pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
     let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
     for stored in all {
         worker.cache.memory.remove(key, stored.id());
@@ -267,13 +268,13 @@ pub fn forget_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item =
     }
     let disk = worker.cache.disk.as_ref();
     if is_any && (is_below || disk.is_some_and(|disk| disk.knows(key))) {
-        withdraw(worker, key);
+        worker.cache.purger.invalidate(all_of(key), receive::now());
     }
 }
 
-/// What is stored is not to be found any more, though something newer is about to stand beside it: the disk forgets it too, and has in its
-/// place, after a restart as well, that it was given up.
-pub fn let_go(worker: &Worker, key: &[u8], stored: &Stored) {
+/// What is stored is out of date, and something newer is about to stand beside it, which [`withdraw`] would take along: it goes from
+/// memory, the disk forgets it too, and has in its place, after a restart as well, that it was given up.
+pub fn give_up(worker: &Worker, key: &[u8], stored: &Stored) {
     worker.cache.memory.remove(key, stored.id());
     let Some(disk) = &worker.cache.disk else {
         return;
@@ -289,11 +290,6 @@ pub fn let_go(worker: &Worker, key: &[u8], stored: &Stored) {
             .purger
             .invalidate_here(all_of(key), receive::now());
     }
-}
-
-/// Nothing that was received under `key` until now is ever answered with again, also after a restart.
-fn withdraw(worker: &Worker, key: &[u8]) {
-    worker.cache.purger.invalidate(all_of(key), receive::now());
 }
 
 /// The purge of all that is stored under `key`.

@@ -91,7 +91,7 @@ fn forward(why: Bypassed) -> Forward {
 }
 
 /// Whether the application itself is meant, and not what it keeps for everybody.
-fn is_personal(ask: &Ask, why: Bypassed) -> bool {
+fn means_application(ask: &Ask, why: Bypassed) -> bool {
     let by_rule = matches!(
         why,
         Bypassed::Site(
@@ -243,7 +243,7 @@ async fn exchange(
     let context = origin::Context {
         repeatable: !ask.has_content && ask.method.is_idempotent(),
         room,
-        ..outbound::context(ask, || is_personal(ask, why))
+        ..outbound::context(ask, || means_application(ask, why))
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {

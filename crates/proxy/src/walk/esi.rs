@@ -36,7 +36,7 @@ use crate::{
 };
 use head::composed;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use kept::Kept;
+use kept::ReadPage;
 use page::{coding_of, is_identity, is_page};
 use reading::Begun;
 use rules::{coding::Coding, range::Span};
@@ -61,7 +61,7 @@ pub fn stored(
         return None;
     }
     let known = known(worker, ask, stored, fields);
-    if matches!(&known, Known::Kept(kept) if kept.is_plain()) {
+    if matches!(&known, Known::Read(page) if page.is_plain()) {
         return None;
     }
     if ask.method == Method::HEAD {
@@ -71,16 +71,16 @@ pub fn stored(
         return Some(composed(ask, status, fields, Content::Empty));
     }
     let source = match (known, &stored.body) {
-        (Known::Kept(kept), _) if kept.decoded.is_some() => {
+        (Known::Read(page), _) if page.decoded.is_some() => {
             fields.remove(header::CONTENT_ENCODING);
-            let body = kept.decoded.clone()?;
-            PageSource::kept(kept, body)
+            let body = page.decoded.clone()?;
+            PageSource::at_hand(page, body)
         }
-        (Known::Kept(kept), body)
+        (Known::Read(page), body)
             if coding_of(fields).is_none()
                 && let Some(body) = body.in_one() =>
         {
-            PageSource::kept(kept, body)
+            PageSource::at_hand(page, body)
         }
         (known, body) => {
             let content = match body {
@@ -98,7 +98,7 @@ pub fn stored(
                 _ => decoded(worker, fields, coding, content),
             };
             match known {
-                Known::Kept(kept) => PageSource::known(kept, content),
+                Known::Read(page) => PageSource::known(page, content),
                 Known::Unread => read(worker, ask, stored, coding.is_some(), content),
                 Known::Unkept => streamed(worker, content),
             }
@@ -183,7 +183,7 @@ fn streamed(worker: &Worker, content: Content) -> PageSource {
 /// What is known of a page.
 enum Known {
     /// What it was read to be: kept beside it, or read now and kept from now on.
-    Kept(Kept),
+    Read(ReadPage),
     /// It is read while it is sent, and kept then.
     Unread,
     /// It is read while it is sent, as there is no room to keep it.
@@ -191,18 +191,18 @@ enum Known {
 }
 
 fn known(worker: &Worker, ask: &Ask, stored: &Stored, fields: &HeaderMap) -> Known {
-    if let Some(kept) = stored.derived::<Kept>() {
-        return Known::Kept(kept.clone());
+    if let Some(page) = stored.derived::<ReadPage>() {
+        return Known::Read(page.clone());
     }
     let body = stored.body.in_one();
     let body = body.filter(|body| body.len() <= MOST_AT_ONCE && coding_of(fields).is_none());
     let Some(body) = body else {
         return Known::Unread;
     };
-    match Kept::read(worker, ask.key.as_bytes(), stored, &body) {
-        Some(kept) => {
+    match ReadPage::read(worker, ask.key.as_bytes(), stored, &body) {
+        Some(page) => {
             bump(&worker.counters.pages_read);
-            Known::Kept(kept)
+            Known::Read(page)
         }
         None => Known::Unkept,
     }

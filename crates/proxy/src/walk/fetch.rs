@@ -200,11 +200,11 @@ impl<'a> Fetch<'a> {
     /// Asks the origin.
     fn begin(&self, plan: &Plan) -> Result<origin::TimedFetch<'a>, Failure> {
         let request = self.request(plan)?;
-        let is_personal = || has(&self.ask.fields, &header::AUTHORIZATION);
+        let means_application = || has(&self.ask.fields, &header::AUTHORIZATION);
         let context = origin::Context {
             repeatable: true,
             content: self.content(),
-            ..outbound::context(self.ask, is_personal)
+            ..outbound::context(self.ask, means_application)
         };
         Ok(self.ask.policy().origin.fetch(request, context))
     }

@@ -101,7 +101,7 @@ pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
 
 /// With whom the request goes.
 fn company(worker: &Worker, ask: &Ask, need: &Need) -> Company {
-    way::company(lookup::needs(ask), || is_unshared(worker, ask, need))
+    way::company(lookup::terms(ask), || is_unshared(worker, ask, need))
 }
 
 /// Goes with others as long as that may help; what is left to be fetched alone.

@@ -22,8 +22,8 @@ pub fn invalidate(
         return 0;
     }
     let targets = targets(ask, response).into_iter();
-    let forgotten = targets.map(|uri| Certainty::Changed.forget(worker, ask, &uri));
-    let mut entries: u64 = forgotten.sum();
+    let invalidated = targets.map(|uri| Certainty::Changed.invalidate(worker, ask, &uri));
+    let mut entries: u64 = invalidated.sum();
     let named = surrogate::invalidated_groups(response);
     let mut groups = ask.groups(&named);
     groups.extend(on_disk);
@@ -118,7 +118,7 @@ impl Drop for Undecided {
         // Groups of what lies on disk would have to be waited for.
         match &self.end {
             End::Unheard => {
-                Certainty::MayHaveChanged.forget(worker, ask, &target(ask));
+                Certainty::MayHaveChanged.invalidate(worker, ask, &target(ask));
                 bump(&worker.counters.invalidations);
             }
             End::Success(status, response) => {
@@ -165,7 +165,7 @@ enum Certainty {
 impl Certainty {
     /// Invalidates every stored response of `uri`, whatever its key holds besides, and what is grouped with it. Says how many
     /// entries that takes.
-    fn forget(self, worker: &Worker, ask: &Ask, uri: &str) -> u64 {
+    fn invalidate(self, worker: &Worker, ask: &Ask, uri: &str) -> u64 {
         let mut entries = 0;
         let keys = purging::keys(&ask.site, uri);
         for key in purging::stored_keys(&ask.site, uri) {
@@ -250,7 +250,7 @@ mod tests {
             drop(undecided);
             let is_gone = |path: &str| {
                 let key = format!("http://shop.example{path}");
-                memory.log().refuses(key.as_bytes(), None, before.began)
+                memory.log().refuses(key.as_bytes(), None, before.log_at)
             };
             assert_eq!([is_gone("/p"), is_gone("/new")], gone, "{heard:?}");
             assert_eq!(memory.log().head() > head, is_purged, "{heard:?}");

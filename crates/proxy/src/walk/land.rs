@@ -184,7 +184,7 @@ impl Fetch<'_> {
         let kept = memory.insert(key, self.ticket, stored.clone(), most);
         if kept.is_ok() {
             for unsuitable in self.unsuitable(stored) {
-                below::let_go(self.worker, key, &unsuitable);
+                below::give_up(self.worker, key, &unsuitable);
             }
         }
         let kept = kept.map_err(Detail::from);
@@ -218,7 +218,7 @@ impl Fetch<'_> {
                 && stored.matches(&self.ask.fields, &mut scratch)
         });
         let all = selected.into_iter().chain(others);
-        below::forget_all(self.worker, key, all.map(|stored| &**stored));
+        below::withdraw_all(self.worker, key, all.map(|stored| &**stored));
     }
 
     /// The origin's answer goes out as it came, and is not stored, for the reason `why`. That is remembered of its key,

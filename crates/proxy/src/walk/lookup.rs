@@ -3,12 +3,12 @@
 mod content;
 mod from_disk;
 mod judge;
-mod needs;
+mod terms;
 
 pub use content::{answers, holds, wanted};
 pub use from_disk::{adopted, from_disk};
 pub use judge::{confirmed, of_part, purged_since, unpurged};
-pub use needs::{condition_is_the_origins, is_forced, needs, reuse_site, reuse_site_for, seconds};
+pub use terms::{condition_is_the_origins, is_forced, reuse_site, reuse_site_for, seconds, terms};
 
 use crate::{
     ask::{self, Ask},
@@ -135,7 +135,7 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
 /// with all of its cookies, and so does one with a condition that only an origin may judge.
 pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
     let found = match found {
-        Decision::Forward(need) => match way::late_bypass(needs(ask)) {
+        Decision::Forward(need) => match way::late_bypass(terms(ask)) {
             None => Decision::Forward(need),
             Some(bypass) => {
                 ask.stand_in = need.selected;

@@ -33,7 +33,7 @@ pub struct Pump {
     destination: Destination,
     room: Room,
     /// Whether the store was told that it is not kept.
-    forgotten: bool,
+    withdrawn: bool,
     /// A GraphQL answer, which is kept only if it tells of no errors.
     without_errors: bool,
     /// What may wait of the body while it is not read.
@@ -81,7 +81,7 @@ impl Pump {
             unread,
             destination,
             room,
-            forgotten: false,
+            withdrawn: false,
             without_errors: false,
             ending: None,
         })
@@ -167,12 +167,12 @@ impl Pump {
             worker,
             writer,
             destination,
-            forgotten,
+            withdrawn,
             ..
         } = self;
         patience::wait_for_room(writer, |writer| {
-            if writer.is_spilled() && !*forgotten {
-                *forgotten = true;
+            if writer.is_spilled() && !*withdrawn {
+                *withdrawn = true;
                 destination.withdraw(worker);
             }
         })
@@ -191,13 +191,13 @@ impl Pump {
         let fill = self.writer.fill().clone();
         let body = self.writer.finish();
         let has_come = body.is_some();
-        if !has_come && !self.forgotten {
+        if !has_come && !self.withdrawn {
             self.destination.withdraw(&self.worker);
         }
         let body = body.filter(|body| !(self.without_errors && has_errors(body)));
         let is_kept = self.destination.keep(&self.worker, body);
         if has_come && !is_kept {
-            fill.let_go();
+            fill.spill();
         }
     }
 }

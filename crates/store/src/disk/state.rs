@@ -28,7 +28,7 @@ pub(super) struct DiskState {
     pub device: Arc<Device>,
     pub log: Arc<Log>,
     /// Where the log stood when the tier was opened, and the first segment that was written since.
-    pub began: u64,
+    pub log_at: u64,
     pub first_segment: u32,
     pub first_large: u64,
     next_large: AtomicU64,
@@ -62,7 +62,7 @@ impl DiskState {
         let next_large = large.map(|(id, _)| *id).max().unwrap_or(0);
         let next_large = next_large.saturating_add(1);
         Self {
-            began: log.head(),
+            log_at: log.head(),
             first_segment: next_segment,
             first_large: next_large,
             next_large: AtomicU64::new(next_large),
@@ -109,7 +109,7 @@ impl DiskState {
         // What another run wrote may be ahead of a log that did not survive as far. Where that stands at nothing that survived,
         // this lies below all of it; where it did survive, this run began above all that was written, and it changes nothing.
         if segment.id < self.first_segment {
-            written.min(self.began.saturating_sub(1))
+            written.min(self.log_at.saturating_sub(1))
         } else {
             written
         }

@@ -296,7 +296,7 @@ fn what_a_slow_reader_has_still_to_read_of_a_stored_backed_fill_stays_in_the_bud
     }
     assert!(end(&mut writer) && writer.finish().is_some());
     assert_eq!((fill.lock().held(), budget.reserved()), (40, 40));
-    fill.let_go();
+    fill.spill();
     assert_eq!(budget.reserved(), 40, "it is there once");
     assert_eq!(read(&mut reader).len(), 80);
     assert_eq!(budget.reserved(), 0);
@@ -767,7 +767,7 @@ fn what_is_complete_and_not_stored_stays_in_the_budget_until_it_is_read() {
         0,
         "it would be weighed where it is stored"
     );
-    fill.let_go();
+    fill.spill();
     assert_eq!(budget.reserved(), 1000);
     assert!(fill.reader().is_none());
     assert!(matches!(next(&mut reader), Poll::Ready(Some(Ok(_)))));

@@ -686,7 +686,7 @@ fn tags_are_within_the_limit_whoever_brought_them() {
             .collect();
         let carrying = || {
             let mut stored = any_request(10);
-            stored.marks = memory.log().tags().marks(&texts, memory.begin().began);
+            stored.marks = memory.log().tags().marks(&texts, memory.begin().log_at);
             stored
         };
         let key = format!("http://h/{page}");

@@ -47,8 +47,8 @@ pub struct Marks {
     tags: Box<[Arc<Tag>]>,
     /// Bytes of memory of those texts that nothing carried before these: they are weighed here.
     own: u64,
-    /// The sequence number at which the response's fetch began.
-    began: u64,
+    /// Where the log stood when the response's fetch began.
+    log_at: u64,
 }
 
 impl Marks {
@@ -65,7 +65,7 @@ impl Marks {
     /// Whether these are just `texts`, and all of them count still: no hard purge has taken one off. Then they are good for what takes
     /// the place of the response that carries them, and stay weighed.
     pub fn serve_for<T: AsRef<str>>(&self, texts: &[T]) -> bool {
-        let counts = |tag: &Arc<Tag>| tag.purged.load(Relaxed) <= self.began;
+        let counts = |tag: &Arc<Tag>| tag.purged.load(Relaxed) <= self.log_at;
         self.texts().eq(texts.iter().map(AsRef::as_ref)) && self.tags.iter().all(counts)
     }
 
@@ -79,7 +79,7 @@ impl Drop for Marks {
     fn drop(&mut self) {
         for tag in &self.tags {
             // What a purge has taken off already is not taken off again.
-            if tag.purged.load(Relaxed) <= self.began {
+            if tag.purged.load(Relaxed) <= self.log_at {
                 let _ = tag
                     .live
                     .fetch_update(Relaxed, Relaxed, |live| live.checked_sub(1));
@@ -123,11 +123,11 @@ impl Default for All {
 }
 
 impl Tags {
-    /// Marks for a response whose fetch began when the log stood at `began`; `None` without tags.
+    /// Marks for a response whose fetch began when the log stood at `log_at`; `None` without tags.
     pub fn marks<T: AsRef<str>>(
         &self,
         texts: impl IntoIterator<Item = T>,
-        began: u64,
+        log_at: u64,
     ) -> Option<Arc<Marks>> {
         let mut own = 0;
         let tags: Box<[_]> = texts
@@ -136,7 +136,7 @@ impl Tags {
                 let (tag, weight) = self.0.intern(text.as_ref());
                 own += weight;
                 // What was purged while it was fetched never counted.
-                if tag.purged.load(Relaxed) <= began {
+                if tag.purged.load(Relaxed) <= log_at {
                     tag.live.fetch_add(1, Relaxed);
                 }
                 tag
@@ -144,7 +144,7 @@ impl Tags {
             .collect();
         self.0.weighed.fetch_add(own, Relaxed);
         self.0.bytes.fetch_add(own, Relaxed);
-        (!tags.is_empty()).then(|| Arc::new(Marks { tags, own, began }))
+        (!tags.is_empty()).then(|| Arc::new(Marks { tags, own, log_at }))
     }
 
     /// Bytes of memory of texts that are weighed with no stored response: what brought them is gone, and others carry them still.

@@ -139,12 +139,12 @@ fn what_was_good_is_not_looked_at_again_and_what_is_gone_stays_gone() {
 #[test]
 fn what_a_fetch_brings_is_refused_if_it_was_purged_meanwhile() {
     let log = Log::default();
-    let began = log.head();
-    let marks = log.tags().marks(["a"], began);
+    let log_at = log.head();
+    let marks = log.tags().marks(["a"], log_at);
     apply(&log, What::Tags(vec!["b".to_owned()]));
-    assert!(!log.refuses(KEY, marks.as_deref(), began));
+    assert!(!log.refuses(KEY, marks.as_deref(), log_at));
     apply(&log, What::Tags(vec!["a".to_owned()]));
-    assert!(log.refuses(KEY, marks.as_deref(), began));
+    assert!(log.refuses(KEY, marks.as_deref(), log_at));
     assert!(!log.refuses(KEY, marks.as_deref(), log.head()));
 }
 
@@ -609,8 +609,8 @@ proptest! {
                     held.push((keys[key], log.head(), Arc::new(stored(&log, tags[with]))));
                 }
                 Step::Look(index) if !held.is_empty() => {
-                    let (key, began, stored) = &held[index % held.len()];
-                    let covering = || purges.iter().filter(|(sequence, purge)| sequence > began && Log::covers(purge, key, stored));
+                    let (key, log_at, stored) = &held[index % held.len()];
+                    let covering = || purges.iter().filter(|(sequence, purge)| sequence > log_at && Log::covers(purge, key, stored));
                     let standing = log.standing(key, stored);
                     if covering().any(|(_, purge)| !purge.soft) {
                         prop_assert_eq!(standing, Standing::Gone);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    Needs, Remember,
+    Horizon, Remember,
     purge::{Log, On, Pattern, What},
 };
 use std::{
@@ -30,7 +30,7 @@ impl Durable for Device {
 fn purger(log: &Arc<Log>) -> Purger {
     let memory = Arc::new(Memory::new(1 << 20, log.clone()));
     let minute = Remember::fetches(Duration::from_mins(1));
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| Needs::NOTHING), minute);
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| Horizon::NOTHING), minute);
     Purger::new(memory, sweeper.expect("starts"))
 }
 

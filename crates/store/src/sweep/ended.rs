@@ -44,6 +44,6 @@ impl Ended {
 
     /// Lets those go that began at `head` or before.
     pub fn forget(&mut self, head: u64) {
-        self.heads.retain(|(began, _)| *began > head);
+        self.heads.retain(|(log_at, _)| *log_at > head);
     }
 }

@@ -86,7 +86,7 @@ fn a_count_does_not_wait_until_memory_is_given_back() {
         answer,
     };
     ask.send(question).expect("heard");
-    let mut sweep = Sweep::new(memory.clone(), Box::new(|| Needs::NOTHING), MINUTE);
+    let mut sweep = Sweep::new(memory.clone(), Box::new(|| Horizon::NOTHING), MINUTE);
     sweep.sweep(&asked);
     assert_eq!(told.try_recv(), Ok(500 - 8), "all but the first step's");
     assert_eq!(memory.statistics().keys, 0);

@@ -107,7 +107,7 @@ impl Reader {
             invalid_before: known.map_or(0, |known| known.invalid_before),
             directives: asked.directives().clone(),
             site: asked.reuse(),
-            needs: asked.needs(),
+            terms: asked.terms(),
             status: answer.status,
             is_failure: asked.is_failure(answer.status),
         });
@@ -123,7 +123,7 @@ impl Reader {
         (body, took): (u64, u64),
     ) {
         let totals = &mut self.totals;
-        let why = if asked.needs().stores_nothing {
+        let why = if asked.terms().stores_nothing {
             if totals.apart.requests == 0 {
                 totals.apart_example = asked.uri();
             }

@@ -16,7 +16,7 @@ use rules::{
 use store::{Fields, Stored};
 
 /// The fields of a response as they are stored.
-pub struct Kept {
+pub struct StoredFields {
     /// Without what must not be, with what a recipient must add.
     pub fields: HeaderMap,
     /// What decides about it and is not among them.
@@ -30,7 +30,7 @@ pub fn stored_fields(
     storable: Storable,
     received: &HeaderMap,
     at: Time,
-) -> Kept {
+) -> StoredFields {
     let (directives, _) = directives::response(received, &ask.site.targets);
     let received = received.clone();
     kept_fields(ask, (status, version), storable, received, at, &directives)
@@ -44,7 +44,7 @@ pub(super) fn kept_fields(
     received: HeaderMap,
     at: Time,
     directives: &ResponseDirectives,
-) -> Kept {
+) -> StoredFields {
     let unsent = unsent(ask, &received, directives);
     let mut kept = received;
     fields::forward(&mut kept, |name| {
@@ -54,7 +54,7 @@ pub(super) fn kept_fields(
     });
     complete(ask, version, &mut kept, || at);
     coding::vary(ask, status, &mut kept);
-    Kept {
+    StoredFields {
         fields: kept,
         unsent,
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Admitted,
-    fields::{Kept, kept_fields, stored_fields},
+    fields::{StoredFields, kept_fields, stored_fields},
 };
 use crate::{ask::Ask, cache::Worker, marks};
 use http::{HeaderMap, Version, response};
@@ -15,13 +15,13 @@ use rules::{
 use std::sync::Arc;
 use store::{Body, Fields, Stored, Ticket, Variant, Variants, purge::Marks};
 
-/// The tags by which the response can be purged ([`tags`]), as they are stored; `began`: where the log stood when its fetch began.
+/// The tags by which the response can be purged ([`tags`]), as they are stored; `log_at`: where the log stood when its fetch began.
 /// What takes the place of another of the same tags, being of the same variant, carries that one's.
 pub fn marks(
     worker: &Worker,
     ask: &Ask,
     response: &HeaderMap,
-    (variant, began): (Option<&Variant>, u64),
+    (variant, log_at): (Option<&Variant>, u64),
     freshens: Option<&Stored>,
 ) -> Option<Arc<Marks>> {
     let tags = tags(ask, response, freshens);
@@ -35,7 +35,7 @@ pub fn marks(
     let carried = before.and_then(|before| before.marks.clone());
     carried
         .filter(|marks| marks.serve_for(&tags))
-        .or_else(|| memory.log().tags().marks(tags, began))
+        .or_else(|| memory.log().tags().marks(tags, log_at))
 }
 
 /// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
@@ -61,8 +61,8 @@ pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<S
 
 /// What makes a new stored response of one that is there.
 pub struct Update<'a> {
-    /// What came last was asked for when the log of purges stood there.
-    pub began: u64,
+    /// Where the log of purges stood when what came last was asked for.
+    pub log_at: u64,
     /// The version that it came in.
     pub version: Version,
     /// What was judged of `fields`.
@@ -86,7 +86,7 @@ pub fn updated(ask: &Ask, old: &Stored, update: Update<'_>) -> Stored {
     let first_line = (old.status, update.version);
     let kept = stored_fields(ask, first_line, update.storable, update.fields, update.at);
     let new = Stored::new(
-        update.began,
+        update.log_at,
         old.status,
         Fields::pack(&kept.fields),
         update.storable.facts,
@@ -119,13 +119,13 @@ pub fn new_stored(
     } else {
         ResponseDirectives::default()
     };
-    let of = (variant.as_deref(), ticket.began);
+    let of = (variant.as_deref(), ticket.log_at);
     let marks = marks(worker, ask, &head.headers, of, None);
     let first_line = (head.status, head.version);
     let kept = kept_fields(ask, first_line, storable, head.headers, at, &directives);
-    let Kept { fields, unsent } = kept;
+    let StoredFields { fields, unsent } = kept;
     let stored = Stored::new(
-        ticket.began,
+        ticket.log_at,
         head.status,
         Fields::pack(&fields),
         storable.facts,
@@ -167,7 +167,7 @@ mod tests {
         for fetch in [None, Some(memory.begin())] {
             let storable = judge(&ask, &Method::GET, times, old.status, &fields).unwrap();
             let update = Update {
-                began: 0,
+                log_at: 0,
                 version: Version::HTTP_11,
                 storable,
                 fields: &fields,

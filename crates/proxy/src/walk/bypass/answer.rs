@@ -73,7 +73,7 @@ pub(super) fn land(
     let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);
     let ticket = worker.cache.memory.begin();
     // What it invalidates itself is all that came between.
-    let is_current = is_current && ticket.began == before.began + own;
+    let is_current = is_current && ticket.log_at == before.log_at + own;
     let (head, body) = response.into_parts();
     // What the site bypasses the store for may be one user's, and says nothing of what is stored.
     if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Site(_)) {

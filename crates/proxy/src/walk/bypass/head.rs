@@ -49,7 +49,7 @@ fn says_of(
         HeadSays::Nothing => return,
         // It was said to us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
-        HeadSays::Disqualify => return below::forget(worker, key, stored),
+        HeadSays::Disqualify => return below::withdraw(worker, key, stored),
         HeadSays::Freshen => {}
     }
     let is_same = validate::is_same_content(&head.headers, &fields);
@@ -57,16 +57,16 @@ fn says_of(
     let variant = admit::variant(ask, &fields);
     // By what it varies now it was not chosen when it was stored: for whom it was made then is not known.
     if variant != stored.variant && !is_same {
-        return below::forget(worker, key, stored);
+        return below::withdraw(worker, key, stored);
     }
     admit::keep_language(stored, &mut fields);
     match admit::judge(ask, &Method::GET, times, stored.status, &fields) {
         Err(why) if why.is_of_this_request() => {}
-        Err(_) => below::forget(worker, key, stored),
+        Err(_) => below::withdraw(worker, key, stored),
         Ok(storable) => {
-            let of = (variant.as_deref(), ticket.began);
+            let of = (variant.as_deref(), ticket.log_at);
             let update = Update {
-                began: stored.checked().min(ticket.began),
+                log_at: stored.checked().min(ticket.log_at),
                 version: head.version,
                 storable,
                 fields: &fields,

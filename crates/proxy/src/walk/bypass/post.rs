@@ -34,14 +34,14 @@ pub(super) enum Post {
 /// what it was sent for.
 pub(super) fn is_untouched(worker: &Worker, ask: &Ask, fields: &HeaderMap, ticket: Ticket) -> bool {
     let log = worker.cache.memory.log();
-    if ticket.began == log.head() {
+    if ticket.log_at == log.head() {
         return true;
     }
     let tags = admit::tags(ask, fields, None);
     let content_type = fields.get(header::CONTENT_TYPE);
     !log.has_touched(&Label {
         key: ask.key.as_bytes(),
-        checked: ticket.began,
+        checked: ticket.log_at,
         content_type: content_type.map_or(&[], HeaderValue::as_bytes),
         tags: tags.iter().map(String::as_str).collect(),
     })

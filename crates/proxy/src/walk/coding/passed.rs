@@ -7,6 +7,7 @@ use crate::{
     cache::Worker,
     compress::Recoded,
     policy::{Compress, Edit},
+    walk::user_context,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use rules::{
@@ -114,16 +115,15 @@ fn announced(fields: &HeaderMap) -> Option<u64> {
 }
 
 /// Whether an answer that is not stored is one user's. The fragments of a page know cookies that were kept from the page.
-fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
-    let mut names = ask.fields.keys();
-    names.any(|name| matches!(*name, header::COOKIE | header::AUTHORIZATION))
+fn is_of_somebody(ask: &Ask, fields: &HeaderMap) -> bool {
+    user_context::is_somebody(&ask.fields)
         || (ask.composed.get() && !ask.cookies.is_empty())
         || has(fields, &header::SET_COOKIE)
 }
 
 /// Whether an answer that is not stored goes out as it is, since it may be its client's own.
 fn is_left_to_its_client(ask: &Ask, fields: &HeaderMap, compress: &Compress) -> bool {
-    !compress.personal && is_personal(ask, fields)
+    !compress.personal && is_of_somebody(ask, fields)
 }
 
 /// Whether content of so many bytes goes out as it is, by the request's word or the answer's.

@@ -18,20 +18,20 @@ const FEW: u64 = 1 << 10;
 
 /// What a stored page was read to be.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct ReadPage {
     pub(super) page: Arc<Page>,
     /// The content, where it is stored in a coding.
     pub(super) decoded: Option<Bytes>,
     is_plain: bool,
 }
 
-impl Derived for Kept {
+impl Derived for ReadPage {
     fn weight(&self) -> u64 {
         self.page.weight() + self.decoded.as_ref().map_or(0, |all| all.len() as u64)
     }
 }
 
-impl Kept {
+impl ReadPage {
     /// Reads a body that is all there, of `stored`, which lies under `key`, and keeps what was read beside it. `None` where there is
     /// something to be done in it and memory has no room to keep that: it is to be read while it is sent.
     pub fn read(worker: &Worker, key: &[u8], stored: &Stored, body: &Bytes) -> Option<Self> {
@@ -149,7 +149,7 @@ impl Keeper {
         let is_plain = page.is_plain(self.length);
         let decoded = self.decoded.filter(|_| !is_plain);
         let page = Arc::new(page);
-        let kept = Kept {
+        let kept = ReadPage {
             page: page.clone(),
             decoded: decoded.map(|all| Bytes::from(all.into_boxed_slice())),
             is_plain,

@@ -1,6 +1,6 @@
 //! Where a page's tokens come from: those kept beside it, or its body as it arrives.
 
-use super::{kept::Kept, shared::SharedTokens};
+use super::{kept::ReadPage, shared::SharedTokens};
 use crate::body::{Content, Error};
 use bytes::Bytes;
 use esi::{Page, Parser, Span, Token};
@@ -14,7 +14,7 @@ use std::{
 #[derive(Debug)]
 pub enum PageSource {
     /// Read before, and all of it at hand.
-    Kept {
+    AtHand {
         page: Arc<Page>,
         at: usize,
         body: Bytes,
@@ -55,15 +55,15 @@ pub struct Streamed {
 
 impl PageSource {
     /// A page whose tokens are kept, and all of whose `body` is at hand.
-    pub fn kept(kept: Kept, body: Bytes) -> Self {
-        let page = kept.page;
-        Self::Kept { page, at: 0, body }
+    pub fn at_hand(read: ReadPage, body: Bytes) -> Self {
+        let page = read.page;
+        Self::AtHand { page, at: 0, body }
     }
 
     /// A page whose tokens are kept, and whose content comes in pieces.
-    pub fn known(kept: Kept, content: Content) -> Self {
+    pub fn known(read: ReadPage, content: Content) -> Self {
         Self::Known(Known {
-            page: kept.page,
+            page: read.page,
             at: 0,
             content: Box::new(content),
             piece: Bytes::new(),
@@ -80,7 +80,7 @@ impl PageSource {
     /// Where its content comes from; `None` where all of it is at hand.
     pub fn content(&self) -> Option<&Content> {
         match self {
-            Self::Kept { .. } => None,
+            Self::AtHand { .. } => None,
             Self::Known(known) => Some(&known.content),
             Self::SharedTokens(shared) => Some(shared.content()),
             Self::Streamed(streamed) => Some(streamed.content()),
@@ -90,7 +90,7 @@ impl PageSource {
     /// As [`Content::read_little`].
     pub fn read_little(&mut self, little: bool) {
         match self {
-            Self::Kept { .. } => {}
+            Self::AtHand { .. } => {}
             Self::Known(known) => known.content.read_little(little),
             Self::SharedTokens(shared) => shared.content_mut().read_little(little),
             Self::Streamed(streamed) => streamed.content_mut().read_little(little),
@@ -110,7 +110,7 @@ impl PageSource {
     /// As [`Content::holds_turn`].
     pub fn holds_turn(&self, context: &Context<'_>) -> bool {
         match self {
-            Self::Kept { .. } => false,
+            Self::AtHand { .. } => false,
             Self::Known(known) => known.content.holds_turn(context),
             Self::SharedTokens(shared) => shared.holds_turn(context),
             Self::Streamed(streamed) => streamed.holds_turn(context),
@@ -124,7 +124,7 @@ impl PageSource {
         step: impl FnOnce(&Token) -> T,
     ) -> Poll<Option<Result<T, Error>>> {
         match self {
-            Self::Kept { page, at, .. } => {
+            Self::AtHand { page, at, .. } => {
                 let token = page.tokens().get(*at);
                 *at += 1;
                 Poll::Ready(token.map(|token| Ok(step(token))))
@@ -144,7 +144,7 @@ impl PageSource {
     /// The bytes of the text that the last token was.
     pub fn bytes(&self, span: Span) -> Bytes {
         match self {
-            Self::Kept { body, .. } => cut(body, 0, span),
+            Self::AtHand { body, .. } => cut(body, 0, span),
             Self::Known(known) => cut(&known.piece, known.base, span),
             Self::SharedTokens(shared) => shared.bytes(span),
             Self::Streamed(streamed) => streamed.bytes(span),

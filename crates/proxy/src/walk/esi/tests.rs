@@ -41,14 +41,14 @@ fn a_stored_page_is_read_once_and_its_tokens_are_weighed_with_it() {
 
     let found = kept_now();
     let fields = HeaderMap::new();
-    let Known::Kept(first) = known(&worker, &ask, &found, &fields) else {
+    let Known::Read(first) = known(&worker, &ask, &found, &fields) else {
         panic!("there is room to keep it");
     };
     assert!(
         memory.statistics().stored > before,
         "it takes of the budget"
     );
-    let Known::Kept(again) = known(&worker, &ask, &kept_now(), &fields) else {
+    let Known::Read(again) = known(&worker, &ask, &kept_now(), &fields) else {
         panic!("it is kept");
     };
     assert!(Arc::ptr_eq(&first.page, &again.page), "a hit reads nothing");

@@ -82,9 +82,9 @@ impl Fetch<'_> {
         };
         let (fresh, own) = self.with_fields(stored, head, storable, &fields);
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
-        let (marks, began) = (fresh.marks.as_deref(), self.ticket.began);
+        let (marks, log_at) = (fresh.marks.as_deref(), self.ticket.log_at);
         // What was validated may have been evicted meanwhile, or purged and not swept yet.
-        let kept = if memory.log().refuses(key, marks, began) {
+        let kept = if memory.log().refuses(key, marks, log_at) {
             Err(Detail::Unkept(Unkept::Invalidated))
         } else if !is_another && memory.replace(key, stored.id(), &fresh) {
             Ok(())
@@ -113,9 +113,9 @@ impl Fetch<'_> {
         let updated = (&stored.fields, fields);
         let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
         let variant = admit::variant(self.ask, fields);
-        let of = (variant.as_deref(), self.ticket.began);
+        let of = (variant.as_deref(), self.ticket.log_at);
         let update = Update {
-            began: self.ticket.began,
+            log_at: self.ticket.log_at,
             version: head.version,
             storable,
             fields,
@@ -175,7 +175,7 @@ impl Fetch<'_> {
         };
         let body = stored.body.clone();
         let only = Stored::new(
-            self.ticket.began,
+            self.ticket.log_at,
             stored.status,
             Fields::pack(&fields),
             facts,

@@ -3,7 +3,7 @@
 use super::{
     Bypassed, Decision, Hit, Need,
     content::{self, Availability},
-    needs::{condition_is_the_origins, reuse_site_for},
+    terms::{condition_is_the_origins, reuse_site_for},
 };
 use crate::{
     ask::Ask,
@@ -26,12 +26,12 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
     worker.scratch.set(scratch);
     let others = || -> Vec<_> {
         let all = variants.as_slice().iter();
-        all.filter_map(|stored| kept(worker, ask, stored).stored())
+        all.filter_map(|stored| left(worker, ask, stored).stored())
             .collect()
     };
-    match selected.map(|stored| kept(worker, ask, stored)) {
-        Some(Kept::Good(stored)) => judge(ask, stored, now, others),
-        Some(Kept::Unsure(stored)) => Decision::Forward(Need {
+    match selected.map(|stored| left(worker, ask, stored)) {
+        Some(Left::Good(stored)) => judge(ask, stored, now, others),
+        Some(Left::Unsure(stored)) => Decision::Forward(Need {
             why: Forward::Stale,
             detail: Some(Detail::Unsure),
             others: others()
@@ -41,13 +41,13 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
             selected: Some(stored),
         }),
         // What was purged hides no other that matches. Where a body has left its place on disk, it is looked for there first.
-        Some(Kept::Gone) if selected.is_some_and(|gone| !gone.body.is_gone()) => {
+        Some(Left::Gone) if selected.is_some_and(|gone| !gone.body.is_gone()) => {
             match Variants::from_vec(others()) {
                 Some(left) => among(worker, ask, now, &left),
                 None => Decision::Forward(Need::miss(Forward::UriMiss)),
             }
         }
-        Some(Kept::Gone) | None => {
+        Some(Left::Gone) | None => {
             let others = others();
             let why = if others.is_empty() {
                 Forward::UriMiss
@@ -63,7 +63,7 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
 }
 
 /// What purges have left of a stored response.
-enum Kept {
+enum Left {
     Good(Arc<Stored>),
     /// Purges elsewhere may have been missed: the origin must confirm it, and where it cannot, this is not sent.
     Unsure(Arc<Stored>),
@@ -71,7 +71,7 @@ enum Kept {
     Gone,
 }
 
-impl Kept {
+impl Left {
     fn stored(self) -> Option<Arc<Stored>> {
         match self {
             Self::Good(stored) | Self::Unsure(stored) => Some(stored),
@@ -81,25 +81,25 @@ impl Kept {
 }
 
 /// Holds a stored response against the log of purges. One comparison where nothing was purged since the last look.
-fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
+fn left(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Left {
     let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
     if stored.body.is_gone() {
         // The disk may have it elsewhere by now.
-        return Kept::Gone;
+        return Left::Gone;
     }
     if ask.directives.no_transform && coding::is_unreadable(ask, stored) {
         // For others it is decoded; as it is, it may be what another client asked for (RFC 9111 section 4.1).
-        return Kept::Gone;
+        return Left::Gone;
     }
     match memory.log().standing(key, stored) {
-        Standing::Good => Kept::Good(stored.clone()),
+        Standing::Good => Left::Good(stored.clone()),
         Standing::Stale { since, checked } => {
             let stale = Arc::new(stored.stale_since(since, checked));
             memory.exchange(key, stored, &stale);
-            Kept::Good(stale)
+            Left::Good(stale)
         }
-        Standing::Unsure => Kept::Unsure(Arc::new(stored.to_be_validated())),
-        Standing::Gone => Kept::Gone,
+        Standing::Unsure => Left::Unsure(Arc::new(stored.to_be_validated())),
+        Standing::Gone => Left::Gone,
     }
 }
 
@@ -111,19 +111,19 @@ pub fn purged_since(worker: &Worker, ask: &Ask, need: &Need) -> Option<Need> {
     if held.all(|stored| is_good(&stored)) {
         return None;
     }
-    let left = |stored: &Arc<Stored>| kept(worker, ask, stored).stored();
+    let rest = |stored: &Arc<Stored>| left(worker, ask, stored).stored();
     Some(Need {
-        selected: need.selected.as_ref().and_then(left),
-        others: need.others.iter().filter_map(left).collect(),
+        selected: need.selected.as_ref().and_then(rest),
+        others: need.others.iter().filter_map(rest).collect(),
         ..need.clone()
     })
 }
 
 /// A stored response as purges have left it, unless it may only be sent once its origin has confirmed it.
 pub fn unpurged(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Option<Arc<Stored>> {
-    match kept(worker, ask, stored) {
-        Kept::Good(stored) => Some(stored),
-        Kept::Unsure(_) | Kept::Gone => None,
+    match left(worker, ask, stored) {
+        Left::Good(stored) => Some(stored),
+        Left::Unsure(_) | Left::Gone => None,
     }
 }
 
@@ -145,10 +145,10 @@ pub fn confirmed(worker: &Worker, ask: &Ask, fetched: &Arc<Stored>, now: Time) -
     if !fetched.matches(&ask.fields, &mut Vec::new()) {
         return None;
     }
-    let fetched = match kept(worker, ask, fetched) {
-        Kept::Good(fetched) => fetched,
-        Kept::Unsure(_) => fetched.clone(),
-        Kept::Gone => return None,
+    let fetched = match left(worker, ask, fetched) {
+        Left::Good(fetched) => fetched,
+        Left::Unsure(_) => fetched.clone(),
+        Left::Gone => return None,
     };
     match judge(ask, fetched, now, Vec::new) {
         Decision::Hit(hit) => Some(hit),

@@ -4,8 +4,9 @@ use super::forwarding::Host;
 use crate::{ask::Ask, walk::receive};
 use origin::{Context, Interim, Visitor};
 
-/// What the origin is told beside the message, as far as it looks at it. `is_personal`: the application itself is to answer.
-pub fn context(ask: &Ask, is_personal: impl FnOnce() -> bool) -> Context {
+/// What the origin is told beside the message, as far as it looks at it. `means_application`: the application itself is to
+/// answer ([`Context::personal`]).
+pub fn context(ask: &Ask, means_application: impl FnOnce() -> bool) -> Context {
     let heeds = ask.policy().origin.heeds();
     let interim = ask.interim.clone();
     let mut context = Context {
@@ -20,7 +21,7 @@ pub fn context(ask: &Ask, is_personal: impl FnOnce() -> bool) -> Context {
     if heeds.asker {
         context.visitor = visitor(ask);
         Host::of(ask).text().clone_into(&mut context.host);
-        context.personal = is_personal();
+        context.personal = means_application();
     }
     context
 }

@@ -154,7 +154,7 @@ impl Arrived {
     fn over(&self, worker: &Worker, old: &Stored, body: Body) -> Stored {
         let (fields, storable) = self.merged(old);
         let update = Update {
-            began: self.ticket.began,
+            log_at: self.ticket.log_at,
             version: self.head.version,
             storable,
             fields: &fields,
@@ -205,7 +205,7 @@ impl Arrived {
                 .memory
                 .log()
                 .tags()
-                .marks(tags, self.ticket.began)
+                .marks(tags, self.ticket.log_at)
         })
     }
 }

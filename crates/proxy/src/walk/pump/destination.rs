@@ -83,13 +83,13 @@ impl Destination {
             return;
         };
         if Unshared::TooLarge.withdraws(stored.status, false, Asker::Anybody) {
-            below::forget(worker, ask.key.as_bytes(), stored);
+            below::withdraw(worker, ask.key.as_bytes(), stored);
         } else {
             self.forget(worker);
         }
     }
 
-    /// The response is not to be found any more; those who read it go on.
+    /// Memory forgets the response, where alone it is while it comes; those who read it go on.
     pub(super) fn forget(&self, worker: &Worker) {
         if let Self::Whole { ask, stored, .. } = self {
             worker.cache.memory.remove(ask.key.as_bytes(), stored.id());

@@ -226,26 +226,26 @@ fn the_log_is_told_what_all_was_held_against() {
     let dir = Dir::new();
     let tier = Tier::open(&dir);
     tier.purge(by_expression("nowhere"));
-    tier.until(|tier| tier.disk.needs().swept == tier.log.head());
+    tier.until(|tier| tier.disk.horizon().swept == tier.log.head());
     tier.put(1, &[]);
     tier.put(2, &[]);
     tier.purge(by_expression("example/1$"));
-    tier.until(|tier| tier.disk.needs().swept == tier.log.head());
+    tier.until(|tier| tier.disk.horizon().swept == tier.log.head());
     assert_eq!(tier.records(), 1);
-    let needs = tier.disk.needs();
-    assert_eq!((needs.after, needs.swept_softly), (Some(1), 0));
+    let horizon = tier.disk.horizon();
+    assert_eq!((horizon.after, horizon.swept_softly), (Some(1), 0));
     let soft = Purge::soft(by_expression("example/2$"));
     tier.log.apply(soft, Time::from_secs(1), None);
-    tier.until(|tier| tier.disk.needs().swept == tier.log.head());
-    assert_eq!((tier.records(), tier.disk.needs().swept_softly), (1, 0));
+    tier.until(|tier| tier.disk.horizon().swept == tier.log.head());
+    assert_eq!((tier.records(), tier.disk.horizon().swept_softly), (1, 0));
     // Where there is hardly any room for more of them, what they purge softly is given up too.
     for number in 0..600 {
         tier.purge(by_expression(&format!("nowhere-{number}")));
     }
-    tier.until(|tier| tier.disk.needs().swept_softly >= 600);
+    tier.until(|tier| tier.disk.horizon().swept_softly >= 600);
     assert_eq!(tier.records(), 0);
     let head = tier.log.head();
-    tier.until(|tier| tier.disk.needs().swept_softly == head);
+    tier.until(|tier| tier.disk.horizon().swept_softly == head);
     tier.log.release_patterns(head, head, 0);
     assert_eq!(tier.log.remembered().1, 0);
 }
@@ -318,7 +318,7 @@ fn a_segment_without_labels_gets_them_again() {
     let tier = Tier::open(&dir);
     assert_eq!(tier.records(), 5);
     tier.purge(by_expression("nowhere"));
-    tier.until(|tier| tier.disk.needs().swept == tier.log.head());
+    tier.until(|tier| tier.disk.horizon().swept == tier.log.head());
     assert_eq!(tier.purge_tag("all"), 5);
     assert!((0..5).all(|number| find(&tier.disk, &key(number)).is_empty()));
 }

@@ -55,9 +55,9 @@ impl Log {
         Standing::Good
     }
 
-    /// Whether what a fetch that began at `began` brings for `key` was purged meanwhile, so that it need not be stored.
-    pub fn refuses(&self, key: &[u8], marks: Option<&Marks>, began: u64) -> bool {
-        if began >= self.head() {
+    /// Whether what a fetch that began when the log stood at `log_at` brings for `key` was purged meanwhile, so that it need not be stored.
+    pub fn refuses(&self, key: &[u8], marks: Option<&Marks>, log_at: u64) -> bool {
+        if log_at >= self.head() {
             return false;
         }
         let subject = Subject {
@@ -67,7 +67,7 @@ impl Log {
             content_type: &String::new,
         };
         let table = self.read();
-        began < table.floor.max(table.released) || table.test(&subject, began).gone
+        log_at < table.floor.max(table.released) || table.test(&subject, log_at).gone
     }
 
     /// Whether `purge` covers `stored`, kept under `key`.

@@ -174,14 +174,14 @@ proptest! {
                 fetched.push((*page, log.head()));
             }
             model.step(&log, step);
-            for &(page, began) in &fetched {
-                let gone = model.effects.iter().any(|(covered, number, _)| *covered == page && *number > began);
-                prop_assert!(!gone || standing(&log, page, began) == Standing::Gone);
+            for &(page, log_at) in &fetched {
+                let gone = model.effects.iter().any(|(covered, number, _)| *covered == page && *number > log_at);
+                prop_assert!(!gone || standing(&log, page, log_at) == Standing::Gone);
                 // The position beside it: all that stands up to there held before it was fetched.
-                let Some(position) = log.position_at(began) else { continue };
+                let Some(position) = log.position_at(log_at) else { continue };
                 for (index, (covered, ahead)) in model.stream[..model.read].iter().enumerate() {
                     let held = model.effects.iter().any(|(_, number, came)| {
-                        (*came == Some(index) || *ahead == Some(*number)) && *number <= began
+                        (*came == Some(index) || *ahead == Some(*number)) && *number <= log_at
                     });
                     prop_assert!(place(index) > position || *covered != page || held);
                 }

@@ -7,7 +7,7 @@ mod server;
 
 use super::*;
 use crate::{
-    Needs, PurgeAnswer, Purger, Remember, Stored, Sweeper,
+    Horizon, PurgeAnswer, Purger, Remember, Stored, Sweeper,
     purge::{self, Journal, Standing, What},
     sample::any_request,
 };
@@ -146,7 +146,7 @@ impl Node {
     fn keep(&self, key: &[u8]) -> Arc<Stored> {
         let ticket = self.memory.begin();
         let stored = any_request(1_000_000);
-        stored.check(0, ticket.began);
+        stored.check(0, ticket.log_at);
         let stored = Arc::new(stored);
         let _ = self.memory.insert(key, ticket, Arc::clone(&stored), 8);
         stored
@@ -291,7 +291,7 @@ async fn the_purger_waits_for_all_nodes() {
     let [a, b, c] = three(&redis.url()).await;
     let sweeper = Sweeper::start(
         Arc::clone(&a.memory),
-        Box::new(|| Needs::NOTHING),
+        Box::new(|| Horizon::NOTHING),
         Remember::fetches(Duration::from_mins(1)),
     )
     .expect("starts");

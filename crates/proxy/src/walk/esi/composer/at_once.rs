@@ -15,7 +15,7 @@ const ONE_BUFFER: usize = 64 << 10;
 impl Composer {
     /// All of it and its length, where everything is at hand: a stored page with stored fragments.
     pub fn at_once(&mut self) -> Option<(Content, u64)> {
-        if !matches!(self.source, PageSource::Kept { .. }) {
+        if !matches!(self.source, PageSource::AtHand { .. }) {
             return None;
         }
         // Whatever is waited for is polled again by whoever sends.

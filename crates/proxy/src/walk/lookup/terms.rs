@@ -4,20 +4,20 @@ use crate::{
     ask::Ask,
     policy::Policy,
     walk::{coding, purge, shape},
-    way::Needs,
+    way::Terms,
 };
 use http::header;
 use rules::{fields::has, precondition, reuse};
 use store::Stored;
 
-/// On what it depends how a request goes on that nothing stored answers.
-pub fn needs(ask: &Ask) -> Needs {
-    Needs {
+/// The terms on which a request asks: on them it depends how it goes on where nothing stored answers it.
+pub fn terms(ask: &Ask) -> Terms {
+    Terms {
         stores_nothing: ask.stores_nothing,
         // What is fetched would not have the form yet that such a condition names.
         on_condition: has_condition_for_origin(ask) || coding::is_on_form(ask),
         only_if_cached: ask.directives.only_if_cached,
-        is_personal: ask.directives.no_store || has(&ask.fields, &header::AUTHORIZATION),
+        for_itself: ask.directives.no_store || has(&ask.fields, &header::AUTHORIZATION),
     }
 }
 
