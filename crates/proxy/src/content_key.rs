@@ -14,7 +14,7 @@ mod tests;
 use crate::{
     ask::Ask,
     cache::Worker,
-    error::Failure,
+    error::{BadRequest, Failure},
     listen::{Cut, RequestBody},
     policy::{GraphQl, Operation},
 };
@@ -111,7 +111,7 @@ pub async fn read(
     while whole && let Some(frame) = content.frame().await {
         let frame = frame.map_err(|cut| match cut {
             Cut::Late => Failure::BodyTooLate,
-            Cut::Http1(_) | Cut::Http2(_) => Failure::BadRequest("request-body"),
+            Cut::Http1(_) | Cut::Http2(_) => Failure::BadRequest(BadRequest::Content),
         })?;
         let Ok(data) = frame.into_data() else {
             continue;

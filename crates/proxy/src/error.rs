@@ -8,8 +8,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     /// The request cannot be understood; the client's fault.
-    #[error("bad request: {0}")]
-    BadRequest(&'static str),
+    #[error("bad request: {}", .0.detail())]
+    BadRequest(BadRequest),
     /// `CONNECT`, or `TRACE` addressed to us: not offered.
     #[error("method not allowed")]
     MethodNotAllowed,
@@ -50,6 +50,39 @@ pub enum Failure {
     /// The origin failed; worth retrying where [`origin::Error::worth_retrying`] says so.
     #[error("{}", .0.kind())]
     Origin(Arc<origin::Error>),
+}
+
+/// Why a request cannot be understood, or is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadRequest {
+    /// Its target is none that can be passed on.
+    Target,
+    /// No host, where there has to be one (RFC 9112 section 3.2).
+    HostMissing,
+    /// More than one `Host` (RFC 9112 section 3.2).
+    HostRepeated,
+    /// Its host is none.
+    HostInvalid,
+    /// No route is for it.
+    NoRoute,
+    /// It claims a group of users, which the application alone tells.
+    UserContext,
+    /// Its content broke off, or is not well framed.
+    Content,
+}
+
+impl BadRequest {
+    const fn detail(self) -> &'static str {
+        match self {
+            Self::Target => "bad-target",
+            Self::HostMissing => "host-missing",
+            Self::HostRepeated => "host-repeated",
+            Self::HostInvalid => "host-invalid",
+            Self::NoRoute => "no-route",
+            Self::UserContext => "user-context",
+            Self::Content => "request-body",
+        }
+    }
 }
 
 impl Failure {
@@ -118,7 +151,7 @@ impl Failure {
     /// The token for `detail` in `Cache-Status`.
     pub fn detail(&self) -> &'static str {
         match self {
-            Self::BadRequest(why) => why,
+            Self::BadRequest(why) => why.detail(),
             Self::MethodNotAllowed => "method-not-allowed",
             Self::Misdirected => "misdirected",
             Self::Denied(_) => "denied",

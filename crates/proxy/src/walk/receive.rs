@@ -6,7 +6,7 @@ use crate::{
     ask::{Ask, Key, Upgrade, chosen},
     cache::{OwnSite, Worker},
     content_key::Content,
-    error::Failure,
+    error::{BadRequest, Failure},
     listen::{Connection, InterimSink, RequestBody, RequestHead},
     policy::{PurgePolicy, Site},
     routing::{self, Peer, Subject},
@@ -229,7 +229,7 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
     };
     let route = routing::choose(&site.routes, &subject);
     let Some(chosen_route) = site.routes.get(route) else {
-        return Err(Failure::BadRequest("no-route"));
+        return Err(Failure::BadRequest(BadRequest::NoRoute));
     };
     let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, route);
     let refusing = if is_ambiguous {

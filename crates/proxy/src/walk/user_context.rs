@@ -9,7 +9,7 @@ use crate::{
     body::ReplyBody,
     cache::Worker,
     content_key,
-    error::Failure,
+    error::{BadRequest, Failure},
     listen::RequestBody,
     outcome::Bypass,
     walk::{
@@ -39,7 +39,7 @@ pub fn is_somebody(fields: &HeaderMap) -> bool {
 pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
     // An include has what its page's request has; a client has no say.
     if ask.within.is_none() && is_forged(&ask.fields) {
-        let failure = Failure::BadRequest("user-context");
+        let failure = Failure::BadRequest(BadRequest::UserContext);
         return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
     }
     ask.fields.remove(&HASH);

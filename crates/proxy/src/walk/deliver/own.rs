@@ -5,7 +5,7 @@ use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
-    error::Failure,
+    error::{BadRequest, Failure},
     outcome::Outcome,
     routing::{self, Subject},
     walk::{receive, report},
@@ -98,7 +98,7 @@ fn unrefused(ask: &Ask) -> HeaderValue {
 /// names no host is refused: there is nowhere to send it.
 pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if ask.host().is_empty() {
-        return failure(worker, ask, &Failure::BadRequest("host-missing"));
+        return failure(worker, ask, &Failure::BadRequest(BadRequest::HostMissing));
     }
     let safe = ask.method == Method::GET || ask.method == Method::HEAD;
     let status = if safe {

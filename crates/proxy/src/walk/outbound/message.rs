@@ -1,6 +1,9 @@
 //! The request message: method, target and content around its fields.
 
-use crate::{ask::Ask, error::Failure};
+use crate::{
+    ask::Ask,
+    error::{BadRequest, Failure},
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Empty, Full};
@@ -61,13 +64,14 @@ pub fn as_it_came(
         None => Ok(Uri::from_static("*")),
         Some(target) => Uri::try_from(&*target),
     };
-    let uri = uri.map_err(|_| Failure::BadRequest("bad-target"))?;
+    let uri = uri.map_err(|_| Failure::BadRequest(BadRequest::Target))?;
     Ok(assemble(ask.method.clone(), uri, fields, body))
 }
 
 /// A request whose answer may be stored: what is sent as target is a slice of what is keyed.
 fn keyed(ask: &Ask) -> Result<Uri, Failure> {
-    Uri::try_from(ask.key.path_and_query_bytes()).map_err(|_| Failure::BadRequest("bad-target"))
+    Uri::try_from(ask.key.path_and_query_bytes())
+        .map_err(|_| Failure::BadRequest(BadRequest::Target))
 }
 
 fn assemble(
