@@ -23,6 +23,7 @@ use look::{FileRequest, look};
 use path::Refused;
 use published::Published;
 use root::Root;
+use rules::method::is_retrieval;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -156,7 +157,7 @@ impl Files {
         context: &Context,
         position: ChainPosition,
     ) -> Result<FileLookup, Error> {
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        if !is_retrieval(request.method()) {
             return Ok(FileLookup::Absent(Absent::Method));
         }
         let query = request.uri().query().filter(|query| !query.is_empty());

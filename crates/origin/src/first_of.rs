@@ -1,8 +1,9 @@
 //! Several origins in turn: the first that has it answers.
 
 use crate::{Context, Error, Kind, Origin, RequestBody, ResponseBody, Waited};
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use http_body::Body as _;
+use rules::method::is_retrieval;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -30,8 +31,7 @@ async fn first(
     request: &Request<RequestBody>,
     context: &Context,
 ) -> Option<Response<ResponseBody>> {
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !reads || !request.body().is_end_stream() {
+    if !is_retrieval(request.method()) || !request.body().is_end_stream() {
         return None;
     }
     let all_began = Instant::now();

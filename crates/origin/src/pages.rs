@@ -25,8 +25,9 @@ use crate::{
 };
 use bytes::Bytes;
 use counts::Counts;
-use http::{HeaderValue, Method, Request, Response, header};
+use http::{HeaderValue, Request, Response, header};
 use kv::BadUrl;
+use rules::method::is_retrieval;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::{Store, TimeToLive};
 use template::{Template, TemplateInput};
@@ -143,10 +144,9 @@ impl Pages {
         context: &Context,
         position: ChainPosition,
     ) -> Result<Result<Response<ResponseBody>, Absent>, Error> {
-        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let query = request.uri().query().is_some_and(|query| !query.is_empty());
         let foreign = context.personal || (query && !self.config.key.has_query());
-        if !reads || (foreign && position == ChainPosition::Intermediate) {
+        if !is_retrieval(request.method()) || (foreign && position == ChainPosition::Intermediate) {
             return Ok(Err(Absent::NotAsked));
         }
         let found = self.find(request, context).await;

@@ -23,6 +23,7 @@ use http::{HeaderMap, HeaderName, Method, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use operation::Selected;
+use rules::method::is_retrieval;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use store::Reservation;
@@ -228,7 +229,7 @@ fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
 
 /// Reads what a `GET` asks of a GraphQL service: a query stays where it is, anything else bypasses the store.
 pub fn read_get(ask: &mut Ask) {
-    if ask.method != Method::GET && ask.method != Method::HEAD {
+    if !is_retrieval(&ask.method) {
         return;
     }
     match operation::of_query(ask.target.query().unwrap_or_default()) {

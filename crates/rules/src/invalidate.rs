@@ -2,22 +2,13 @@
 
 use crate::{
     key::{normalize, normalize_host},
+    method::is_safe,
     uri::{self, Reference},
 };
 use http::{
     HeaderMap, Method, StatusCode,
     header::{CONTENT_LOCATION, LOCATION},
 };
-
-/// Whether the method is safe (RFC 9110 section 9.2.1). Unknown methods are not.
-pub fn is_safe(method: &Method) -> bool {
-    /// Methods that the IANA registry lists as safe beyond those of RFC 9110.
-    const REGISTERED: [&str; 5] = ["PROPFIND", "REPORT", "SEARCH", "QUERY", "PRI"];
-    matches!(
-        *method,
-        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE
-    ) || REGISTERED.contains(&method.as_str())
-}
 
 /// Whether this exchange invalidates: an unsafe method and a non-error (2xx or 3xx) status.
 pub fn invalidates(method: &Method, status: StatusCode) -> bool {

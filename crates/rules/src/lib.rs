@@ -30,7 +30,8 @@
 //! | RFC 9110 7.6.1 | `Connection` and hop-by-hop fields | [`fields::remove_hop_by_hop`] |
 //! | RFC 9110 7.6.3 | `Via` | [`fields::Via`] |
 //! | RFC 9110 8.8 | comparing validators | [`precondition::judge`], [`validate::selected`], [`partial::combinable`] |
-//! | RFC 9110 9.2.1 | safe methods | [`invalidate::is_safe`] |
+//! | RFC 9110 9.2.1 | safe methods | [`method::is_safe`] |
+//! | RFC 9110 9.2.3 | methods answered from the store | [`method::is_retrieval`] |
 //! | RFC 9110 8.4.1 | content codings, what may be coded | [`coding::Coding`], [`coding::judge`] |
 //! | RFC 9110 8.8.3.3 | entity tags of codings | [`coding::describe`], [`coding::understood`], [`coding::for_origin`] |
 //! | RFC 9110 12.5.3 | `Accept-Encoding` | [`coding::Accepted::read`], [`coding::choose`] |
@@ -63,6 +64,7 @@ pub mod freshness;
 pub mod head;
 pub mod invalidate;
 pub mod key;
+pub mod method;
 pub mod partial;
 pub mod precondition;
 pub mod range;

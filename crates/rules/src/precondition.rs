@@ -2,6 +2,7 @@
 
 use crate::{
     etag::{EntityTag, Listed, is_strong_date},
+    method::is_retrieval,
     time::Time,
 };
 use http::{
@@ -68,7 +69,7 @@ pub fn judge(
     representation: &Representation<'_>,
     now: Time,
 ) -> Outcome {
-    if !matches!(*method, Method::GET | Method::HEAD) {
+    if !is_retrieval(method) {
         return Outcome::Proceed;
     }
     if !holds_for_origin(request, representation, now) {

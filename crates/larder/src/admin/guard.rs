@@ -7,10 +7,11 @@
 use super::Refusal;
 use axum::{
     extract::Request,
-    http::{Method, StatusCode, header},
+    http::{StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use rules::method::is_retrieval;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// What answers under any name.
@@ -26,8 +27,7 @@ pub(super) async fn guard(request: Request, next: Next) -> Response {
 
 /// Whether it asks for what changes nothing and tells of no visitor.
 fn is_for_monitors(request: &Request) -> bool {
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    is_read && MONITORED.contains(&request.uri().path())
+    is_retrieval(request.method()) && MONITORED.contains(&request.uri().path())
 }
 
 /// Whether every host that the request names is one of ours. None at all is HTTP/1.0, which no browser speaks.

@@ -22,6 +22,7 @@ use http::{
     request::Parts,
 };
 use http_body_util::{BodyExt, Empty, Full};
+use rules::method::is_retrieval;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
@@ -194,7 +195,7 @@ async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<Res
 
 /// The way to a folder that was asked for without its slash.
 fn folder(head: &Parts, path: &str) -> Response<ResponseBody> {
-    if !matches!(head.method, Method::GET | Method::HEAD) {
+    if !is_retrieval(&head.method) {
         let mut response = own(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
         let allow = HeaderValue::from_static("GET, HEAD");
         response.headers_mut().insert(ALLOW, allow);

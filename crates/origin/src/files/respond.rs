@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use rules::{
+    method::is_retrieval,
     precondition::{self, Outcome, Representation},
     range::{self, ResolvedRange, Span},
     time::Time,
@@ -231,7 +232,7 @@ pub(crate) fn redirect(status: StatusCode, mut fields: HeaderMap) -> FileAnswer 
 
 /// What who has nothing says to a request of `method`: 404, or 405 where no answer could be had by it.
 pub(crate) fn not_found(method: &Method) -> Response<ResponseBody> {
-    if matches!(*method, Method::GET | Method::HEAD) {
+    if is_retrieval(method) {
         return bare(StatusCode::NOT_FOUND, "Not Found\n");
     }
     let mut response = bare(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");

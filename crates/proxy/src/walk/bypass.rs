@@ -31,7 +31,7 @@ use content::{cut, request_body, room};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version, header};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::{fields, status::Forward};
+use rules::{fields, method, status::Forward};
 use std::{rc::Rc, sync::Arc, time::Instant};
 
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
@@ -43,7 +43,7 @@ pub async fn bypass(
     content: RequestBody,
     why: Bypassed,
 ) -> Response<ReplyBody> {
-    if ask.directives.only_if_cached && rules::invalidate::is_safe(&ask.method) {
+    if ask.directives.only_if_cached && method::is_safe(&ask.method) {
         // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
         return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
     }
@@ -198,8 +198,8 @@ fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
     const PART: [HeaderName; 2] = [header::RANGE, header::IF_RANGE];
     const CONDITION: [HeaderName; 2] = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
     let esi = ask.policy().esi;
-    let reads = ask.method == Method::GET || ask.method == Method::HEAD;
-    if reads && (esi == Esi::On || (esi == Esi::Told && ask.has_content)) {
+    let is_retrieval = method::is_retrieval(&ask.method);
+    if is_retrieval && (esi == Esi::On || (esi == Esi::Told && ask.has_content)) {
         fields::remove_where(fields, |name| CONDITION.contains(name));
     }
     let asks_once = ask.method != Method::GET || ask.has_content;

@@ -23,9 +23,9 @@ use crate::{
         receive,
     },
 };
-use http::{HeaderMap, Method, Response, header, response};
+use http::{HeaderMap, Response, header, response};
 use origin::ResponseBody;
-use rules::fields::has;
+use rules::{fields::has, method::is_retrieval};
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 use store::{
     Stored, Ticket,
@@ -126,14 +126,13 @@ pub async fn fetch(
 
 /// See [`Fetch::passes_condition`]. The next answer for a key whose last one may not be stored most likely is not stored either.
 fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
-    let reads = ask.method == Method::GET || ask.method == Method::HEAD;
     let mut names = ask.fields.keys();
     let on_condition =
         names.any(|name| matches!(*name, header::IF_NONE_MATCH | header::IF_MODIFIED_SINCE));
     let holds_nothing = need.selected.is_none() && need.others.is_empty();
     // Of what is composed no client holds what a condition could be about.
     let may_be_passed = ask.policy().esi != Esi::On;
-    reads && on_condition && holds_nothing && may_be_passed && {
+    is_retrieval(&ask.method) && on_condition && holds_nothing && may_be_passed && {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
         // Nothing is held: no variant is known, and the key alone is that of the page.

@@ -4,7 +4,7 @@
 use super::{Accepted, Coding, FormProvenance};
 use crate::{
     etag::{EntityTag, Listed},
-    invalidate::is_safe,
+    method::is_safe,
     time::Time,
 };
 use http::{

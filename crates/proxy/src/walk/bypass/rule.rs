@@ -3,6 +3,7 @@
 use crate::walk::{lookup::Bypassed, outbound, user_context};
 use crate::{ask::Ask, outcome::Bypass, policy, routing};
 use http::{HeaderMap, Method, header};
+use rules::method::is_retrieval;
 
 /// Why a request bypasses the store, if it does.
 pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
@@ -14,7 +15,7 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
         return Some(Bypassed::Site(Bypass::Unkeyed(why)));
     }
     let keyed = ask.content.keyed.is_some();
-    if !keyed && ask.method != Method::GET && ask.method != Method::HEAD {
+    if !keyed && !is_retrieval(&ask.method) {
         return Some(Bypassed::Method);
     }
     if ask.upgrade.is_some() {

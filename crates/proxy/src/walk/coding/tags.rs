@@ -1,8 +1,11 @@
 //! Tags of forms in the conditions of clients, and of what is sent to origins.
 
 use crate::ask::Ask;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use rules::coding::{self, Accepted};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use rules::{
+    coding::{self, Accepted},
+    method::is_retrieval,
+};
 use store::Stored;
 
 /// The tag by which the client holds what is stored, or a form of it.
@@ -28,7 +31,7 @@ pub fn matching_tag(
     takes_own: bool,
     accepted: Accepted,
 ) -> Option<HeaderValue> {
-    if ask.method != Method::GET && ask.method != Method::HEAD {
+    if !is_retrieval(&ask.method) {
         return None;
     }
     coding::understood(&ask.fields, origin?, takes_own, accepted)

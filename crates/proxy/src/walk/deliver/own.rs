@@ -100,8 +100,8 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if ask.host().is_empty() {
         return failure(worker, ask, &Failure::BadRequest(BadRequest::HostMissing));
     }
-    let safe = ask.method == Method::GET || ask.method == Method::HEAD;
-    let status = if safe {
+    let is_kept = ask.method == Method::GET || ask.method == Method::HEAD;
+    let status = if is_kept {
         StatusCode::MOVED_PERMANENTLY
     } else {
         StatusCode::PERMANENT_REDIRECT

@@ -11,7 +11,7 @@ use crate::{
     walk::{self, Later, outbound},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, header, uri};
-use rules::{fields, key, validate};
+use rules::{fields, key, method::is_retrieval, validate};
 use std::{borrow::Cow, rc::Rc, time::Duration};
 
 /// Stands for the host of a page that an HTTP/1.0 client asked for without one, while addresses are resolved. No host has this name
@@ -59,8 +59,11 @@ impl Context {
     fn of(worker: &Rc<Worker>, ask: &Ask) -> Self {
         let policy = ask.policy();
         // What a form is answered with may show what it changed, under the same address.
-        let is_read = ask.method == Method::GET || ask.method == Method::HEAD;
-        let key = if is_read { ask.key.as_bytes() } else { &[] };
+        let key = if is_retrieval(&ask.method) {
+            ask.key.as_bytes()
+        } else {
+            &[]
+        };
         Self {
             worker: worker.clone(),
             site: ask.site.clone(),
