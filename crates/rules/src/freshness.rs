@@ -1,12 +1,14 @@
 //! Lifetime and age: all arithmetic on time (RFC 9111 section 4.2).
 //!
-//! Two submodules compute them: `lifetime` (section 4.2.1 and 4.2.2) and `age` (section 4.2.3).
+//! Three submodules compute what is needed: `lifetime` (sections 4.2.1 and 4.2.2), `age` (section 4.2.3) and `stale` (section 4.2.4).
 
 mod age;
 mod lifetime;
+mod stale;
 
 use crate::{directives::ResponseDirectives, reuse, time::Time};
 use http::{HeaderMap, StatusCode};
+use stale::Restraint;
 use std::time::Duration;
 
 pub use lifetime::{ACCEL_EXPIRES, REVERSE_PROXY_TTL, has_explicit, is_heuristically_cacheable};
@@ -149,59 +151,41 @@ pub fn facts(
     response_time: Time,
 ) -> Facts {
     let date = age::date(fields, response_time);
-    let (source, lifetime) = lifetime::choose(
-        &lifetime::Given {
-            status,
-            fields,
-            directives,
-            targeted,
-            date: date.unwrap_or(response_time),
-            now: response_time,
-        },
-        site,
-    );
+    let given = lifetime::Given {
+        status,
+        fields,
+        directives,
+        targeted,
+        date: date.unwrap_or(response_time),
+        now: response_time,
+    };
     let initial_age_ms = age::initial_ms(fields, date, request_time, response_time);
-    let lifetime = site
-        .longest_lifetime
-        .map_or(lifetime, |longest| lifetime.min(longest));
-    let lifetime = lifetime.saturating_add(match source {
-        // The site's own word is of what arrives here, as nginx's is: all of it is left then, however old the response is. A page that
-        // takes longer than its lifetime, or comes from a cache or a clock that is behind, would never be fresh.
-        LifetimeSource::Override | LifetimeSource::Default if !lifetime.is_zero() => {
-            Duration::from_millis(initial_age_ms)
-        }
-        _ => Duration::ZERO,
-    });
-    let forced = source == LifetimeSource::Override;
-    let no_cache = !forced && directives.no_cache.is_whole();
-    let forbids_stale = !forced && (directives.must_revalidate || directives.proxy_revalidate);
-    let must_revalidate = forbids_stale || (!forced && directives.s_maxage.is_some());
-    // Where stale answers are forbidden no window is open, the origin's own included (RFC 9111 section 4.2.4). What `s-maxage` implies
-    // (section 5.2.2.10) an explicit window goes before, for itself alone: the other one, and the site's, stay shut.
+    let (source, lifetime) = lifetime::choose(&given, site);
+    let lifetime = lifetime::counted(source, lifetime, initial_age_ms, site);
+    let restraint = Restraint::of(directives, source);
+    let is_failure = reuse::is_failure(status);
     // The site's windows lengthen a lifetime; where there is none they must not make one: the typical page that says nothing of
     // caching is one user's. Nor do they lengthen a failure, which the site stores for a moment to spare its origin: a window of an hour
     // would show it to the first who comes after the origin has long recovered.
-    let is_failure = reuse::is_failure(status);
+    let lengthens = !lifetime.is_zero() && !is_failure;
     let window = |explicit: Option<u32>, site: Option<u32>| {
-        let site = site.filter(|_| !must_revalidate && !lifetime.is_zero() && !is_failure);
-        let window = explicit.or(site);
-        window.filter(|_| !no_cache && !forbids_stale)
+        restraint.window(explicit, site.filter(|_| lengthens))
     };
+    let while_revalidate = window(
+        directives.stale_while_revalidate,
+        site.stale_while_revalidate,
+    );
+    let if_error = window(directives.stale_if_error, site.stale_if_error);
     Facts {
         response_time,
-        date: date.unwrap_or(response_time),
+        date: given.date,
         initial_age_ms,
         lifetime_ms: u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX),
         source,
-        stale_while_revalidate: window(
-            directives.stale_while_revalidate,
-            site.stale_while_revalidate,
-        )
-        .filter(|_| site.longest_lifetime.is_none()),
-        stale_if_error: window(directives.stale_if_error, site.stale_if_error)
-            .filter(|_| !is_failure),
-        no_cache,
-        must_revalidate,
+        stale_while_revalidate: while_revalidate.filter(|_| site.longest_lifetime.is_none()),
+        stale_if_error: if_error.filter(|_| !is_failure),
+        no_cache: restraint.no_cache,
+        must_revalidate: restraint.must_revalidate,
         immutable: directives.immutable,
         is_failure,
     }

@@ -52,6 +52,27 @@ pub(super) fn choose(given: &Given<'_>, site: &Site) -> (LifetimeSource, Duratio
     }
 }
 
+/// What counts of a lifetime that was [chosen](choose): no more than the site lets any be, and the initial age besides where it runs from
+/// receipt.
+pub(super) fn counted(
+    source: LifetimeSource,
+    chosen: Duration,
+    initial_age_ms: u64,
+    site: &Site,
+) -> Duration {
+    let lifetime = site
+        .longest_lifetime
+        .map_or(chosen, |longest| chosen.min(longest));
+    match source {
+        // The site's own word is of what arrives here, as nginx's is: all of it is left then, however old the response is. A page that
+        // takes longer than its lifetime, or comes from a cache or a clock that is behind, would never be fresh.
+        LifetimeSource::Override | LifetimeSource::Default if !lifetime.is_zero() => {
+            lifetime.saturating_add(Duration::from_millis(initial_age_ms))
+        }
+        _ => lifetime,
+    }
+}
+
 /// What the origin says (RFC 9111 section 4.2.1).
 fn explicit(given: &Given<'_>) -> Option<(LifetimeSource, Duration)> {
     let directives = given.directives;
