@@ -103,6 +103,7 @@ impl Chosen {
     }
 }
 
+/// What answers a request that names codings, or for which something came in one.
 fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Reader>) -> Chosen {
     let Some(compress) = &ask.policy().compress else {
         return Chosen::as_it_is(stored, reader);
@@ -116,33 +117,35 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
             accepted.takes(None)
         }
     };
-    if let Some(tag) = held(ask, &stored, takes_own, accepted) {
-        return Chosen {
-            stored,
-            reader,
-            then: Then::NotModified(tag),
-        };
+    let then = if let Some(tag) = held(ask, &stored, takes_own, accepted) {
+        Then::NotModified(tag)
+    } else if stored.is_coded {
+        to_decode().map_or(Then::Nothing, Then::Decode)
+    } else {
+        return of_identity(worker, ask, compress, accepted, stored, reader);
+    };
+    Chosen {
+        stored,
+        reader,
+        then,
     }
-    if stored.is_coded {
-        let then = to_decode().map_or(Then::Nothing, Then::Decode);
-        return Chosen {
-            stored,
-            reader,
-            then,
-        };
-    }
+}
+
+/// What answers of a response in identity: that, a form of it, or one to be made.
+fn of_identity(
+    worker: &Worker,
+    ask: &Ask,
+    compress: &Compress,
+    accepted: Accepted,
+    stored: Arc<Stored>,
+    reader: Option<Reader>,
+) -> Chosen {
     // `If-Match` was held against the origin's own tag already.
     let is_about_origin = ask.said.conditions && ask.fields.contains_key(header::IF_MATCH);
     if !accepted.takes_any() || is_about_origin || wants_part(ask, accepted) {
         return Chosen::as_it_is(stored, reader);
     }
-    let named = || coding::range_form(&ask.fields).flatten();
-    if ask.range().is_some()
-        && let Some(form) = named()
-            .filter(|coding| accepted.takes(Some(*coding)))
-            .and_then(|coding| stored.forms.get(coding)?.stored.clone())
-    {
-        // It resumes a form: `If-Range` says of which bytes.
+    if let Some(form) = resumed(ask, &stored, accepted) {
         return Chosen::as_it_is(form, None);
     }
     let is_made = |coding| stored.forms.get(coding).is_some();
@@ -164,6 +167,14 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         } => form(worker, ask, stored, reader, made, better),
         Choice::Coding(coding) => missing(worker, ask, compress, stored, reader, coding),
     }
+}
+
+/// The form that the request resumes: `If-Range` says of which bytes it wants a part.
+fn resumed(ask: &Ask, stored: &Stored, accepted: Accepted) -> Option<Arc<Stored>> {
+    ask.range()?;
+    let coding = coding::range_form(&ask.fields).flatten();
+    let coding = coding.filter(|coding| accepted.takes(Some(*coding)))?;
+    stored.forms.get(coding)?.stored.clone()
 }
 
 /// Whether the client does not accept the coding in which `stored` came, so that it would get it decoded.
