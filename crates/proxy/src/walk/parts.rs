@@ -36,8 +36,19 @@ struct Storing {
     storable: Storable,
     /// Which bytes it brings.
     span: Span,
+    /// Which are here then, with what is held around them.
+    wanted: Span,
     /// How many the representation has.
     length: u64,
+}
+
+/// Its content on the way in.
+struct Coming {
+    inflow: Inflow,
+    /// Taken before the fill may turn out not to be kept, and close to readers.
+    reader: Reader,
+    /// Why it is not kept, where there is no room: it is for its client alone then.
+    kept: Result<(), Detail>,
 }
 
 impl Fetch<'_> {
@@ -54,7 +65,7 @@ impl Fetch<'_> {
             Plan::Missing(missing) => Some(*missing),
             Plan::Whole | Plan::Anew | Plan::Part => None,
         };
-        let storing = match self.storing(&head, missing.is_some()) {
+        let storing = match self.storing(&head, missing.as_ref()) {
             Ok(storing) => storing,
             Err(why) => return self.raw(head, body, Detail::NotStored(why)),
         };
@@ -64,16 +75,37 @@ impl Fetch<'_> {
             return self.failed(Failure::BadPart);
         }
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
-        // Taken before the fill may turn out not to be kept, and close to readers.
         let Some(reader) = writer.fill().reader() else {
             return Landing::Failed(Failure::NoRoom);
         };
-        let wanted = missing.as_ref().map_or(storing.span, |held| held.wanted);
         let room = Room::of(self.worker, self.ask);
-        let has_room = room.admits(self.worker, self.ask, Some(wanted.length()), &mut writer);
+        let length = Some(storing.wanted.length());
+        let has_room = room.admits(self.worker, self.ask, length, &mut writer);
+        let too_large = Detail::Unkept(Unkept::TooLarge);
         if !has_room && missing.is_none() {
-            return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
+            return self.raw(head, body, too_large);
         }
+        let old = self.need.selected.as_ref().filter(|_| missing.is_some());
+        let coming = Coming {
+            inflow: Inflow {
+                arrival: between(Arrival::new(body).of_length(storing.span.length()), missing),
+                writer,
+                room,
+            },
+            reader,
+            kept: has_room.then_some(()).ok_or(too_large),
+        };
+        self.arriving(head, &storing, old, coming)
+    }
+
+    /// What is made of a 206 while it comes, with what is held of `old`.
+    fn arriving(
+        &self,
+        head: response::Parts,
+        storing: &Storing,
+        old: Option<&Arc<Stored>>,
+        coming: Coming,
+    ) -> Landing {
         let arrived = Arrived {
             ask: self.ask.clone(),
             ticket: self.ticket,
@@ -81,33 +113,21 @@ impl Fetch<'_> {
             head,
             storable: storing.storable,
         };
-        let old = self.need.selected.as_ref().filter(|_| missing.is_some());
-        let inflow = Inflow {
-            arrival: between(Arrival::new(body).of_length(storing.span.length()), missing),
-            writer,
-            room,
-        };
-        let kept = if has_room {
-            Ok(())
+        if storing.wanted.length() == storing.length {
+            self.all_of_it(&arrived, old, coming)
         } else {
-            Err(Detail::Unkept(Unkept::TooLarge))
-        };
-        if wanted.length() == storing.length {
-            self.all_of_it(&arrived, old, inflow, (reader, kept))
-        } else {
-            self.some_of_it(
-                arrived,
-                old,
-                inflow,
-                (reader, kept),
-                (wanted, storing.length),
-            )
+            self.some_of_it(arrived, old, coming, (storing.wanted, storing.length))
         }
     }
 
-    /// Whether a 206 may be stored, and what it brings. `is_missing`: it goes with stored parts, so that its length is known where it does
-    /// not say.
-    fn storing(&self, head: &response::Parts, is_missing: bool) -> Result<Storing, NotStorable> {
+    /// Whether a 206 may be stored, and what it brings. Where it is what was `missing` it goes with stored parts, so that its length is
+    /// known though it does not say.
+    fn storing(
+        &self,
+        head: &response::Parts,
+        missing: Option<&Missing>,
+    ) -> Result<Storing, NotStorable> {
+        let is_missing = missing.is_some();
         let fields = &head.headers;
         let storable = admit::judge(self.ask, &Method::GET, self.times, head.status, fields)?;
         let range = fields.get(header::CONTENT_RANGE);
@@ -118,6 +138,7 @@ impl Fetch<'_> {
             Some((span, length)) if is_missing || !self.is_bare(fields) => Ok(Storing {
                 storable,
                 span,
+                wanted: missing.map_or(span, |missing| missing.wanted),
                 length,
             }),
             _ => Err(NotStorable::Status),
@@ -136,13 +157,12 @@ impl Fetch<'_> {
     }
 
     /// What comes is, with what is held, all of the representation.
-    fn all_of_it(
-        &self,
-        arrived: &Arrived,
-        old: Option<&Arc<Stored>>,
-        inflow: Inflow,
-        (reader, kept): (Reader, Result<(), Detail>),
-    ) -> Landing {
+    fn all_of_it(&self, arrived: &Arrived, old: Option<&Arc<Stored>>, coming: Coming) -> Landing {
+        let Coming {
+            inflow,
+            reader,
+            kept,
+        } = coming;
         let filling = Body::Filling(inflow.writer.fill().clone());
         let (stored, own) = arrived.made(self.worker, old.map(Arc::as_ref), filling);
         if kept.is_ok() {
@@ -162,15 +182,19 @@ impl Fetch<'_> {
         &self,
         arrived: Arrived,
         old: Option<&Arc<Stored>>,
-        inflow: Inflow,
-        (reader, kept): (Reader, Result<(), Detail>),
+        coming: Coming,
         (wanted, length): (Span, u64),
     ) -> Landing {
-        let coming = Parts::coming(length, wanted.first, inflow.writer.fill().clone());
+        let Coming {
+            inflow,
+            reader,
+            kept,
+        } = coming;
+        let parts = Parts::coming(length, wanted.first, inflow.writer.fill().clone());
         let (stored, own) = arrived.made(
             self.worker,
             old.map(Arc::as_ref),
-            Body::Parts(Arc::new(coming)),
+            Body::Parts(Arc::new(parts)),
         );
         let (head, old) = (arrived.head(), old.cloned());
         let destination = Destination::Then(Box::new(move |worker, body| {
