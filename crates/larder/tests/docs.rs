@@ -433,7 +433,7 @@ const SPELLINGS: [&str; 9] = [
     "proxy/src/content_key.rs",
     "proxy/src/error.rs",
     "proxy/src/listen/fault.rs",
-    "proxy/src/outcome.rs",
+    "proxy/src/outcome/detail.rs",
     "proxy/src/purge_clients/answer.rs",
     "rules/src/reuse.rs",
     "rules/src/storable/refusal.rs",
