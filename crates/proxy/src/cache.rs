@@ -1,27 +1,21 @@
-//! What workers share, and what each has of its own.
+//! What workers share; what each has of its own is in `worker`.
+
+mod worker;
+
+pub(crate) use worker::OwnSite;
+pub use worker::{Service, Worker};
 
 use crate::{
-    body::ReplyBody,
     collapse::Flights,
     compress::Compressor,
-    endings::Endings,
-    heads::{FieldValueCache, Heads},
     hit_for_miss::HitForMiss,
-    listen::{Connection, InterimSink, OwnAnswer, RequestBody, RequestHead, Serve, Served},
-    outcome::{Counters, Record},
     policy::Site,
-    purge_clients,
     recent::RecentKeys,
-    walk::{self, WalkAnswer, esi::Readings, outbound::own_comment, receive},
+    walk::{esi::Readings, receive},
 };
 use arc_swap::ArcSwap;
-use http::{HeaderValue, Method, Request};
-use rules::fields::Via;
 use std::{
-    cell::{Cell, RefCell},
-    ops::Deref,
-    rc::Rc,
-    sync::{Arc, Mutex, PoisonError, mpsc::SyncSender},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use store::{
@@ -159,160 +153,5 @@ impl Cache {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         refetched.take()
-    }
-}
-
-/// One worker's view of the cache. Lives on its thread.
-pub struct Worker {
-    pub(crate) cache: Arc<Cache>,
-    pub(crate) counters: Arc<Counters>,
-    /// The access log's queue; `None`: no log.
-    pub(crate) log: Option<SyncSender<Record>>,
-    site: RefCell<SiteView>,
-    /// Reused for variant keys, so that a hit allocates none.
-    pub(crate) scratch: Cell<Vec<u8>>,
-    /// Heads this worker sends often.
-    pub(crate) heads: RefCell<Heads>,
-    /// What it says with them.
-    pub(crate) told: RefCell<FieldValueCache>,
-    /// Counts what was read from disk at once.
-    reads: Cell<u32>,
-    pub(crate) endings: Endings,
-}
-
-/// One of so many responses read from disk is taken into memory: what is hot is soon there, and what is asked for once in a long
-/// while does not push others out.
-const PROMOTED: u32 = 8;
-
-/// The site's say, counted by one worker alone: cloning it touches no memory that other workers write.
-pub(crate) type OwnSite = Rc<Own>;
-
-/// The site's say, and what is made of it once.
-#[derive(Debug)]
-pub struct Own {
-    site: Arc<Site>,
-    pub(crate) via: Via,
-    /// The same on requests, with what tells this process from others of the name.
-    pub(crate) via_of_requests: Via,
-}
-
-impl From<Arc<Site>> for Own {
-    fn from(site: Arc<Site>) -> Self {
-        let via = Via::new(&site.name);
-        let via_of_requests = Via::new(&format!("{} {}", site.name, own_comment()));
-        Self {
-            site,
-            via,
-            via_of_requests,
-        }
-    }
-}
-
-impl Deref for Own {
-    type Target = Site;
-
-    fn deref(&self) -> &Site {
-        &self.site
-    }
-}
-
-/// A worker's view of the site's say, and the latest that it is held against.
-struct SiteView {
-    latest: arc_swap::Cache<Arc<ArcSwap<Site>>, Arc<Site>>,
-    own: OwnSite,
-}
-
-impl Worker {
-    /// A worker's view. `counters` are this worker's alone to write.
-    pub fn new(
-        cache: Arc<Cache>,
-        counters: Arc<Counters>,
-        log: Option<SyncSender<Record>>,
-    ) -> Rc<Self> {
-        let mut latest = arc_swap::Cache::new(cache.site.clone());
-        let own = Rc::new(Own::from(latest.load().clone()));
-        let site = RefCell::new(SiteView { latest, own });
-        Rc::new(Self {
-            cache,
-            counters,
-            log,
-            site,
-            scratch: Cell::default(),
-            heads: RefCell::default(),
-            told: RefCell::default(),
-            reads: Cell::default(),
-            endings: Endings::default(),
-        })
-    }
-
-    /// Waits until every body of which all has come is stored, or given up; for who stops when no client is left.
-    pub async fn has_stored(&self) {
-        self.endings.over().await;
-    }
-
-    /// Whether what was just read from disk, without waiting for the device, is taken into memory.
-    pub(crate) fn promotes(&self) -> bool {
-        let reads = self.reads.get().wrapping_add(1);
-        self.reads.set(reads);
-        reads.is_multiple_of(PROMOTED)
-    }
-
-    /// The site's say as it stands.
-    pub(crate) fn site(&self) -> OwnSite {
-        let mut view = self.site.borrow_mut();
-        let view = &mut *view;
-        let latest = view.latest.load();
-        if !Arc::ptr_eq(latest, &view.own.site) {
-            view.own = Rc::new(Own::from(latest.clone()));
-        }
-        view.own.clone()
-    }
-}
-
-impl From<WalkAnswer> for Served<ReplyBody> {
-    fn from(answer: WalkAnswer) -> Self {
-        match answer {
-            WalkAnswer::Now(response) => Self::Now(response),
-            WalkAnswer::Prepared(prepared) => Self::Prepared(prepared),
-            WalkAnswer::Later(response) => Self::Later(response),
-        }
-    }
-}
-
-/// A worker as a listener calls it.
-#[derive(Clone)]
-pub struct Service(pub Rc<Worker>);
-
-impl Serve for Service {
-    type Body = ReplyBody;
-
-    fn serve(
-        &self,
-        request: Request<RequestBody>,
-        connection: &Rc<Connection>,
-        interim: InterimSink,
-    ) -> Served<ReplyBody> {
-        walk::walk(&self.0, request, connection, interim).into()
-    }
-
-    fn serve_head(
-        &self,
-        head: &mut RequestHead,
-        connection: &Rc<Connection>,
-        interim: InterimSink,
-    ) -> Served<ReplyBody> {
-        walk::walk_head(&self.0, head, connection, interim).into()
-    }
-
-    fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
-        walk::report::of_listener(&self.0, own)
-    }
-
-    fn keeps(&self, method: &Method) -> bool {
-        purge_clients::is_ours(method)
-    }
-
-    fn memory(&self) -> Option<Arc<Memory>> {
-        Some(self.0.cache.memory.clone())
     }
 }
