@@ -1,7 +1,7 @@
 //! What a stored response becomes with a 304.
 
 use super::*;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, SET_COOKIE};
 
 /// RFC 9213 section 2.2: "MUST ignore the Cache-Control". A row: the targeted field of the stored response, that of the update, and whether
 /// what the update's `Cache-Control` names is taken over.
