@@ -100,6 +100,34 @@ fn a_proxy_on_this_machine_asks_for_somebody_else() {
     assert_eq!(leaked(&origin), NONE);
 }
 
+/// A page sets `Accept-Language` itself, keeps its address to itself, and has its reader's browser ask without CORS.
+#[test]
+fn a_page_purges_nothing_whatever_language_it_sets() {
+    let config = "purge = { get_prefix = \"/purge\", souin = \"/souin\" }\n\
+                  defaults.client_may_force = false";
+    let (origin, larder) = tagged(config);
+    warm(&larder);
+    let asked = origin.all().len();
+    let page = "Accept: */*\nAccept-Language: *\n";
+    for asks in [
+        "GET /purge/a HTTP/1.1\nHost: site.test\n",
+        "GET /purge/* HTTP/1.1\nHost: site.test\n",
+        "GET /souin HTTP/1.1\nHost: site.test\n",
+    ] {
+        let answer = say(&larder, &format!("{asks}{page}"));
+        assert_eq!(answer.status, 405, "{asks}");
+    }
+    let forced = "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\n";
+    assert_eq!(say(&larder, &format!("{forced}{page}")).status, 200);
+    assert_eq!(gone(&larder, SITE), NONE);
+    assert_eq!(origin.all().len(), asked, "nor is anything fetched anew");
+
+    let node = "Accept: */*\nAccept-Language: *\nSec-Fetch-Mode: cors\n";
+    let purge = "GET /purge/a HTTP/1.1\nHost: site.test\n";
+    assert_eq!(say(&larder, &format!("{purge}{node}")).status, 200);
+    assert!(!gone(&larder, SITE).is_empty(), "Node.js may");
+}
+
 #[test]
 fn what_carries_no_mark_is_the_applications() {
     let (origin, larder) = tagged("purge.allow = []");

@@ -95,10 +95,12 @@ impl PurgePolicy {
     }
 }
 
-/// Whether somebody's language is told, as browsers always do; `*` is what Node.js sends by itself.
+/// Whether somebody's language is told, as browsers always do. `*` is what Node.js sends by itself, and what a page can have a browser send:
+/// no page sets `Sec-Fetch-Mode`, which Node.js sends as well, and browsers never without `Sec-Fetch-Site`.
 fn speaks_a_language(fields: &HeaderMap) -> bool {
+    let is_of_node = fields.contains_key("sec-fetch-mode");
     let mut lines = fields.get_all(header::ACCEPT_LANGUAGE).iter();
-    lines.any(|line| line != "*")
+    lines.any(|line| !is_of_node || line != "*")
 }
 
 /// Whether two values are the same, in a time that tells nothing of where they differ.
@@ -205,7 +207,28 @@ mod tests {
                 &[("accept-language", "de-DE,de;q=0.9")],
                 false,
             ),
-            (Some("127.0.0.1"), &[("accept-language", "*")], true),
+            // Whatever a page sets itself.
+            (Some("127.0.0.1"), &[("accept-language", "*")], false),
+            // Node.js.
+            (
+                Some("127.0.0.1"),
+                &[("accept-language", "*"), ("sec-fetch-mode", "cors")],
+                true,
+            ),
+            (
+                Some("127.0.0.1"),
+                &[("accept-language", "de"), ("sec-fetch-mode", "cors")],
+                false,
+            ),
+            (
+                Some("127.0.0.1"),
+                &[
+                    ("accept-language", "*"),
+                    ("sec-fetch-mode", "no-cors"),
+                    ("sec-fetch-site", "cross-site"),
+                ],
+                false,
+            ),
             // Whatever it says there is no reason to believe it.
             (
                 Some("192.0.2.1"),
