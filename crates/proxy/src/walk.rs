@@ -10,7 +10,7 @@
 //! | | redirected | 301 or 308 to HTTPS |
 //! | | no room for its content | our own error (503), here and wherever memory is short |
 //! | | else | lookup; first [`content_key`], where the content is part of the key: our own error (400, 408, 413) where that cannot be read |
-//! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known; our own error (400) where a client claims one |
+//! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known; our own error (400) where some route has groups and a client claims one |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
 //! | | `Hit` | [`deliver`]; [`plain`] where the head goes out as it is kept |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
@@ -232,7 +232,7 @@ pub(crate) fn fragment(
         return user_context::look_up_group(worker, ask, content);
     }
     if ask.policy().user_context.is_none() {
-        // There a client may say it, and would get what was made for the group.
+        // Nothing is made for a group there, and what is made is everybody's.
         ask.fields.remove(&user_context::HASH);
     }
     look_up(worker, ask, content)
@@ -241,7 +241,7 @@ pub(crate) fn fragment(
 /// The walk from before lookup on.
 #[inline]
 fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> WalkAnswer {
-    if ask.policy().user_context.is_some() {
+    if ask.site.has_groups {
         return user_context::look_up(worker, ask, content);
     }
     look_up_known(worker, ask, content)

@@ -393,7 +393,32 @@ fn on_whatever_route_the_question_is_answered_nobody_gets_anothers_group() {
     }
 }
 
-/// There a client may say which group it is, and must find nothing that was made for one.
+/// What a group is told is stored under no other page, and no application of another route takes a client's word for its group.
+#[test]
+fn nobody_chooses_a_group_on_a_route_without_groups() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/page*\"\nuser_context = \"/_fos_user_context_hash\"\n",
+    );
+    origin.otherwise(|request| match request.header("accept") {
+        Some(KIND) => told(request),
+        _ => page(request),
+    });
+    for (name, value) in [("Accept", KIND), ("X_User-Context-Hash", "editors")] {
+        for path in ["/", "/other", HASH] {
+            let ask = larder.get(path).header(name, value);
+            assert_eq!(ask.send().status, 400, "{name}: {value} {path}");
+        }
+        let post = larder.ask("POST", "/other").header(name, value);
+        assert_eq!(post.body("x").send().status, 400, "{name}: {value}");
+    }
+    assert_eq!(origin.all().len(), 0);
+    let answer = get(&larder, "/other", "ann");
+    assert_eq!(answer.text(), "for none, made for session=ann");
+    let answer = get(&larder, "/page", "ann");
+    assert_eq!(answer.text(), "for editors, made for session=ann");
+}
+
+/// What an include brings there is everybody's.
 #[test]
 fn an_include_on_a_route_without_groups_is_for_none() {
     let (origin, larder) = start_with(
@@ -412,7 +437,7 @@ fn an_include_on_a_route_without_groups_is_for_none() {
     );
     let composed = get(&larder, "/page", "ann").text();
     assert!(composed.contains("for none"), "{composed}");
-    let ask = larder.get("/fragment");
-    let chosen = ask.header("X-User-Context-Hash", "editors").send();
-    assert!(!chosen.hit(), "{}: {}", chosen.said(), chosen.text());
+    let fragment = get(&larder, "/fragment", "");
+    assert!(fragment.hit(), "{}", fragment.said());
+    assert!(composed.contains(&fragment.text()), "{composed}");
 }

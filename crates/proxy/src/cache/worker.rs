@@ -54,16 +54,21 @@ pub struct Own {
     pub(crate) via: Via,
     /// The same on requests, with what tells this process from others of the name.
     pub(crate) via_of_requests: Via,
+    /// Whether some route keeps groups of users apart: then no client says which group it is, whatever its route.
+    pub(crate) has_groups: bool,
 }
 
 impl From<Arc<Site>> for Own {
     fn from(site: Arc<Site>) -> Self {
         let via = Via::new(&site.name);
         let via_of_requests = Via::new(&format!("{} {}", site.name, own_comment()));
+        let mut routes = site.routes.iter();
+        let has_groups = routes.any(|route| route.policy.user_context.is_some());
         Self {
             site,
             via,
             via_of_requests,
+            has_groups,
         }
     }
 }

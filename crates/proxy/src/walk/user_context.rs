@@ -35,12 +35,15 @@ pub fn is_somebody(fields: &HeaderMap) -> bool {
     fields.contains_key(header::COOKIE) || fields.contains_key(header::AUTHORIZATION)
 }
 
-/// The walk of a request on a route with groups, from before its lookup on.
+/// The walk of a request to a site with groups, on whichever route, from before its lookup on.
 pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
     // An include has what its page's request has; a client has no say.
     if ask.within.is_none() && is_forged(&ask.fields) {
         let failure = Failure::BadRequest(BadRequest::UserContext);
         return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
+    }
+    if ask.policy().user_context.is_none() {
+        return look_up_known(worker, ask, content);
     }
     ask.fields.remove(&HASH);
     let is_question = ask.policy().user_context.as_deref() == Some(ask.key.path());
