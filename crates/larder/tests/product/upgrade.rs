@@ -127,6 +127,21 @@ fn a_switch_to_what_nobody_asked_for_is_none() {
     }
 }
 
+/// Whatever stands beside it: requests in its tunnel would go past every rule of the site.
+#[test]
+fn http2_is_no_tunnel_however_it_is_asked_for() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("upgrade") {
+        Some(_) => Reply::upgrade("h2c"),
+        None => Reply::ok().cache("no-store"),
+    });
+    for asked in ["h2c", "H2C", "websocket, h2c", "h2c, é", "é,\th2c"] {
+        let ask = larder.get("/").header("Connection", "Upgrade");
+        let mut client = ask.header("Upgrade", asked).begin();
+        assert_eq!(client.read_head().status, 200, "{asked}");
+    }
+}
+
 #[test]
 fn a_refused_upgrade_is_an_ordinary_answer() {
     let (origin, larder) = start();

@@ -72,17 +72,15 @@ fn upgrade(parts: &mut Parts) -> Option<Box<Upgrade>> {
 /// The protocol that these fields ask for (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that nobody here
 /// reads would go past every rule of the site.
 pub fn protocol(fields: &HeaderMap) -> Option<&HeaderValue> {
-    let names = |name: HeaderName, token: &str| {
-        let mut lines = fields
-            .get_all(name)
-            .iter()
-            .filter_map(|line| line.to_str().ok());
+    // As bytes: a line that is no text beside the token goes on as it came all the same.
+    let names = |name: HeaderName, token: &[u8]| {
+        let mut lines = fields.get_all(name).iter();
         lines.any(|line| {
-            line.split(',')
-                .any(|word| word.trim().eq_ignore_ascii_case(token))
+            let mut words = line.as_bytes().split(|byte| *byte == b',');
+            words.any(|word| word.trim_ascii().eq_ignore_ascii_case(token))
         })
     };
-    let offered = names(header::CONNECTION, "upgrade") && !names(header::UPGRADE, "h2c");
+    let offered = names(header::CONNECTION, b"upgrade") && !names(header::UPGRADE, b"h2c");
     fields.get(header::UPGRADE).filter(|_| offered)
 }
 
