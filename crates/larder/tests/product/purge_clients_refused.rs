@@ -2,7 +2,7 @@
 //! half.
 
 use crate::{
-    common::sample,
+    common::{Said, faults, sample},
     purge_clients::{SITE, gone, leaked, say, tagged, warm},
     purge_clients_rows::NONE,
 };
@@ -68,6 +68,58 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
         origin.last("/secret").header("x-purge-key").is_none(),
         "the secret stays here"
     );
+}
+
+/// Who may purge is told by one value; the same field of everybody else is the application's.
+#[test]
+fn only_the_secret_itself_is_kept_from_the_application() {
+    let secret = "purge.secret = { header = \"Authorization\", value = \"Bearer correct horse\" }";
+    let (origin, larder) = tagged(secret);
+    let ask = |value| {
+        let ask = larder.get("/own").header("Authorization", "Basic ann");
+        ask.header("Authorization", value).send()
+    };
+    ask("Bearer correct horse");
+    let asked = origin.last("/own");
+    assert_eq!(asked.headers("authorization"), ["Basic ann"]);
+    ask("Bearer correct hors");
+    let both = ["Basic ann", "Bearer correct hors"];
+    assert_eq!(origin.last("/own").headers("authorization"), both);
+}
+
+/// What is made for who knows the secret is stored for nobody: no variant tells it, nor is what others have in the field left out.
+#[test]
+fn what_depends_on_the_field_of_the_secret_is_kept_by_what_others_have_in_it() {
+    let secret = "purge.secret = { header = \"X-Key\", value = \"correct horse\" }";
+    let (origin, larder) = tagged(secret);
+    origin.on("/own", |request| {
+        let key = request.header("x-key").unwrap_or("none");
+        let page = Reply::ok().cache("max-age=60").header("Vary", "X-Key");
+        page.body(format!("for {key}"))
+    });
+    for (value, text, hits) in [
+        ("correct horse", "for none", [false, false]),
+        ("a", "for a", [false, true]),
+        ("b", "for b", [false, true]),
+    ] {
+        for hit in hits {
+            let answer = larder.get("/own").header("X-Key", value).send();
+            assert_eq!(answer.text(), text);
+            assert_eq!(answer.hit(), hit, "{value}: {}", answer.said());
+        }
+    }
+}
+
+#[test]
+fn a_secret_has_a_field_that_clients_may_send() {
+    for name in ["Host", "Content-Length", "transfer-encoding", "Connection"] {
+        let config = format!(
+            "[[origin]]\nservers = \":5001\"\n[purge]\nsecret = {{ header = \"{name}\", value = \"correct horse\" }}\n"
+        );
+        let said = faults(&config);
+        assert!(said.contains("belongs to the connection"), "{name}: {said}");
+        assert!(said.contains("\"X-Purge-Key\""), "{name}: {said}");
+    }
 }
 
 #[test]

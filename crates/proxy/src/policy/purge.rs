@@ -12,7 +12,7 @@ use std::{
 pub struct PurgePolicy {
     /// Networks whose peers may purge.
     pub allow: Vec<IpNet>,
-    /// A field, and the value with which whoever sends it may purge. It never goes to an origin.
+    /// A field, and the value with which whoever sends it may purge. That never goes to an origin; what others have in the field does.
     pub secret: Option<(HeaderName, HeaderValue)>,
     /// Fields with tags that clients get as well; the others speak to caches alone.
     pub pass_tags: Vec<HeaderName>,
@@ -84,6 +84,29 @@ impl PurgePolicy {
     pub(crate) fn is_for_another(fields: &HeaderMap) -> bool {
         let mut names = NOT_THE_PEERS_OWN.iter();
         names.any(|name| fields.contains_key(name)) || speaks_a_language(fields)
+    }
+
+    /// Takes the secret out of the fields for an origin. Other lines of its field stay: it may be `Authorization`.
+    pub(crate) fn withhold_secret(&self, fields: &mut HeaderMap) {
+        let Some((name, secret)) = &self.secret else {
+            return;
+        };
+        if !self.knows_secret(fields) {
+            return;
+        }
+        let lines = fields.get_all(name).iter();
+        let others = lines.filter(|line| !same(line.as_bytes(), secret.as_bytes()));
+        let others: Vec<_> = others.cloned().collect();
+        fields.remove(name);
+        for line in others {
+            fields.append(name, line);
+        }
+    }
+
+    /// Whether `name` is the field of the secret, and these fields tell it there.
+    pub(crate) fn is_told_in(&self, name: &HeaderName, fields: &HeaderMap) -> bool {
+        let secret = self.secret.as_ref();
+        secret.is_some_and(|(field, _)| field == name) && self.knows_secret(fields)
     }
 
     fn knows_secret(&self, fields: &HeaderMap) -> bool {

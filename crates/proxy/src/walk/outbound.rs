@@ -61,12 +61,12 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             || *name == SURROGATE_CAPABILITY;
         let is_ambiguous = is_ambiguous(name) && !is_named(ask, name);
         *name != header::EXPECT
-            && !is_of_secret(ask, name)
             && (trusted || !is_said_by_another)
             && (!misleads(name) || is_passed(ask, name))
             && !is_ambiguous
             && !is_option(name)
     });
+    ask.site.purge.withhold_secret(&mut fields);
     let host = Host::of(ask);
     forwarding::tell(&mut fields, ask, &host);
     ask.site.via_of_requests.append(&mut fields, ask.version);
@@ -83,12 +83,6 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     }
     edit(&mut fields, &ask.policy().request_edits);
     Ok(fields)
-}
-
-/// Whether a field tells the secret of who may purge.
-fn is_of_secret(ask: &Ask, name: &HeaderName) -> bool {
-    let secret = ask.site.purge.secret.as_ref();
-    secret.is_some_and(|(secret, _)| secret == name)
 }
 
 /// Adds what we can do to what trusted surrogates before us said that they can.

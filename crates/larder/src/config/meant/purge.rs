@@ -3,7 +3,7 @@
 use super::{Sink, settings::values};
 use crate::config::{
     Fault,
-    value::{At, PathStart, PeerUrl, SharedUrl, TagField, Text},
+    value::{At, PathStart, PeerUrl, SecretField, SharedUrl, TagField, Text},
     written,
 };
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -121,7 +121,8 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
     let mut value = value.clone();
     // So that no log shows it.
     value.set_sensitive(true);
-    Some((table.header.as_ref()?.value.clone(), value))
+    let SecretField(name) = table.header.as_ref()?.value.clone();
+    Some((name, value))
 }
 
 fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {

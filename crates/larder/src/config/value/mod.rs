@@ -44,7 +44,7 @@ pub use server::ServerUrl;
 pub use shared::{PeerUrl, SharedUrl};
 pub use size::Size;
 pub use status::{FailingStatus, Refusal};
-pub use token::{CookieName, EditableName, FieldLine, KeyedName, OwnField, Token};
+pub use token::{CookieName, EditableName, FieldLine, KeyedName, OwnField, SecretField, Token};
 pub use ttl::Ttl;
 pub(super) use variable::names_variable;
 pub use word::{Text, Word};

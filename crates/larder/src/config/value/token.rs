@@ -156,6 +156,24 @@ impl Word for KeyedName {
     }
 }
 
+/// The name of a header in which a client tells a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretField(pub HeaderName);
+
+impl Word for SecretField {
+    const WHAT: &'static str = HeaderName::WHAT;
+    const EXAMPLES: &'static [&'static str] = &["X-Purge-Key"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let name = HeaderName::parse(text)?;
+        if FRAMING.contains(&name.as_str()) {
+            let what = format!("`{text}` belongs to the connection, and tells no secret");
+            return Err(Wrong::new(what).as_in(Self::EXAMPLES));
+        }
+        Ok(Self(name))
+    }
+}
+
 /// Fields in which answers say something else, to clients or to other caches.
 const SPOKEN: &[&str] = &[
     "age",

@@ -1,7 +1,7 @@
 //! Purging as written.
 
-use crate::config::value::{At, Count, Many, PathStart, PeerUrl, TagField, Text};
-use http::{HeaderName, HeaderValue};
+use crate::config::value::{At, Count, Many, PathStart, PeerUrl, SecretField, TagField, Text};
+use http::HeaderValue;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,7 +48,7 @@ pub struct Purge {
 pub struct Secret {
     /// Its name.
     #[schemars(extend("examples" = ["X-Purge-Key"]))]
-    pub header: Option<Text<HeaderName>>,
+    pub header: Option<Text<SecretField>>,
     /// Its value: at least 8 characters, chosen at random.
     #[schemars(extend("examples" = [], "minLength" = 8))]
     pub value: Option<Text<HeaderValue>>,

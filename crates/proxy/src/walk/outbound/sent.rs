@@ -1,7 +1,6 @@
 //! How each field of the client's request stands in the one the origin gets.
 
 use super::{
-    is_of_secret,
     message::is_of_content,
     trust::{is_ambiguous, is_named, may_be_passed, misleads},
 };
@@ -43,7 +42,9 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
         "accept-encoding" if policy.esi == Esi::On => FieldForwarding::Same,
         // Of who is no trusted proxy it was set aside.
         _ if misleads(name) && !may_be_passed(ask, name) => FieldForwarding::Same,
-        _ if fields::is_hop_by_hop(name) || is_of_secret(ask, name) => FieldForwarding::Same,
+        _ if fields::is_hop_by_hop(name) => FieldForwarding::Same,
+        // Taken away from who knows it, and no variant's to tell.
+        _ if ask.site.purge.is_told_in(name, &ask.fields) => FieldForwarding::ByClient,
         // A `POST` goes as it came.
         _ if is_of_content(name) && ask.method != Method::POST && ask.content.keyed.is_none() => {
             FieldForwarding::Same

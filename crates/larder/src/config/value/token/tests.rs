@@ -41,6 +41,16 @@ fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
 }
 
 #[test]
+fn a_secret_is_told_in_no_field_of_the_message() {
+    for text in ["Host", "content-length", "Transfer-Encoding", "Connection"] {
+        SecretField::parse(text).unwrap_err();
+    }
+    for text in ["X-Purge-Key", "Authorization", "Cookie"] {
+        SecretField::parse(text).unwrap();
+    }
+}
+
+#[test]
 fn fields_of_our_own() {
     for text in ["X-Cache", "Cache-ID", "x-cache-status", "X-Served-By"] {
         OwnField::parse(text).unwrap();
