@@ -53,6 +53,13 @@ pub enum Wish {
         /// The beginning of path and query.
         path: String,
     },
+    /// Everything on a host whose path and query an expression matches.
+    Expression {
+        /// As in `Url`.
+        host: String,
+        /// The expression.
+        target: String,
+    },
     /// One host.
     Host(String),
     /// Whatever carries one of these tags.
@@ -128,7 +135,9 @@ impl Command {
         let kinds = self.wishes.iter().map(|wish| match wish {
             Wish::Url { .. } => Operation::Exact,
             Wish::Tags(_) => Operation::Tags,
-            Wish::Prefix { .. } | Wish::Matching(_) | Wish::Host(_) => Operation::Wildcard,
+            Wish::Prefix { .. } | Wish::Expression { .. } | Wish::Matching(_) | Wish::Host(_) => {
+                Operation::Wildcard
+            }
             Wish::Everything => Operation::All,
         });
         kinds

@@ -71,6 +71,30 @@ pub(crate) const ROWS: &[Row] = &[
         "",
     ),
     row(
+        "Proxy Cache Purge: an expression",
+        "PURGE /.*/x\\.png HTTP/1.1\nhost: site.test\nX-Purge-Method: regex\n",
+        [&["/img/x.png"], NONE],
+        "wildcard; count=1",
+        "",
+    ),
+    row(
+        "curl: an expression as Varnish's usual configuration bans it",
+        "BAN /img/.*\\.(png|jpg)$ HTTP/1.1\nHost: site.test\n",
+        [&["/img/x.png"], NONE],
+        "wildcard; count=1",
+        "",
+    ),
+    row(
+        "curl: an expression, of the cache itself",
+        "BAN /a|/.mg/ HTTP/1.1\nHost: 127.0.0.1:8080\n",
+        [
+            &["/a", "/a?q=1", "/img/x.png"],
+            &["/a", "/a?q=1", "/img/x.png"],
+        ],
+        "wildcard; count=6",
+        "",
+    ),
+    row(
         "Proxy Cache Purge: a tag between word edges",
         "PURGE / HTTP/1.1\nhost: site.test\nX-Purge-Method: tags\nX-Cache-Tags-Pattern: \\bp-1\\b\n",
         [&["/a"], &["/a"]],

@@ -44,6 +44,14 @@ fn purges(site: &Site, wish: &Wish) -> Result<Vec<What>, Malformed> {
     Ok(match wish {
         Wish::Url { host, target } => vec![What::Url(addresses(site, host, target)?)],
         Wish::Tags(tags) => vec![What::Tags(tags.clone())],
+        Wish::Expression { host, target } => {
+            let matching = Matching {
+                host: expression_on_host(site, host)?,
+                target: Some(target.clone()),
+                ..Matching::default()
+            };
+            vec![What::Pattern(Box::new(pattern(site, &matching)?))]
+        }
         Wish::Matching(matching) => {
             let pattern = pattern(site, matching)?;
             let is_empty = pattern.expressions().next().is_none();
@@ -160,6 +168,16 @@ fn keyed_hosts(site: &Site, host: &str) -> Result<Vec<String>, Malformed> {
     hosts.sort_unstable();
     hosts.dedup();
     Ok(hosts)
+}
+
+/// What matches a host as it is keyed; `None` where no site is named: then any does.
+fn expression_on_host(site: &Site, host: &str) -> Result<Option<String>, Malformed> {
+    if names_no_site(host) {
+        return Ok(None);
+    }
+    let hosts = keyed_hosts(site, host)?;
+    let hosts: Vec<_> = hosts.iter().map(|host| regex::escape(host)).collect();
+    Ok(Some(format!("^(?:{})$", hosts.join("|"))))
 }
 
 fn normal_host(host: &str, scheme: &str) -> Result<String, Malformed> {

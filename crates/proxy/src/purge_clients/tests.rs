@@ -146,6 +146,65 @@ fn what_names_nothing_is_malformed() {
 }
 
 #[test]
+fn an_expression_in_a_target_is_read_beside_it() {
+    let expression = |target: &str| Wish::Expression {
+        host: "s".to_owned(),
+        target: target.to_owned(),
+    };
+    let regex = "X-Purge-Method: regex";
+    for (request, field, place, target) in [
+        (
+            r"BAN /a/.*\.png",
+            "",
+            prefix("s", r"/a/.*\.png"),
+            Some(r"/a/.*\.png"),
+        ),
+        ("BAN /a/.*x.*", "", prefix("s", "/a/.*x"), Some("/a/.*x.*")),
+        ("BAN /a/.+", "", prefix("s", "/a/.+"), Some("/a/.+")),
+        ("BAN /a$", "", prefix("s", "/a$"), Some("/a$")),
+        ("BAN /a|/b", "", prefix("s", "/a|/b"), Some("/a|/b")),
+        ("BAN /[ab]", "", prefix("s", "/[ab]"), Some("/[ab]")),
+        (
+            "BAN /(en/)?b",
+            "",
+            prefix("s", "/(en/)?b"),
+            Some("/(en/)?b"),
+        ),
+        (
+            r"BAN /a\?b=1",
+            "",
+            prefix("s", r"/a\?b=1"),
+            Some(r"/a\?b=1"),
+        ),
+        (r"PURGE /a\.b", regex, url("s", r"/a\.b"), Some(r"/a\.b")),
+        // What URLs have too.
+        ("BAN /a.*", "", prefix("s", "/a"), None),
+        ("BAN /a*", "", prefix("s", "/a"), None),
+        ("BAN /Foo_(bar)", "", prefix("s", "/Foo_(bar)"), None),
+        ("BAN /Foo_(bar)*", "", prefix("s", "/Foo_(bar)"), None),
+        ("BAN /a?b[]=c|d", "", prefix("s", "/a?b[]=c|d"), None),
+        ("BAN /a?b=c$d", "", prefix("s", "/a?b=c$d"), None),
+        (
+            r"BAN /a\.b",
+            "X-Purge-Method: exact",
+            prefix("s", r"/a\.b"),
+            None,
+        ),
+        (
+            r"PURGE /a\.b",
+            "X-Purge-Method: default",
+            url("s", r"/a\.b"),
+            None,
+        ),
+    ] {
+        let field = if field.is_empty() { "X-A: b" } else { field };
+        let wishes = command(&format!("{request} HTTP/1.1\nHost: s\n{field}")).wishes;
+        let wanted: Vec<_> = [place].into_iter().chain(target.map(expression)).collect();
+        assert_eq!(wishes, wanted, "{request}");
+    }
+}
+
+#[test]
 fn a_ban_that_is_limited_in_unknown_words_is_malformed() {
     for field in ["X-Ban-Url", "Ban-Host", "X-Ban", "X-Tags", "X-Ban-Regex"] {
         let head = format!("BAN / HTTP/1.1\nHost: c\n{field}: ^/pu");

@@ -25,12 +25,12 @@ const TAG_LISTS: [&str; 2] = ["xkey-purge", "xkey-softpurge"];
 /// Reads a request whose method is for caches.
 pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malformed> {
     let method = head.method.as_str();
-    let dialect = dialect(head);
-    let command = |wish| Command {
-        wishes: vec![wish],
+    let all = |wishes| Command {
+        wishes,
         soft: is_soft(head),
-        dialect,
+        dialect: dialect(head),
     };
+    let command = |wish| all(vec![wish]);
     if repeats_expression(head) {
         return Err(Malformed::NotOffered(
             "a field with an expression stands there more than once: purge in several requests",
@@ -80,7 +80,7 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     }
     match unknown_limit(policy, head) {
         Some(name) => Err(Malformed::Limit(name.to_string())),
-        None => Ok(command(place(policy, head))),
+        None => Ok(all(in_target(policy, head))),
     }
 }
 
@@ -179,10 +179,9 @@ fn dialect(head: Head<'_>) -> Dialect {
 
 fn is_soft(head: Head<'_>) -> bool {
     let is_one = |name| head.text(name).is_some_and(|value| value == "1");
-    let method = head.text("x-purge-method");
     is_one("fastly-soft-purge")
         || is_one("x-magento-purge-soft")
-        || method.is_some_and(|value| value == "soft")
+        || has_purge_method(head, "soft")
         || (head.text("xkey-softpurge").is_some() && !head.has("xkey-purge"))
 }
 
@@ -261,13 +260,16 @@ fn on_host(host: &str, target: Option<&OnTarget>) -> Option<Wish> {
     }
 }
 
-/// What the target itself names.
+/// What the target itself names: a place, and beside it what it says as an expression.
+fn in_target(policy: &PurgePolicy, head: Head<'_>) -> Vec<Wish> {
+    let place = [place(policy, head)].into_iter();
+    place.chain(expression_in_target(policy, head)).collect()
+}
+
 fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
     let host = head.authority().into_owned();
-    let target = prefixed(policy, head).unwrap_or_else(|| head.path_and_query().to_owned());
-    let exact = head
-        .text("x-purge-method")
-        .is_some_and(|value| value == "exact");
+    let target = target(policy, head);
+    let exact = has_purge_method(head, "exact");
     let ban = head.method == "BAN";
     if head
         .text("clear-cache")
@@ -286,6 +288,37 @@ fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
         Wish::Url { host, target } if ban => Wish::Prefix { host, path: target },
         wish => wish,
     }
+}
+
+fn target(policy: &PurgePolicy, head: Head<'_>) -> String {
+    prefixed(policy, head).unwrap_or_else(|| head.path_and_query().to_owned())
+}
+
+fn has_purge_method(head: Head<'_>, word: &str) -> bool {
+    let method = head.text("x-purge-method");
+    method.is_some_and(|method| method == word)
+}
+
+/// What the target says where it is written as an expression: Varnish's usual configuration holds it against URLs as one.
+fn expression_in_target(policy: &PurgePolicy, head: Head<'_>) -> Option<Wish> {
+    let bans = head.method == "BAN" && !has_purge_method(head, "exact");
+    let target = target(policy, head);
+    let is_read = bans || has_purge_method(head, "regex");
+    (is_read && has_signs(&target)).then(|| Wish::Expression {
+        host: head.authority().into_owned(),
+        target: expression::translated(&target),
+    })
+}
+
+/// Whether a target has what expressions have and hardly a URL, but for the asterisk at its end. Parentheses are in URLs, and mean
+/// nothing in an expression unless something is said of what they hold; in a query bars and brackets are a URL's too.
+fn has_signs(target: &str) -> bool {
+    let path = target.split('?').next().unwrap_or_default();
+    let beginning = target.strip_suffix(".*").unwrap_or(target);
+    let anywhere = [".*", ".+", "\\", "^", ")+", ")?", "(?"];
+    anywhere.iter().any(|sign| beginning.contains(sign))
+        || path.contains(['|', '[', ']'])
+        || target.ends_with('$')
 }
 
 /// One URL, or what begins so where it ends in an asterisk, unless the client says that this is meant `exact`ly.
