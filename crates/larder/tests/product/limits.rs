@@ -43,6 +43,42 @@ fn half_a_header_behind_a_request_that_is_waited_for_gets_408_when_that_has_its_
     assert_eq!(origin.requests("/second"), 0);
 }
 
+/// Who is not told sends its next request on a connection that is not there any more.
+#[test]
+fn where_no_connection_rests_each_answer_says_that_it_is_the_last() {
+    let (origin, larder) = limited("[limits]\nidle_time = \"0s\"\n");
+    origin.reply("/hit", Reply::ok().cache("max-age=60").body("stored"));
+    for (request, status, text) in [
+        ("GET /hit HTTP/1.1\r\nHost: a\r\n\r\n", 200, "stored"),
+        ("GET /hit HTTP/1.1\r\nHost: a\r\n\r\n", 200, "stored"),
+        (
+            "GET /hit HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+            200,
+            "stored",
+        ),
+        ("GET /miss HTTP/1.1\r\nHost: a\r\n\r\n", 200, "/miss"),
+        (
+            "POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
+            200,
+            "/post",
+        ),
+        ("PURGE /hit HTTP/1.1\r\nHost: a\r\n\r\n", 200, ""),
+        ("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 200, "*"),
+        ("GET /bad HTTP/1.1\r\nHost: a b\r\n\r\n", 400, ""),
+    ] {
+        let mut client = larder.client();
+        client.send(format!("{request}GET /next HTTP/1.1\r\nHost: a\r\n\r\n"));
+        let answer = client.read();
+        assert_eq!(answer.status, status, "{request}");
+        assert!(answer.text().contains(text), "{request}: {}", answer.text());
+        // To HTTP/1.0 that goes without saying.
+        let told = (!request.contains("HTTP/1.0")).then_some("close");
+        assert_eq!(answer.header("connection"), told, "{request}");
+        assert_eq!(client.read_to_end(), b"", "{request}");
+    }
+    assert_eq!(origin.requests("/next"), 0);
+}
+
 #[test]
 fn a_body_that_does_not_come_in_time_gets_408() {
     let (origin, larder) = limited("[limits]\nbody_time = \"100ms\"\n");

@@ -74,7 +74,8 @@ pub struct Limits {
     pub target: usize,
     /// From a head's first byte to its last; 408 beyond.
     pub head_time: Duration,
-    /// Without a request on an open connection, or with one side of a tunnel ended; closed beyond.
+    /// Without a request on an open connection, or with one side of a tunnel ended; closed beyond. Zero: each answer over HTTP/1 is its
+    /// connection's last.
     pub idle_time: Duration,
     /// Between two pieces of a request body we wait for; 408 beyond (or a mere close when the answer has begun).
     pub body_time: Duration,
@@ -102,7 +103,7 @@ impl Limits {
     pub fn kept_in_time(self) -> Self {
         let times = [
             self.head_time,
-            self.idle_time,
+            self.silence(),
             self.body_time,
             self.write_time,
             self.handshake_time,
@@ -111,6 +112,20 @@ impl Limits {
         Self {
             tick: (least / 8).clamp(TICK.1, TICK.0),
             ..self
+        }
+    }
+
+    /// Whether no connection rests between two requests.
+    pub(super) fn allows_no_rest(&self) -> bool {
+        self.idle_time.is_zero()
+    }
+
+    /// How long a connection may be open without a request: where none rests, its first has as long as a head.
+    pub(super) fn silence(&self) -> Duration {
+        if self.allows_no_rest() {
+            self.head_time
+        } else {
+            self.idle_time
         }
     }
 

@@ -193,7 +193,7 @@ fn answered<S: Serve, A: SendableAnswer<S::Body>>(
     answer: A,
 ) -> Option<ConnectionStep<S::Body>> {
     session.watch.outbox.close();
-    open.asked.closes |= session.watch.order() != Order::Serve;
+    open.asked.closes |= session.is_for_one || session.watch.order() != Order::Serve;
     match reply::begin(cx, session, meter, answer, open) {
         SendProgress::Whole if open.asked.closes => Some(ConnectionStep::Rest(over(meter))),
         SendProgress::Whole => None,

@@ -30,6 +30,8 @@ pub(super) struct Session<S: Serve> {
     pub(super) watch: Arc<Watch>,
     pub(super) limits: Arc<Limits>,
     pub(super) redirect_https: Option<u16>,
+    /// Whether the first answer is the connection's last (HTTP/1).
+    pub(super) is_for_one: bool,
     /// What was begun for the request that `hyper` reads next.
     pub(super) begun: Cell<Option<Begun<S::Body>>>,
     /// Whether what `hyper` answers came over HTTP/1.0, whose answers may end where the connection does.

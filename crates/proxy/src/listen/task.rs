@@ -57,6 +57,7 @@ pub(super) async fn run<S: Serve>(
         watch: Arc::clone(&watch),
         limits: Arc::clone(&limits),
         redirect_https: place.config.redirect_https,
+        is_for_one: limits.allows_no_rest(),
         begun: Cell::default(),
         is_old: Cell::default(),
         desk: Rc::clone(&place.desk),

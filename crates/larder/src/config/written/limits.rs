@@ -44,7 +44,7 @@ pub struct Limits {
     #[schemars(extend("default" = "1m"))]
     pub write_time: Option<Text<Duration>>,
     /// Time that a connection may rest between two requests, and that one side of a tunnel (WebSocket) has to end after the
-    /// other.
+    /// other. With `"0s"` the first answer over HTTP/1 is its connection's last, and says so; over HTTP/2 one may rest for `header_time`.
     #[schemars(extend("default" = "75s"))]
     pub idle_time: Option<Text<Duration>>,
     /// Time for the PROXY protocol header and the TLS handshake together.

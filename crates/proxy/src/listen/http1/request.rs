@@ -39,6 +39,7 @@ pub(super) fn answer<S: Serve>(
         session.watch.keep();
     }
     let begun = begun.unwrap_or_else(|| begin_read(session, request));
+    let is_last = session.is_for_one;
     let Begun { served, in_flight } = begun;
     let answered = match served {
         Ok(Served::Now(response)) => Either::Left(Ok(response)),
@@ -56,7 +57,7 @@ pub(super) fn answer<S: Serve>(
                 waited.map_err(|Panicked| own::panicked(&*service, &in_flight.watch))
             }
         };
-        Ok(finished(served, in_flight, may_upgrade))
+        Ok(finished(served, in_flight, may_upgrade, is_last))
     }
 }
 
@@ -88,11 +89,12 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
     })
 }
 
-/// The answer, for `hyper` to write.
+/// The answer, for `hyper` to write. `is_last`: whatever is known of its request, nothing follows it.
 fn finished<B: http_body::Body<Data = Bytes>>(
     served: Result<Response<B>, Box<Response<Bytes>>>,
     in_flight: InFlight,
     may_upgrade: bool,
+    is_last: bool,
 ) -> Response<AnswerBody<B>> {
     let watch = Arc::clone(&in_flight.watch);
     watch.outbox.close();
@@ -109,7 +111,7 @@ fn finished<B: http_body::Body<Data = Bytes>>(
     if may_upgrade && !upgrades {
         watch.let_go();
     }
-    if !upgrades && watch.ends_with_answer() {
+    if !upgrades && (is_last || watch.ends_with_answer()) {
         // What follows the content that nobody reads is not found, and whether it comes after a refusal is not known.
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(header::CONNECTION, close);

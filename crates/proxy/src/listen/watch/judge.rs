@@ -29,7 +29,7 @@ impl Patience {
         };
         Self {
             head: steps(limits.head_time),
-            idle: steps(limits.idle_time),
+            idle: steps(limits.silence()),
             body: steps(limits.body_time),
             write: steps(limits.write_time),
             handshake: steps(limits.handshake_time),

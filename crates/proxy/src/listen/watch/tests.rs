@@ -73,6 +73,24 @@ fn each_stage_has_its_limit() {
     );
 }
 
+/// Its first answer ends it, and until then it has as long as for a head.
+#[test]
+fn a_connection_that_may_not_rest_has_time_for_its_first_request() {
+    let limits = Limits {
+        head_time: Duration::from_secs(5),
+        idle_time: Duration::ZERO,
+        ..Limits::default()
+    };
+    let patience = Patience::new(&limits, Duration::from_millis(500));
+    for stage in [Stage::Silent, Stage::Http1] {
+        let watch = watch(stage);
+        let now = watch.worker.now();
+        assert_eq!(watch.judge(now + 11, &patience), Verdict::Fine, "{stage:?}");
+        let idle = Verdict::Idle(Order::Close);
+        assert_eq!(watch.judge(now + 12, &patience), idle, "{stage:?}");
+    }
+}
+
 #[test]
 fn a_head_begins_once() {
     let watch = watch(Stage::Http1);
