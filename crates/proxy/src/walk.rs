@@ -123,7 +123,7 @@ pub fn walk(
     let site = worker.site();
     let wanted = purge::look(&site, &mut head, connection);
     let ask = receive::receive(worker, site, &mut head, brought, connection, interim);
-    purged_or_received(worker, ask, content, wanted)
+    purged_or_received(worker, ask, content, wanted, (&head, connection))
 }
 
 /// Walks one request that is its head and nothing more. It takes the same steps; what is needed of the head is taken where it lies.
@@ -136,19 +136,20 @@ pub fn walk_head(
     let site = worker.site();
     let wanted = purge::look(&site, head, connection);
     let ask = receive::alone(worker, site, head, connection, interim);
-    purged_or_received(worker, ask, RequestBody::none(), wanted)
+    purged_or_received(worker, ask, RequestBody::none(), wanted, (head, connection))
 }
 
-/// The walk of what was understood, and may be `wanted` of the cache itself.
+/// The walk of what was understood, and may be `wanted` of the cache itself. `asked`: what was not.
 #[inline]
 fn purged_or_received(
     worker: &Rc<Worker>,
     ask: Result<Ask, Failure>,
     content: RequestBody,
     wanted: Option<Wanted>,
+    asked: (&RequestHead, &Connection),
 ) -> WalkAnswer {
     match (ask, wanted) {
-        (Err(failure), _) => WalkAnswer::Now(deliver::refusal(worker, &failure)),
+        (Err(failure), _) => WalkAnswer::Now(deliver::refusal(worker, Some(asked), &failure)),
         (Ok(ask), Some(wanted)) => purge::answer(worker, ask, content, wanted),
         (Ok(ask), None) => received(worker, ask, content),
     }
@@ -213,7 +214,7 @@ pub(crate) fn fragment(
         interim,
     ) {
         Ok(ask) => ask,
-        Err(failure) => return WalkAnswer::Now(deliver::refusal(worker, &failure)),
+        Err(failure) => return WalkAnswer::Now(deliver::refusal(worker, None, &failure)),
     };
     if let Some(answer) = turned_away(worker, &ask) {
         return WalkAnswer::Now(answer);

@@ -4,6 +4,7 @@ use crate::{
     collapse::reading,
     common::{Said, counted, sample, start_with},
 };
+use serde_json::Value;
 use std::{fs::File, path::Path, process::Command};
 use testkit::{Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
@@ -74,6 +75,57 @@ fn targets_are_told_as_the_client_wrote_them() {
     let text = std::fs::read_to_string(&path).expect("a log");
     for (line, told) in text.lines().zip(told) {
         assert!(line.contains(&told), "{line}");
+    }
+}
+
+/// Whoever finds the fault, a listener or the walk; what is not there is `null`.
+#[test]
+fn what_has_no_host_that_there_could_be_has_a_line() {
+    let path = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "[log]\naccess = {:?}\nformat = \"json\"\n[[origin]]\nservers = \"{{origin}}\"\n",
+        path.display().to_string()
+    ));
+    origin.otherwise(counted);
+    let rows = [
+        ("GET", "/a", "1.1", Some("a b"), 400),
+        ("GET", "/b", "1.1", Some("a%b"), 400),
+        ("HEAD", "/c?d", "1.1", Some("a:99999"), 400),
+        ("POST", "/e", "1.1", Some("a%b"), 400),
+        ("PURGE", "/f", "1.1", Some("a:99999"), 400),
+        ("REFRESH", "/g", "1.1", Some("a:99999"), 400),
+        ("CONNECT", "a:443", "1.1", Some("a:443"), 405),
+        ("GET", "/h", "1.0", None, 200),
+    ];
+    for (method, target, version, host, status) in rows {
+        let host = host.map_or(String::new(), |host| format!("Host: {host}\r\n"));
+        let mut client = larder.client();
+        let content = if method == "POST" {
+            "Content-Length: 0\r\n"
+        } else {
+            ""
+        };
+        client.send(format!(
+            "{method} {target} HTTP/{version}\r\n{host}{content}\r\n"
+        ));
+        let answer = client.read_one(method == "HEAD");
+        assert_eq!(answer.status, status, "{method} {target}");
+    }
+    wait_until("all are logged", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == rows.len())
+    });
+    let text = std::fs::read_to_string(&path).expect("a log");
+    for (line, (method, target, _, host, status)) in text.lines().zip(rows) {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        let told = |name: &str| line[name].as_str().unwrap_or("null").to_owned();
+        assert_eq!(told("method"), method);
+        assert_eq!(told("target"), target);
+        assert_eq!(line["host"], Value::from(host), "{target}");
+        assert_eq!(line["status"], status, "{target}");
+        if status == 400 {
+            assert_eq!(told("reason"), "host-invalid", "{target}");
+            assert_eq!(line["bytes"] == 0, method == "HEAD", "{target}");
+        }
     }
 }
 

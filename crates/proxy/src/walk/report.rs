@@ -5,15 +5,21 @@ use crate::{
     body::ReplyBody,
     cache::Worker,
     heads,
-    listen::OwnAnswer,
+    listen::{Connection, OwnAnswer, RequestHead},
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     purge_clients::REFRESH,
+    said::FieldPresence,
     walk::receive,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, uri::PathAndQuery};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header,
+    uri::{Authority, PathAndQuery},
+};
 use rules::status::{Handled, Member};
 use std::{
+    borrow::Cow,
+    net::IpAddr,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -159,29 +165,17 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> 
     worker.counters.count(&outcome, own.status);
     if let (Some(log), Some((head, connection))) = (&worker.log, own.request) {
         let target = head.uri.path_and_query();
-        let host = match head.uri.authority() {
-            Some(authority) => authority.as_str().into(),
-            None => String::from_utf8_lossy(
-                head.headers
-                    .get(header::HOST)
-                    .map_or(b"", HeaderValue::as_bytes),
-            ),
-        };
-        let record = Record {
+        let unrouted = Unrouted {
             client: receive::client(connection, &site).address(&head.headers),
             method: head.method.clone(),
-            target: target.map_or("", PathAndQuery::as_str).to_owned(),
-            host: host.into_owned(),
             version: head.version,
-            status: own.status,
-            referer: head.headers.get(header::REFERER).cloned(),
-            user_agent: head.headers.get(header::USER_AGENT).cloned(),
-            cache: outcome.nginx_word(),
-            detail: own.detail,
-            origin_time: None,
-            at_ms: receive::now().as_millis(),
-            took: Duration::ZERO,
+            target: target.map_or("", PathAndQuery::as_str).to_owned(),
+            authority: head.uri.authority().map(Authority::as_str),
+            fields: &head.headers,
+        };
+        let record = Record {
             bytes: own.bytes,
+            ..unrouted.record(own.status, &outcome)
         };
         let (log, counters) = (log.clone(), worker.counters.clone());
         drop(Ending::new(record, Instant::now(), log, counters));
@@ -190,16 +184,83 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> 
     shown.then(|| Rc::unwrap_or_clone(cache_status(worker, &site, own.status, &outcome, None)))
 }
 
-fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
-    let target = ask.target.origin_form().unwrap_or("/".into());
-    let method = if ask.said.as_refresh {
+/// Has it logged, when `body` has ended, that a request was refused before it had a route.
+pub fn refused(
+    worker: &Worker,
+    (head, connection): (&RequestHead, &Connection),
+    (status, outcome): (StatusCode, &Outcome),
+    body: &mut ReplyBody,
+) {
+    let Some(log) = &worker.log else {
+        return;
+    };
+    let target = head.target.origin_form();
+    let unrouted = Unrouted {
+        client: receive::client(connection, &worker.site()).address(&head.fields),
+        method: method(head.said, &head.method),
+        version: head.version,
+        // `CONNECT` names an authority alone.
+        target: target.map_or_else(|| head.target.to_string(), Cow::into_owned),
+        authority: head.target.authority(),
+        fields: &head.fields,
+    };
+    let record = unrouted.record(status, outcome);
+    let (log, counters) = (log.clone(), worker.counters.clone());
+    body.watched(Ending::new(record, Instant::now(), log, counters));
+}
+
+/// A request that has no route.
+struct Unrouted<'a> {
+    client: Option<IpAddr>,
+    method: Method,
+    version: Version,
+    target: String,
+    /// That of the target, where it has one.
+    authority: Option<&'a str>,
+    fields: &'a HeaderMap,
+}
+
+impl Unrouted<'_> {
+    /// As it is logged. Its host is told as it was written.
+    fn record(self, status: StatusCode, outcome: &Outcome) -> Record {
+        let field = self.fields.get(header::HOST).map(HeaderValue::as_bytes);
+        let host = match self.authority {
+            Some(authority) => authority.into(),
+            None => String::from_utf8_lossy(field.unwrap_or_default()),
+        };
+        Record {
+            client: self.client,
+            method: self.method,
+            target: self.target,
+            host: host.into_owned(),
+            version: self.version,
+            status,
+            referer: self.fields.get(header::REFERER).cloned(),
+            user_agent: self.fields.get(header::USER_AGENT).cloned(),
+            cache: outcome.nginx_word(),
+            detail: outcome.detail.as_ref().map(Detail::token),
+            origin_time: None,
+            at_ms: receive::now().as_millis(),
+            took: Duration::ZERO,
+            bytes: 0,
+        }
+    }
+}
+
+/// The method as the client said it.
+fn method(said: FieldPresence, method: &Method) -> Method {
+    if said.as_refresh {
         Method::from_bytes(REFRESH.as_bytes()).unwrap_or_default()
     } else {
-        ask.method.clone()
-    };
+        method.clone()
+    }
+}
+
+fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
+    let target = ask.target.origin_form().unwrap_or("/".into());
     Record {
         client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
-        method,
+        method: method(ask.said, &ask.method),
         target: target.into_owned(),
         host: ask.host().to_owned(),
         version: ask.version,

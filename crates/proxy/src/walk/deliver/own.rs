@@ -6,6 +6,7 @@ use crate::{
     body::{Content, ReplyBody},
     cache::Worker,
     error::{BadRequest, Failure},
+    listen::{Connection, RequestHead},
     outcome::Outcome,
     routing::{self, Subject},
     walk::{receive, report},
@@ -46,13 +47,21 @@ pub fn failed_forward(
     )
 }
 
-/// Our own error to a request that was not understood.
-pub fn refusal(worker: &Worker, failure: &Failure) -> Response<ReplyBody> {
+/// Our own error to a request that was not understood. `asked`: its head as it came, and over which connection; `None`: it is an include's.
+pub fn refusal(
+    worker: &Worker,
+    asked: Option<(&RequestHead, &Connection)>,
+    failure: &Failure,
+) -> Response<ReplyBody> {
     let (status, mut fields, content) = error_page(failure);
     let outcome = Outcome::failed(failure.clone());
     report::fields(worker, &mut fields, &worker.site(), status, &outcome, None);
     worker.counters.count(&outcome, status);
-    assemble(status, fields, content)
+    let mut response = assemble(status, fields, content);
+    if let Some(asked) = asked {
+        report::refused(worker, asked, (status, &outcome), response.body_mut());
+    }
+    response
 }
 
 /// The answer to a request that was to come no further than to us (RFC 9110 section 7.6.2): what may be done here, to an `OPTIONS`
