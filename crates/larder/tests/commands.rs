@@ -269,7 +269,7 @@ response_headers.add = "X-Off: 1"
 fn without_an_application_both_ways_to_name_one_are_told() {
     let folder = folder("nobody");
     let output = larder(&folder, &["serve"]);
-    assert_eq!(code(&output), 1);
+    assert_eq!(code(&output), 2);
     let told = text(&output.stderr);
     for way in ["larder serve http://127.0.0.1:5001", "--config larder.toml"] {
         assert!(told.contains(way), "{way}: {told}");
@@ -303,7 +303,7 @@ fn what_is_wrong_use_and_what_is_refused() {
             1,
             "cannot read no-such.toml",
         ),
-        (&["serve"], 1, "no origin"),
+        (&["serve"], 2, "no origin"),
         (
             &["serve", "ftp://app"],
             2,

@@ -30,7 +30,11 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
         Ok(config) => config,
         Err(faults) => {
             write!(err, "{faults}")?;
-            return Ok(Ending::Refused);
+            return Ok(if flags.config.is_some() {
+                Ending::Refused
+            } else {
+                Ending::WrongUse
+            });
         }
     };
     log_to_stderr(&config.log);

@@ -335,6 +335,9 @@ fn wrong_use_of_the_command_line_is_2() {
         &["nonsense"],
         &["serve", "--memory", "lots"],
         &["serve", "--workers", "0"],
+        // Nothing but the command line says what to do.
+        &["serve"],
+        &["serve", ":5001", "--memory", "1KiB"],
     ] {
         assert_eq!(
             command().args(args.iter().copied()).run().code,
