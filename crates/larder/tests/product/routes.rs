@@ -357,6 +357,62 @@ fn the_browser_is_told_it_of_all_that_is_stored() {
     );
 }
 
+/// A name that changes with its content may be kept for a year, and its error must not be.
+#[test]
+fn the_browser_keeps_no_error_longer_than_it_is_stored() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbrowser_ttl = \"365d\"\n\
+         ttl = { \"403\" = \"30s\" }\n[[route]]\npath = \"/zero/*\"\nbrowser_ttl = \"0s\"\n",
+    );
+    origin.otherwise(|request| {
+        let status = request.path().rsplit('/').next();
+        let status = status.and_then(|status| status.parse().ok());
+        let reply = Reply::status(status.expect("a status")).body("x");
+        match request.header("x-said") {
+            Some(said) => reply.cache(said),
+            None => reply,
+        }
+    });
+    let told = |path: &str, said: Option<&str>| {
+        let ask = larder.get(path);
+        let ask = match said {
+            Some(said) => ask.header("X-Said", said),
+            None => ask,
+        };
+        let answer = ask.send();
+        let told = answer.joined("cache-control");
+        let seconds = told.strip_prefix("max-age=").map(str::to_owned);
+        let seconds = seconds.and_then(|seconds| seconds.parse::<u64>().ok());
+        (answer.hit(), seconds, told)
+    };
+    let year = 365 * 24 * 60 * 60;
+    for (path, said, most) in [
+        ("/200", Some("max-age=60"), year),
+        ("/301", Some("max-age=60"), year),
+        ("/404", Some("max-age=60"), 60),
+        ("/410", Some("max-age=60"), 60),
+        ("/503", Some("max-age=60"), 60),
+        ("/403", None, 30),
+        ("/zero/404", Some("max-age=60"), 0),
+    ] {
+        for expected in [false, true] {
+            let (hit, seconds, told) = told(path, said);
+            assert_eq!(hit, expected, "{path}");
+            let seconds = seconds.unwrap_or_else(|| panic!("{path}: {told}"));
+            // What its age takes off again is told besides.
+            if most == 60 || most == 30 {
+                assert!(seconds <= most, "{path}: {told}");
+            } else {
+                assert!((most..most + 60).contains(&seconds), "{path}: {told}");
+            }
+        }
+    }
+    let (_, _, unstored) = told("/500", None);
+    assert_eq!(unstored, "", "of what is not stored nothing is said");
+    let (_, _, forbidden) = told("/451", Some("no-store"));
+    assert_eq!(forbidden, "no-store");
+}
+
 /// Sent to nowhere, a browser asks again and again.
 #[test]
 fn a_request_that_names_no_host_is_not_sent_to_https() {

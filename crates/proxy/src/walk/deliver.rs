@@ -190,13 +190,14 @@ pub fn finish(
     };
     let policy = ask.policy();
     if let Some(browser) = policy.browser_ttl
+        && let Some(left) = left_to_browsers(browser, status, outcome)
         && !ask.composed.get()
         && !is_to_condition(status)
         && outcome.is_for_all()
         && !has_named_fields(&fields)
     {
         // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.
-        let told = format!("max-age={}", browser.as_secs() + age.as_secs());
+        let told = format!("max-age={}", left + age.as_secs());
         if let Ok(told) = HeaderValue::try_from(told) {
             fields.insert(header::CACHE_CONTROL, told);
             fields.remove(header::EXPIRES);
@@ -212,6 +213,18 @@ pub fn finish(
     let mut response = assemble(status, fields, content);
     report::note(worker, ask, status, outcome, response.body_mut());
     response
+}
+
+/// For how many seconds browsers keep an answer, where the site says that they keep some for `browser`. An error no longer than it is
+/// fresh here: it may be mended. `None`: as its origin says, since of that one it is not known.
+fn left_to_browsers(browser: Duration, status: StatusCode, outcome: &Outcome) -> Option<u64> {
+    let browser = browser.as_secs();
+    let is_error = status.is_client_error() || status.is_server_error();
+    if !is_error || browser == 0 {
+        return Some(browser);
+    }
+    let left = outcome.ttl?.max(0).cast_unsigned();
+    Some(browser.min(left))
 }
 
 /// Whether an answer has fields that are for its client alone (`private="…"`), or that must not be used again without asking

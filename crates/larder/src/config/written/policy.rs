@@ -72,8 +72,8 @@ macro_rules! with_policy {
             /// Size of the largest body that is stored; larger ones pass through. With `"0B"` only what has none is stored.
             #[schemars(extend("default" = "64MiB"))]
             largest_body: Text<Size>,
-            /// Lifetime that clients are told in place of the origin's `Cache-Control`, whatever the status. What bypasses the store,
-            /// and what may not be stored, keeps the origin's own.
+            /// Lifetime that clients are told in place of the origin's `Cache-Control`; of an error (from 400 on) never more than is left
+            /// of its own. What bypasses the store, and what may not be stored, keeps the origin's own.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
             /// How long a request waits for another one that already fetches the same. Then it fetches for itself; with `"0s"` at
