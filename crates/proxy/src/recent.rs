@@ -58,12 +58,13 @@ impl RecentKeys {
         }
     }
 
-    /// Whether `key` is remembered.
+    /// Whether `key` is remembered. At a `now` from before it was, it is not: the clock was set back since, and would have it known for as
+    /// long as that. So who has waited for others asks by the clock, and not by when it came.
     pub fn knows(&self, key: &[u8], now: Time) -> bool {
         let (slot, mark) = self.place(key);
         let held = slot.load(Relaxed);
-        held >> LOW_BITS == mark
-            && (held & u64::from(u32::MAX)) > now.as_secs() & u64::from(u32::MAX)
+        let left = u64::from((held as u32).wrapping_sub(now.as_secs() as u32));
+        held >> LOW_BITS == mark && (1..=self.seconds).contains(&left)
     }
 
     /// The last note of `key`, however old.
@@ -109,6 +110,34 @@ mod tests {
         assert!(table.knows(b"k", Time::from_secs(1_000_005 + SECONDS - 1)));
         table.forget(b"k");
         assert!(!table.knows(b"k", now));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_makes_no_key_known_for_longer() {
+        const NOW: u64 = 1_000_000;
+        let table = RecentKeys::lasting(SECONDS, 1 << 16);
+        for (at, known) in [
+            (NOW, true),
+            (NOW - 1, false),
+            (NOW - SECONDS, false),
+            (NOW - 86_400, false),
+            (NOW + SECONDS - 1, true),
+        ] {
+            table.remember(b"k", 1, Time::from_secs(NOW));
+            assert_eq!(table.knows(b"k", Time::from_secs(at)), known, "{at}");
+        }
+        table.remember(b"k", 1, Time::from_secs(NOW - 86_400));
+        assert!(table.knows(b"k", Time::from_secs(NOW - 86_400)));
+    }
+
+    #[test]
+    fn a_key_is_known_beyond_the_last_second_of_a_slot() {
+        let table = RecentKeys::lasting(SECONDS, 1 << 16);
+        let now = u64::from(u32::MAX) - 1;
+        table.remember(b"k", 1, Time::from_secs(now));
+        assert!(table.knows(b"k", Time::from_secs(now)));
+        assert!(table.knows(b"k", Time::from_secs(now + SECONDS - 1)));
+        assert!(!table.knows(b"k", Time::from_secs(now + SECONDS)));
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::{
 };
 use http::{HeaderMap, Response, header, response};
 use origin::ResponseBody;
-use rules::{fields::has, method::is_retrieval};
+use rules::{fields::has, method::is_retrieval, time::Time};
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 use store::{
     Stored, Ticket,
@@ -118,14 +118,14 @@ pub async fn fetch(
             lifetime: None,
         },
         took: Duration::ZERO,
-        passes_condition: passes_condition(worker, ask, need),
+        passes_condition: passes_condition(worker, ask, need, now),
         lease: Cell::new(lease),
     };
     fetch.run(writer).await
 }
 
 /// See [`Fetch::passes_condition`]. The next answer for a key whose last one may not be stored most likely is not stored either.
-fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
+fn passes_condition(worker: &Worker, ask: &Ask, need: &Need, now: Time) -> bool {
     let mut names = ask.fields.keys();
     let on_condition =
         names.any(|name| matches!(*name, header::IF_NONE_MATCH | header::IF_MODIFIED_SINCE));
@@ -136,7 +136,7 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
         // Nothing is held: no variant is known, and the key alone is that of the page.
-        ask.directives.no_store || (table.knows(key, ask.asker(), ask.now) && is_lasting())
+        ask.directives.no_store || (table.knows(key, ask.asker(), now) && is_lasting())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
         below::{self, SharedLookup},
         deliver, fetch,
         lookup::{self, Need},
-        outbound,
+        outbound, receive,
         waiting::AbandonGuard,
     },
     way::{self, Company},
@@ -185,10 +185,10 @@ async fn together(
     }
 }
 
-/// Whether the last answer to such a request was lately of no use to others.
+/// Whether the last answer to such a request was lately of no use to others. It may have come while this one waited.
 pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
-    let table = &worker.cache.hit_for_miss;
-    table.knows(&collapse_key(ask, need), ask.asker(), ask.now)
+    let (table, now) = (&worker.cache.hit_for_miss, receive::now());
+    table.knows(&collapse_key(ask, need), ask.asker(), now)
 }
 
 /// What is stored elsewhere, for a request that wants nothing of the origin.

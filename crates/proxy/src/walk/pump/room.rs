@@ -3,9 +3,8 @@
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
-    walk::below::MAY_LAST,
+    walk::{below::MAY_LAST, receive},
 };
-use rules::time::Time;
 use std::sync::Arc;
 use store::fill::{Backing, Overflow, Pushed, Writer};
 
@@ -43,7 +42,6 @@ impl Room {
             writer.overflow_to(Arc::new(ToDisk {
                 cache: worker.cache.clone(),
                 key: ask.key.as_bytes().into(),
-                now: ask.now,
             }));
         }
         match length {
@@ -60,14 +58,14 @@ impl Room {
 struct ToDisk {
     cache: Arc<Cache>,
     key: Box<[u8]>,
-    now: Time,
 }
 
 impl Overflow for ToDisk {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
         let disk = self.cache.disk.as_ref()?;
-        let again = self.cache.fetched.knows(&self.key, self.now) || disk.knows(&self.key);
-        self.cache.fetched.remember(&self.key, MAY_LAST, self.now);
+        let (fetched, now) = (&self.cache.fetched, receive::now());
+        let again = fetched.knows(&self.key, now) || disk.knows(&self.key);
+        fetched.remember(&self.key, MAY_LAST, now);
         if !again {
             return None;
         }
