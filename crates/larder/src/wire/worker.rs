@@ -168,7 +168,15 @@ async fn work(
 ) {
     let refetching = refetches.map(|busiest| spawn_local(refetch(service.0.clone(), busiest)));
     let mut loops = JoinSet::new();
-    while let Some(Order { bound, drain }) = orders.recv().await {
+    loop {
+        let order = tokio::select! {
+            order = orders.recv() => order,
+            // What has ended takes memory until it is joined.
+            Some(_) = loops.join_next() => continue,
+        };
+        let Some(Order { bound, drain }) = order else {
+            break;
+        };
         let (service, limiter) = (service.clone(), limiter.clone());
         loops.spawn_local(async move {
             if let Err(error) = accept_loop(bound, service, limiter, drain).await {

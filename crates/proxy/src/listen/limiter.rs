@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use origin::seldom::Seldom;
 use std::{
     collections::HashMap,
+    mem,
     net::IpAddr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -15,13 +16,34 @@ use std::{
     },
 };
 
+/// What accept loops count.
+#[derive(Debug, Default)]
+struct Workers {
+    /// Of those that go on, or whose last connections do.
+    at_work: Vec<Arc<Counters>>,
+    /// Of all that have ended.
+    ended: Snapshot,
+}
+
+impl Workers {
+    /// Adds up what those have counted that have ended, of which nothing else is kept.
+    fn settle(&mut self) {
+        for counters in mem::take(&mut self.at_work) {
+            match Arc::try_unwrap(counters) {
+                Ok(ended) => self.ended = self.ended + ended.snapshot(),
+                Err(counters) => self.at_work.push(counters),
+            }
+        }
+    }
+}
+
 /// Limits and occupancy, one for all listeners (or one for each, where they shall not share).
 #[derive(Debug)]
 pub struct ConnectionLimiter {
     limits: ArcSwap<Limits>,
     open: AtomicUsize,
     by_address: Mutex<HashMap<IpAddr, usize>>,
-    workers: Mutex<Vec<Arc<Counters>>>,
+    workers: Mutex<Workers>,
     /// That none can be accepted is said now and then, by whichever worker.
     pub(super) cannot_accept: Seldom,
 }
@@ -51,17 +73,16 @@ impl ConnectionLimiter {
     /// The counters of all workers added up.
     pub fn snapshot(&self) -> Snapshot {
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        workers
-            .iter()
-            .map(|counters| counters.snapshot())
-            .fold(Snapshot::default(), |sum, one| sum + one)
+        let at_work = workers.at_work.iter().map(|counters| counters.snapshot());
+        at_work.fold(workers.ended, |sum, one| sum + one)
     }
 
-    /// Counters for one more accept loop, included in `snapshot` for good.
+    /// Counters for one more accept loop. What it counts is included in `snapshot` for good.
     pub(super) fn enlist(&self) -> Arc<Counters> {
         let counters = Arc::new(Counters::default());
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        workers.push(Arc::clone(&counters));
+        workers.settle();
+        workers.at_work.push(Arc::clone(&counters));
         counters
     }
 
@@ -136,5 +157,41 @@ fn block_of(address: IpAddr) -> IpAddr {
             IpAddr::V6(network.into())
         }
         v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reload may take listeners away and bring others as often as it likes.
+    #[test]
+    fn of_loops_that_have_ended_only_the_sum_is_kept() {
+        let limiter = ConnectionLimiter::new(Limits::default());
+        let lasting = limiter.enlist();
+        let slot = limiter.claim(10, &lasting);
+        for _ in 0..100 {
+            let counters = limiter.enlist();
+            drop(limiter.claim(10, &counters));
+        }
+        let ended = limiter.enlist();
+        assert_eq!(limiter.workers.lock().unwrap().at_work.len(), 2);
+        let Snapshot {
+            accepted, active, ..
+        } = limiter.snapshot();
+        assert_eq!((accepted, active), (101, 1));
+        // Its loop may be over before its connection is.
+        drop((lasting, ended));
+        limiter.enlist();
+        assert_eq!(limiter.snapshot().active, 1);
+        drop(slot);
+        limiter.enlist();
+        assert_eq!(
+            limiter.snapshot(),
+            Snapshot {
+                accepted: 101,
+                ..Snapshot::default()
+            }
+        );
     }
 }
