@@ -12,6 +12,7 @@ mod listeners;
 mod outage;
 pub mod threads;
 mod tiers;
+mod watches;
 mod worker;
 
 pub use listeners::Place;

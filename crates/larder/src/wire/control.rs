@@ -1,6 +1,6 @@
 //! The control thread: what is not a request's business.
 
-use super::threads;
+use super::{threads, watches::Watches};
 use crate::admin::{self, peers::Peers};
 use origin::Origin;
 use std::{
@@ -17,7 +17,7 @@ use tokio::{
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
         oneshot,
     },
-    task::{JoinSet, LocalSet, spawn_local},
+    task::{LocalSet, spawn_local},
     time::sleep,
 };
 
@@ -81,7 +81,7 @@ async fn run(
     mut stopped: oneshot::Receiver<()>,
 ) {
     let (end_admin, admin_ended) = oneshot::channel::<()>();
-    spawn_local(watch(watched));
+    spawn_local(async move { Watches::default().obey(watched).await });
     spawn_local(tell_of_disk(state.clone()));
     spawn_local(async move {
         while let Some(peers) = sent.recv().await {
@@ -129,16 +129,5 @@ async fn tell_of_disk(state: Arc<admin::State>) {
             }
         }
         sleep(LISTEN).await;
-    }
-}
-
-/// Health checks and name resolution of the origins in force.
-async fn watch(mut orders: UnboundedReceiver<Vec<Arc<Origin>>>) {
-    let mut watches = JoinSet::new();
-    while let Some(origins) = orders.recv().await {
-        watches.abort_all();
-        for origin in origins {
-            watches.spawn_local(origin.keep_watch());
-        }
     }
 }

@@ -82,6 +82,7 @@ mod leaks;
 mod leaks_to_followers;
 mod lifecycle;
 mod lifecycle_edges;
+mod lifecycle_reload;
 mod lifecycle_sockets;
 mod lifetime;
 mod limits;
