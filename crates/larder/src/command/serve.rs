@@ -1,12 +1,15 @@
 //! `larder serve`: runs until it is told to stop.
 
+mod reload;
+
 use crate::config::written::Level;
 use crate::{
     cli::Ending,
     config::{self, Flags, meant},
     systemd::{State, notify},
-    wire::{self, Running, StartError, threads},
+    wire::{self, Running, threads},
 };
+use reload::{Reload, take};
 use std::{
     io::{self, Write},
     pin::pin,
@@ -127,11 +130,16 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
         mut hang_up,
         mut user,
     } = signals;
+    let mut reload = Reload::default();
     loop {
         tokio::select! {
             () = received(&mut terminate) => break,
             () = received(&mut interrupt) => break,
-            () = received(&mut hang_up) => reload(&mut running, flags, &mut drain_time),
+            // What comes while one is under way is obeyed after it: the file may have changed since it was read.
+            () = received(&mut hang_up), if !reload.is_under_way() => {
+                reload = Reload::begin(&running, flags);
+            }
+            read = reload.read() => take(&mut running, read, &mut drain_time),
             () = received(&mut user) => running.reopen_log(),
         }
     }
@@ -158,34 +166,4 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
 
 async fn received(signal: &mut Signal) {
     signal.recv().await;
-}
-
-/// All or nothing: a faulty configuration changes nothing and is reported.
-fn reload(running: &mut Running, flags: &Flags, drain_time: &mut Duration) {
-    running.reopen_log();
-    notify(State::Reloading);
-    let origins = running.state().origins.load_full();
-    match config::load_again(flags, &origins) {
-        Ok(config) => {
-            let new_drain_time = config.limits.drain_time;
-            let reloaded = running.reload(config);
-            if reloaded.is_ok() {
-                *drain_time = new_drain_time;
-            }
-            report(reloaded);
-        }
-        Err(faults) => tracing::error!("configuration not taken:\n{faults}"),
-    }
-    notify(State::Ready);
-}
-
-fn report(reloaded: Result<Vec<&'static str>, StartError>) {
-    match reloaded {
-        Ok(waiting) if waiting.is_empty() => tracing::info!("configuration reloaded"),
-        Ok(waiting) => tracing::warn!(
-            "configuration reloaded; {} changes with a restart only",
-            waiting.join(", ")
-        ),
-        Err(error) => tracing::error!("configuration not taken: {error}"),
-    }
 }
