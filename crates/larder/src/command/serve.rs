@@ -72,6 +72,10 @@ struct Signals {
 
 impl Signals {
     fn catch() -> io::Result<Self> {
+        // Who writes beyond the longest file that is allowed (`ulimit -f`, systemd's `LimitFSIZE`) would be ended by it. Caught, it has
+        // writing fail, as a disk does that is full; tokio catches it from now on, whoever listens.
+        let too_long = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        drop(signal(too_long)?);
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,

@@ -250,6 +250,32 @@ fn what_the_disk_does_not_take_is_counted_as_lost() {
     assert_eq!(larder.stop().stderr.matches("lines are lost").count(), 1);
 }
 
+/// A file that may not become longer (`ulimit -f`, `LimitFSIZE=`) is like a disk that is full.
+#[test]
+fn a_log_that_has_reached_its_limit_ends_nothing() {
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let path = scratch_dir().join("access.log");
+    let binary = env!("CARGO_BIN_EXE_larder");
+    let larder = testkit::Command::new("sh")
+        .args(["-c", "ulimit -f 1; exec \"$@\"", "sh", binary, "serve"])
+        .config(&format!(
+            "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n[log]\naccess = {:?}\n[[origin]]\nservers = {:?}\n",
+            path.display().to_string(),
+            origin.url()
+        ))
+        .start();
+    let target = format!("/{}", "x".repeat(2000));
+    // The first line has begun, and its rest waits until the file takes more.
+    larder.get(&target).send();
+    larder.wait_output("lines are lost");
+    assert!(larder.get(&target).send().hit());
+    wait_until("what is too much is counted", || {
+        sample(&larder, "larder_log_lost_total") == 1
+    });
+    assert_eq!(larder.stop().code, Some(0));
+}
+
 /// Larder's own last word, and a request that became another on its way.
 #[test]
 fn a_late_body_and_a_refresh_are_told_as_they_were() {
