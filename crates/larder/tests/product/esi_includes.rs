@@ -27,6 +27,29 @@ fn what_is_at_hand_is_sent_with_its_length() {
     );
 }
 
+/// Each piece costs a look at all that the page holds.
+#[test]
+fn what_stands_between_two_includes_is_sent_in_few_pieces() {
+    let (origin, larder) = start_with(ON);
+    let values = "$(HTTP_USER_AGENT),".repeat(3000);
+    let half = format!("<esi:vars>{values}</esi:vars><esi:include src=\"/f\"/>");
+    origin.reply("/", page(half.repeat(2)));
+    origin.reply("/f", Reply::ok().cache("max-age=60").body("F"));
+    let want = (format!("{}F", "me,".repeat(3000))).repeat(2);
+    for visit in ["fetched", "stored"] {
+        let mut client = larder.get("/").header("User-Agent", "me").begin();
+        let mut answer = client.read_head();
+        let mut chunks = 0;
+        while answer.body.len() < want.len() {
+            client.read_body_exactly(&mut answer, 1);
+            chunks += 1;
+        }
+        client.read_content(&mut answer);
+        assert!(answer.complete && answer.text() == want, "{visit}");
+        assert!(chunks < 50, "{visit}: {chunks}");
+    }
+}
+
 /// A page that is not stored, and fragments of it, have been read before what comes earlier in it needs their turns.
 #[test]
 fn what_is_large_does_not_keep_fragments_from_their_turns() {

@@ -80,13 +80,13 @@ fn who_finds_no_room_for_values_is_told() {
     let values = "$(HTTP_USER_AGENT)".repeat(900);
     origin.reply("/", page(format!("<esi:vars>{values}</esi:vars>")));
     larder.get("/").send();
-    let client = deaf(&larder, "/", 100, &agent);
+    let clients = [100, 100].map(|streams| deaf(&larder, "/", streams, &agent));
     wait_until("some are turned away", || {
         sample(&larder, "larder_responses_total{class=\"5xx\"}") > 0
     });
     let bytes = in_flight(&larder);
     assert!(bytes < 5 << 19, "{bytes}");
-    drop(client);
+    drop(clients);
     wait_until("nothing is left", || in_flight(&larder) == 0);
     assert_eq!(larder.get("/").send().status, 200);
 }

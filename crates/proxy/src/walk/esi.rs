@@ -18,6 +18,7 @@ mod reading;
 mod segment;
 mod shared;
 mod source;
+mod texts;
 mod within;
 
 pub use composer::Composer;

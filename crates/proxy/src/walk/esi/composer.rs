@@ -108,7 +108,7 @@ impl Composer {
             self.forward(task);
             self.read_behind(task, self.left_behind());
             match self.queue.front_mut() {
-                Some(Segment::Text(_) | Segment::Value(_)) => {
+                Some(Segment::Text(_)) => {
                     if let Some(text) = self.take_text() {
                         return Poll::Ready(Some(Ok(text)));
                     }
@@ -136,15 +136,19 @@ impl Composer {
         }
     }
 
-    /// Takes the text that comes next out.
+    /// Takes the text that comes next out, as much as is sent in one piece.
     fn take_text(&mut self) -> Option<Bytes> {
-        let segment = self.queue.pop_front()?;
-        self.buffered = self.buffered.without(Buffered::one(&segment));
-        self.count();
-        match segment {
-            Segment::Text(text) | Segment::Value(text) => Some(text),
-            Segment::Include(_) | Segment::Try(_) => None,
+        let Some(Segment::Text(texts)) = self.queue.front_mut() else {
+            return None;
+        };
+        let taken = texts.take();
+        if texts.is_empty() {
+            self.queue.pop_front();
         }
+        let (text, taken) = taken?;
+        self.buffered = self.buffered.without(taken);
+        self.count();
+        Some(text)
     }
 
     /// Reads, as far as there is room.

@@ -3,8 +3,8 @@
 use super::{
     context::Context,
     fragment::{Fate, Fragment},
+    texts::{Text, Texts},
 };
-use bytes::Bytes;
 use std::{collections::VecDeque, rc::Rc, task};
 
 /// Segments in the order in which they are sent.
@@ -13,10 +13,8 @@ pub type Segments = VecDeque<Segment>;
 /// A piece of a page.
 #[derive(Debug)]
 pub enum Segment {
-    /// Bytes of the page that are sent as they are.
-    Text(Bytes),
-    /// Bytes that were made here: a value.
-    Value(Bytes),
+    /// What is sent as it is, up to the next of the others.
+    Text(Texts),
     /// A fragment, sent in this place.
     Include(Fragment),
     /// One of two sides is sent, when it is known which.
@@ -43,10 +41,18 @@ pub enum Side {
     Except,
 }
 
+/// Adds `text` to `segments`, to the text before it if there is any.
+pub fn push_text(segments: &mut Segments, text: Text) {
+    match segments.back_mut() {
+        Some(Segment::Text(texts)) => texts.push(text),
+        _ => segments.push_back(Segment::Text(text.into())),
+    }
+}
+
 /// How much is buffered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
-    /// How many segments, with those inside of others. Each has a cost of its own.
+    /// How many segments, with those inside of others, and each piece of text for one. Each has a cost of its own.
     pub segments: usize,
     /// Bytes of their text. Fragments do not count.
     pub bytes: usize,
@@ -60,7 +66,7 @@ impl Buffered {
         segments.iter().fold(Self::default(), |buffered, segment| {
             let buffered = buffered.with(Self::one(segment));
             match segment {
-                Segment::Text(_) | Segment::Value(_) | Segment::Include(_) => buffered,
+                Segment::Text(_) | Segment::Include(_) => buffered,
                 Segment::Try(both) => buffered
                     .with(Self::of(&both.attempt))
                     .with(Self::of(&both.except)),
@@ -70,15 +76,12 @@ impl Buffered {
 
     /// One segment, without those inside of it.
     pub fn one(segment: &Segment) -> Self {
-        let (bytes, made) = match segment {
-            Segment::Text(text) => (text.len(), 0),
-            Segment::Value(value) => (value.len(), value.len()),
-            Segment::Include(_) | Segment::Try(_) => (0, 0),
-        };
-        Self {
-            segments: 1,
-            bytes,
-            made,
+        match segment {
+            Segment::Text(texts) => texts.buffered(),
+            Segment::Include(_) | Segment::Try(_) => Self {
+                segments: 1,
+                ..Self::default()
+            },
         }
     }
 
@@ -115,7 +118,7 @@ impl Try {
         let mut fate = Fate::Good;
         for segment in &self.attempt {
             match segment {
-                Segment::Text(_) | Segment::Value(_) => {}
+                Segment::Text(_) => {}
                 Segment::Include(fragment) => match fragment.fate() {
                     Fate::Missing => return Fate::Missing,
                     Fate::Open => fate = Fate::Open,
@@ -156,7 +159,7 @@ pub fn forward(
     for (index, segment) in segments.iter_mut().enumerate() {
         let in_any_case = priority == FetchPriority::Next && index == 0;
         match segment {
-            Segment::Text(_) | Segment::Value(_) => {}
+            Segment::Text(_) => {}
             Segment::Include(fragment) => {
                 if fragment.is_idle() && (*most > 0 || in_any_case) {
                     fragment.begin(context);
@@ -189,7 +192,7 @@ pub fn read_ahead<'a>(
 ) {
     for segment in segments {
         match segment {
-            Segment::Text(_) | Segment::Value(_) => {}
+            Segment::Text(_) => {}
             Segment::Include(fragment) => fragment.read_ahead(context, task, left),
             Segment::Try(both) => read_ahead(&mut both.attempt, context, task, left),
         }
@@ -199,7 +202,7 @@ pub fn read_ahead<'a>(
 /// Bytes of the fragments of `segments` that are [read ahead](Fragment::read_ahead).
 pub fn ahead(segments: &Segments) -> u64 {
     let each = segments.iter().map(|segment| match segment {
-        Segment::Text(_) | Segment::Value(_) => 0,
+        Segment::Text(_) => 0,
         Segment::Include(fragment) => fragment.ahead(),
         Segment::Try(both) => ahead(&both.attempt),
     });
@@ -210,7 +213,7 @@ pub fn ahead(segments: &Segments) -> u64 {
 pub fn read_little(segments: &mut Segments, little: bool) {
     for segment in segments {
         match segment {
-            Segment::Text(_) | Segment::Value(_) => {}
+            Segment::Text(_) => {}
             Segment::Include(fragment) => fragment.read_little(little),
             Segment::Try(both) => read_little(&mut both.attempt, little),
         }
@@ -220,7 +223,7 @@ pub fn read_little(segments: &mut Segments, little: bool) {
 /// What may wait [unread](Fragment::unread) of the fragments of `segments`.
 pub fn unread(segments: &Segments) -> u64 {
     let each = segments.iter().map(|segment| match segment {
-        Segment::Text(_) | Segment::Value(_) => 0,
+        Segment::Text(_) => 0,
         Segment::Include(fragment) => fragment.unread(),
         Segment::Try(both) => unread(&both.attempt),
     });

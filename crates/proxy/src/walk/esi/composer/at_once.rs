@@ -3,9 +3,9 @@
 use super::Composer;
 use crate::{
     body::{Content, counted},
-    walk::esi::{segment::Segment, source::PageSource},
+    walk::esi::{segment::Segment, source::PageSource, texts::Text},
 };
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use std::task::{self, Waker};
 use store::{BodyPiece, Memory};
 
@@ -24,7 +24,7 @@ impl Composer {
         self.forward(&mut task);
         let at_hand = self.ended
             && self.queue.iter().all(|segment| match segment {
-                Segment::Text(_) | Segment::Value(_) => true,
+                Segment::Text(_) => true,
                 Segment::Include(fragment) => fragment.is_whole(),
                 Segment::Try(_) => false,
             });
@@ -32,33 +32,41 @@ impl Composer {
             self.count();
             return None;
         }
-        let pieces = self.queue.drain(..).filter_map(|segment| match segment {
-            Segment::Text(text) => Some((text, false)),
-            Segment::Value(value) => Some((value, true)),
-            Segment::Include(mut fragment) => Some((fragment.whole()?, false)),
-            Segment::Try(_) => None,
-        });
-        Some(whole(pieces.collect(), &self.context.worker().cache.memory))
+        let mut pieces = Vec::with_capacity(self.buffered.segments);
+        for segment in self.queue.drain(..) {
+            match segment {
+                Segment::Text(texts) => texts.move_to(&mut pieces),
+                Segment::Include(mut fragment) => {
+                    let whole = fragment.whole();
+                    pieces.extend(whole.map(|bytes| Text {
+                        bytes,
+                        is_made: false,
+                    }));
+                }
+                Segment::Try(_) => {}
+            }
+        }
+        Some(whole(pieces, &self.context.worker().cache.memory))
     }
 }
 
-/// Pieces as content, with its length. What was made here, as each says, counts until it is sent; so does one buffer of all.
-fn whole(pieces: Vec<(Bytes, bool)>, memory: &Memory) -> (Content, u64) {
-    let length: usize = pieces.iter().map(|(piece, _)| piece.len()).sum();
+/// Pieces as content, with its length. What was made here counts until it is sent; so does one buffer of all.
+fn whole(pieces: Vec<Text>, memory: &Memory) -> (Content, u64) {
+    let length: usize = pieces.iter().map(|piece| piece.bytes.len()).sum();
     let content = if length <= ONE_BUFFER {
         let mut one = BytesMut::with_capacity(length);
-        for (piece, _) in &pieces {
-            one.extend_from_slice(piece);
+        for piece in &pieces {
+            one.extend_from_slice(&piece.bytes);
         }
         Content::Whole(counted(one.freeze(), memory))
     } else {
-        let counted = pieces.into_iter().map(|(piece, is_made)| {
-            let piece = if is_made {
-                counted(piece, memory)
+        let counted = pieces.into_iter().map(|Text { bytes, is_made }| {
+            let bytes = if is_made {
+                counted(bytes, memory)
             } else {
-                piece
+                bytes
             };
-            BodyPiece::from(piece)
+            BodyPiece::from(bytes)
         });
         Content::pieces(counted.collect())
     };

@@ -3,18 +3,20 @@
 use super::Composer;
 use crate::walk::esi::{
     fragment::Fate,
-    segment::{Buffered, Segment, Side, Try},
+    segment::{self, Buffered, Segment, Segments, Side, Try},
+    texts::Text,
 };
+use bytes::Bytes;
 use esi::Step;
 
 impl Composer {
     pub(super) fn take(&mut self, step: Step) {
         match step {
             Step::Text(span) => {
-                let text = self.source.bytes(span);
-                self.push(Segment::Text(text));
+                let bytes = self.source.bytes(span);
+                self.push_text(bytes, false);
             }
-            Step::Value(value) => self.push(Segment::Value(value.into())),
+            Step::Value(value) => self.push_text(value.into(), true),
             Step::Include(address) => self.push(Segment::Include(address.into())),
             Step::Try => self.open.push(Try::default()),
             Step::Attempt => self.turn(Side::Attempt),
@@ -23,16 +25,29 @@ impl Composer {
         }
     }
 
+    fn push_text(&mut self, bytes: Bytes, is_made: bool) {
+        let text = Text { bytes, is_made };
+        let buffered = self.buffered.with(text.buffered());
+        if let Some(segments) = self.reading() {
+            segment::push_text(segments, text);
+            self.buffered = buffered;
+        }
+    }
+
     fn push(&mut self, segment: Segment) {
-        let segments = match self.open.last_mut() {
-            None => &mut self.queue,
-            Some(both) => match both.reading() {
-                Some(side) => side,
-                None => return,
-            },
-        };
-        self.buffered = self.buffered.with(Buffered::one(&segment));
-        segments.push_back(segment);
+        let buffered = self.buffered.with(Buffered::one(&segment));
+        if let Some(segments) = self.reading() {
+            segments.push_back(segment);
+            self.buffered = buffered;
+        }
+    }
+
+    /// Where what is read now belongs; nothing does between the sides of an attempt.
+    fn reading(&mut self) -> Option<&mut Segments> {
+        match self.open.last_mut() {
+            None => Some(&mut self.queue),
+            Some(both) => both.reading(),
+        }
     }
 
     fn turn(&mut self, side: Side) {
