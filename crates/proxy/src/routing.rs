@@ -3,16 +3,20 @@
 mod client;
 mod cookies;
 mod digest;
+mod readings;
 
 pub use client::{Client, Peer};
-pub use cookies::{Cookie, any_cookie_matches, any_parameter_matches, cookies, sets_any_cookie};
+pub use cookies::{
+    Cookie, Cookies, any_cookie_matches, any_parameter_matches, cookies, sets_any_cookie,
+};
 pub use digest::digest;
+pub use readings::{is_ambiguous, readings, refusing, unrefused};
 
 use crate::policy::{
     FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Route, TextPattern,
 };
 use http::{HeaderMap, Method};
-use rules::key::{self, QueryChoice};
+use rules::key::QueryChoice;
 
 /// What routes are matched against, after normalisation.
 #[derive(Clone, Copy, Debug)]
@@ -33,58 +37,11 @@ pub struct Subject<'a> {
 
 /// The index of the first route that matches; the last route where none does (it matches everything by construction).
 pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
+    let cookies = Cookies::of(subject.fields);
     routes
         .iter()
-        .position(|route| route.matcher.matches(subject))
+        .position(|route| route.matcher.matches(subject, &cookies))
         .unwrap_or(routes.len().saturating_sub(1))
-}
-
-/// Whether an origin that reads the path otherwise than `route` was chosen by would have it on another route, or among the paths that
-/// bypass the store.
-pub fn is_ambiguous(routes: &[Route], subject: &Subject<'_>, route: usize) -> bool {
-    if let [only] = routes
-        && only.policy.bypass.paths.is_empty()
-    {
-        // However it is read.
-        return false;
-    }
-    key::readings(subject.path).iter().any(|path| {
-        let read = Subject { path, ..*subject };
-        let passes_by = |route: &Route| route.policy.bypass.paths.matches(path);
-        choose(routes, &read) != route || routes.get(route).is_some_and(passes_by)
-    })
-}
-
-/// The route that refuses requests to which the path leads in some reading that an origin may have of it.
-pub fn refusing<'a>(routes: &'a [Route], subject: &Subject<'_>) -> Option<(usize, &'a Route)> {
-    key::readings(subject.path).iter().find_map(|path| {
-        let index = choose(routes, &Subject { path, ..*subject });
-        let route = routes.get(index)?;
-        route.policy.refuses.is_some().then_some((index, route))
-    })
-}
-
-/// The methods that applications know best, of those that are passed on, which are all but `CONNECT`. `TRACE` is not offered.
-const METHODS: [Method; 7] = [
-    Method::GET,
-    Method::HEAD,
-    Method::POST,
-    Method::PUT,
-    Method::PATCH,
-    Method::DELETE,
-    Method::OPTIONS,
-];
-
-/// The best known methods that no route refuses for the subject, whatever its own, in any reading that an origin may have of its path.
-pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
-    let is_refused = |method: &Method| {
-        let asked = Subject { method, ..*subject };
-        let route = routes.get(choose(routes, &asked));
-        route.is_some_and(|route| route.policy.refuses.is_some())
-            || refusing(routes, &asked).is_some()
-    };
-    let methods = METHODS.into_iter();
-    methods.filter(|method| !is_refused(method)).collect()
 }
 
 impl Matcher {
@@ -99,18 +56,32 @@ impl Matcher {
             && (self.query.is_empty() || keeps_query))
     }
 
-    /// Whether all conditions hold; an empty list holds always.
-    pub fn matches(&self, subject: &Subject<'_>) -> bool {
-        self.fits(subject) && self.allows(subject)
+    /// Whether all conditions hold; an empty list holds always. `cookies` are those of the subject.
+    pub fn matches(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
+        self.names(subject) && self.suits(subject, cookies)
     }
 
     /// Whether all conditions hold but those on the client.
     pub fn fits(&self, subject: &Subject<'_>) -> bool {
+        self.names(subject) && self.likes(subject, &Cookies::of(subject.fields))
+    }
+
+    /// Whether the conditions on host, path and method hold.
+    fn names(&self, subject: &Subject<'_>) -> bool {
         any(&self.hosts, |host| host.matches(subject.host))
             && any(&self.paths, |path| path.matches(subject.path))
             && any(&self.methods, |method| takes_in(method, subject.method))
-            && any(&self.headers, |field| field.matches(subject.fields))
-            && (self.cookies.is_empty() || any_cookie_matches(&self.cookies, subject.fields))
+    }
+
+    /// Whether all others hold.
+    fn suits(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
+        self.likes(subject, cookies) && self.allows(subject)
+    }
+
+    /// Whether the conditions on fields and query hold.
+    fn likes(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
+        any(&self.headers, |field| field.matches(subject.fields))
+            && (self.cookies.is_empty() || cookies.any_matches(&self.cookies))
             && any(&self.query, |parameter| {
                 query_matches(parameter, subject.query)
             })

@@ -4,7 +4,10 @@ use crate::policy::{NamePattern, TextPattern};
 use http::{HeaderMap, header};
 use regex::Regex;
 use rules::key::decoded;
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    cell::{Cell, OnceCell},
+};
 
 /// One cookie as it is written. Bytes: values that are no text differ all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +16,51 @@ pub struct Cookie<'a> {
     pub spelled: &'a [u8],
     /// With the white space around it, which is part of the value to PHP; empty where there is no `=`, as PHP and Go have it.
     pub value: &'a [u8],
+}
+
+/// A cookie as text.
+#[derive(Debug)]
+struct CookieText<'a> {
+    cookie: Cookie<'a>,
+    /// [`Cookie::name`].
+    name: Cow<'a, str>,
+    /// Without white space around it.
+    value: Cow<'a, str>,
+    /// Other names that applications may know it by, where they were looked up: for several who ask.
+    others: Option<Vec<Vec<u8>>>,
+}
+
+/// The cookies of a request, for several who ask.
+#[derive(Debug)]
+pub struct Cookies<'a> {
+    fields: &'a HeaderMap,
+    was_asked: Cell<bool>,
+    /// Kept when it is asked again: for most requests one route looks at cookies, if any does.
+    all: OnceCell<Vec<CookieText<'a>>>,
+}
+
+impl<'a> Cookies<'a> {
+    /// Those of a request with these `fields`. Nothing is read yet.
+    pub const fn of(fields: &'a HeaderMap) -> Self {
+        Self {
+            fields,
+            was_asked: Cell::new(false),
+            all: OnceCell::new(),
+        }
+    }
+
+    /// As [`any_cookie_matches`].
+    pub fn any_matches(&self, patterns: &[NamePattern]) -> bool {
+        if !self.was_asked.replace(true) {
+            return any_cookie_matches(patterns, self.fields);
+        }
+        let all = self.all.get_or_init(|| {
+            let lines = self.fields.get_all(header::COOKIE).iter();
+            let all = lines.flat_map(|line| cookies(line.as_bytes()));
+            all.map(CookieText::with_others).collect()
+        });
+        all.iter().any(|cookie| cookie.is_like(patterns))
+    }
 }
 
 /// The cookies of one `Cookie` line (RFC 6265 section 4.2.1).
@@ -41,7 +89,7 @@ impl<'a> Cookie<'a> {
     /// Whether `is_it` holds for one of the names that applications may know it by beside its own. PHP has an underscore for a dot, a
     /// space and an opening bracket, and takes what stands before brackets for the name of a list, and before a zero byte for all of
     /// it; before version 7.4.11 it decoded names too.
-    fn may_be_called(&self, is_it: impl Fn(&mut dyn Iterator<Item = u8>) -> bool) -> bool {
+    fn may_be_called(&self, mut is_it: impl FnMut(&mut dyn Iterator<Item = u8>) -> bool) -> bool {
         let is_special = |byte: &u8| matches!(byte, b'.' | b' ' | b'[' | b'%' | b'+' | 0);
         if !self.spelled.iter().any(is_special) {
             return false;
@@ -57,22 +105,9 @@ impl<'a> Cookie<'a> {
             || is_it(&mut decoded())
     }
 
-    /// Whether any of these matches one of its names and its value, as written or as read: what one application does not take for a
-    /// cookie another does.
-    fn is_like(&self, patterns: &[NamePattern]) -> bool {
-        let (name, value) = (text(self.name()), text(self.value.trim_ascii()));
-        let is_called = |wanted: &TextPattern| {
-            wanted.matches(&name) || self.may_be_called(|other| is_name(wanted, other))
-        };
-        let has_value = |wanted: &Regex| {
-            wanted.is_match(&value)
-                || self
-                    .read()
-                    .is_some_and(|read| wanted.is_match(&text(&read)))
-        };
-        let mut patterns = patterns.iter();
-        patterns
-            .any(|pattern| is_called(&pattern.name) && pattern.value.as_ref().is_none_or(has_value))
+    /// As [`CookieText::is_like`].
+    fn is_like(self, patterns: &[NamePattern]) -> bool {
+        CookieText::from(self).is_like(patterns)
     }
 
     /// The value as applications may read it where it is not what is written: without quotation marks, and decoded.
@@ -84,6 +119,52 @@ impl<'a> Cookie<'a> {
             let inner = inner.and_then(|inner| inner.strip_suffix(b"\""));
             decoded(inner.unwrap_or(value)).collect()
         })
+    }
+}
+
+impl<'a> From<Cookie<'a>> for CookieText<'a> {
+    fn from(cookie: Cookie<'a>) -> Self {
+        Self {
+            cookie,
+            name: text(cookie.name()),
+            value: text(cookie.value.trim_ascii()),
+            others: None,
+        }
+    }
+}
+
+impl<'a> CookieText<'a> {
+    fn with_others(cookie: Cookie<'a>) -> Self {
+        let mut others = Vec::new();
+        cookie.may_be_called(|name| {
+            others.push(name.collect());
+            false
+        });
+        others.dedup();
+        Self {
+            others: Some(others),
+            ..cookie.into()
+        }
+    }
+
+    /// Whether any of these matches one of its names and its value, as written or as read: what one application does not take for a
+    /// cookie another does.
+    fn is_like(&self, patterns: &[NamePattern]) -> bool {
+        let has_other = |wanted: &TextPattern| match &self.others {
+            Some(others) => {
+                let mut others = others.iter();
+                others.any(|other| is_name(wanted, &mut other.iter().copied()))
+            }
+            None => self.cookie.may_be_called(|other| is_name(wanted, other)),
+        };
+        let is_called = |wanted: &TextPattern| wanted.matches(&self.name) || has_other(wanted);
+        let has_value = |wanted: &Regex| {
+            let read = || self.cookie.read();
+            wanted.is_match(&self.value) || read().is_some_and(|read| wanted.is_match(&text(&read)))
+        };
+        let mut patterns = patterns.iter();
+        patterns
+            .any(|pattern| is_called(&pattern.name) && pattern.value.as_ref().is_none_or(has_value))
     }
 }
 

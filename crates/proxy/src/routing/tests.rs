@@ -140,7 +140,8 @@ fn each_list_must_hold_and_one_of_its_entries_is_enough() {
                 trusted: &[],
             },
         };
-        assert_eq!(matcher.matches(&subject), expected, "{subject:?}");
+        let cookies = Cookies::of(&none);
+        assert_eq!(matcher.matches(&subject, &cookies), expected, "{subject:?}");
         assert_eq!(could_match(&matcher, &subject), path != "/c", "{subject:?}");
     }
     assert!(matcher.looks_beyond(&key_spec()));
@@ -241,8 +242,8 @@ proptest! {
             client: Client::default(),
         };
         let taken = choose(&routes, &subject);
-        prop_assert!(routes[taken].matcher.matches(&subject));
-        prop_assert!(routes[..taken].iter().all(|route| !route.matcher.matches(&subject)));
+        let matches = |route: &Route| route.matcher.matches(&subject, &Cookies::of(&fields));
+        prop_assert!(matches(&routes[taken]) && !routes[..taken].iter().any(matches));
     }
 }
 

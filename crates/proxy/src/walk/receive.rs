@@ -182,9 +182,10 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
     let Some(chosen_route) = site.routes.get(route) else {
         return Err(Failure::BadRequest(BadRequest::NoRoute));
     };
-    let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, route);
+    let readings = routing::readings(&site.routes, &subject);
+    let is_ambiguous = routing::is_ambiguous(&site.routes, &readings, route);
     let refusing = if is_ambiguous {
-        routing::refusing(&site.routes, &subject)
+        routing::refusing(&site.routes, &readings)
     } else {
         None
     };

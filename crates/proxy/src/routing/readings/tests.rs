@@ -1,0 +1,109 @@
+use super::{super::choose, *};
+use crate::{
+    policy::{NamePattern, PathPattern, TextPattern},
+    routing::Client,
+    sample::{fields, key_spec, policy, route},
+};
+use http::HeaderMap;
+use proptest::prelude::*;
+use std::cell::Cell;
+
+fn asked<'a>(path: &'a str, method: &'a Method, fields: &'a HeaderMap) -> Subject<'a> {
+    Subject {
+        host: "a.example",
+        path,
+        query: None,
+        method,
+        fields,
+        client: Client::default(),
+    }
+}
+
+/// A route for paths with this beginning, these methods, and requests with one of these cookies.
+fn limited(path: &str, methods: &[Method], cookies: &[&str]) -> Route {
+    let named = |name: &&str| NamePattern {
+        name: TextPattern::Exact((*name).to_owned()),
+        value: None,
+    };
+    let matcher = Matcher {
+        paths: vec![PathPattern::Prefix(path.into())],
+        methods: methods.to_vec(),
+        cookies: cookies.iter().map(named).collect(),
+        ..Matcher::default()
+    };
+    route(matcher, policy(key_spec()))
+}
+
+/// Which routes are taken for `subjects`, and how often it was asked whether one suits.
+fn chosen(routes: &[Route], subjects: &[Subject<'_>]) -> (Vec<usize>, usize) {
+    let count = Cell::new(0);
+    let suits = judge(&subjects[0]);
+    let chosen = choose_each(routes, subjects, |matcher| {
+        count.set(count.get() + 1);
+        suits(matcher)
+    });
+    (chosen, count.get())
+}
+
+#[test]
+fn what_a_route_asks_of_cookies_is_looked_up_once_for_all_readings() {
+    let path = "/a%2Fb;c%5Cd//e/../f";
+    let paths = key::readings(path);
+    assert!(paths.len() > 8, "{paths:?}");
+    let names: Vec<String> = (0..50).map(|number| format!("c{number}")).collect();
+    let mut routes: Vec<Route> = names
+        .iter()
+        .map(|name| limited("/", &[], &[name]))
+        .collect();
+    routes.push(limited("/a/b", &[], &[]));
+    routes.push(limited("", &[], &[]));
+    let sent = fields(&[("cookie", "c=1; d=2")]);
+    let subject = asked(path, &Method::GET, &sent);
+    let subjects: Vec<_> = paths
+        .iter()
+        .map(|path| Subject { path, ..subject })
+        .collect();
+    let (taken, count) = chosen(&routes, &subjects);
+    assert_eq!(count, routes.len());
+    assert!(taken.contains(&50) && taken.contains(&51), "{taken:?}");
+
+    let found = readings(&routes, &subject);
+    let as_chosen = paths.into_iter().zip(taken);
+    let as_chosen: Vec<_> = as_chosen
+        .map(|(path, route)| Reading { path, route })
+        .collect();
+    assert_eq!(found, as_chosen);
+    assert!(is_ambiguous(&routes, &found, 50) && is_ambiguous(&routes, &found, 51));
+    assert_eq!(readings(&routes, &asked("/a", &Method::GET, &sent)), []);
+}
+
+proptest! {
+    #[test]
+    fn each_is_on_the_route_that_it_would_have_alone(
+        routes in prop::collection::vec(
+            (
+                prop::sample::select(vec!["", "/", "/a", "/a/", "/a/b", "/b"]),
+                prop::sample::subsequence(METHODS.to_vec(), 0..3),
+                prop::sample::subsequence(vec!["x", "y", "z"], 0..3),
+            ),
+            0..8,
+        ),
+        paths in prop::collection::vec("/[ab]{0,2}(/[ab]{0,2}){0,2}", 1..8),
+        cookie in prop::sample::select(vec!["", "x", "y=1", "x; z"]),
+    ) {
+        let routes: Vec<_> = routes
+            .iter()
+            .map(|(path, methods, cookies)| limited(path, methods, cookies))
+            .collect();
+        let sent = fields(&[("cookie", cookie)]);
+        let subjects: Vec<_> = paths
+            .iter()
+            .zip(METHODS.iter().cycle())
+            .map(|(path, method)| asked(path, method, &sent))
+            .collect();
+        let alone: Vec<_> = subjects.iter().map(|subject| choose(&routes, subject)).collect();
+        let (together, count) = chosen(&routes, &subjects);
+        prop_assert_eq!(together, alone);
+        prop_assert!(count <= routes.len());
+    }
+}
