@@ -130,9 +130,7 @@ impl Parts {
             return newer.clone();
         }
         let mut parts = newer.held.clone();
-        for (first, piece) in self.sound() {
-            add_uncovered(&mut parts, *first, piece);
-        }
+        parts.extend(uncovered(self.sound(), &newer.held));
         parts.sort_by_key(|(first, _)| *first);
         let mut parts = joined(parts, JOINED.max(self.length / MOST_JOINED));
         if let Some(around) = newer.around() {
@@ -199,32 +197,41 @@ fn in_memory((_, piece): &(u64, BodyPiece)) -> Option<Bytes> {
     }
 }
 
-/// Adds to `parts` what of (`first`, `piece`) none of them covers yet.
-fn add_uncovered(parts: &mut Vec<(u64, BodyPiece)>, first: u64, piece: &BodyPiece) {
-    let mut gaps = vec![(first, first.saturating_add(piece.len()))];
-    for (have, held) in parts.iter() {
-        let end = have.saturating_add(held.len());
-        let around = |(from, to): (u64, u64)| {
-            let before = (from, to.min(*have));
-            let after = (from.max(end), to);
-            [before, after]
-        };
-        gaps = gaps.into_iter().flat_map(around).collect();
-        gaps.retain(|(from, to)| from < to);
-    }
-    let cut = |(from, to): (u64, u64)| {
-        if to - from == piece.len() {
-            return Some((from, piece.clone()));
+/// What of `pieces` none of `others` covers, both sorted and not overlapping: each is looked at once.
+fn uncovered<'a>(
+    pieces: impl Iterator<Item = &'a (u64, BodyPiece)>,
+    others: &[(u64, BodyPiece)],
+) -> Vec<(u64, BodyPiece)> {
+    let mut gaps = Vec::new();
+    let ends = |(first, piece): &(u64, BodyPiece)| (*first, first.saturating_add(piece.len()));
+    let mut others = others.iter().map(ends).peekable();
+    for (first, piece) in pieces {
+        let (mut from, to) = (*first, first.saturating_add(piece.len()));
+        while let Some(&(begin, end)) = others.peek()
+            && begin < to
+        {
+            gaps.extend(part(piece, *first, (from, begin)));
+            from = from.max(end);
+            if to < end {
+                // It may cover some of the next.
+                break;
+            }
+            others.next();
         }
-        let span = Span {
-            first: from,
-            last: to - 1,
-        };
-        let cut = piece.cut(first, span)?;
-        // Its allocation may have to keep several.
-        Some((from, cut.apart()))
-    };
-    parts.extend(gaps.into_iter().filter_map(cut));
+        gaps.extend(part(piece, *first, (from, to)));
+    }
+    gaps
+}
+
+/// What of `piece`, which begins at `first`, lies between these two, with where it begins.
+fn part(piece: &BodyPiece, first: u64, (from, to): (u64, u64)) -> Option<(u64, BodyPiece)> {
+    let last = to.checked_sub(1).filter(|last| from <= *last)?;
+    if to - from == piece.len() {
+        return Some((from, piece.clone()));
+    }
+    let cut = piece.cut(first, Span { first: from, last })?;
+    // Its allocation may have to keep several.
+    Some((from, cut.apart()))
 }
 
 /// Sorted pieces, those in memory that adjoin joined up to `most` bytes, each with what is about as large: each byte is copied a few

@@ -13,7 +13,7 @@ use crate::{
 };
 use http::{HeaderMap, StatusCode, header, response};
 use rules::{partial, storable::Storable, validate};
-use std::{cmp::Ordering, rc::Rc, sync::Arc};
+use std::{cmp::Ordering, ptr, rc::Rc, sync::Arc};
 use store::{
     Body, Parts, Stored, Ticket,
     purge::{Marks, Standing},
@@ -73,6 +73,10 @@ impl Arrived {
     pub fn keep(&self, worker: &Worker, old: Option<&Stored>, parts: Parts) -> bool {
         let (new, _) = self.alone(worker, Body::Parts(Arc::new(parts)));
         let both = old.and_then(|old| self.combined(worker, old, &new));
+        // What becomes whole is held against what is there.
+        let are_parts = |both: &Stored| matches!(both.body, Body::Parts(_));
+        let is_over = both.as_ref().is_some_and(are_parts);
+        let over = old.filter(|_| is_over).map(ptr::from_ref);
         let new = both.unwrap_or(new);
         let (memory, key) = (&worker.cache.memory, self.ask.key.as_bytes());
         let mut scratch = Vec::new();
@@ -88,6 +92,9 @@ impl Arrived {
                 let combined = self.joined(worker, old, &new);
                 is_new = combined.is_some();
                 return combined.map_or_else(|| old.clone(), Arc::new);
+            }
+            if over.is_some() && old.map(Arc::as_ptr) == over {
+                return Arc::new(new);
             }
             let combined = old.and_then(|old| self.combined(worker, old, &new));
             match (combined, old) {

@@ -23,6 +23,41 @@ proptest! {
     }
 }
 
+/// Of which of two a byte may be, and where.
+const BYTES: [fn(usize) -> u8; 2] = [|at| at as u8, |at| 128 + at as u8];
+
+fn several(of: usize, lengths: &[(usize, usize)]) -> Parts {
+    let mut at = 0;
+    let pieces = lengths.iter().map(|(gap, length)| {
+        let first = at + gap;
+        at = first + length;
+        let bytes: Vec<u8> = (first..at).map(BYTES[of]).collect();
+        (first as u64, Bytes::from(bytes).into())
+    });
+    Parts::from_pieces(120, pieces.collect()).expect("sorted and apart")
+}
+
+fn byte(parts: &Parts, at: usize) -> Option<u8> {
+    let (first, last) = (at as u64, at as u64);
+    let slices = parts.slice(Span { first, last })?;
+    joined(&slices).first().copied()
+}
+
+proptest! {
+    #[test]
+    fn each_byte_is_of_the_newer_that_has_it_and_else_of_the_older(
+        older in prop::collection::vec((0_usize..6, 0_usize..6), 1..12),
+        newer in prop::collection::vec((0_usize..6, 0_usize..6), 1..12),
+    ) {
+        let (older, newer) = (several(0, &older), several(1, &newer));
+        let combined = older.combined(&newer, u64::MAX);
+        prop_assert!(Parts::from_pieces(120, combined.pieces().to_vec()).is_some());
+        for at in 0..120 {
+            prop_assert_eq!(byte(&combined, at), byte(&newer, at).or_else(|| byte(&older, at)));
+        }
+    }
+}
+
 #[test]
 fn parts_are_sorted_apart_and_within_the_length() {
     let piece = |first: u64, length: usize| (first, BodyPiece::from(Bytes::from(vec![0; length])));
