@@ -13,7 +13,7 @@ use crate::{
 };
 use http::{HeaderMap, StatusCode, header, response};
 use rules::{partial, storable::Storable, validate};
-use std::{cmp::Ordering, ptr, rc::Rc, sync::Arc};
+use std::{cmp::Ordering, collections::HashSet, ptr, rc::Rc, sync::Arc};
 use store::{
     Body, Parts, Stored, Ticket,
     purge::{Marks, Standing},
@@ -196,12 +196,8 @@ impl Arrived {
     /// What purges both.
     fn marks_with(&self, worker: &Worker, old: &Stored) -> Option<Arc<Marks>> {
         let held = old.marks.iter().flat_map(|marks| marks.texts());
-        let mut tags: Vec<String> = held.map(str::to_owned).collect();
-        for own in admit::tags(&self.ask, &self.head.headers, None) {
-            if !tags.contains(&own) {
-                tags.push(own);
-            }
-        }
+        let own = admit::tags(&self.ask, &self.head.headers, None);
+        let tags = united(held, &own);
         if tags.is_empty() {
             return None;
         }
@@ -217,6 +213,15 @@ impl Arrived {
     }
 }
 
+/// All tags in their order, those that are `held` first, and of the response's `own` those that are not.
+fn united<'a>(held: impl Iterator<Item = &'a str>, own: &'a [String]) -> Vec<&'a str> {
+    let mut tags: Vec<&str> = held.collect();
+    let mut known: HashSet<&str> = tags.iter().copied().collect();
+    let own = own.iter().map(String::as_str);
+    tags.extend(own.filter(|tag| known.insert(tag)));
+    tags
+}
+
 /// Whether `old` stays where `new` has come, with which it cannot be combined: it is the later of the two (RFC 9111 section 4), or as
 /// late and all of the representation, be it on its way.
 fn outlives(old: &Stored, new: &Stored) -> bool {
@@ -224,5 +229,28 @@ fn outlives(old: &Stored, new: &Stored) -> bool {
         Ordering::Greater => true,
         Ordering::Equal => matches!(old.body, Body::Filling(_)) || old.body.is_complete(),
         Ordering::Less => matches!(old.body, Body::Filling(_)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn tags_of_both_are_there_once_and_in_their_order(
+            held in prop::collection::vec("[a-c]{1,2}", 0..12),
+            own in prop::collection::vec("[a-c]{1,2}", 0..12),
+        ) {
+            let held: Vec<&str> = held.iter().map(String::as_str).collect();
+            let mut plain = held.clone();
+            for tag in &own {
+                if !plain.contains(&tag.as_str()) {
+                    plain.push(tag);
+                }
+            }
+            prop_assert_eq!(united(held.into_iter(), &own), plain);
+        }
     }
 }
