@@ -18,6 +18,7 @@ use crate::{
     disk::Disk,
     purge::{Log, Marks},
 };
+use capacity::Steps;
 use eviction::{Demoted, Entries, Evictions, Weigh};
 use leaving::Leaving;
 use std::{
@@ -44,6 +45,8 @@ const STRIPES: usize = 1024;
 pub struct Memory {
     entries: Entries,
     limit: u64,
+    /// Those in which `capacity` is lowered.
+    steps: Steps,
     /// The capacity last given to `entries`; lowered by what is in flight.
     capacity: AtomicU64,
     /// Held while that is given.
@@ -88,6 +91,7 @@ impl Memory {
         let entries = entries(limit, 1, Weigh, Evictions(evictions.clone()));
         Self {
             limit,
+            steps: Steps::of(limit, entries.num_shards() as u64),
             capacity: AtomicU64::new(entries.capacity()),
             entries,
             resizing: Mutex::new(()),

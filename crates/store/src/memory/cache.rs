@@ -1,6 +1,9 @@
 //! The cache below the memory tier: its settings, and what an entry weighs. A model of the tier has the same.
 
-use super::{capacity, key::Key};
+use super::{
+    capacity::{self, Steps},
+    key::Key,
+};
 use crate::body::allocated;
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::hash::Hash;
@@ -23,7 +26,7 @@ where
 {
     let shards = shards(limit);
     let capacity = most_stored(limit) / one_in;
-    let about = ((limit / 4096).clamp(128, 1 << 20) / one_in).max(64);
+    let about = (capacity::about(limit) / one_in).max(64);
     let options = OptionsBuilder::new()
         .weight_capacity(capacity)
         .hot_allocation(capacity::HOT)
@@ -40,7 +43,7 @@ where
 
 /// What of a tier's `limit` is stored at most, in bytes.
 pub(crate) fn most_stored(limit: u64) -> u64 {
-    capacity::most(limit, shards(limit))
+    Steps::of(limit, shards(limit)).most()
 }
 
 /// What of a tier's `limit` may be stored, in bytes. The rest is for answers that pass while slow clients hold all else: each has a little.

@@ -4,18 +4,18 @@
 //! remembers of what it has evicted. By those it knows what is asked for again, and takes it in for good. When the capacity changes, it
 //! reckons each anew from what it was last, and drops what is behind the point. After enough changes it would remember nothing, and take in
 //! nothing new any more. So both are whole numbers at each step here, and these are what it reckons: from all to a step it divides by a
-//! power of two, and on the way back it comes out too, but for [one](UNEVEN). Between two other steps it would not always, so all
+//! power of two, and on the way back it comes out too, but for [some](is_uneven). Between two other steps it would not always, so all
 //! ways lead by way of all.
 
 use super::cache::for_stored;
 use quick_cache::{Lifecycle, Weighter, sync::Cache};
 use std::hash::{BuildHasher, Hash};
 
-/// Into how many steps all that may be stored is divided.
-const STEPS: u64 = 64;
+/// Into how many steps all that may be stored is divided, at least.
+const FEWEST_STEPS: u64 = 64;
 
-/// What is 49 of 64 parts is, by numbers of double precision, less than all when multiplied by 64/49. The step below is taken.
-const UNEVEN: u64 = 49;
+/// Bytes of a step of a large tier: so many may be evicted in one go, while others wait.
+const STEP: u64 = 4 << 20;
 
 /// One in so many bytes is for what was asked for once.
 const COLD: u64 = 32;
@@ -23,22 +23,58 @@ const COLD: u64 = 32;
 /// How much of a shard is for what is asked for often: the others.
 pub(super) const HOT: f64 = 31.0 / 32.0;
 
-/// All that may be stored of a tier's `limit`, in `shards`.
-pub(super) fn most(limit: u64, shards: u64) -> u64 {
-    step(limit, shards) * STEPS
+/// The steps of a tier.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    for_stored: u64,
+    /// Bytes of one.
+    each: u64,
+    /// How many there are: a power of two.
+    all: u64,
 }
 
-/// What may be stored while `taken` bytes are in flight: a step at least.
-pub(super) fn beside(limit: u64, shards: u64, taken: u64) -> u64 {
-    let step = step(limit, shards);
-    let left = for_stored(limit).saturating_sub(taken);
-    let steps = left.checked_div(step).unwrap_or(1).clamp(1, STEPS);
-    step * (steps - u64::from(steps == UNEVEN))
+impl Steps {
+    /// Those of a tier of `limit` bytes in `shards`. There are no more than a shard remembers keys, of which each is to be a whole number.
+    pub fn of(limit: u64, shards: u64) -> Self {
+        let for_stored = for_stored(limit);
+        let wanted = for_stored.div_ceil(STEP).next_power_of_two();
+        let remembered = expected(about(limit), shards) / shards / 2;
+        let all = wanted.min(remembered).max(FEWEST_STEPS);
+        let unit = COLD * shards;
+        Self {
+            for_stored,
+            each: for_stored / all / unit * unit,
+            all,
+        }
+    }
+
+    /// All that may be stored.
+    pub const fn most(&self) -> u64 {
+        self.each * self.all
+    }
+
+    /// What may be stored while `taken` bytes are in flight: a step at least.
+    pub fn beside(&self, taken: u64) -> u64 {
+        let left = self.for_stored.saturating_sub(taken);
+        let steps = left.checked_div(self.each).unwrap_or(1);
+        let mut steps = steps.clamp(1, self.all);
+        while is_uneven(steps) {
+            steps -= 1;
+        }
+        self.each * steps
+    }
 }
 
-fn step(limit: u64, shards: u64) -> u64 {
-    let unit = COLD * shards;
-    for_stored(limit) / STEPS / unit * unit
+/// Whether so many steps, multiplied by what all are of them, are less than all, by numbers of double precision. 49 of 64 are the first.
+#[expect(clippy::cast_precision_loss, reason = "as the library reckons")]
+fn is_uneven(steps: u64) -> bool {
+    let steps = steps as f64;
+    steps * (1.0 / steps) < 1.0
+}
+
+/// How many entries fit into a tier of `limit` bytes, about.
+pub(super) fn about(limit: u64) -> u64 {
+    (limit / 4096).clamp(128, 1 << 20)
 }
 
 /// How many entries a cache is to expect in `shards` where `about` so many fit: a power of two in each. It remembers half as many keys, which
@@ -54,8 +90,8 @@ pub(super) const fn heaviest(capacity: u64, shards: u64) -> u64 {
     shard - shard / COLD
 }
 
-/// Gives `cache` the capacity `wanted`, one that [`beside`] gives, as its last one was. For a moment it has that of [`most`]: what others put
-/// into it meanwhile, and is too much, is evicted at once.
+/// Gives `cache` the capacity `wanted`, one that [`Steps::beside`] gives, as its last one was. For a moment it has that of
+/// [`Steps::most`]: what others put into it meanwhile, and is too much, is evicted at once.
 pub(super) fn change<K, V, W, B, L>(cache: &Cache<K, V, W, B, L>, most: u64, wanted: u64)
 where
     K: Eq + Hash,
@@ -86,8 +122,8 @@ mod tests {
 
     impl Shard {
         fn new(limit: u64, shards: u64) -> Self {
-            let capacity = most(limit, shards).div_ceil(shards);
-            let expected = expected((limit / 4096).clamp(128, 1 << 20), shards).div_ceil(shards);
+            let capacity = Steps::of(limit, shards).most().div_ceil(shards);
+            let expected = expected(about(limit), shards).div_ceil(shards);
             let hot = (capacity as f64 * HOT) as u64;
             Self(capacity, hot, (expected as f64 * 0.5) as u64)
         }
@@ -100,28 +136,54 @@ mod tests {
         }
 
         /// As [`change`].
-        fn change(&mut self, limit: u64, shards: u64, taken: u64) {
-            self.set(most(limit, shards).div_ceil(shards));
-            self.set(beside(limit, shards, taken).div_ceil(shards));
+        fn change(&mut self, steps: &Steps, shards: u64, taken: u64) {
+            self.set(steps.most().div_ceil(shards));
+            self.set(steps.beside(taken).div_ceil(shards));
         }
     }
 
     #[test]
     fn nothing_is_lost_by_any_step() {
-        for (limit, shards) in [(1 << 20, 1), (200 << 20, 2), (512 << 20, 4), (7 << 40, 128)] {
+        for (limit, shards, all) in [
+            (1 << 20, 1, 64),
+            (200 << 20, 2, 64),
+            (512 << 20, 4, 128),
+            (8 << 30, 64, 2048),
+            (7 << 40, 128, 4096),
+        ] {
+            let steps = Steps::of(limit, shards);
+            assert_eq!(steps.all, all, "{limit}");
             let first = Shard::new(limit, shards);
             let mut shard = first;
-            let each = most(limit, shards) / STEPS;
-            for step in 1..=STEPS {
-                shard.change(limit, shards, for_stored(limit) - step * each);
+            let (each, mut even) = (steps.each, 0);
+            for step in 1..=all {
+                shard.change(&steps, shards, for_stored(limit) - step * each);
                 let Shard(capacity, hot, remembered) = shard;
-                let step = if step == UNEVEN { step - 1 } else { step };
-                assert_eq!(capacity * shards, step * each, "{limit} {step}");
-                assert_eq!(hot, heaviest(step * each, shards), "{limit} {step}");
-                assert_eq!(remembered, first.2 / STEPS * step, "{limit} {step}");
+                even = if is_uneven(step) { even } else { step };
+                assert_eq!(capacity * shards, even * each, "{limit} {step}");
+                assert_eq!(hot, heaviest(even * each, shards), "{limit} {step}");
+                assert_eq!(remembered, first.2 / all * even, "{limit} {step}");
             }
-            shard.change(limit, shards, 0);
+            shard.change(&steps, shards, 0);
             assert_eq!(shard, first, "{limit}");
+        }
+    }
+
+    #[test]
+    fn what_is_evicted_in_one_go_is_little_however_much_there_is() {
+        for (limit, shards, most) in [
+            (1 << 20, 1, 1 << 20),
+            (256 << 20, 2, 8 << 20),
+            (8 << 30, 64, 20 << 20),
+            (64 << 30, 128, 80 << 20),
+        ] {
+            let steps = Steps::of(limit, shards);
+            let mut before = steps.beside(0);
+            for taken in (0..limit / 2).step_by(1 << 19) {
+                let now = steps.beside(taken);
+                assert!(now <= before && before - now <= most, "{limit} {taken}");
+                before = now;
+            }
         }
     }
 
@@ -133,17 +195,17 @@ mod tests {
             taken in prop::collection::vec(0_u64..1200, 1..50),
         ) {
             let shards = (1 << shards).min((limit >> 20).next_power_of_two());
+            let steps = Steps::of(limit, shards);
             let first = Shard::new(limit, shards);
             let mut shard = first;
             for taken in taken {
                 let taken = limit / 1000 * taken;
-                let beside = beside(limit, shards, taken);
-                let all = most(limit, shards);
-                prop_assert!(beside + taken <= for_stored(limit) || beside == all / STEPS);
-                prop_assert!(beside + taken + 2 * all.div_ceil(STEPS) > all.min(for_stored(limit)));
-                shard.change(limit, shards, taken);
+                let (beside, all, step) = (steps.beside(taken), steps.most(), steps.each);
+                prop_assert!(beside + taken <= for_stored(limit) || beside == step);
+                prop_assert!(beside + taken + 6 * step > all.min(for_stored(limit)));
+                shard.change(&steps, shards, taken);
             }
-            shard.change(limit, shards, 0);
+            shard.change(&steps, shards, 0);
             prop_assert_eq!(shard, first);
         }
     }

@@ -49,8 +49,8 @@ impl Memory {
     }
 
     /// Lowers or raises what may be stored by what is in flight, or is read and not stored any more, and by tags that are weighed with
-    /// no stored response, in [steps](capacity) of a 64th. To be called when bytes in flight were reserved; what is stored or
-    /// forgotten does so itself. A few loads where no step was crossed.
+    /// no stored response, in [steps](capacity). To be called when bytes in flight were reserved; what is stored or forgotten does so
+    /// itself. A few loads where no step was crossed.
     pub fn make_room(&self) {
         self.evictions.leaving.look();
         if self.capacity.load(Relaxed) == self.room() {
@@ -60,15 +60,14 @@ impl Memory {
         let _one = self.resizing.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = self.room();
         if self.capacity.swap(wanted, Relaxed) != wanted {
-            let most = capacity::most(self.limit, self.shards());
-            capacity::change(&self.entries, most, wanted);
+            capacity::change(&self.entries, self.steps.most(), wanted);
         }
     }
 
     /// What may be stored now.
     fn room(&self) -> u64 {
         let taken = self.budget.reserved() + self.log.tags().unweighed();
-        capacity::beside(self.limit, self.shards(), taken)
+        self.steps.beside(taken)
     }
 
     pub(super) fn shards(&self) -> u64 {
