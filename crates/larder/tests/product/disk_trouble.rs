@@ -345,33 +345,73 @@ fn a_segment_that_could_not_be_begun_is_not_in_the_way_of_the_next() {
     });
 }
 
-/// Large bodies are in memory with their heads alone: what makes room on disk is let go of all the same.
+/// Large files that it has open, and how many of those were removed.
+fn open_large(larder: &Larder) -> (usize, usize) {
+    let files = fs::read_dir(format!("/proc/{}/fd", larder.id())).expect("its files");
+    let files = files
+        .flatten()
+        .filter_map(|file| fs::read_link(file.path()).ok());
+    let large: Vec<_> = files
+        .filter(|file| file.to_string_lossy().contains("large-"))
+        .collect();
+    let removed = large.iter().filter(|file| !file.exists()).count();
+    (large.len(), removed)
+}
+
+/// Large bodies are in memory with their heads alone: what makes room on disk is let go of all the same, also where its head was written
+/// more than once.
 #[test]
 fn what_made_room_is_kept_open_no_more() {
     let site = Site::with(|request| {
-        Reply::ok()
-            .cache("max-age=600")
-            .body(content(request.path(), LARGE))
+        let body = content(request.path(), LARGE);
+        let reply = Reply::ok().header("ETag", "\"a\"");
+        match request.header("if-none-match") {
+            Some(_) => Reply::status(304)
+                .header("ETag", "\"a\"")
+                .cache("max-age=600"),
+            None if request.path().starts_with("/validated") => {
+                reply.cache("max-age=60").header("Age", "100").body(body)
+            }
+            None => reply.cache("max-age=600").body(body),
+        }
     });
     let larder = site.start();
+    for number in 0..6 {
+        keep(&larder, &[&format!("/validated/{number}")]);
+    }
     for number in 0..60 {
         keep(&larder, &[&format!("/{number}")]);
     }
-    let open_and_removed = || {
-        let files = fs::read_dir(format!("/proc/{}/fd", larder.id())).expect("its files");
-        let files = files
-            .flatten()
-            .filter_map(|file| fs::read_link(file.path()).ok());
-        let large: Vec<_> = files
-            .filter(|file| file.to_string_lossy().contains("large-"))
-            .collect();
-        let removed = large.iter().filter(|file| !file.exists()).count();
-        (large.len(), removed)
-    };
-    wait_until("removed files are closed", || open_and_removed().1 == 0);
-    let (open, _) = open_and_removed();
+    wait_until("removed files are closed", || open_large(&larder).1 == 0);
+    let (open, _) = open_large(&larder);
     assert!(open > 0, "those that were asked for lately stay open");
     assert!(larder.get("/59").send().hit());
+}
+
+#[test]
+fn a_slow_client_gets_all_of_what_made_room_meanwhile() {
+    let site = Site::with(|request| {
+        let size = if request.path() == "/slow" {
+            8 * LARGE
+        } else {
+            LARGE
+        };
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), size))
+    });
+    let larder = site.start();
+    let mut slow = larder.get("/slow").begin();
+    let mut answer = slow.read_head();
+    slow.read_body_exactly(&mut answer, 1000);
+    keep(&larder, &["/slow"]);
+    for number in 0..60 {
+        keep(&larder, &[&format!("/{number}")]);
+    }
+    wait_until("what nobody reads is closed", || open_large(&larder).1 <= 1);
+    slow.read_content(&mut answer);
+    assert!(answer.complete, "{} bytes", answer.body.len());
+    same(&answer.body, &content("/slow", 8 * LARGE), "/slow");
 }
 
 #[test]

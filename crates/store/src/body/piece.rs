@@ -98,6 +98,15 @@ impl BodyPiece {
         matches!(self, Self::Disk(bytes) if bytes.is_broken())
     }
 
+    /// The same, and what it lies in on disk [stays open](OnDisk::held).
+    #[must_use]
+    pub fn held(self) -> Self {
+        match self {
+            Self::Disk(bytes) => Self::Disk(bytes.held()),
+            other @ (Self::Memory(_) | Self::Mapped(_)) => other,
+        }
+    }
+
     /// The same, in memory that nothing else lies in: what is kept of a piece does not keep the rest of it.
     pub(super) fn apart(self) -> Self {
         match self {

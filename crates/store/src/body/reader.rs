@@ -19,10 +19,21 @@ pub struct Pieces {
 
 impl From<Vec<BodyPiece>> for Pieces {
     fn from(pieces: Vec<BodyPiece>) -> Self {
+        let left = pieces.iter().map(BodyPiece::len).sum();
+        let mut rest = pieces.into_iter();
+        let current = match rest.as_slice().first() {
+            Some(BodyPiece::Disk(bytes)) => Some((bytes.reader(), bytes.len())),
+            _ => None,
+        };
+        if current.is_some() {
+            rest.next();
+        }
+        // Those behind the first may be come to much later.
+        let rest: Vec<_> = rest.map(BodyPiece::held).collect();
         Self {
-            left: pieces.iter().map(BodyPiece::len).sum(),
-            rest: pieces.into_iter(),
-            current: None,
+            left,
+            rest: rest.into_iter(),
+            current,
         }
     }
 }

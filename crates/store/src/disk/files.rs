@@ -39,7 +39,8 @@ impl OpenFiles {
     pub fn put(&self, large: Arc<Large>, file: Arc<File>) -> (Arc<Large>, Option<Arc<File>>) {
         let mut open = self.lock();
         if let Some(kept) = open.files.get(&large.id) {
-            return (kept.large.clone(), Some(file));
+            let other = (!Arc::ptr_eq(&kept.file, &file)).then_some(file);
+            return (kept.large.clone(), other);
         }
         let oldest = (open.order.len() >= MOST_OPEN)
             .then(|| open.order.pop_front())

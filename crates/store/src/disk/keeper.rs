@@ -56,6 +56,14 @@ enum Leaving {
 }
 
 impl Leaving {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Large(file), Self::Large(other)) => Arc::ptr_eq(file, other),
+            (Self::Segment(segment), Self::Segment(other)) => Arc::ptr_eq(segment, other),
+            _ => false,
+        }
+    }
+
     fn is_read(&self) -> bool {
         match self {
             Self::Segment(segment) => Arc::strong_count(segment) > 1,
@@ -152,7 +160,7 @@ impl Keeper {
             Task::Spare(id, bytes) => {
                 self.total = self.total.saturating_sub(self.ledger.shrink(id, bytes));
             }
-            Task::Left(file) => self.leaving.push((Instant::now(), Leaving::Large(file))),
+            Task::Left(file) => self.leaves(Leaving::Large(file)),
             Task::Full => self.fill_up(),
             Task::Unnamed(id) => {
                 if let Some(bytes) = self.ledger.drop_unnamed(id) {
@@ -223,6 +231,12 @@ impl Keeper {
             }
             Standing::Gone => false,
         }
+    }
+
+    /// `left` stays open for a while yet.
+    fn leaves(&mut self, left: Leaving) {
+        self.leaving.retain(|(_, other)| !other.is_same(&left));
+        self.leaving.push((Instant::now(), left));
     }
 
     /// Adds a record to the index; what it supersedes is forgotten.

@@ -46,7 +46,7 @@ pub(super) struct Large {
     /// Whether a record names it.
     is_named: AtomicBool,
     /// It made room: its file has no name any more, and lasts for those who read it.
-    is_gone: AtomicBool,
+    is_removed: AtomicBool,
     /// Chunks that were read and found good, once it was whole.
     pub sound: Sound,
     at_hand: AtHand,
@@ -65,7 +65,7 @@ impl Large {
             is_failed: AtomicBool::new(false),
             is_whole: AtomicBool::new(false),
             is_named: AtomicBool::new(false),
-            is_gone: AtomicBool::new(false),
+            is_removed: AtomicBool::new(false),
             sound: Sound::default(),
             at_hand: AtHand::default(),
             tail: Mutex::new(Tail::new(length.map(file_length))),
@@ -143,12 +143,12 @@ impl Large {
 
     /// It made room for others.
     pub fn leave(&self) {
-        self.is_gone.store(true, Relaxed);
+        self.is_removed.store(true, Relaxed);
     }
 
     /// Whether it made room for others, or nobody has had it open lately: nobody is to begin to read it. Who began before goes on.
     pub fn is_gone(&self) -> bool {
-        self.is_gone.load(Relaxed) || self.descriptor().is_left()
+        self.is_removed.load(Relaxed) || self.descriptor().is_left()
     }
 
     /// Reads chunk `number` of `file`, of `length` bytes, into `into`, which it fills.

@@ -94,14 +94,7 @@ impl Keeper {
             }
             self.ledger.name(place, entry.large, entry.key);
         }
-        let is_large = entry.large != 0;
-        self.enter(Spot::new(
-            entry.key,
-            place,
-            entry.variant,
-            entry.size,
-            is_large,
-        ));
+        self.enter(Spot::of(segment, entry));
     }
 }
 

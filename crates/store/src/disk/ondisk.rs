@@ -2,7 +2,7 @@
 
 use super::{
     Doing, Failed, Reader, chunk, device::ReadMode, format::CHUNK, inline::Inline, large::Large,
-    source::DiskSource,
+    open::OpenSource, source::DiskSource,
 };
 use bytes::Bytes;
 use rules::range::Span;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct OnDisk {
     source: DiskSource,
+    /// The file, open, where these bytes are [held](Self::held).
+    open: Option<Arc<OpenSource>>,
     /// Bytes of the whole source, by which the length of its last chunk is known.
     whole: u64,
     first: u64,
@@ -23,6 +25,7 @@ impl OnDisk {
     pub(super) fn large(large: Arc<Large>, whole: u64) -> Self {
         Self {
             source: DiskSource::Large(large),
+            open: None,
             whole,
             first: 0,
             length: whole,
@@ -32,6 +35,7 @@ impl OnDisk {
     pub(super) fn inline(inline: Arc<Inline>, whole: u64) -> Self {
         Self {
             source: DiskSource::Inline(inline),
+            open: None,
             whole,
             first: 0,
             length: whole,
@@ -88,10 +92,20 @@ impl OnDisk {
         })
     }
 
+    /// The same, and its file stays open as long as this is there: for who has promised these bytes, and comes to read them later.
+    #[must_use]
+    pub fn held(mut self) -> Self {
+        self.open
+            .get_or_insert_with(|| Arc::new(self.source.open()));
+        self
+    }
+
     /// Reads from the first byte on.
     pub fn reader(&self) -> Reader {
         let end = self.first + self.length;
-        Reader::new(self.source.open(), self.first, end, self.whole)
+        let open = self.open.as_deref().cloned();
+        let open = open.unwrap_or_else(|| self.source.open());
+        Reader::new(open, self.first, end, self.whole)
     }
 
     /// Reads all of it, waiting for the device; every piece goes to `see`.

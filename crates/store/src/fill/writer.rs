@@ -177,7 +177,7 @@ impl Writer {
             return;
         };
         let mut state = self.fill.lock();
-        state.keeping = Keeping::Backed(backing.written());
+        state.keeping = Keeping::Backed(backing.written().held());
         state.trim();
     }
 
@@ -223,7 +223,8 @@ impl Writer {
                 self.backing = None;
                 self.whole = Some(body.clone());
                 let mut state = self.fill.lock();
-                state.keeping = Keeping::Backed(body);
+                // Those who read on come to it when their clients let them.
+                state.keeping = Keeping::Backed(body.held());
                 state.trim();
             }
             _ => self.spill(),

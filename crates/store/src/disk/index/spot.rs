@@ -1,6 +1,6 @@
 //! One record: its key, its place, and what is known of it.
 
-use crate::disk::format::ALIGN;
+use crate::disk::format::{ALIGN, Entry};
 
 /// The variant of a response that answers any request.
 pub(in crate::disk) const NO_VARIANT: u32 = 0;
@@ -44,6 +44,17 @@ pub(in crate::disk) struct Spot {
 }
 
 impl Spot {
+    /// That of a record of `segment`, by its entry.
+    pub fn of(segment: u32, entry: &Entry) -> Self {
+        Self::new(
+            entry.key,
+            RecordPosition::new(segment, entry.unit),
+            entry.variant,
+            entry.size,
+            entry.large != 0,
+        )
+    }
+
     /// A record of `size` bytes that nobody has asked for or verified. `key` and `variant` are hashes; `is_large`: its
     /// body has a file of its own.
     pub fn new(key: u64, place: RecordPosition, variant: u32, size: u32, is_large: bool) -> Self {

@@ -9,7 +9,11 @@ impl Keeper {
     /// again: there is no room for it.
     pub(super) fn fill_up(&mut self) {
         self.is_tight = true;
-        self.make_way(0, false);
+        if self.free().is_some() {
+            self.make_way(0, false);
+        } else {
+            self.evict(false);
+        }
     }
 
     /// Has the oldest go until the file system has room for `bytes` and a little more, and says whether it has by now. Removed files take
@@ -19,18 +23,16 @@ impl Keeper {
         let Some(free) = self.free() else {
             return true;
         };
-        let all = self
-            .total
-            .saturating_add(self.leaving())
-            .saturating_add(free);
-        let spare = (2 * self.shared.segment_size).min(all / 8);
-        while bytes.saturating_add(spare) > free.saturating_add(self.leaving()) {
+        let (coming, before) = (free.saturating_add(self.leaving()), self.total);
+        let spare = (2 * self.shared.segment_size).min(coming.saturating_add(before) / 8);
+        let wanted = bytes.saturating_add(spare);
+        while wanted > coming.saturating_add(before.saturating_sub(self.total)) {
             if !self.evict(chance) {
                 break;
             }
             chance = false;
         }
-        bytes <= free
+        self.is_free(bytes)
     }
 
     /// Whether the file system has room for `bytes` now.
@@ -38,10 +40,16 @@ impl Keeper {
         self.free().is_none_or(|free| bytes <= free)
     }
 
-    /// Bytes that the file system has room for.
+    /// Bytes that the file system has room for; `None` where it does not say.
     fn free(&self) -> Option<u64> {
         let status = statvfs(&self.shared.device.path).ok()?;
-        Some(status.f_bavail.saturating_mul(status.f_frsize))
+        // Of files too there may be no more, where it counts them.
+        let has_names = status.f_files == 0 || status.f_favail > 0;
+        Some(if has_names {
+            status.f_bavail.saturating_mul(status.f_frsize)
+        } else {
+            0
+        })
     }
 
     /// Bytes of what is removed and still open.

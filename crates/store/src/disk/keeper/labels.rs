@@ -8,7 +8,7 @@ use crate::{
         Doing,
         device::{Missed, ReadMode},
         format::{Entry, RECORD_HEAD},
-        index::RecordPosition,
+        index::{RecordPosition, Spot},
         load::mend,
         record::Bodies,
         segment::Segment,
@@ -66,9 +66,9 @@ impl Keeper {
         let mut labels = Vec::new();
         for entry in entries {
             let place = RecordPosition::new(segment.id, entry.unit);
-            let Some(spot) = self.shared.index.at(entry.key, place) else {
-                continue;
-            };
+            // Also of what was given up: it is found again at the next start, and has to be held against purges then.
+            let spot = self.shared.index.at(entry.key, place);
+            let spot = spot.unwrap_or_else(|| Spot::of(segment.id, entry));
             let (segment, mode) = (segment.clone(), ReadMode::Blocking);
             let own = match self.shared.record(segment, spot, mode, Bodies::Left) {
                 Ok(record) => record

@@ -10,7 +10,7 @@ use crate::{
         segment::Segment,
     },
 };
-use std::{fs, sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{fs, sync::atomic::Ordering::Relaxed};
 
 /// A record of what goes, to be written again.
 type Again = (Box<[u8]>, Stored);
@@ -121,10 +121,10 @@ impl Keeper {
     }
 
     fn remove_segment(&mut self, segment: &Segment) {
-        if let Some(segment) = self.shared.segments_mut().remove(&segment.id) {
+        let removed = self.shared.segments_mut().remove(&segment.id);
+        if let Some(segment) = removed {
             segment.leave();
-            self.leaving
-                .push((Instant::now(), Leaving::Segment(segment)));
+            self.leaves(Leaving::Segment(segment));
         }
         // A file that somebody else removed is gone as well.
         let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
@@ -139,8 +139,9 @@ impl Keeper {
 
     /// Keeps the large file `id` open no more.
     pub(super) fn close_large(&mut self, id: u64) {
-        let left = self.shared.open_files.remove(id).map(Leaving::Large);
-        self.leaving.extend(left.map(|left| (Instant::now(), left)));
+        if let Some(file) = self.shared.open_files.remove(id) {
+            self.leaves(Leaving::Large(file));
+        }
     }
 
     /// Removes the large file `id`, of `bytes` bytes. One that cannot be removed counts as gone all the same.

@@ -323,6 +323,28 @@ fn a_segment_without_labels_gets_them_again() {
     assert!((0..5).all(|number| find(&tier.disk, &key(number)).is_empty()));
 }
 
+/// It is found again at the next start, and what purged it may be forgotten by then.
+#[test]
+fn labels_are_made_again_of_what_was_given_up_too() {
+    let dir = Dir::new();
+    let tier = Tier::open(&dir);
+    for number in 0..3 {
+        tier.put(number, &["all"]);
+    }
+    drop(tier);
+    let tier = Tier::open(&dir);
+    tier.purge(by_expression("example/1$"));
+    tier.until(|tier| tier.records() == 2);
+    let (path, bytes, _, trailer) = sealed(&dir);
+    let at = trailer.labels_at();
+    let file = File::options().write(true).open(&path).expect("opens");
+    file.write_all_at(&[bytes[at as usize] ^ 1], at)
+        .expect("written");
+    tier.purge(by_expression("nowhere"));
+    tier.until(|tier| tier.disk.horizon().swept == tier.log.head());
+    assert_eq!(fs::read(&path).expect("read"), bytes);
+}
+
 #[test]
 fn damaged_labels_are_told_of_and_made_again() {
     let dir = Dir::new();
