@@ -112,12 +112,19 @@ fn what_depends_on_the_field_of_the_secret_is_kept_by_what_others_have_in_it() {
 
 #[test]
 fn a_secret_has_a_field_that_clients_may_send() {
-    for name in ["Host", "Content-Length", "transfer-encoding", "Connection"] {
+    for (name, why) in [
+        ("Host", "belongs to the connection"),
+        ("Content-Length", "belongs to the connection"),
+        ("transfer-encoding", "belongs to the connection"),
+        ("Connection", "belongs to the connection"),
+        ("Cookie", "is the browser's"),
+        ("cookie", "is the browser's"),
+    ] {
         let config = format!(
             "[[origin]]\nservers = \":5001\"\n[purge]\nsecret = {{ header = \"{name}\", value = \"correct horse\" }}\n"
         );
         let said = faults(&config);
-        assert!(said.contains("belongs to the connection"), "{name}: {said}");
+        assert!(said.contains(why), "{name}: {said}");
         assert!(said.contains("\"X-Purge-Key\""), "{name}: {said}");
     }
 }

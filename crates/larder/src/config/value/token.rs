@@ -4,7 +4,7 @@ use super::{
     Word, Wrong,
     variable::{names_variable, no_variables, stands_alone},
 };
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, header};
 
 /// Fields that belong to the connection or to the framing of a message; no edit may touch them.
 const FRAMING: &[&str] = &[
@@ -168,6 +168,13 @@ impl Word for SecretField {
         let name = HeaderName::parse(text)?;
         if FRAMING.contains(&name.as_str()) {
             let what = format!("`{text}` belongs to the connection, and tells no secret");
+            return Err(Wrong::new(what).as_in(Self::EXAMPLES));
+        }
+        // Its lines are one: the secret would be told in the midst of others (RFC 9113 section 8.2.3).
+        if name == header::COOKIE {
+            let what = format!(
+                "`{text}` is the browser's, which puts all cookies into one: a secret has a field of its own"
+            );
             return Err(Wrong::new(what).as_in(Self::EXAMPLES));
         }
         Ok(Self(name))

@@ -42,10 +42,16 @@ fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
 
 #[test]
 fn a_secret_is_told_in_no_field_of_the_message() {
-    for text in ["Host", "content-length", "Transfer-Encoding", "Connection"] {
+    for text in [
+        "Host",
+        "content-length",
+        "Transfer-Encoding",
+        "Connection",
+        "Cookie",
+    ] {
         SecretField::parse(text).unwrap_err();
     }
-    for text in ["X-Purge-Key", "Authorization", "Cookie"] {
+    for text in ["X-Purge-Key", "Authorization"] {
         SecretField::parse(text).unwrap();
     }
 }
