@@ -135,10 +135,20 @@ fn http2_is_no_tunnel_however_it_is_asked_for() {
         Some(_) => Reply::upgrade("h2c"),
         None => Reply::ok().cache("no-store"),
     });
-    for asked in ["h2c", "H2C", "websocket, h2c", "h2c, é", "é,\th2c"] {
+    for (asked, status) in [
+        ("h2c", 200),
+        ("H2C", 200),
+        ("websocket, h2c", 200),
+        ("h2c, é", 200),
+        ("é,\th2c", 200),
+        // Blanks to those alone who read them as text.
+        ("h2c\u{a0}", 502),
+        ("h2c\u{85}", 502),
+        ("websocket, \u{3000}h2c", 502),
+    ] {
         let ask = larder.get("/").header("Connection", "Upgrade");
         let mut client = ask.header("Upgrade", asked).begin();
-        assert_eq!(client.read_head().status, 200, "{asked}");
+        assert_eq!(client.read_head().status, status, "{asked:?}");
     }
 }
 

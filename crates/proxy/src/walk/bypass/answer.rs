@@ -144,16 +144,20 @@ fn pass_on(
     )
 }
 
-/// Whether 101 with these fields switches to what the client asked for (RFC 9110 section 7.8). One that names nothing is believed.
+/// Whether 101 with these fields switches to what the client asked for (RFC 9110 section 7.8). One that names nothing is believed, and one
+/// to `h2c` is not, which `beside::protocol` offers nobody: the application may find it where we do not.
 fn is_to_what_was_asked(fields: &HeaderMap, client: &Upgrade) -> bool {
-    let names = |line: &HeaderValue| -> Vec<String> {
-        let text = String::from_utf8_lossy(line.as_bytes());
-        let names = text.split(',').map(|name| name.trim().to_ascii_lowercase());
-        names.collect()
-    };
-    let asked = names(&client.protocol);
-    let mut lines = fields.get_all(header::UPGRADE).iter();
-    lines.all(|line| names(line).iter().all(|name| asked.contains(name)))
+    let lines = fields.get_all(header::UPGRADE).iter();
+    lines.flat_map(protocols).all(|name| {
+        let is_asked = protocols(&client.protocol).any(|asked| asked.eq_ignore_ascii_case(name));
+        is_asked && !name.eq_ignore_ascii_case(b"h2c")
+    })
+}
+
+/// The protocols that a line names, as bytes: what else text has for blanks belongs to a name.
+fn protocols(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+    let names = line.as_bytes().split(|byte| *byte == b',');
+    names.map(<[u8]>::trim_ascii)
 }
 
 /// 101: from here on bytes pass both ways untouched.
