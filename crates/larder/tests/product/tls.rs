@@ -205,6 +205,16 @@ fn plain_bytes_on_a_tls_listener_are_told_what_it_speaks() {
     );
 }
 
+/// RFC 9110 section 9.3.2. Content is an error of its stream (RFC 9113 section 8.1.1).
+#[test]
+fn a_refusal_of_head_has_no_content() {
+    let (_origin, larder) = start();
+    let head = ["--http2-prior-knowledge", "--head"];
+    let args = [&head[..], &["--header", "Host: a:99999"]].concat();
+    let answer = curl(&larder, "http", "shop.test", &args).expect("an answer");
+    assert!(answer.head.starts_with("http/2 400"), "{}", answer.head);
+}
+
 #[test]
 fn http_2_is_spoken_on_plain_connections_by_prior_knowledge() {
     let (origin, larder) = start();

@@ -31,17 +31,12 @@ pub fn failed_forward(
     if matches!(failure, Failure::Denied(StatusCode::METHOD_NOT_ALLOWED)) {
         fields.insert(header::ALLOW, unrefused(ask));
     }
-    let content = if ask.method == Method::HEAD {
-        Content::Empty
-    } else {
-        content
-    };
     finish(
         worker,
         ask,
         status,
         fields,
-        content,
+        content_for(&ask.method, content),
         outcome,
         Duration::ZERO,
     )
@@ -57,6 +52,10 @@ pub fn refusal(
     let outcome = Outcome::failed(failure.clone());
     report::fields(worker, &mut fields, &worker.site(), status, &outcome, None);
     worker.counters.count(&outcome, status);
+    let content = match asked {
+        Some((head, _)) => content_for(&head.method, content),
+        None => content,
+    };
     let mut response = assemble(status, fields, content);
     if let Some(asked) = asked {
         report::refused(worker, asked, (status, &outcome), response.body_mut());
@@ -133,6 +132,15 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
         &Outcome::OWN,
         Duration::ZERO,
     )
+}
+
+/// `HEAD` is sent none (RFC 9110 section 9.3.2).
+fn content_for(method: &Method, content: Content) -> Content {
+    if *method == Method::HEAD {
+        Content::Empty
+    } else {
+        content
+    }
 }
 
 fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
