@@ -23,12 +23,16 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
+/// No request follows.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
 /// Answers it.
 pub(super) fn answer<S: Serve>(
     session: &Session<S>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<AnswerBody<S::Body>>, Infallible>> + use<S> {
-    session.is_old.set(request.version() < Version::HTTP_11);
+    let version = request.version();
+    session.is_old.set(version < Version::HTTP_11);
     let begun = session.begun.take();
     if begun.is_some() {
         take_head(&session.watch, false);
@@ -57,7 +61,12 @@ pub(super) fn answer<S: Serve>(
                 waited.map_err(|Panicked| own::panicked(&*service, &in_flight.watch))
             }
         };
-        Ok(finished(served, in_flight, may_upgrade, is_last))
+        let mut answer = finished(served, in_flight, may_upgrade, is_last);
+        if version < Version::HTTP_11 && answer.headers().get(header::CONNECTION) == Some(&CLOSE) {
+            // Beside an answer of 1.1 `hyper` says `keep-alive`, where its client wants that.
+            *answer.version_mut() = version;
+        }
+        Ok(answer)
     }
 }
 
@@ -113,8 +122,7 @@ fn finished<B: http_body::Body<Data = Bytes>>(
     }
     if !upgrades && (is_last || watch.ends_with_answer()) {
         // What follows the content that nobody reads is not found, and whether it comes after a refusal is not known.
-        let close = HeaderValue::from_static("close");
-        answer.headers_mut().insert(header::CONNECTION, close);
+        answer.headers_mut().insert(header::CONNECTION, CLOSE);
     }
     answer
 }
