@@ -59,6 +59,8 @@ pub enum Wish {
         host: String,
         /// The expression.
         target: String,
+        /// Whether the client says that it is one. What is none, and was not said to be, is the place alone beside which it stands.
+        is_said: bool,
     },
     /// One host.
     Host(String),

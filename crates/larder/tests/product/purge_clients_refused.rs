@@ -212,6 +212,41 @@ fn what_carries_no_mark_is_the_applications() {
     assert_eq!(say(&larder, "PURGE /a HTTP/1.1\nHost: s\n").status, 405);
 }
 
+/// URLs have what expressions have: what is none is the place that it names, unless the client says that it is one.
+#[test]
+fn a_target_that_is_no_expression_is_a_place() {
+    let (_origin, larder) = tagged("");
+    for (target, stored) in [
+        ("/file[1", "/file[1].pdf"),
+        (r"/a\", r"/a\b"),
+        ("/Foo_(bar))?x=1", "/Foo_(bar))?x=12"),
+    ] {
+        let is_hit = || larder.get(stored).header("Host", SITE).send().hit();
+        let ban = |target: &str, field: &str| {
+            say(
+                &larder,
+                &format!("BAN {target} HTTP/1.1\nHost: {SITE}\n{field}\n"),
+            )
+        };
+        assert!(!is_hit() && is_hit(), "{stored}");
+        for (target, field) in [
+            (target, "X-Purge-Method: regex"),
+            ("/", &*format!("X-Url: {target}")),
+        ] {
+            let answer = ban(target, field);
+            assert_eq!(answer.status, 400, "{target} {field}");
+            let text = answer.text();
+            assert!(text.contains("regular expression"), "{field}: {text}");
+            assert!(is_hit(), "{stored} {field}");
+        }
+        assert_eq!(ban(target, "X-Own: 1").status, 200, "{target}");
+        assert!(!is_hit(), "{stored}");
+    }
+    let too_large = r"BAN /(\w{1000}){1000} HTTP/1.1";
+    let answer = say(&larder, &format!("{too_large}\nHost: {SITE}\n"));
+    assert_eq!(answer.status, 400, "it is one all the same");
+}
+
 #[test]
 fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
     let (origin, larder) = tagged("purge.souin = \"/souin\"");

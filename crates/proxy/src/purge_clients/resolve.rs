@@ -7,7 +7,7 @@ use crate::{
 };
 use rules::key;
 use std::net::IpAddr;
-use store::purge::{On, Pattern, Purge, What};
+use store::purge::{BadPattern, On, Pattern, Purge, What};
 
 /// The purges that a command comes to on `site`; none in half.
 ///
@@ -44,13 +44,20 @@ fn purges(site: &Site, wish: &Wish) -> Result<Vec<What>, Malformed> {
     Ok(match wish {
         Wish::Url { host, target } => vec![What::Url(addresses(site, host, target)?)],
         Wish::Tags(tags) => vec![What::Tags(tags.clone())],
-        Wish::Expression { host, target } => {
+        Wish::Expression {
+            host,
+            target,
+            is_said,
+        } => {
             let matching = Matching {
                 host: expression_on_host(site, host)?,
                 target: Some(target.clone()),
                 ..Matching::default()
             };
-            vec![What::Pattern(Box::new(pattern(site, &matching)?))]
+            match pattern(site, &matching) {
+                Err(Malformed::Pattern(BadPattern::Syntax(_))) if !is_said => Vec::new(),
+                made => vec![What::Pattern(Box::new(made?))],
+            }
         }
         Wish::Matching(matching) => {
             let pattern = pattern(site, matching)?;

@@ -147,9 +147,10 @@ fn what_names_nothing_is_malformed() {
 
 #[test]
 fn an_expression_in_a_target_is_read_beside_it() {
-    let expression = |target: &str| Wish::Expression {
+    let expression = |target: &str, is_said| Wish::Expression {
         host: "s".to_owned(),
         target: target.to_owned(),
+        is_said,
     };
     let regex = "X-Purge-Method: regex";
     for (request, field, place, target) in [
@@ -177,6 +178,7 @@ fn an_expression_in_a_target_is_read_beside_it() {
             Some(r"/a\?b=1"),
         ),
         (r"PURGE /a\.b", regex, url("s", r"/a\.b"), Some(r"/a\.b")),
+        (r"BAN /a\.b", regex, prefix("s", r"/a\.b"), Some(r"/a\.b")),
         // What URLs have too.
         ("BAN /a.*", "", prefix("s", "/a"), None),
         ("BAN /a*", "", prefix("s", "/a"), None),
@@ -199,7 +201,8 @@ fn an_expression_in_a_target_is_read_beside_it() {
     ] {
         let field = if field.is_empty() { "X-A: b" } else { field };
         let wishes = command(&format!("{request} HTTP/1.1\nHost: s\n{field}")).wishes;
-        let wanted: Vec<_> = [place].into_iter().chain(target.map(expression)).collect();
+        let beside = target.map(|target| expression(target, field == regex));
+        let wanted: Vec<_> = [place].into_iter().chain(beside).collect();
         assert_eq!(wishes, wanted, "{request}");
     }
 }

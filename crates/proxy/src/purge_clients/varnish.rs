@@ -303,10 +303,11 @@ fn has_purge_method(head: Head<'_>, word: &str) -> bool {
 fn expression_in_target(policy: &PurgePolicy, head: Head<'_>) -> Option<Wish> {
     let bans = head.method == "BAN" && !has_purge_method(head, "exact");
     let target = target(policy, head);
-    let is_read = bans || has_purge_method(head, "regex");
-    (is_read && has_signs(&target)).then(|| Wish::Expression {
+    let is_said = has_purge_method(head, "regex");
+    ((bans || is_said) && has_signs(&target)).then(|| Wish::Expression {
         host: head.authority().into_owned(),
         target: expression::translated(&target),
+        is_said,
     })
 }
 

@@ -34,10 +34,16 @@ pub enum On {
     Pool,
 }
 
-/// A regular expression that is not one, or that would take too much memory. The caller's fault; nothing was purged.
+/// A regular expression that cannot be used. The caller's fault; nothing was purged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a regular expression that can be used: {0}")]
-pub struct BadPattern(String);
+pub enum BadPattern {
+    /// It is none, or needs what takes more than linear time.
+    #[error("not a regular expression that can be used: {0}")]
+    Syntax(String),
+    /// It is longer, or would take more memory, than one may.
+    #[error("not a regular expression that can be used: {0}")]
+    TooLarge(String),
+}
 
 /// Longest expression, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -55,14 +61,18 @@ impl Pattern {
     /// The expression cannot be used.
     pub fn with(mut self, on: On, expression: &str) -> Result<Self, BadPattern> {
         if expression.len() > LONGEST {
-            return Err(BadPattern(format!("longer than {LONGEST} bytes")));
+            let what = format!("longer than {LONGEST} bytes");
+            return Err(BadPattern::TooLarge(what));
         }
         let regex = RegexBuilder::new(expression)
             .size_limit(LARGEST)
             .dfa_size_limit(CACHE)
             .multi_line(on == On::Souin)
             .build()
-            .map_err(|error| BadPattern(error.to_string()))?;
+            .map_err(|error| match error {
+                regex::Error::Syntax(what) => BadPattern::Syntax(what),
+                large => BadPattern::TooLarge(large.to_string()),
+            })?;
         *self.place(on) = Some(regex);
         Ok(self)
     }
