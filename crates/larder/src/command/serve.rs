@@ -33,10 +33,12 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
         Ok(config) => config,
         Err(faults) => {
             write!(err, "{faults}")?;
-            return Ok(if flags.config.is_some() {
-                Ending::Refused
-            } else {
+            let is_flags = flags.config.is_none();
+            let is_wrong = faults.list().iter().any(|fault| !fault.is_of_machine);
+            return Ok(if is_flags && is_wrong {
                 Ending::WrongUse
+            } else {
+                Ending::Refused
             });
         }
     };

@@ -39,6 +39,8 @@ pub struct Fault {
     pub beside: Option<Range<usize>>,
     /// What to write instead.
     pub instead: Option<String>,
+    /// Whether it is the machine's: nothing that was written is wrong.
+    pub is_of_machine: bool,
 }
 
 impl Fault {
@@ -49,6 +51,7 @@ impl Fault {
             span: Some(span.clone()),
             beside: None,
             instead: None,
+            is_of_machine: false,
         }
     }
 
@@ -59,7 +62,15 @@ impl Fault {
             span: None,
             beside: None,
             instead: None,
+            is_of_machine: false,
         }
+    }
+
+    /// Says that it is the machine's.
+    #[must_use]
+    pub const fn of_machine(mut self) -> Self {
+        self.is_of_machine = true;
+        self
     }
 
     /// Points at what it does not go together with, too.

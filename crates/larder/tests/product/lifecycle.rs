@@ -349,6 +349,23 @@ fn wrong_use_of_the_command_line_is_2() {
     assert_eq!(command().args(["--help"]).run().code, Some(0));
 }
 
+/// Nothing is wrong with the command line where the machine lacks something.
+#[test]
+fn a_machine_without_authorities_is_1() {
+    for (args, code) in [
+        (&["serve", "https://app.test"][..], 1),
+        (&["serve", "https://app.test", "--memory", "1KiB"], 2),
+    ] {
+        let run = command().args(args.iter().copied());
+        let folder = scratch_dir();
+        let run = run.env("SSL_CERT_FILE", folder.join("none.pem"));
+        let finished = run.env("SSL_CERT_DIR", folder).run();
+        assert_eq!(finished.code, Some(code), "{args:?}");
+        let said = finished.stderr;
+        assert!(said.contains("no certificate authorities"), "{said}");
+    }
+}
+
 #[test]
 fn systemd_hands_over_its_sockets() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

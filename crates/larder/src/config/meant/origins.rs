@@ -116,7 +116,8 @@ fn make(
                 Some(_) => fault.instead(
                     "name a PEM file of certificates that Larder may read, or leave `authorities` out for the system's",
                 ),
-                None => fault,
+                // The system has none.
+                None => fault.of_machine(),
             });
             None
         }
