@@ -25,6 +25,9 @@ pub struct Explanation {
     pub passed_over: Option<String>,
     /// The status with which the route refuses it.
     pub denied: Option<StatusCode>,
+    /// Whether it claims a group of users, for which a client is refused: the application alone tells it. On a route with groups
+    /// `X-User-Context-Hash` is no claim, but what the application would tell.
+    pub claims_group: bool,
     /// Whether the client is sent to HTTPS.
     pub redirected: bool,
     /// Why the route bypasses the store, if it does.

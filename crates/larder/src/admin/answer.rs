@@ -28,7 +28,8 @@ pub struct Answer {
     pub passed_over: Option<String>,
     /// Where the answer would come from.
     pub from: From,
-    /// Why from there: a token of `Cache-Status` (RFC 9211), `fresh`, or of what Larder answers itself `redirect` or `only-if-cached`.
+    /// Why from there: a token of `Cache-Status` (RFC 9211), `fresh`, or of what Larder answers itself `denied`, `redirect`, `user-context` or
+    /// `only-if-cached`.
     pub why: String,
     /// More on `why`, where there is more.
     pub detail: Option<String>,
@@ -146,6 +147,9 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
     }
     if explanation.redirected {
         return (From::Larder, "redirect", None);
+    }
+    if explanation.claims_group {
+        return (From::Larder, "user-context", None);
     }
     if explanation.bypass.is_some() && explanation.only_stored {
         return (From::Larder, "only-if-cached", Some("bypass"));

@@ -117,6 +117,46 @@ fn a_request_is_answered_from_where_it_is_said_to_be() {
     }
 }
 
+/// On a route with groups the field stands for what the application is asked, and would say.
+#[test]
+fn who_names_a_group_is_said_to_be_refused_where_a_client_is() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/page\"\nuser_context = \"/group\"\n",
+    );
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("x"));
+    for path in ["/page", "/other"] {
+        larder.get(path).send();
+    }
+    let hash = "X-User-Context-Hash";
+    let kind = "application/vnd.fos.user-context-hash";
+    for (path, name, value, refused) in [
+        ("/other", "X-Other", "editors", false),
+        ("/other", hash, "editors", true),
+        ("/other", "X_User-Context-Hash", "editors", true),
+        ("/other", "Accept", kind, true),
+        ("/page", hash, "editors", false),
+        ("/page", "X_User-Context-Hash", "editors", true),
+        ("/page", "Accept", kind, true),
+    ] {
+        let told = explained(
+            &larder,
+            &format!("http://example.test{path}"),
+            &[(name, value)],
+        );
+        let from = if refused {
+            "by Larder itself: it claims a group"
+        } else {
+            "from memory"
+        };
+        assert!(told.contains(from), "{path} {name}: {told}");
+        if refused || path == "/other" {
+            let answer = larder.get(path).header(name, value).send();
+            let status = if refused { 400 } else { 200 };
+            assert_eq!(answer.status, status, "{path} {name}");
+        }
+    }
+}
+
 /// What only the application may judge is not answered in its place, and a path that it may read otherwise is no rule of the site's.
 #[test]
 fn what_only_the_application_can_say_is_told_so() {

@@ -92,6 +92,7 @@ impl ExplainedRequest {
             key: ask.key.text(),
             passed_over: passed_over(ask),
             denied: ask.policy().refuses,
+            claims_group: claims_group(ask),
             redirected: receive::is_redirected(ask),
             shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
             bypass,
@@ -165,6 +166,15 @@ fn bypass(ask: &Ask, switches: bool) -> Option<Bypass> {
         && user_context::is_somebody(&ask.fields)
         && !ask.fields.contains_key(user_context::HASH);
     why.or_else(|| by_group.then_some(Bypass::Group))
+}
+
+/// Whether a client that sends it is refused, but for the field that stands here for what the application would tell.
+fn claims_group(ask: &Ask) -> bool {
+    let mut fields = ask.fields.clone();
+    if ask.policy().user_context.is_some() {
+        fields.remove(&user_context::HASH);
+    }
+    ask.site.has_groups && user_context::is_forged(&fields)
 }
 
 /// Whether active checks hold every server of its origin for down.

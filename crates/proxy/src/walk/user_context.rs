@@ -82,7 +82,7 @@ pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) ->
 }
 
 /// Whether a client says what only the application may say, or asks for what is nobody's to know.
-fn is_forged(fields: &HeaderMap) -> bool {
+pub fn is_forged(fields: &HeaderMap) -> bool {
     let mut accepted = fields.get_all(header::ACCEPT).iter();
     fields.keys().any(is_hash) || accepted.any(|line| holds(line, KIND))
 }

@@ -282,6 +282,9 @@ pub(super) fn token(token: &str) -> &str {
         }
         "denied" => "its route refuses it",
         "redirect" => "it is sent to https",
+        "user-context" => {
+            "it claims a group of users, or asks for one, which the application alone may: 400"
+        }
         "only-if-cached" => {
             "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it: 504"
         }
