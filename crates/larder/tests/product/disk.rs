@@ -423,6 +423,41 @@ fn what_memory_has_no_room_for_is_answered_from_disk() {
     }
 }
 
+/// What does not last is not written each time that it is fetched. Where memory gives it up, it is.
+#[test]
+fn no_older_version_comes_back_from_disk() {
+    let site = Site::with(|request| {
+        if request.path() == "/page" {
+            return counted(request).cache("max-age=25");
+        }
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), 12_000))
+    });
+    let larder = site.start();
+    let mut client = larder.client();
+    for _ in 0..4 {
+        assert_eq!(client.get("/page").send().text(), "1");
+    }
+    for round in 0..2 {
+        // Memory has room for fewer.
+        for number in 0..800 {
+            let path = format!("/{round}/{number}");
+            for _ in 0..2 {
+                client.get(&path).send();
+            }
+        }
+        if round == 0 {
+            for version in ["2", "3"] {
+                let page = client.get("/page").header("Cache-Control", "no-cache");
+                assert_eq!(page.send().text(), version);
+            }
+        }
+    }
+    let version: usize = client.get("/page").send().text().parse().unwrap();
+    assert!(version >= 3, "{version} after 3");
+}
+
 /// What memory answers does not come to the disk, whose oldest go: it hears of it all the same.
 #[test]
 fn what_memory_answers_stays_on_disk() {

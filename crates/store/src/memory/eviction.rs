@@ -81,10 +81,14 @@ impl Lifecycle<Key, Variants> for Evictions {
             return;
         };
         for stored in variants.as_slice() {
+            // What the disk had it may have given up for others.
+            let is_there = disk.knows(key);
+            // Of a page that it has, this may be a later version, which was not written since it does not last.
+            let is_later = is_there && !stored.is_below();
             // The request that fetched it was the first.
-            // And what the disk had it may have given up for others.
-            if stored.uses() > 1 && !(stored.is_below() && disk.knows(key)) {
-                disk.demote(key, stored);
+            let is_worth_it = stored.uses() > 1 && !is_there;
+            if (is_later || is_worth_it) && !disk.demote(key, stored) && is_later {
+                disk.forget(key);
             }
         }
     }
