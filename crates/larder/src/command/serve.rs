@@ -136,16 +136,13 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
         mut hang_up,
         mut user,
     } = signals;
-    let mut reload = Reload::default();
+    let mut reload = Reload::new();
     loop {
         tokio::select! {
             () = received(&mut terminate) => break,
             () = received(&mut interrupt) => break,
-            // What comes while one is under way is obeyed after it: the file may have changed since it was read.
-            () = received(&mut hang_up), if !reload.is_under_way() => {
-                reload = Reload::begin(&running, flags);
-            }
-            read = reload.read() => take(&mut running, read, &mut drain_time),
+            () = received(&mut hang_up) => reload.ask(&running),
+            read = reload.read(&running, flags) => take(&mut running, read, &mut drain_time),
             () = received(&mut user) => running.reopen_log(),
         }
     }

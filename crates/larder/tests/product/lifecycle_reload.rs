@@ -5,8 +5,9 @@ use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use std::{
     fs::{self, File},
     io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
+    iter,
+    os::unix::{fs::OpenOptionsExt, net::UnixDatagram},
+    path::{Path, PathBuf},
 };
 use testkit::{Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
@@ -46,65 +47,171 @@ fn a_reload_leaves_the_checks_of_what_it_does_not_change() {
     assert_eq!(stays.requests("/health"), 1);
 }
 
-/// A larder that reads its file again, which is a pipe by now, and the end of that from which nothing has come yet.
-fn reading(config: &Path, origin: &Origin) -> (Larder, File) {
-    fs::write(config, generation(origin, 1)).expect("a configuration file");
-    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .args(["--config".into(), config.as_os_str().to_owned()])
-        .start();
-    fs::remove_file(config).expect("it was there");
-    mkfifoat(CWD, config, Mode::RWXU).expect("a pipe");
-    larder.reload();
-    let mut writer = File::options();
-    writer
-        .write(true)
-        .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
-    let mut opened = None;
-    wait_until("it reads", || {
-        // Refused where nobody does.
-        opened = writer.open(config).ok();
-        opened.is_some()
-    });
-    (larder, opened.expect("it was waited for"))
+/// A larder whose file a test puts a pipe in the place of.
+struct Site {
+    folder: PathBuf,
+    origin: Origin,
+    /// Where systemd would listen.
+    systemd: UnixDatagram,
+    larder: Larder,
 }
 
-fn generation(origin: &Origin, number: usize) -> String {
+impl Site {
+    fn start() -> Self {
+        let folder = scratch_dir();
+        let origin = Origin::start();
+        origin.reply("/", Reply::ok().cache("no-store"));
+        let socket = folder.join("notify");
+        let systemd = UnixDatagram::bind(&socket).expect("a socket");
+        let config = folder.join("larder.toml");
+        fs::write(&config, generation(&folder, &origin, 1)).expect("a configuration file");
+        let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .args(["--config".into(), config.into_os_string()])
+            .env("NOTIFY_SOCKET", socket)
+            .start();
+        Self {
+            folder,
+            origin,
+            systemd,
+            larder,
+        }
+    }
+
+    /// Has a pipe read in the place of the file; gives the end of it from which nothing has come yet.
+    fn hang(&self) -> File {
+        let config = self.folder.join("larder.toml");
+        fs::remove_file(&config).expect("it is there");
+        mkfifoat(CWD, &config, Mode::RWXU).expect("a pipe");
+        self.larder.reload();
+        let mut writer = File::options();
+        writer
+            .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        let mut opened = None;
+        wait_until("it reads", || {
+            // Refused where nobody does.
+            opened = writer.open(&config).ok();
+            opened.is_some()
+        });
+        opened.expect("it was waited for")
+    }
+
+    /// Has a good file read in the place of the pipe.
+    fn mend(&self, number: usize) {
+        let config = self.folder.join("larder.toml");
+        fs::remove_file(&config).expect("it is there");
+        fs::write(&config, self.text(number)).expect("a configuration file");
+        self.larder.reload();
+    }
+
+    /// As [`mend()`](Self::mend), and the access log is moved away before.
+    fn mend_and_rotate(&self, number: usize) {
+        let log = self.folder.join("access.log");
+        fs::rename(log, self.folder.join("access.log.1")).expect("a log");
+        self.mend(number);
+    }
+
+    fn text(&self, number: usize) -> String {
+        generation(&self.folder, &self.origin, number)
+    }
+
+    fn serves(&self, number: usize) -> bool {
+        let answer = self.larder.get("/").send();
+        answer.header("x-generation") == Some(number.to_string().as_str())
+    }
+
+    fn wait_log(&self) {
+        wait_until("the log is opened again", || {
+            self.folder.join("access.log").exists()
+        });
+    }
+
+    /// Whether a thread reads the file.
+    fn reads(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.larder.id()));
+        threads.expect("a process").flatten().any(|thread| {
+            let name = fs::read_to_string(thread.path().join("comm"));
+            name.is_ok_and(|name| name.trim_end() == "larder-reload")
+        })
+    }
+
+    /// What systemd was told so far.
+    fn told(&self) -> Vec<String> {
+        self.systemd.set_nonblocking(true).expect("a socket");
+        let next = || {
+            let mut buffer = [0; 1000];
+            let count = self.systemd.recv(&mut buffer).ok()?;
+            let text = String::from_utf8_lossy(&buffer[..count]);
+            text.lines().next().map(str::to_owned)
+        };
+        iter::from_fn(next).collect()
+    }
+}
+
+fn generation(folder: &Path, origin: &Origin, number: usize) -> String {
     format!(
-        "[[origin]]\nservers = {:?}\n[defaults.response_headers]\nset = \"X-Generation: {number}\"\n",
+        "[log]\naccess = {:?}\n[[origin]]\nservers = {:?}\n[defaults.response_headers]\nset = \"X-Generation: {number}\"\n",
+        folder.join("access.log").display().to_string(),
         origin.url()
     )
 }
 
 #[test]
 fn a_file_that_cannot_be_read_to_its_end_does_not_hold_up_a_stop() {
-    let origin = Origin::start();
-    let config = scratch_dir().join("larder.toml");
-    let (mut larder, _writer) = reading(&config, &origin);
-    larder.terminate();
-    let finished = larder.wait();
+    let mut site = Site::start();
+    let _writer = site.hang();
+    site.larder.terminate();
+    let finished = site.larder.wait();
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }
 
-/// The file may have changed since it was read: what comes while it is has it read once more.
+/// Nor does it keep what is put in its place from being read, nor the log from being rotated.
 #[test]
-fn a_reload_that_is_asked_for_during_another_comes_after_it() {
-    let origin = Origin::start();
-    origin.reply("/", Reply::ok().cache("no-store"));
-    let config = scratch_dir().join("larder.toml");
-    let (larder, mut writer) = reading(&config, &origin);
-    fs::remove_file(&config).expect("it is there");
-    fs::write(&config, generation(&origin, 3)).expect("a configuration file");
-    larder.reload();
-    assert_eq!(
-        larder.get("/").send().header("x-generation"),
-        Some("1"),
-        "meanwhile it serves"
-    );
-    let text = generation(&origin, 2);
+fn a_file_that_cannot_be_read_to_its_end_does_not_hold_up_a_reload() {
+    let site = Site::start();
+    let _writer = site.hang();
+    assert!(site.serves(1), "meanwhile it serves");
+    site.mend_and_rotate(2);
+    site.wait_log();
+    wait_until("the good one is taken", || site.serves(2));
+}
+
+/// The file may have changed since it was read: the read that began last holds, and systemd is told of the end of that.
+#[test]
+fn a_reload_that_is_asked_for_during_another_takes_its_place() {
+    let mut site = Site::start();
+    let mut writer = site.hang();
+    site.mend(3);
+    wait_until("the later one is taken", || site.serves(3));
+    let text = site.text(2);
     writer.write_all(text.as_bytes()).expect("it has room");
     drop(writer);
-    wait_until("both are taken", || {
-        larder.output().matches("configuration reloaded").count() == 2
-    });
-    assert_eq!(larder.get("/").send().header("x-generation"), Some("3"));
+    wait_until("the earlier one is read, too", || !site.reads());
+    assert!(site.serves(3));
+    site.larder.terminate();
+    let finished = site.larder.wait();
+    let reloaded = finished.stderr.matches("configuration reloaded").count();
+    assert_eq!(reloaded, 1, "{}", finished.stderr);
+    let told = [
+        "READY=1",
+        "RELOADING=1",
+        "RELOADING=1",
+        "READY=1",
+        "STOPPING=1",
+    ];
+    assert_eq!(site.told(), told);
+}
+
+/// A thread for each would be without end.
+#[test]
+fn of_many_files_that_cannot_be_read_to_their_end_one_is_waited_for() {
+    let site = Site::start();
+    let mut writers: Vec<File> = (0..4).map(|_| site.hang()).collect();
+    site.mend_and_rotate(2);
+    site.larder.wait_output("configuration not read yet");
+    site.wait_log();
+    assert!(site.serves(1));
+    // Nothing comes from it any more: it is read to its end.
+    drop(writers.remove(0));
+    wait_until("the good one is taken", || site.serves(2));
 }

@@ -5,21 +5,67 @@ use crate::{
     systemd::{State, notify},
     wire::{Running, StartError},
 };
-use std::{future, thread, time::Duration};
-use tokio::sync::oneshot;
+use std::{future, sync::Arc, thread, time::Duration};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// As much as the main thread commonly has: what could be read at the start can be read again.
 const STACK: usize = 8 << 20;
 
-/// A configuration that is read, if one is.
-#[derive(Default)]
-pub struct Reload(Option<oneshot::Receiver<Result<Config, Faults>>>);
+/// How many may read at once, each with a thread: one that never comes to the end of its file is there until the program ends.
+const READERS: usize = 4;
+
+/// What comes of a read; nothing where that ended in a panic.
+type Done = oneshot::Receiver<Result<Config, Faults>>;
+
+/// The configuration that is read, if one is, and whether it is to be read once more.
+pub struct Reload {
+    places: Arc<Semaphore>,
+    asked: bool,
+    /// Of the read that began last: what an earlier one brings may be of a file that has changed since, and goes nowhere.
+    newest: Option<Done>,
+}
 
 impl Reload {
+    pub fn new() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(READERS)),
+            asked: false,
+            newest: None,
+        }
+    }
+
+    /// Opens the access log again, and has [`read()`](Self::read) begin anew.
+    pub fn ask(&mut self, running: &Running) {
+        running.reopen_log();
+        self.asked = true;
+        if self.places.available_permits() == 0 {
+            tracing::warn!(
+                "configuration not read yet: {READERS} reads of it have not come to their end; it is read again once one has"
+            );
+        }
+    }
+
+    /// What was read, once it was, of what was asked for last; `None` where that ended in a panic.
+    pub async fn read(
+        &mut self,
+        running: &Running,
+        flags: &Flags,
+    ) -> Option<Result<Config, Faults>> {
+        loop {
+            tokio::select! {
+                place = place(&self.places, self.asked) => self.begin(place, running, flags),
+                read = ended(&mut self.newest) => {
+                    self.newest = None;
+                    return read;
+                }
+            }
+        }
+    }
+
     /// Begins to read, on a thread that nobody waits for at a stop: a pipe that nobody writes to, or a file system that hangs, keeps it for
     /// as long as it likes.
-    pub fn begin(running: &Running, flags: &Flags) -> Self {
-        running.reopen_log();
+    fn begin(&mut self, place: OwnedSemaphorePermit, running: &Running, flags: &Flags) {
+        self.asked = false;
         notify(State::Reloading);
         let (done, read) = oneshot::channel();
         let (flags, origins) = (flags.clone(), running.state().origins.load_full());
@@ -27,32 +73,35 @@ impl Reload {
             .name("larder-reload".to_owned())
             .stack_size(STACK)
             .spawn(move || {
-                // Whoever stops wants no other configuration.
+                // Whoever stops, or reads anew, wants no other configuration.
                 let _ = done.send(config::load_again(&flags, &origins));
+                drop(place);
             });
         match begun {
-            Ok(_) => Self(Some(read)),
+            Ok(_) => self.newest = Some(read),
             Err(error) => {
                 report(Err(StartError::Thread(error)));
-                notify(State::Ready);
-                Self(None)
+                // Otherwise the one that is under way says so at its end.
+                if self.newest.is_none() {
+                    notify(State::Ready);
+                }
             }
         }
     }
+}
 
-    /// Whether one is read.
-    pub const fn is_under_way(&self) -> bool {
-        self.0.is_some()
+/// The place of a reader, once one is asked for and free.
+async fn place(places: &Arc<Semaphore>, asked: bool) -> OwnedSemaphorePermit {
+    if asked && let Ok(place) = Arc::clone(places).acquire_owned().await {
+        return place;
     }
+    future::pending().await
+}
 
-    /// What was read, once it was; `None` where that ended in a panic.
-    pub async fn read(&mut self) -> Option<Result<Config, Faults>> {
-        let read = match &mut self.0 {
-            Some(read) => read.await.ok(),
-            None => future::pending().await,
-        };
-        self.0 = None;
-        read
+async fn ended(read: &mut Option<Done>) -> Option<Result<Config, Faults>> {
+    match read {
+        Some(read) => read.await.ok(),
+        None => future::pending().await,
     }
 }
 
