@@ -87,7 +87,8 @@ impl Lifecycle<Key, Variants> for Evictions {
             let is_later = is_there && !stored.is_below();
             // The request that fetched it was the first.
             let is_worth_it = stored.uses() > 1 && !is_there;
-            if (is_later || is_worth_it) && !disk.demote(key, stored) && is_later {
+            let is_taken = (is_later || is_worth_it) && disk.demote(key, stored);
+            if is_later && !is_taken {
                 disk.forget(key);
             }
         }
