@@ -1,7 +1,7 @@
 //! Partial responses in the store: kept, combined, completed (RFC 9111 sections 3.3 and 3.4).
 
 use super::ranges::{CONTENT, partial, range, ranged};
-use crate::common::{Said, sample, start};
+use crate::common::{Said, sample, start, start_with};
 use testkit::{Reply, date};
 
 #[test]
@@ -25,6 +25,50 @@ fn a_partial_response_is_stored_and_answers_what_it_holds() {
         assert!(answer.hit(), "9111 section 3.3: {asked}: {}", answer.said());
     }
     assert_eq!(origin.requests("/"), 1);
+}
+
+/// Whoever asks first, and for how much, makes no difference to how long a page lasts.
+#[test]
+fn the_sites_lifetime_of_the_whole_is_that_of_its_parts() {
+    for (route, said, least) in [
+        ("ttl = \"1h\"\nttl_mode = \"override\"", "max-age=60", 60),
+        ("ttl = \"1h\"\nttl_mode = \"override\"", "no-store", 60),
+        ("ttl = \"1h\"\nttl_mode = \"static\"", "max-age=60", 60),
+        ("ttl = \"1h\"", "", 60),
+        ("ttl = { \"200\" = \"1h\", \"2xx\" = \"1m\" }", "", 60),
+        ("ttl = { \"200\" = \"1h\", any = \"0s\" }", "", 60),
+        ("ttl = { \"200\" = \"1h\", \"206\" = \"2h\" }", "", 3600),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[[route]]\n{route}\n"
+        ));
+        origin.otherwise(move |request| {
+            let reply = match request.header("range") {
+                Some("bytes=5-9") => Reply::status(206)
+                    .header("Content-Range", "bytes 5-9/20")
+                    .body(&CONTENT[5..10]),
+                Some("bytes=0-") => Reply::status(206)
+                    .header("Content-Range", "bytes 0-19/20")
+                    .body(CONTENT),
+                _ => Reply::status(503),
+            };
+            reply
+                .header("Content-Type", "video/mp4")
+                .header("Cache-Control", said)
+        });
+        for (target, asked) in [("/part.mp4", "bytes=5-9"), ("/all.mp4", "bytes=0-")] {
+            for is_hit in [false, true] {
+                let answer = larder.get(target).header("Range", asked).send();
+                let told = answer.parameter("ttl").and_then(|ttl| ttl.parse().ok());
+                assert!(
+                    answer.hit() == is_hit && told.is_some_and(|ttl: i64| ttl > least),
+                    "{route}, {said}, {asked}: {}",
+                    answer.said()
+                );
+            }
+        }
+        assert!(larder.get("/all.mp4").send().hit(), "{route}, {said}");
+    }
 }
 
 #[test]

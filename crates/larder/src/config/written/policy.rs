@@ -32,7 +32,8 @@ macro_rules! with_policy {
             #[schemars(extend("default" = true))]
             cache: bool,
             /// Lifetimes by status: `{ "200" = "10m", "404" = "10s", "5xx" = "0s", any = "1m" }`. The more exact status wins.
-            /// A single duration covers 200, 301 and 302: `ttl = "1s"` is microcaching in one line. Classes and `any` are not for
+            /// A single duration covers 200, 301 and 302: `ttl = "1s"` is microcaching in one line. A part (206) has the lifetime of the whole,
+            /// unless `"206"` is named. Classes and `any` are not for
             /// what one client's fields or content brought about (400, 401, 403, 406, 408, 411, 412, 413, 415, 416, 417, 421, 425, 451, 505), and
             /// 426, 428, 429, 431 and 511 are never stored.
             ttl: At<Ttl>,

@@ -21,8 +21,9 @@ pub(super) fn freshness_site(
     let policy = ask.policy();
     let own = ask.operation().and_then(|operation| operation.ttl);
     let is_for_others = status.is_success() && is_no_file(ask, fields);
+    let is_ok = matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT);
     let lifetime = own
-        .filter(|_| status == StatusCode::OK)
+        .filter(|_| is_ok)
         .or_else(|| policy.lifetime.of(status).filter(|_| !is_for_others));
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
@@ -56,8 +57,15 @@ pub(super) fn is_no_file(ask: &Ask, fields: &HeaderMap) -> bool {
 
 impl Lifetime {
     /// The lifetime the site gives to answers of `status`; first match wins. What finds fault with its own request alone, or keeps
-    /// something from its own client, gets one by its very status, or none: others, who ask for the same, did nothing of the kind.
+    /// something from its own client, gets one by its very status, or none: others, who ask for the same, did nothing of the kind. A part
+    /// gets that of the whole, unless 206 is named: how much the first client asked for says nothing of how long a page lasts.
     pub fn of(&self, status: StatusCode) -> Option<Duration> {
+        let part = StatusPattern::Exact(StatusCode::PARTIAL_CONTENT.as_u16());
+        let names_parts = || self.by_status.iter().any(|(pattern, _)| *pattern == part);
+        let status = match status {
+            StatusCode::PARTIAL_CONTENT if !names_parts() => StatusCode::OK,
+            status => status,
+        };
         let is_meant = |(pattern, lifetime): &&(StatusPattern, Duration)| {
             let is_named = matches!(pattern, StatusPattern::Exact(_));
             let is_for_one = way::is_of_request(status) || way::is_guarded(status);
@@ -73,19 +81,38 @@ impl Lifetime {
 mod tests {
     use super::*;
 
-    #[test]
-    fn classes_do_not_cover_what_one_request_brought_about() {
-        let lifetime = |list: &[(StatusPattern, u64)]| Lifetime {
+    fn lifetime(list: &[(StatusPattern, u64)]) -> Lifetime {
+        Lifetime {
             by_status: list
                 .iter()
                 .map(|(pattern, seconds)| (*pattern, Duration::from_secs(*seconds)))
                 .collect(),
             ..Lifetime::default()
-        };
-        let of = |lifetime: &Lifetime, code| {
-            let status = StatusCode::from_u16(code).unwrap();
-            lifetime.of(status).map(|time| time.as_secs())
-        };
+        }
+    }
+
+    fn of(lifetime: &Lifetime, code: u16) -> Option<u64> {
+        let status = StatusCode::from_u16(code).unwrap();
+        lifetime.of(status).map(|time| time.as_secs())
+    }
+
+    #[test]
+    fn a_part_lasts_as_long_as_the_whole_unless_its_status_is_named() {
+        use StatusPattern::{Any, Class, Exact};
+        for (list, seconds) in [
+            (&[(Exact(200), 1)][..], Some(1)),
+            (&[(Exact(200), 1), (Class(2), 2), (Any, 3)], Some(1)),
+            (&[(Exact(200), 1), (Exact(206), 2)], Some(2)),
+            (&[(Exact(206), 2), (Any, 3)], Some(2)),
+            (&[(Class(2), 2), (Any, 3)], Some(2)),
+            (&[(Exact(204), 1)], None),
+        ] {
+            assert_eq!(of(&lifetime(list), 206), seconds, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn classes_do_not_cover_what_one_request_brought_about() {
         let some = lifetime(&[
             (StatusPattern::Exact(400), 1),
             (StatusPattern::Class(4), 2),
