@@ -38,6 +38,32 @@ fn a_page_and_its_fragments_may_come_coded() {
     assert_eq!(origin.requests("/"), 1);
 }
 
+/// Its coding is that of what `GET` gets: what its client accepts, and not what the page came in.
+#[test]
+fn a_head_names_no_coding_that_the_page_came_in() {
+    for cache in ["max-age=60", "no-store"] {
+        let (origin, larder) = start_with(ON);
+        let long = text("page", 5000);
+        let whole = format!("{long}<esi:include src=\"/f\"/>.");
+        origin.reply("/", coded(html(cache, ""), &whole));
+        origin.reply("/f", page("F"));
+        for round in 0..3 {
+            for accepts in ["identity", "br", "gzip"] {
+                let head = larder.ask("HEAD", "/").header("Accept-Encoding", accepts);
+                let head = head.send();
+                let got = get(&larder, "/", accepts);
+                for name in ["content-encoding", "vary", "cache-control"] {
+                    assert_eq!(
+                        head.joined(name),
+                        got.joined(name),
+                        "{cache} {round} {accepts}: {name}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// However a fragment comes to the page: stored or not, bypassed, and where nothing is coded here.
 #[test]
 fn a_fragment_that_came_coded_is_decoded_wherever_it_came_from() {

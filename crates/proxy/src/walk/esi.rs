@@ -69,6 +69,10 @@ pub fn stored(
         if let Some(reader) = reader {
             reader.keep();
         }
+        if coding_of(fields).is_some() {
+            // What it is composed of has none.
+            fields.remove(header::CONTENT_ENCODING);
+        }
         return Some(composed(ask, status, fields, Content::Empty));
     }
     let source = match (known, &stored.body) {
