@@ -336,6 +336,26 @@ fn conditions_and_ranges_of_a_page_that_is_not_stored_are_not_heeded() {
     }
 }
 
+#[test]
+fn nor_are_those_of_a_head_of_it() {
+    for (route, control) in PAGES {
+        for (name, value, instead) in [
+            ("If-None-Match", "\"1\"", 304),
+            ("Range", "bytes=0-3", 206),
+            ("Range", "bytes=5000-", 416),
+        ] {
+            let (_origin, larder) = unstored_page(route, control, name, instead);
+            for _ in 0..2 {
+                let head = larder.ask("HEAD", "/").header(name, value).send();
+                let told = (head.status, head.header("cache-control"));
+                let wanted = (200, Some("private, no-store"));
+                assert_eq!(told, wanted, "{route} {name}");
+                assert_eq!(head.header("etag"), None, "{route} {name}");
+            }
+        }
+    }
+}
+
 /// Content is sent once: what could have it answered with less goes at once.
 #[test]
 fn a_get_with_content_is_sent_once_without_its_range_and_conditions() {

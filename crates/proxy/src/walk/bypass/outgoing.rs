@@ -36,7 +36,8 @@ fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
 
 /// The `fields` of a request for a part, or on condition where pages may be composed, without that. With methods other than `GET` a range
 /// means nothing (RFC 9110 section 14.2); an origin that takes it for one would send a part of a page that is composed here, and what does
-/// something, or brings content, is not asked for twice: there it goes at once. So does a condition on a route of pages.
+/// something, or brings content, is not asked for twice: there it goes at once. So does a condition on a route of pages. Elsewhere a
+/// `HEAD` on condition is asked again where a `GET` is: what it tells is of the composed page too.
 pub fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
     const PART: [HeaderName; 2] = [header::RANGE, header::IF_RANGE];
     const CONDITION: [HeaderName; 2] = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
@@ -44,12 +45,14 @@ pub fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
     if is_retrieval(&ask.method) && (esi == Esi::On || (esi == Esi::Told && ask.has_content)) {
         fields::remove_where(fields, |name| CONDITION.contains(name));
     }
-    let asks_once = ask.method != Method::GET || ask.has_content;
-    if asks_once && esi != Esi::Off {
+    let may_be_part = ask.method == Method::GET && !ask.has_content;
+    if !may_be_part && esi != Esi::Off {
         fields::remove_where(fields, |name| PART.contains(name));
     }
-    let is_left =
-        |name: &HeaderName| PART.contains(name) || (esi != Esi::Off && CONDITION.contains(name));
+    let asks_once = !is_retrieval(&ask.method) || ask.has_content;
+    let is_left = |name: &HeaderName| {
+        (may_be_part && PART.contains(name)) || (esi != Esi::Off && CONDITION.contains(name))
+    };
     if asks_once || !fields.keys().any(is_left) {
         return None;
     }
