@@ -86,6 +86,11 @@ impl Fill {
         self.lock().length
     }
 
+    /// Whether its source is known to [send parts](Writer::announce_ranges) of the body without the rest.
+    pub fn has_ranges(&self) -> bool {
+        self.lock().has_ranges
+    }
+
     /// Bytes that have come so far.
     pub fn received(&self) -> u64 {
         self.lock().received

@@ -140,6 +140,7 @@ mod request_directives;
 mod routes;
 mod said_to_us;
 mod sections;
+mod seeking;
 mod set_cookie;
 mod shared_refused;
 mod shared_trouble;

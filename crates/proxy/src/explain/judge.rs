@@ -4,7 +4,7 @@ use super::{OnFailure, StoredExplanation, Tier};
 use crate::{
     ask::Ask,
     cache::Cache,
-    walk::lookup::{answers, condition_is_the_origins, reuse_site_for},
+    walk::lookup::{answers, condition_is_the_origins, is_far_ahead, reuse_site_for},
 };
 use http::{HeaderMap, HeaderName};
 use rules::{
@@ -115,7 +115,10 @@ impl Judge<'_> {
                 .map(|variant| self::differing(variant, &ask.fields))
                 .unwrap_or_default(),
             verdict,
-            is_enough: matches!(stored.body, Body::Filling(_)) || answers(ask, &stored),
+            is_enough: match &stored.body {
+                Body::Filling(fill) => !is_far_ahead(ask, &stored, fill),
+                _ => answers(ask, &stored),
+            },
             condition_fails,
             is_fresh: stored.facts.remaining(now).is_some(),
             age: stored.facts.age(now),

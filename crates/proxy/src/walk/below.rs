@@ -73,6 +73,10 @@ async fn in_tier(
         // The origin's own word is wanted, by the client or by the origin.
         return SharedLookup::Need(need, None);
     }
+    if need.is_beside_fill(ask) {
+        // The fill has the lease: the tier has nothing before that has ended.
+        return SharedLookup::Need(need, None);
+    }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
     let mut need = need;
     let mut found = tier.find(&mut question, lead).await;

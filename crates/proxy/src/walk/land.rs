@@ -62,6 +62,9 @@ impl Fetch<'_> {
         };
         let length = body.size_hint().exact();
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
+        if accepts_ranges(&head.headers) {
+            writer.announce_ranges();
+        }
         let room = Room::of(self.worker, self.ask);
         let is_hopeless = length.is_none() && self.was_too_large();
         if is_hopeless || !room.admits(self.worker, self.ask, length, &mut writer) {
@@ -258,6 +261,13 @@ impl Fetch<'_> {
             None => table.forget(&key, asker),
         }
     }
+}
+
+/// Whether an answer says that parts of it may be asked for (RFC 9110 section 14.3).
+fn accepts_ranges(fields: &HeaderMap) -> bool {
+    let lines = fields.get_all(header::ACCEPT_RANGES).iter();
+    let mut units = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    units.any(|unit| unit.trim_ascii().eq_ignore_ascii_case(b"bytes"))
 }
 
 /// Whether an answer is in JSON.

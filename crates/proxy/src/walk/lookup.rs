@@ -5,7 +5,7 @@ mod from_disk;
 mod judge;
 mod terms;
 
-pub use content::{answers, holds, wanted};
+pub use content::{answers, holds, is_far_ahead, wanted};
 pub use from_disk::{adopted, from_disk};
 pub use judge::{confirmed, of_part, purged_since, unpurged};
 pub use terms::{condition_is_the_origins, is_forced, reuse_site, reuse_site_for, seconds, terms};
@@ -23,7 +23,7 @@ use judge::among;
 use rules::{status::Forward, time::Time};
 use std::sync::Arc;
 use store::{
-    Stored,
+    Body, Stored,
     disk::{self, Bodies, Finding},
     fill::Reader,
 };
@@ -95,6 +95,14 @@ impl Need {
             selected: None,
             others: Vec::new(),
         }
+    }
+
+    /// Whether `ask`, whose need this is, wants a part of a body that is on its way and not to be waited for: the part is fetched beside it.
+    pub fn is_beside_fill(&self, ask: &Ask) -> bool {
+        let selected = self.selected.as_ref();
+        self.why == Forward::Partial
+            && ask.range().is_some()
+            && selected.is_some_and(|stored| matches!(stored.body, Body::Filling(_)))
     }
 
     /// Whether purges on other nodes may have been missed, so that the origin must confirm what is stored.

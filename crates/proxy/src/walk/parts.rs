@@ -75,6 +75,7 @@ impl Fetch<'_> {
             return self.failed(Failure::BadPart);
         }
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
+        writer.announce_ranges();
         let Some(reader) = writer.fill().reader() else {
             return Landing::Failed(Failure::NoRoom);
         };
@@ -149,7 +150,9 @@ impl Fetch<'_> {
     /// 15.3.7), and nothing that it is combined with has them. An origin that leaves any out leaves out the type.
     fn is_bare(&self, fields: &HeaderMap) -> bool {
         let is_combined = |stored: &Arc<Stored>| {
-            partial::combinable(&stored.fields.unpack(0), fields, self.ask.now)
+            // With what is on its way nothing is combined.
+            !matches!(stored.body, Body::Filling(_))
+                && partial::combinable(&stored.fields.unpack(0), fields, self.ask.now)
         };
         self.ask.fields.contains_key(header::IF_RANGE)
             && !fields.contains_key(header::CONTENT_TYPE)

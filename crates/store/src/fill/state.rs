@@ -20,6 +20,8 @@ const MOST_WAITED: Duration = Duration::from_secs(10);
 pub(super) struct FillState {
     /// The announced length of the body, once the head has come and if it says.
     pub length: Option<u64>,
+    /// Its source sends parts of the body without the rest, too.
+    pub has_ranges: bool,
     /// The pieces in memory, each with where it begins. They follow one another, and the last ends at `received`.
     pub pieces: VecDeque<(u64, Bytes)>,
     /// Bytes pushed so far.
@@ -66,6 +68,7 @@ impl FillState {
     pub fn new(reservation: Reservation, window: u64) -> Self {
         Self {
             length: None,
+            has_ranges: false,
             pieces: VecDeque::new(),
             received: 0,
             keeping: Keeping::Memory,

@@ -54,6 +54,11 @@ impl Writer {
         self.fill.lock().length = length;
     }
 
+    /// Its source sends parts of the body without the rest, too.
+    pub fn announce_ranges(&mut self) {
+        self.fill.lock().has_ranges = true;
+    }
+
     /// Where the body goes if it outgrows memory.
     pub fn overflow_to(&mut self, overflow: Arc<dyn Overflow>) {
         self.overflow = Some(overflow);

@@ -15,7 +15,7 @@ pub enum Plan {
     Whole,
     /// The whole representation without a condition: what came to the first request fits nothing that is stored.
     Anew,
-    /// The part the client asks for: nothing is stored that it could be combined with.
+    /// The part the client asks for: nothing is stored that it could be combined with, or not yet.
     Part,
     /// What is missing of the stored parts.
     Missing(Box<Missing>),
@@ -56,7 +56,7 @@ impl Fetch<'_> {
             }
         }
         let parted = selected.is_none_or(|stored| matches!(stored.body, Body::Parts(_)));
-        if parted && self.wants_one_part() {
+        if (parted || self.need.is_beside_fill(self.ask)) && self.wants_one_part() {
             Plan::Part
         } else {
             Plan::Whole

@@ -84,6 +84,8 @@ fn collapsed(
         Decision::Forward(now) if now.is_unsure() || was_purged(worker, ask, &landed, &now) => {
             Err(FollowerFallback::Together(now))
         }
+        // Nor is a part fetched by everybody who wants it.
+        Decision::Forward(now) if now.is_beside_fill(ask) => Err(FollowerFallback::Together(now)),
         Decision::Forward(now) => {
             waited_in_vain(worker, ask, &landed, &need);
             Err(FollowerFallback::Alone(now))

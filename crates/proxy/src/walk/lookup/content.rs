@@ -2,14 +2,20 @@
 
 use crate::{
     ask::Ask,
-    walk::{coding, shape},
+    walk::{coding, esi, shape},
 };
-use http::Method;
+use http::{Method, header};
 use rules::{
     precondition,
-    range::{self, ResolvedRange},
+    range::{self, ResolvedRange, Span},
 };
-use store::{Body, Parts, Stored, fill::Reader};
+use store::{
+    Body, Parts, Stored,
+    fill::{Fill, Reader},
+};
+
+/// A part of a body on its way is waited for where it begins so many bytes behind what has come, at most.
+const WAITED_FOR: u64 = 1 << 20;
 
 /// What is held of a body, against what the request wants of it.
 pub enum Availability {
@@ -40,6 +46,7 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
         },
         _ if ask.method == Method::HEAD => true,
         Body::Disk(_) => false,
+        Body::Filling(fill) if is_far_ahead(ask, stored, fill) => false,
         Body::Filling(fill) => {
             return fill.reader().map_or(Availability::Insufficient, |reader| {
                 Availability::Sufficient(Some(reader))
@@ -51,6 +58,36 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
     } else {
         Availability::Insufficient
     }
+}
+
+/// Whether a request wants a part that lies far behind what has come of a body on its way, in `fill`, and that the origin sends without
+/// the rest: it is there sooner by a fetch of its own.
+pub fn is_far_ahead(ask: &Ask, stored: &Stored, fill: &Fill) -> bool {
+    if ask.range().is_none() || !fill.has_ranges() || takes_what_is_here(ask) {
+        return false;
+    }
+    let Some(length) = fill.length() else {
+        return false;
+    };
+    let begins_far = |span: Span| span.first > fill.received().saturating_add(WAITED_FOR);
+    matches!(wanted(ask, stored, length), ResolvedRange::One(span) if begins_far(span))
+        && !esi::is_stored_page(ask, stored)
+}
+
+/// Whether a body on its way does for a request however far it has come: it wants nothing of the origin, or has a condition besides
+/// `If-Range`, to which the answer may have no content.
+fn takes_what_is_here(ask: &Ask) -> bool {
+    let mut names = ask.fields.keys();
+    let is_conditional = names.any(|name| {
+        matches!(
+            *name,
+            header::IF_NONE_MATCH
+                | header::IF_MODIFIED_SINCE
+                | header::IF_MATCH
+                | header::IF_UNMODIFIED_SINCE
+        )
+    });
+    is_conditional || ask.directives.only_if_cached
 }
 
 /// Whether parts have all of what is asked for.
