@@ -1,9 +1,12 @@
-//! A way to a server that can be cut without either end noticing, or held in one direction alone.
+//! A way to a server that can be cut without either end noticing, as a whole or a connection alone, or held in one direction.
 
 use std::{
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     thread,
 };
 
@@ -27,6 +30,15 @@ struct Way {
     is_cut: bool,
     /// Nothing that the server says gets through.
     is_held: bool,
+    /// All connections that were made.
+    connections: Vec<Arc<Connection>>,
+}
+
+/// What was said over a connection, and whether it is lost.
+#[derive(Debug, Default)]
+struct Connection {
+    said: Mutex<Vec<u8>>,
+    is_lost: AtomicBool,
 }
 
 /// Which way bytes go.
@@ -56,6 +68,19 @@ impl State {
                 .wait(way)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+impl Connection {
+    fn note(&self, bytes: &[u8]) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend_from_slice(bytes);
+    }
+
+    fn has_said(&self, word: &str) -> bool {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.windows(word.len())
+            .any(|bytes| bytes == word.as_bytes())
     }
 }
 
@@ -92,6 +117,19 @@ impl Link {
         self.state.change(|way| way.is_cut = true);
     }
 
+    /// Loses the connections over which a client has said this, as a firewall does that has forgotten them: neither end notices, and
+    /// nothing gets through any more. How many these are.
+    pub fn lose(&self, said: &str) -> usize {
+        let mut lost = 0;
+        self.state.change(|way| {
+            for connection in way.connections.iter().filter(|it| it.has_said(said)) {
+                connection.is_lost.store(true, SeqCst);
+                lost += 1;
+            }
+        });
+        lost
+    }
+
     /// From now on the server hears what it is asked, and nothing that it says gets through.
     pub fn hold_answers(&self) {
         self.state.change(|way| way.is_held = true);
@@ -118,16 +156,27 @@ fn connect(near: TcpStream, state: &Arc<State>) {
     let (Ok(from), Ok(to)) = (near.try_clone(), far.try_clone()) else {
         return;
     };
-    let back = Arc::clone(state);
-    thread::spawn(move || pass(far, near, Direction::Back, &back));
-    pass(from, to, Direction::ToServer, state);
+    let connection = Arc::new(Connection::default());
+    state.change(|way| way.connections.push(Arc::clone(&connection)));
+    let (back, same) = (Arc::clone(state), Arc::clone(&connection));
+    thread::spawn(move || pass(far, near, Direction::Back, &back, &same));
+    pass(from, to, Direction::ToServer, state, &connection);
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, direction: Direction, state: &State) {
+fn pass(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    direction: Direction,
+    state: &State,
+    connection: &Connection,
+) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if direction == Direction::ToServer {
+            connection.note(&bytes[..count]);
+        }
         state.open(direction);
-        if to.write_all(&bytes[..count]).is_err() {
+        if !connection.is_lost.load(SeqCst) && to.write_all(&bytes[..count]).is_err() {
             break;
         }
     }

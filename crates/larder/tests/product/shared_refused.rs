@@ -8,7 +8,7 @@ use crate::{
     shared_trouble::{errors, goes_on, is_found_again, is_open, node},
 };
 use serde_json::json;
-use testkit::{Larder, Origin, Redis, Response};
+use testkit::{Larder, Link, Origin, Redis, Response};
 
 /// Says which password the user `larder` has from now on. The test itself is somebody else.
 fn set_password(redis: &Redis, password: &str) {
@@ -23,9 +23,14 @@ fn entries(redis: &Redis) -> String {
     redis.ask(&["XLEN", "larder:purges"])
 }
 
-/// Asks the admin API to purge the page, which it refuses for now. What it says.
+/// Asks the admin API to purge the page.
+fn purge(node: &Larder) -> Response {
+    ask_purge(node, &json!({ "url": "http://site.example/page" }))
+}
+
+/// The same, which it refuses for now. What it says.
 fn refused(node: &Larder) -> Response {
-    let answer = ask_purge(node, &json!({ "url": "http://site.example/page" }));
+    let answer = purge(node);
     assert_eq!(answer.status, 503, "{}", answer.text());
     let again = answer.header("retry-after").expect("when to try again");
     assert!(again.parse::<u64>().is_ok_and(|seconds| seconds > 0));
@@ -68,7 +73,7 @@ fn a_password_that_changes_is_told_of_once_and_forgiven_when_it_is_back() {
     assert_eq!(entries(&redis), before, "nothing was purged, nor is later");
     let page = get(&node, "/page");
     assert!(page.hit() && page.text() == "1", "{}", page.said());
-    let purged = ask_purge(&node, &json!({ "url": "http://site.example/page" }));
+    let purged = purge(&node);
     assert_eq!(purged.status, 200, "{}", purged.text());
     assert_eq!(get(&node, "/page").text(), "2");
 }
@@ -96,4 +101,20 @@ fn a_purge_while_redis_is_gone_is_refused_and_purges_nothing() {
     assert!(page.hit() && page.text() == "1", "{}", page.said());
     assert_eq!(purges(), before, "no purge took effect");
     assert_eq!(origin.requests("/page"), 1);
+}
+
+/// A firewall has forgotten it, say, while the one that the stream is read over is well.
+#[test]
+fn a_connection_that_is_lost_in_silence_refuses_one_purge_alone() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let link = Link::to(&redis.address());
+    let node = node(&origin, &format!("redis://{}", link.address()));
+    assert_eq!(get(&node, "/page").text(), "1");
+    assert_eq!(purge(&node).status, 200);
+    assert_eq!(get(&node, "/page").text(), "2");
+    assert_eq!(link.lose("XADD"), 1, "what purges go by");
+    assert!(!refused(&node).text().contains(NOTHING));
+    let purged = purge(&node);
+    assert_eq!(purged.status, 200, "{}", purged.text());
+    assert_eq!(get(&node, "/page").text(), "3");
 }

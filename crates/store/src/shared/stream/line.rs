@@ -57,9 +57,12 @@ impl Common {
         Ok(made)
     }
 
-    /// That connection failed; the next to ask makes a new one.
-    pub async fn hang_up(&self) {
-        *self.line.lock().await = None;
+    /// That connection failed, or did not answer in time; the next to ask makes a new one.
+    pub fn hang_up(&self) {
+        // While somebody makes one there is none to give up.
+        if let Ok(mut line) = self.line.try_lock() {
+            *line = None;
+        }
     }
 }
 

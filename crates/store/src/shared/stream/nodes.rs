@@ -206,8 +206,12 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
         match timeout_at(until, look(common, position)).await {
             Ok(Ok(now)) if now.is_empty() => return now,
             Ok(Ok(now)) => behind = now,
-            Ok(Err(_)) => common.hang_up().await,
-            Err(_) => return behind,
+            Ok(Err(_)) => common.hang_up(),
+            Err(_) => {
+                // It may be lost without anybody having said so.
+                common.hang_up();
+                return behind;
+            }
         }
         if timeout_at(until, sleep(rest)).await.is_err() {
             return behind;

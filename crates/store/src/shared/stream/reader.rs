@@ -68,7 +68,7 @@ pub async fn read(common: Arc<Common>) {
         }
         reader.following = false;
         // What purges go by has most likely died with it.
-        reader.common.hang_up().await;
+        reader.common.hang_up();
         sleep(reader.retry).await;
         reader.retry = (reader.retry * 2).min(RETRIES.1);
     }

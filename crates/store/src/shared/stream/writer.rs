@@ -175,8 +175,13 @@ pub async fn publish(
     };
     let outcome = timeout(PUBLISH_WITHIN, outcome).await;
     lock(&common.pending).remove(&number);
+    let outcome = outcome.unwrap_or_else(|_| {
+        // A connection that was lost in silence (a firewall has forgotten it) is not to refuse the next purge too.
+        common.hang_up();
+        Err(Unreachable::Unknown)
+    });
     // Whoever asked may have left.
-    let _ = reply.send(outcome.unwrap_or(Err(Unreachable::Unknown)));
+    let _ = reply.send(outcome);
     trim::appended(common).await;
 }
 
@@ -204,7 +209,7 @@ pub async fn append<'a>(
     match line.all(&all, common.patience()).await {
         Ok(()) => Ok(()),
         Err(error) => {
-            common.hang_up().await;
+            common.hang_up();
             // What the server itself refuses has no effect.
             Err(match error.kind {
                 Kind::Unreachable | Kind::Closed | Kind::Timeout | Kind::Protocol => {

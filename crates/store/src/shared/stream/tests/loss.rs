@@ -197,6 +197,22 @@ async fn a_connection_that_is_killed_is_made_anew() {
     assert_eq!(far.standing(KEY, &page), Standing::Gone);
 }
 
+/// Nobody would hear of that for half of `trust`.
+#[tokio::test]
+async fn a_connection_that_is_lost_in_silence_is_waited_over_once() {
+    let redis = Redis::start().await;
+    let proxy = Proxy::to(redis.socket());
+    let mut near = Node::start(&redis.url(), "near", TRUST);
+    near.following().await;
+    let mut far = Node::start(&proxy.url(), "far", Duration::from_hours(1));
+    far.following().await;
+    let (_, position) = far.publish(vec![of("page")]).await.expect("reachable");
+    assert!(far.stream.everywhere(position, BROKEN).await.is_empty());
+    proxy.lose();
+    assert_eq!(far.stream.everywhere(position, SHORT).await, ["near"]);
+    assert!(far.stream.everywhere(position, BROKEN).await.is_empty());
+}
+
 #[tokio::test]
 async fn without_a_server_nothing_is_trusted_and_nothing_purged() {
     let mut redis = Redis::start().await;

@@ -1,6 +1,12 @@
 //! A way to the server that can be cut without either end noticing.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{
@@ -14,6 +20,10 @@ use tokio::{
 pub struct Proxy {
     socket: PathBuf,
     open: watch::Sender<bool>,
+    /// Connections that were made.
+    made: Arc<AtomicU64>,
+    /// So many of them, the first ones, are lost.
+    lost: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -21,6 +31,8 @@ impl Proxy {
         let socket = server.with_extension("proxy");
         let listener = UnixListener::bind(&socket).expect("binds");
         let (open, gate) = watch::channel(true);
+        let (made, lost) = <(Arc<AtomicU64>, Arc<AtomicU64>)>::default();
+        let (count, bound) = (Arc::clone(&made), Arc::clone(&lost));
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let Ok(far) = UnixStream::connect(&server).await else {
@@ -28,11 +40,21 @@ impl Proxy {
                 };
                 let ((near_in, near_out), (far_in, far_out)) =
                     (near.into_split(), far.into_split());
-                tokio::spawn(pass(near_in, far_out, gate.clone()));
-                tokio::spawn(pass(far_in, near_out, gate.clone()));
+                let number = count.fetch_add(1, SeqCst);
+                let is_lost = {
+                    let bound = Arc::clone(&bound);
+                    move || number < bound.load(SeqCst)
+                };
+                tokio::spawn(pass(near_in, far_out, gate.clone(), is_lost.clone()));
+                tokio::spawn(pass(far_in, near_out, gate.clone(), is_lost));
             }
         });
-        Self { socket, open }
+        Self {
+            socket,
+            open,
+            made,
+            lost,
+        }
     }
 
     pub fn url(&self) -> String {
@@ -44,16 +66,26 @@ impl Proxy {
         self.open.send_replace(false);
     }
 
+    /// From now on nothing gets through over the connections that there are; new ones are well.
+    pub fn lose(&self) {
+        self.lost.store(self.made.load(SeqCst), SeqCst);
+    }
+
     pub fn mend(&self) {
         self.open.send_replace(true);
     }
 }
 
-async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut gate: watch::Receiver<bool>) {
+async fn pass(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut gate: watch::Receiver<bool>,
+    is_lost: impl Fn() -> bool,
+) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
         if gate.wait_for(|open| *open).await.is_err()
-            || to.write_all(&bytes[..count]).await.is_err()
+            || !is_lost() && to.write_all(&bytes[..count]).await.is_err()
         {
             return;
         }
