@@ -118,3 +118,31 @@ fn a_connection_that_is_lost_in_silence_refuses_one_purge_alone() {
     assert_eq!(purged.status, 200, "{}", purged.text());
     assert_eq!(get(&node, "/page").text(), "3");
 }
+
+/// Redis itself closes what has rested for `timeout`.
+#[test]
+fn a_connection_that_is_closed_while_it_rests_refuses_no_purge() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let node = node(&origin, &redis.url());
+    assert_eq!(get(&node, "/page").text(), "1");
+    assert_eq!(purge(&node).status, 200);
+    for version in ["2", "3", "4"] {
+        assert_eq!(get(&node, "/page").text(), version);
+        let before: u64 = entries(&redis).parse().expect("a number");
+        close_resting(&redis);
+        let purged = purge(&node);
+        assert_eq!(purged.status, 200, "{}", purged.text());
+        assert_eq!(entries(&redis), (before + 1).to_string(), "sent once");
+    }
+    assert_eq!(get(&node, "/page").text(), "5");
+}
+
+/// Closes what purges go by, and nothing else.
+fn close_resting(redis: &Redis) {
+    let all = redis.ask(&["CLIENT", "LIST"]);
+    let mut lines = all.lines().filter(|line| line.contains(" cmd=exec "));
+    let line = lines.next().expect("what purges go by");
+    let id = line.split(' ').find_map(|part| part.strip_prefix("id="));
+    let killed = redis.ask(&["CLIENT", "KILL", "ID", id.expect("a number")]);
+    assert_eq!((killed.as_str(), lines.next()), ("1", None));
+}

@@ -9,7 +9,11 @@ use tokio::time::timeout;
 
 /// A connection. Whoever asks says how long that may take.
 #[derive(Clone)]
-pub struct Line(Connection);
+pub struct Line {
+    connection: Connection,
+    /// Whether it was there before it was asked for.
+    pub is_kept: bool,
+}
 
 impl Line {
     /// A new connection, made `within` that time.
@@ -17,7 +21,11 @@ impl Line {
     /// # Errors
     /// It cannot be made.
     pub async fn connect(servers: &Servers, within: Duration) -> Result<Self, Error> {
-        limited(within, servers.connect()).await.map(Self)
+        let connection = limited(within, servers.connect()).await?;
+        Ok(Self {
+            connection,
+            is_kept: false,
+        })
     }
 
     /// One question.
@@ -29,7 +37,7 @@ impl Line {
         command: &Cmd,
         within: Duration,
     ) -> Result<T, Error> {
-        let answer = limited(within, self.0.ask(command)).await?;
+        let answer = limited(within, self.connection.ask(command)).await?;
         T::from_redis_value(answer).map_err(|error| Error::new(Kind::Protocol, error))
     }
 
@@ -38,7 +46,7 @@ impl Line {
     /// # Errors
     /// The server's, or no answer in time.
     pub async fn all(&mut self, commands: &Pipeline, within: Duration) -> Result<(), Error> {
-        limited(within, self.0.all(commands)).await
+        limited(within, self.connection.all(commands)).await
     }
 }
 
@@ -53,7 +61,10 @@ impl Common {
             return Ok(line.clone());
         }
         let made = Line::connect(&self.servers, self.patience()).await?;
-        *line = Some(made.clone());
+        *line = Some(Line {
+            is_kept: true,
+            ..made.clone()
+        });
         Ok(made)
     }
 

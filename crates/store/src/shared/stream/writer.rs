@@ -3,13 +3,14 @@
 use super::{
     Common, Done, Event, MOST_ENTRIES, Pending,
     entry::{BY, By, NODE, PURGE, Part},
+    line::Line,
     lock, trim,
 };
 use crate::{
     Memory,
     purge::{Purge, What},
     purger::Unreachable,
-    shared::remote::Kind,
+    shared::remote::{Error, Kind},
 };
 use redis::{Cmd, Pipeline, cmd};
 use rules::time::Time;
@@ -156,25 +157,7 @@ pub async fn publish(
         let _ = reply.send(Ok((Vec::new(), position)));
         return;
     }
-    let number = common.published.fetch_add(1, Relaxed);
-    let (applied, done) = oneshot::channel();
-    let pending = Pending {
-        count: purges.len(),
-        done: Vec::with_capacity(purges.len()),
-        reply: applied,
-    };
-    lock(&common.pending).insert(number, pending);
-    let by = By {
-        author: common.author,
-        part: Part::Of(number),
-    };
-    let outcome = async {
-        append(common, purges.iter().map(|purge| (purge, Some(by)))).await?;
-        // The reader keeps the other end until it answers.
-        done.await.map_err(|_| Unreachable::Unknown)
-    };
-    let outcome = timeout(PUBLISH_WITHIN, outcome).await;
-    lock(&common.pending).remove(&number);
+    let outcome = timeout(PUBLISH_WITHIN, applied(common, purges)).await;
     let outcome = outcome.unwrap_or_else(|_| {
         // A connection that was lost in silence (a firewall has forgotten it) is not to refuse the next purge too.
         common.hang_up();
@@ -183,6 +166,67 @@ pub async fn publish(
     // Whoever asked may have left.
     let _ = reply.send(outcome);
     trim::appended(common).await;
+}
+
+/// Appends `purges`, where a kept connection was closed meanwhile over a new one, and waits until they are applied.
+async fn applied(common: &Common, purges: &[Purge]) -> Result<Done, Unreachable> {
+    let Ok(line) = common.line().await else {
+        return Err(Unreachable::Refused);
+    };
+    let is_kept = line.is_kept;
+    match publication(common, line, purges).await {
+        // Most likely while it rested, so that nothing was sent (Redis has `timeout`); and purging twice does no harm.
+        Err(error) if is_kept && error.kind == Kind::Closed => {
+            let again = async { publication(common, common.line().await?, purges).await };
+            again.await.map_err(|_| Unreachable::Unknown)
+        }
+        done => done.map_err(|error| meaning(&error)),
+    }
+}
+
+/// The same over this connection. What may have arrived of another attempt has another number, and is not counted.
+async fn publication(common: &Common, line: Line, purges: &[Purge]) -> Result<Done, Error> {
+    let mut awaited = Awaited::new(common, purges.len());
+    let by = By {
+        author: common.author,
+        part: Part::Of(awaited.number),
+    };
+    send(common, line, purges.iter().map(|purge| (purge, Some(by)))).await?;
+    // The reader keeps the other end until it answers.
+    let done = (&mut awaited.done).await;
+    done.map_err(|error| Error::new(Kind::Unreachable, error))
+}
+
+/// A publication that is to be read back; when this is dropped nobody waits for it any more.
+struct Awaited<'a> {
+    common: &'a Common,
+    number: u64,
+    done: oneshot::Receiver<Done>,
+}
+
+impl<'a> Awaited<'a> {
+    /// One of so many purges.
+    fn new(common: &'a Common, count: usize) -> Self {
+        let number = common.published.fetch_add(1, Relaxed);
+        let (reply, done) = oneshot::channel();
+        let pending = Pending {
+            count,
+            done: Vec::with_capacity(count),
+            reply,
+        };
+        lock(&common.pending).insert(number, pending);
+        Self {
+            common,
+            number,
+            done,
+        }
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        lock(&self.common.pending).remove(&self.number);
+    }
 }
 
 /// Purges that nobody waits for.
@@ -198,26 +242,36 @@ pub async fn append<'a>(
     common: &Common,
     purges: impl Iterator<Item = (&'a Purge, Option<By>)>,
 ) -> Result<(), Unreachable> {
-    let Ok(mut line) = common.line().await else {
+    let Ok(line) = common.line().await else {
         return Err(Unreachable::Refused);
     };
+    let sent = send(common, line, purges).await;
+    sent.map_err(|error| meaning(&error))
+}
+
+async fn send<'a>(
+    common: &Common,
+    mut line: Line,
+    purges: impl Iterator<Item = (&'a Purge, Option<By>)>,
+) -> Result<(), Error> {
     let mut all = Pipeline::new();
     all.atomic();
     for (purge, by) in purges {
         all.add_command(entry(common, purge, by));
     }
-    match line.all(&all, common.patience()).await {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            common.hang_up();
-            // What the server itself refuses has no effect.
-            Err(match error.kind {
-                Kind::Unreachable | Kind::Closed | Kind::Timeout | Kind::Protocol => {
-                    Unreachable::Unknown
-                }
-                _ => Unreachable::Refused,
-            })
-        }
+    let sent = line.all(&all, common.patience()).await;
+    if sent.is_err() {
+        common.hang_up();
+    }
+    sent
+}
+
+/// What an error says of purges that were sent.
+fn meaning(error: &Error) -> Unreachable {
+    match error.kind {
+        Kind::Unreachable | Kind::Closed | Kind::Timeout | Kind::Protocol => Unreachable::Unknown,
+        // What the server itself refuses has no effect.
+        _ => Unreachable::Refused,
     }
 }
 

@@ -213,6 +213,30 @@ async fn a_connection_that_is_lost_in_silence_is_waited_over_once() {
     assert!(far.stream.everywhere(position, BROKEN).await.is_empty());
 }
 
+/// They are sent twice then: what was read back of the first time says nothing of the second.
+#[tokio::test]
+async fn a_connection_that_ends_before_its_answer_refuses_no_purge() {
+    let redis = Redis::start().await;
+    let proxy = Proxy::to(redis.socket());
+    let mut near = Node::start(&redis.url(), "near", TRUST);
+    near.following().await;
+    let mut far = Node::start(&proxy.url(), "far", TRUST);
+    far.following().await;
+    let (_, before) = far.publish(vec![of("page")]).await.expect("reachable");
+    proxy.end_newest();
+    let purges = vec![of("page"), of("two")];
+    let (done, position) = far.publish(purges.clone()).await.expect("reachable");
+    assert_eq!(done.len(), 2);
+    let shared = far.journal.shared();
+    let (positions, sent): (Vec<_>, Vec<_>) = shared
+        .into_iter()
+        .filter(|(position, _)| *position > before)
+        .unzip();
+    assert_eq!(sent, [purges.clone(), purges].concat());
+    assert_eq!(positions.last(), Some(&position), "the second time's");
+    assert!(far.stream.everywhere(position, BROKEN).await.is_empty());
+}
+
 #[tokio::test]
 async fn without_a_server_nothing_is_trusted_and_nothing_purged() {
     let mut redis = Redis::start().await;

@@ -24,6 +24,8 @@ pub struct Proxy {
     made: Arc<AtomicU64>,
     /// So many of them, the first ones, are lost.
     lost: Arc<AtomicU64>,
+    /// The connection that ends in place of its next answer.
+    ends: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -33,6 +35,8 @@ impl Proxy {
         let (open, gate) = watch::channel(true);
         let (made, lost) = <(Arc<AtomicU64>, Arc<AtomicU64>)>::default();
         let (count, bound) = (Arc::clone(&made), Arc::clone(&lost));
+        let ends = Arc::new(AtomicU64::new(u64::MAX));
+        let end = Arc::clone(&ends);
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let Ok(far) = UnixStream::connect(&server).await else {
@@ -45,8 +49,17 @@ impl Proxy {
                     let bound = Arc::clone(&bound);
                     move || number < bound.load(SeqCst)
                 };
-                tokio::spawn(pass(near_in, far_out, gate.clone(), is_lost.clone()));
-                tokio::spawn(pass(far_in, near_out, gate.clone(), is_lost));
+                let end = Arc::clone(&end);
+                let ends = move || number == end.load(SeqCst);
+                let there = pass(near_in, far_out, gate.clone(), is_lost.clone(), || false);
+                let back = pass(far_in, near_out, gate.clone(), is_lost, ends);
+                tokio::spawn(async move {
+                    // Whichever ends first ends both.
+                    tokio::select! {
+                        () = there => {}
+                        () = back => {}
+                    }
+                });
             }
         });
         Self {
@@ -54,6 +67,7 @@ impl Proxy {
             open,
             made,
             lost,
+            ends,
         }
     }
 
@@ -71,6 +85,11 @@ impl Proxy {
         self.lost.store(self.made.load(SeqCst), SeqCst);
     }
 
+    /// What the newest connection asks next is heard, and its answer lost with the connection.
+    pub fn end_newest(&self) {
+        self.ends.store(self.made.load(SeqCst) - 1, SeqCst);
+    }
+
     pub fn mend(&self) {
         self.open.send_replace(true);
     }
@@ -81,10 +100,12 @@ async fn pass(
     mut to: OwnedWriteHalf,
     mut gate: watch::Receiver<bool>,
     is_lost: impl Fn() -> bool,
+    ends: impl Fn() -> bool,
 ) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
-        if gate.wait_for(|open| *open).await.is_err()
+        if ends()
+            || gate.wait_for(|open| *open).await.is_err()
             || !is_lost() && to.write_all(&bytes[..count]).await.is_err()
         {
             return;
