@@ -233,16 +233,47 @@ fn a_cluster_is_as_good_as_one_server() {
     }
 }
 
+/// Which of three servers that are a cluster has this key.
+fn has(cluster: &[Redis], key: &str) -> usize {
+    let slot = cluster[0].ask(&["CLUSTER", "KEYSLOT", key]);
+    let slot: u16 = slot.parse().expect("a number");
+    let ends = [5460, 10922, 16383];
+    ends.iter().position(|end| slot <= *end).expect("a shard")
+}
+
+/// Purges are on one shard, and how far nodes are on another at most.
+#[test]
+fn a_shard_that_hangs_stops_no_purge_that_it_has_nothing_of() {
+    let cluster = Redis::cluster();
+    let shards = ["larder:purges", "larder:nodes"].map(|key| has(&cluster, key));
+    let others = cluster.iter().enumerate();
+    let mut others = others.filter(|(number, _)| !shards.contains(number));
+    let (_, other) = others.next().expect("a shard without either");
+    let origin = testkit::Origin::start();
+    let url = format!("redis-cluster://{}", cluster[shards[0]].address());
+    let nodes = [0, 1].map(|number| node_at(&origin, &url, number, "", "trust = \"1m\""));
+    nodes.iter().for_each(wait_follows);
+    let purge_on = |node| {
+        let purged = purge(node, &["--wait", "http://site.example/page"]);
+        assert_eq!(purged.code, Some(0), "{purged:?}");
+    };
+    // A new connection would wait for all shards.
+    nodes.iter().for_each(purge_on);
+    other.pause();
+    // Each time a node asks which of the others are there.
+    for _ in 0..10 {
+        nodes.iter().for_each(purge_on);
+    }
+    other.resume();
+}
+
 /// The shard that has the stream loses its primary.
 #[test]
 fn a_cluster_goes_on_with_a_replica() {
     // Half of it is what any answer of a server may take.
     const TRUST: &str = "trust = \"1m\"";
     let mut cluster = Redis::cluster();
-    let slot = cluster[0].ask(&["CLUSTER", "KEYSLOT", "larder:purges"]);
-    let slot: u16 = slot.parse().expect("a number");
-    let ends = [5460, 10922, 16383];
-    let of = ends.iter().position(|end| slot <= *end).expect("a shard");
+    let of = has(&cluster, "larder:purges");
     let replica = Redis::stand_by(&cluster, of);
     let origin = testkit::Origin::start();
     origin.otherwise(|request: &testkit::Request| counted(request).cache("max-age=3600"));

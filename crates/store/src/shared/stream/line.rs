@@ -41,6 +41,11 @@ impl Line {
         T::from_redis_value(answer).map_err(|error| Error::new(Kind::Protocol, error))
     }
 
+    /// Whether different keys may lie on different servers.
+    pub fn is_cluster(&self) -> bool {
+        matches!(self.connection, Connection::Cluster(_))
+    }
+
     /// Several commands of which all take effect, or none.
     ///
     /// # Errors

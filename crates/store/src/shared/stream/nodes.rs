@@ -30,12 +30,19 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Asks for the time.
+    /// Asks for the time, in a cluster where the nodes' hash lies: by itself the question goes to any server, whose clock is another
+    /// each time, and which may hang without having anything of ours.
     ///
     /// # Errors
     /// The server's.
-    pub async fn read(line: &mut Line, within: Duration) -> Result<Self, Error> {
-        let (seconds, micros): (u64, u64) = line.ask(&cmd("TIME"), within).await?;
+    async fn read(common: &Common, line: &mut Line) -> Result<Self, Error> {
+        let mut time = cmd("TIME");
+        if line.is_cluster() {
+            time = cmd("EVAL");
+            time.arg("return redis.call('time')").arg(1);
+            time.arg(&common.nodes);
+        }
+        let (seconds, micros): (u64, u64) = line.ask(&time, common.patience()).await?;
         let millis = seconds.saturating_mul(1000).saturating_add(micros / 1000);
         let read = Instant::now();
         Ok(Self { millis, read })
@@ -111,7 +118,7 @@ pub async fn report(
     let now = if let Some(recent) = recent {
         recent
     } else {
-        let now = Clock::read(line, common.patience()).await?;
+        let now = Clock::read(common, line).await?;
         known(common, line, now).await?;
         *clock.insert(now)
     };
@@ -223,7 +230,7 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
 /// The names of nodes that have not applied everything up to `position`.
 async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error> {
     let mut line = common.line().await?;
-    let now = Clock::read(&mut line, common.patience()).await?;
+    let now = Clock::read(common, &mut line).await?;
     let here = known(common, &mut line, now).await?;
     let mut behind = missing(common, &here);
     for (name, (said, silent)) in here {
