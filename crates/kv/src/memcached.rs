@@ -244,6 +244,13 @@ impl Memcached {
             server.hang_up();
         }
     }
+
+    /// Drops those of all workers.
+    pub fn hang_up_all(&self) {
+        for server in &self.servers {
+            server.hang_up_all();
+        }
+    }
 }
 
 fn unexpected(answer: &Answer) -> Error {

@@ -85,6 +85,11 @@ impl Redis {
     pub fn hang_up(&self) {
         self.primary.connections.hang_up();
     }
+
+    /// Drops those of all workers.
+    pub fn hang_up_all(&self) {
+        self.primary.connections.hang_up_all();
+    }
 }
 
 impl Replicas {

@@ -115,6 +115,12 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
         self.remove(|_| true);
     }
 
+    /// Forgets the connections of all workers: their server is known to fail, and each of them would find that out anew.
+    pub fn hang_up_all(&self) {
+        let mut slots = lock(&self.slots);
+        slots.of.retain(|_, slot| !matches!(slot, Slot::Open(_)));
+    }
+
     fn slot<F>(&self, connect: impl FnOnce() -> F) -> Result<Slot<C>, Error>
     where
         F: Future<Output = Result<C, Error>> + Send + 'static,
@@ -206,6 +212,26 @@ mod tests {
         assert_eq!(error.kind, Kind::Unreachable);
         let made = connections.get(|| async { Ok(7) }).await;
         assert_eq!(made.expect("a connection").handle, 7);
+    }
+
+    #[test]
+    fn each_worker_hangs_up_for_itself_or_for_all() {
+        let runtimes = [0, 1].map(|_| {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            builder.enable_all().build().expect("a runtime")
+        });
+        let connections = PerWorker::default();
+        let numbers = || {
+            runtimes.each_ref().map(|runtime| {
+                let made = runtime.block_on(connections.get(|| async { Ok(7) }));
+                made.expect("a connection").number
+            })
+        };
+        assert_eq!(numbers(), [1, 2]);
+        runtimes[0].block_on(async { connections.hang_up() });
+        assert_eq!(numbers(), [3, 2]);
+        runtimes[0].block_on(async { connections.hang_up_all() });
+        assert_eq!(numbers(), [4, 5]);
     }
 
     #[tokio::test]

@@ -95,6 +95,11 @@ impl Server {
         self.connections.hang_up();
     }
 
+    /// Drops those of all workers.
+    pub fn hang_up_all(&self) {
+        self.connections.hang_up_all();
+    }
+
     fn closed(&self) -> Error {
         let detail = format!("{}: the connection was closed", self.address.name());
         Error::new(Kind::Closed, detail)
@@ -124,7 +129,7 @@ impl Server {
     pub fn failed(&self) {
         if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES {
             self.failures.store(0, Relaxed);
-            self.connections.hang_up();
+            self.connections.hang_up_all();
             self.is_down.store(true, Relaxed);
             *self.resting() = Some(Instant::now() + REST);
         }

@@ -17,10 +17,15 @@ pub(crate) fn node(origin: &Origin, url: &str) -> Larder {
 
 /// A node with one worker, so that its breaker has seen what a test has asked. It trusts what it keeps for as long as the test takes.
 pub(crate) fn start(origin: &Origin, url: &str) -> Larder {
+    start_with(1, origin, url)
+}
+
+/// The same with so many workers.
+fn start_with(workers: usize, origin: &Origin, url: &str) -> Larder {
     origin.otherwise(|request| counted(request).cache("max-age=600"));
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
-            "workers = 1\n[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\ntimeout = \"500ms\"\ntrust = \"1h\"\n",
+            "workers = {workers}\n[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\ntimeout = \"500ms\"\ntrust = \"1h\"\n",
             origin.url()
         ))
         .start()
@@ -94,6 +99,34 @@ fn a_redis_that_dies_is_left_alone_and_told_of_once() {
     // It has come back empty: that is worth another one.
     node.wait_output("everything kept counts as purged");
     assert_eq!(told(&node).len(), 2, "{:#?}", told(&node));
+}
+
+/// Each has a connection of its own, and none of these is any good.
+#[test]
+fn a_redis_that_is_back_is_found_again_by_all_workers_at_once() {
+    let (origin, mut redis) = (Origin::start(), Redis::start());
+    let node = start_with(8, &origin, &redis.url());
+    let failed = || errors(&node, "closed") + errors(&node, "unreachable");
+    // Each of these comes over a connection of its own, to whichever worker the kernel says.
+    let ask_all = |round: &str| {
+        for number in 0..100 {
+            let path = format!("/{round}/{number}");
+            assert_eq!(node.get(&path).send().status, 200, "{path}");
+        }
+    };
+    ask_all("before");
+    redis.kill();
+    let mut number = 0;
+    wait_until("Redis was left alone", || {
+        number += 1;
+        node.get(&format!("/meanwhile/{number}")).send();
+        is_open(&node)
+    });
+    redis.restart();
+    let before = failed();
+    is_found_again(&node);
+    ask_all("after");
+    assert_eq!(failed(), before);
 }
 
 #[test]

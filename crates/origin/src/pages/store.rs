@@ -3,7 +3,7 @@
 use super::{Absent, Bad, failed};
 use crate::{Error, Kind};
 use bytes::Bytes;
-use kv::{BadUrl, Breaker, Leave, Memcached, Read, Redis};
+use kv::{BadUrl, Breaker, Change, Leave, Memcached, Read, Redis};
 use redis::{Cmd, Value};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -89,8 +89,10 @@ impl Store {
     fn failed<T>(&self, leave: Leave, error: kv::Error) -> Result<Result<T, Absent>, Error> {
         if error.kind.opens_breaker() {
             if !self.client.is_one_of_several() {
-                self.breaker.failed(leave);
-                self.client.hang_up();
+                match self.breaker.failed(leave) {
+                    Change::None => self.client.hang_up(),
+                    Change::Opened | Change::StaysOpen => self.client.hang_up_all(),
+                }
             }
             return Err(failed(error));
         }
@@ -124,6 +126,13 @@ impl Client {
         match self {
             Self::Memcached(memcached) => memcached.hang_up(),
             Self::Redis(redis) => redis.hang_up(),
+        }
+    }
+
+    fn hang_up_all(&self) {
+        match self {
+            Self::Memcached(memcached) => memcached.hang_up_all(),
+            Self::Redis(redis) => redis.hang_up_all(),
         }
     }
 }

@@ -184,7 +184,7 @@ impl Guard {
         }
         let change = self.breaker.failed(leave);
         if change != Change::None {
-            // Whatever its connections are stuck in, a probe begins with a new one.
+            // Whatever its connections are stuck in, a probe begins with a new one, whichever worker sends it.
             self.remote.hang_up();
         }
         if change == Change::Opened {

@@ -60,7 +60,7 @@ impl Remote for Memcached {
     }
 
     fn hang_up(&self) {
-        self.hang_up();
+        self.hang_up_all();
     }
 
     fn position(&self, _log: &Log, stored: &Stored) -> Option<Position> {

@@ -87,7 +87,7 @@ impl Remote for Redis {
     }
 
     fn hang_up(&self) {
-        self.hang_up();
+        self.hang_up_all();
     }
 }
 

@@ -49,7 +49,7 @@ pub trait Remote: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Drops this worker's connections: they do not answer. The next question makes new ones.
+    /// Drops all workers' connections: they do not answer. The next questions make new ones.
     fn hang_up(&self);
 
     /// The position to write beside a response: on this node no purge up to there covers it. `None`: not known, so it must not
