@@ -121,7 +121,7 @@ impl Memcached {
             let detail = format!("{} bytes; memcached takes {LARGEST_VALUE}", value.len());
             return Err(Error::new(Kind::TooLarge, detail));
         }
-        let expiry = expiry.min(LONGEST_EXPIRY).as_millis().div_ceil(1000).max(1);
+        let expiry = seconds(expiry);
         let mut command = format!("{verb} {key} 0 {expiry} {}\r\n", value.len()).into_bytes();
         command.reserve(value.len() + 2);
         command.extend_from_slice(value);
@@ -170,6 +170,18 @@ impl Memcached {
     /// No answer, or none that is one.
     pub async fn add(&self, key: &str, value: &[u8], expiry: Duration) -> Result<bool, Error> {
         self.store("add", key, value, expiry).await
+    }
+
+    /// Has the server forget `key`, where it is there, after `expiry`, rounded up to whole seconds.
+    ///
+    /// # Errors
+    /// No answer, or none that is one.
+    pub async fn expire(&self, key: &str, expiry: Duration) -> Result<(), Error> {
+        let command = format!("touch {key} {}\r\n", seconds(expiry)).into_bytes();
+        match self.ask(key, command, Expected::Done).await? {
+            Some(Answer::Touched | Answer::NotFound) | None => Ok(()),
+            Some(other) => Err(unexpected(&other)),
+        }
     }
 
     /// The values of `keys`, in their order; one round trip to each server that has some.
@@ -251,6 +263,11 @@ impl Memcached {
             server.hang_up_all();
         }
     }
+}
+
+/// An expiry as memcached takes it.
+fn seconds(expiry: Duration) -> u128 {
+    expiry.min(LONGEST_EXPIRY).as_millis().div_ceil(1000).max(1)
 }
 
 fn unexpected(answer: &Answer) -> Error {

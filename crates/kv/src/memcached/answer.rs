@@ -17,6 +17,8 @@ pub enum Answer {
     Values(Vec<Value>),
     /// Done.
     Stored,
+    /// Done, to what is there.
+    Touched,
     /// Not done: the key is there already, or is not.
     NotStored,
     /// Not done: the value has changed.
@@ -31,6 +33,7 @@ impl fmt::Display for Answer {
         f.write_str(match self {
             Self::Values(_) => "VALUE",
             Self::Stored => "STORED",
+            Self::Touched => "TOUCHED",
             Self::NotStored => "NOT_STORED",
             Self::Exists => "EXISTS",
             Self::NotFound => "NOT_FOUND",
@@ -110,6 +113,7 @@ fn word(line: &[u8]) -> Result<Piece, Broken> {
     Ok(match line {
         b"END" => Piece::End,
         b"STORED" => Piece::Whole(Answer::Stored),
+        b"TOUCHED" => Piece::Whole(Answer::Touched),
         b"NOT_STORED" => Piece::Whole(Answer::NotStored),
         b"EXISTS" => Piece::Whole(Answer::Exists),
         b"NOT_FOUND" => Piece::Whole(Answer::NotFound),

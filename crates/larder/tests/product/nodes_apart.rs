@@ -442,6 +442,48 @@ fn every_key_of_a_large_page_expires_and_the_log_of_purges_does_not() {
     assert!(found.hit() && found.body == body, "{}", found.said());
 }
 
+/// Redis does not keep a copy for each time that a page was fetched or confirmed.
+#[test]
+fn chunks_of_what_was_replaced_are_gone_soon() {
+    let site = Site::start();
+    let body = content("page", 1_500_000);
+    let sent = body.clone();
+    site.origin.on("/page", move |request| {
+        let reply = match request.header("If-None-Match") {
+            Some(_) => Reply::status(304),
+            None => Reply::ok().body(&sent),
+        };
+        reply.cache("max-age=600").header("ETag", "\"a\"")
+    });
+    let left = |key: &String| -> i64 { site.redis.ask(&["PTTL", key]).parse().expect("a number") };
+    // Those that do not go soon.
+    let chunks = || -> Vec<String> {
+        let keys = site.redis.keys().into_iter();
+        let of_page = |key: &String| key.starts_with("larder:http://site.example/page#");
+        keys.filter(|key| of_page(key) && !key.ends_with("#lease") && left(key) > 10_000)
+            .collect()
+    };
+    assert_eq!(get(&site.nodes[0], "/page").body, body);
+    wait_shared(&site.nodes[0], 1);
+    let mut before = chunks();
+    assert_eq!(before.len(), 6, "{before:?}");
+    // Fetched anew, and confirmed.
+    for (stored, how) in (2..).zip([&["--wait"][..], &["--wait", "--soft"]]) {
+        let args = [how, &["http://site.example/page"]].concat();
+        let purged = purge(&site.nodes[0], &args);
+        assert_eq!(purged.code, Some(0), "{purged:?}");
+        assert_eq!(get(&site.nodes[0], "/page").body, body);
+        wait_shared(&site.nodes[0], stored);
+        wait_until("the old ones were given up", || {
+            before.iter().all(|key| left(key) <= 10_000)
+        });
+        before = chunks();
+        assert_eq!(before.len(), 6, "{how:?}: {before:?}");
+    }
+    let found = get(&site.nodes[1], "/page");
+    assert!(found.hit() && found.body == body, "{}", found.said());
+}
+
 /// Each in its own language, and of what the others get not even the bytes travel.
 #[test]
 fn of_large_variants_a_node_reads_the_one_that_is_asked_for() {

@@ -98,9 +98,18 @@ async fn the_server_forgets(remote: &dyn Remote) {
     remote.set("soon", b"1", soon).await.expect("set");
     assert_eq!(remote.add("sooner", b"1", soon).await, Ok(true));
     set(remote, "late", b"1").await;
+    set(remote, "soonest", b"1").await;
+    assert_eq!(remote.expire("soonest", soon).await, Ok(()));
+    assert_eq!(
+        remote.expire("never", soon).await,
+        Ok(()),
+        "it is not there"
+    );
     let gone = async {
-        while get(remote, "soon").await.is_some() || get(remote, "sooner").await.is_some() {
-            tokio::task::yield_now().await;
+        for key in ["soon", "sooner", "soonest"] {
+            while get(remote, key).await.is_some() {
+                tokio::task::yield_now().await;
+            }
         }
     };
     let gone = tokio::time::timeout(testkit::BOUND, gone).await;

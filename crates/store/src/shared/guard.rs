@@ -113,6 +113,11 @@ impl Guard {
         Ok(added)
     }
 
+    pub(super) async fn expire(&self, name: &str, expiry: Duration) -> Result<(), Failed> {
+        let until = self.deadline();
+        self.ask(until, |remote| remote.expire(name, expiry)).await
+    }
+
     pub(super) async fn delete_if(&self, name: &str, value: &[u8]) -> Result<bool, Failed> {
         let until = self.deadline();
         self.ask(until, |remote| remote.delete_if(name, value))

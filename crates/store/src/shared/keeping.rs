@@ -3,6 +3,7 @@
 mod cut;
 mod rival;
 mod turns;
+mod unnamed;
 
 use super::{
     Inner,
@@ -26,6 +27,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use turns::WritePermit;
+use unnamed::{Before, unnamed};
 
 pub(super) use turns::Writing;
 
@@ -72,12 +74,16 @@ impl Inner {
         };
         runtime.spawn(async move {
             let counts = &permit.0.guard.counts;
-            match permit.0.write(keep).await {
-                Ok(()) => counts.stored.up(),
+            let written = permit.0.write(keep).await;
+            match &written {
+                Ok(_) => counts.stored.up(),
                 Err(Passed::Over) => counts.passed_over.up(),
                 Err(Passed::Failed) => {}
             }
             drop(lease);
+            if let Ok(unnamed) = written {
+                permit.0.give_up(&unnamed).await;
+            }
         });
     }
 
@@ -93,27 +99,31 @@ impl Inner {
         runtime.spawn(async move {
             let tier = &permit.0;
             // Where that fails, what is there goes when its time is over.
-            let _ = tier.without_older(&key, &stored).await;
+            if let Ok(unnamed) = tier.without_older(&key, &stored).await {
+                tier.give_up(&unnamed).await;
+            }
         });
     }
 
-    /// Writes what is there anew, but for what is older than `stored` and answers the same requests.
-    async fn without_older(&self, key: &[u8], stored: &Stored) -> Result<(), Passed> {
+    /// Writes what is there anew, but for what is older than `stored` and answers the same requests. The names of chunks that are of no
+    /// use to anybody any more.
+    async fn without_older(&self, key: &[u8], stored: &Stored) -> Result<Vec<String>, Passed> {
         let name = self.name(key);
         let _turn = self.writing.of(&name).lock().await;
-        let there = self.there(key, &name).await?;
+        let Before { there, sets } = self.before(key, &name).await?;
         let now = now();
         let rival = Rival::of(stored);
         let is_older = |old: &There| rival.is(old) && old.received < stored.facts.response_time;
         if !there.iter().any(is_older) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let left = there.into_iter().filter(|old| !is_older(old));
         let left: Vec<_> = left.map(|old| old.entry).collect();
         let until = left.iter().map(|entry| entry.until).max();
         let expiry = until.map_or(LEAST, |until| until.since(now)).max(LEAST);
         let value = record::write(&left).ok_or(Passed::Over)?;
-        Ok(self.guard.set(&name, &value, expiry).await?)
+        self.guard.set(&name, &value, expiry).await?;
+        Ok(unnamed(&name, sets, &left, self.config.largest_body))
     }
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
@@ -130,13 +140,14 @@ impl Inner {
         })
     }
 
-    async fn write(&self, keep: Keep) -> Result<(), Passed> {
+    /// The names of chunks that are of no use to anybody any more.
+    async fn write(&self, keep: Keep) -> Result<Vec<String>, Passed> {
         let head = codec::encode(&keep.key, &keep.stored).ok_or(Passed::Over)?;
         let variant = record::variant(&keep.stored);
         let place = self.place(&keep, head.len(), variant != 0).await?;
         // What is written under a name is written in turn, so that each sees what was written before.
         let _turn = self.writing.of(&keep.name).lock().await;
-        let there = self.there(&keep.key, &keep.name).await?;
+        let Before { there, sets } = self.before(&keep.key, &keep.name).await?;
         let now = now();
         let rival = Rival::of(&keep.stored);
         let is_late = |old: &There| rival.is(old) && is_newer(old, &keep.stored, now);
@@ -160,22 +171,29 @@ impl Inner {
         let until = entries.iter().map(|entry| entry.until).max();
         let expiry = until.map_or(keep.worth, |until| until.since(now));
         let value = record::write(&entries).ok_or(Passed::Over)?;
-        Ok(self.guard.set(&keep.name, &value, expiry).await?)
+        self.guard.set(&keep.name, &value, expiry).await?;
+        Ok(unnamed(
+            &keep.name,
+            sets,
+            &entries,
+            self.config.largest_body,
+        ))
     }
 
     /// The variants that are there; those of another key that has the same name go, and those that were purged.
-    async fn there(&self, key: &[u8], name: &str) -> Result<Vec<There>, Passed> {
+    async fn before(&self, key: &[u8], name: &str) -> Result<Before, Passed> {
         let until = self.guard.deadline();
         let value = match self.guard.get(name, Read::Latest, until).await {
             Ok(Some(value)) => value,
             // Something else has our name: it is replaced.
             Ok(None) | Err(Failed(Some(Kind::WrongType | Kind::TooLarge))) => {
-                return Ok(Vec::new());
+                return Ok(Before::default());
             }
             Err(failed) => return Err(failed.into()),
         };
-        let entries = record::read(value).unwrap_or_default().into_iter();
-        let of_key = entries.filter_map(|entry| {
+        let entries = record::read(value).unwrap_or_default();
+        let sets = entries.iter().filter_map(unnamed::set).collect();
+        let of_key = entries.into_iter().filter_map(|entry| {
             let head = codec::Head::decode(&entry.head).ok()?;
             let checked = self.guard.remote().sequence(&self.log, entry.position)?;
             let is_good = *head.key == *key && !self.log.refuses(key, None, checked);
@@ -185,7 +203,8 @@ impl Inner {
                 entry,
             })
         });
-        Ok(of_key.collect())
+        let there = of_key.collect();
+        Ok(Before { there, sets })
     }
 
     /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them.

@@ -51,6 +51,10 @@ impl Remote for Memcached {
         Box::pin(self.add(key, value, expiry))
     }
 
+    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, ()> {
+        Box::pin(self.expire(key, expiry))
+    }
+
     fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> RemoteFuture<'a, bool> {
         Box::pin(self.delete_if(key, value))
     }

@@ -74,6 +74,17 @@ impl Remote for Redis {
         })
     }
 
+    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, ()> {
+        Box::pin(async move {
+            let mut command = Cmd::new();
+            command.arg("PEXPIRE").arg(key).arg(millis(expiry));
+            match self.write(&command).await? {
+                Value::Int(_) => Ok(()),
+                other => Err(unexpected(&other)),
+            }
+        })
+    }
+
     fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> RemoteFuture<'a, bool> {
         Box::pin(async move {
             let mut command = Cmd::new();

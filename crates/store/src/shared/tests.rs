@@ -60,6 +60,10 @@ impl Remote for Slow {
         self.answer(true)
     }
 
+    fn expire<'a>(&'a self, _: &'a str, _: Duration) -> RemoteFuture<'a, ()> {
+        self.answer(())
+    }
+
     fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> RemoteFuture<'a, bool> {
         self.answer(true)
     }
