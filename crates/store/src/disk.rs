@@ -43,7 +43,7 @@ mod statistics;
 mod tests;
 mod withheld;
 
-use crate::{Horizon, lock::Locked, purge::Log};
+use crate::{Horizon, Stored, lock::Locked, purge::Log};
 use bucket::Bucket;
 use device::Device;
 use directory::Before;
@@ -165,6 +165,28 @@ impl Disk {
     pub fn uses(&self, key: &[u8]) -> bool {
         let hash = self.shared.hash(key);
         self.shared.index.use_all(hash) || self.knows(key)
+    }
+
+    /// Whether something of `key` is about to be written.
+    pub fn is_coming(&self, key: &[u8]) -> bool {
+        self.shared.device.queue.knows(self.shared.hash(key))
+    }
+
+    /// Whether another version of `stored`, or the same, is kept under `key`, as far as the index knows.
+    pub fn has_version(&self, key: &[u8], stored: &Stored) -> bool {
+        let versions = self.shared.index.versions(self.shared.hash(key), stored);
+        !versions.is_empty()
+    }
+
+    /// As [`forget`](Self::forget), of versions of `stored` alone, but for what is about to be written.
+    pub fn forget_versions(&self, key: &[u8], stored: &Stored) {
+        let hash = self.shared.hash(key);
+        for spot in self.shared.index.versions(hash, stored) {
+            self.shared.forget(spot);
+        }
+        if self.shared.device.queue.knows(hash) {
+            self.shared.device.queue.push(Task::Forget(hash));
+        }
     }
 
     /// Something newer was not taken: nothing older is to be found under `key` later. False where something may be there already, or that

@@ -458,6 +458,34 @@ fn no_older_version_comes_back_from_disk() {
     assert!(version >= 3, "{version} after 3");
 }
 
+/// Another variant of the page is no version of it.
+#[test]
+fn a_variant_that_was_asked_for_once_is_not_written() {
+    let site = Site::with(|request| {
+        let size = if request.path() == "/page" {
+            1000
+        } else {
+            12_000
+        };
+        Reply::ok()
+            .cache("max-age=600")
+            .header("Vary", "X-V")
+            .body(content(request.path(), size))
+    });
+    let larder = site.start();
+    let ask = |variant: &str| larder.get("/page").header("X-V", variant).send();
+    ask("once");
+    for _ in 0..2 {
+        ask("twice");
+    }
+    // Memory has room for fewer.
+    for number in 0..800 {
+        keep(&larder, &[&format!("/{number}")]);
+    }
+    assert!(ask("twice").hit());
+    assert!(!ask("once").hit());
+}
+
 /// What memory answers does not come to the disk, whose oldest go: it hears of it all the same.
 #[test]
 fn what_memory_answers_stays_on_disk() {

@@ -315,7 +315,8 @@ fn on_a_file_system_smaller_than_its_size_the_tier_takes_what_fits() {
         same(&answer.body, &content(path, LARGE), path);
         answer.hit()
     });
-    assert!(kept.count() >= 3);
+    // The first that was written may have been asked for before.
+    assert!(kept.count() >= 2);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use http::{
 /// What a HEAD's answer says of a stored GET (RFC 9111 section 4.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadSays {
-    /// It describes the same representation: [`freshen`](super::freshen) the stored response.
+    /// It describes the same representation: [`freshen`](super::freshen()) the stored response.
     Freshen,
     /// It describes another one: the stored response is stale from now on.
     Disqualify,

@@ -5,11 +5,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::Stored;
 use spot::{COUNTED, SOUND, USED};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use table::Table;
 
-pub(super) use spot::{NO_VARIANT, RecordPosition, Spot};
+pub(super) use spot::{RecordPosition, Spot};
 
 /// At most this many records under one hash; beyond it the oldest goes.
 const MOST: usize = 32;
@@ -61,6 +62,19 @@ impl Index {
         let mut knows = false;
         self.with(key, |table| table.each(key, |_| knows = true));
         knows
+    }
+
+    /// The records under `key` that are of the same variant as `stored`.
+    pub fn versions(&self, key: u64, stored: &Stored) -> Vec<Spot> {
+        let mut found = Vec::new();
+        self.with(key, |table| {
+            table.each(key, |spot| {
+                if spot.is_of(stored) {
+                    found.push(*spot);
+                }
+            });
+        });
+        found
     }
 
     /// The record at `place`, if it is still the one to be found there.

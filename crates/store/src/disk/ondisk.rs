@@ -8,8 +8,8 @@ use bytes::Bytes;
 use rules::range::Span;
 use std::sync::Arc;
 
-/// Bytes on disk: a body, or a span of one. Cheap to clone. Keeps no file open that can be found by its record: who holds these bytes
-/// for long asks [`is_gone`](Self::is_gone) before a use.
+/// Bytes on disk: a body, or a span of one. Cheap to clone. Keeps no file open that can be found by its record, unless it is
+/// [held](Self::held): who has these bytes for long asks [`is_gone`](Self::is_gone) before a use.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
     source: DiskSource,

@@ -80,16 +80,18 @@ impl Lifecycle<Key, Variants> for Evictions {
         let Some(disk) = self.0.disk.get() else {
             return;
         };
+        // Before any of it is.
+        let is_coming = disk.is_coming(key);
         for stored in variants.as_slice() {
             // What the disk had it may have given up for others.
-            let is_there = disk.knows(key);
-            // Of a page that it has, this may be a later version, which was not written since it does not last.
+            let is_there = is_coming || disk.has_version(key, stored);
+            // A later version of what it has, which was not written since it does not last.
             let is_later = is_there && !stored.is_below();
             // The request that fetched it was the first.
             let is_worth_it = stored.uses() > 1 && !is_there;
             let is_taken = (is_later || is_worth_it) && disk.demote(key, stored);
             if is_later && !is_taken {
-                disk.forget(key);
+                disk.forget_versions(key, stored);
             }
         }
     }

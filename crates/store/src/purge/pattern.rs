@@ -37,9 +37,12 @@ pub enum On {
 /// A regular expression that cannot be used. The caller's fault; nothing was purged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
-    /// It is none, or needs what takes more than linear time.
+    /// It is none.
     #[error("not a regular expression that can be used: {0}")]
     Syntax(String),
+    /// It is one elsewhere, and needs what takes more than linear time: looks around, or refers back.
+    #[error("not a regular expression that can be used: {0}")]
+    Unsupported(String),
     /// It is longer, or would take more memory, than one may.
     #[error("not a regular expression that can be used: {0}")]
     TooLarge(String),
@@ -53,6 +56,14 @@ const LARGEST: usize = 256 << 10;
 
 /// Memory that matching it faster may take, in bytes for each thread.
 const CACHE: usize = 64 << 10;
+
+/// Whether `expression`, which does not compile, has what others' expressions have and ours do not.
+fn is_of_others(expression: &str) -> bool {
+    const AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
+    let refers_back = |pair: &[u8]| matches!(pair, [b'\\', b'1'..=b'9']);
+    AROUND.iter().any(|look| expression.contains(look))
+        || expression.as_bytes().windows(2).any(refers_back)
+}
 
 impl Pattern {
     /// With `expression` held against `on`. Matching takes time linear in the subject, whatever the expression.
@@ -70,6 +81,9 @@ impl Pattern {
             .multi_line(on == On::Souin)
             .build()
             .map_err(|error| match error {
+                regex::Error::Syntax(what) if is_of_others(expression) => {
+                    BadPattern::Unsupported(what)
+                }
                 regex::Error::Syntax(what) => BadPattern::Syntax(what),
                 large => BadPattern::TooLarge(large.to_string()),
             })?;

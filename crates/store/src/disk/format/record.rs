@@ -12,7 +12,7 @@ pub(in crate::disk) struct RecordHead {
     pub body: u64,
     /// The hash of the key.
     pub key: u64,
-    /// The hash of the variant; [`NO_VARIANT`](crate::disk::index::NO_VARIANT) where any request matches.
+    /// [What tells variants apart](crate::disk::index::Spot::variant).
     pub variant: u32,
     /// The file that holds the body, and what it drew; both zero where the body lies here.
     pub large: u64,

@@ -1,6 +1,9 @@
 //! One record: its key, its place, and what is known of it.
 
-use crate::disk::format::{ALIGN, Entry};
+use crate::{
+    Stored,
+    disk::format::{ALIGN, Entry},
+};
 
 /// The variant of a response that answers any request.
 pub(in crate::disk) const NO_VARIANT: u32 = 0;
@@ -44,6 +47,19 @@ pub(in crate::disk) struct Spot {
 }
 
 impl Spot {
+    /// What tells the variants of a key apart.
+    pub fn variant(stored: &Stored) -> u32 {
+        let variant = stored.variant.as_deref();
+        variant.map_or(NO_VARIANT, |variant| {
+            (variant.digest() as u32).max(NO_VARIANT + 1)
+        })
+    }
+
+    /// Whether it is of the same variant as `stored`.
+    pub fn is_of(&self, stored: &Stored) -> bool {
+        self.variant == Self::variant(stored)
+    }
+
     /// That of a record of `segment`, by its entry.
     pub fn of(segment: u32, entry: &Entry) -> Self {
         Self::new(

@@ -1,4 +1,4 @@
-use super::*;
+use super::{spot::NO_VARIANT, *};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -2,13 +2,13 @@
 
 use super::{Keeper, Refused, content::Content};
 use crate::{
-    Stored, Variant,
+    Stored,
     codec::{self, label},
     disk::{
         counting::is_plain,
         format::{ALIGN, ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
         health::count,
-        index::{NO_VARIANT, RecordPosition, Spot},
+        index::{RecordPosition, Spot},
         segment::Segment,
     },
 };
@@ -83,7 +83,7 @@ impl Keeper {
             head: head.len() as u32,
             body: large.map_or(body.len() as u64, |(_, length)| length),
             key: self.shared.hash(key),
-            variant: variant_hash(stored.variant.as_deref()),
+            variant: Spot::variant(stored),
             large: large.map_or(0, |(large, _)| large.id),
             nonce: large.map_or(0, |(large, _)| large.nonce),
             checked,
@@ -185,11 +185,4 @@ impl Keeper {
         self.total = (self.total + length).saturating_sub(counted);
         Ok(())
     }
-}
-
-/// What tells variants of a key apart.
-fn variant_hash(variant: Option<&Variant>) -> u32 {
-    variant.map_or(NO_VARIANT, |variant| {
-        (variant.digest() as u32).max(NO_VARIANT + 1)
-    })
 }

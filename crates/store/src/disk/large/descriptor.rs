@@ -13,7 +13,7 @@ pub(super) enum Descriptor {
     None,
     /// No record names it: whoever holds the body keeps it open.
     Own(Arc<File>),
-    /// A record names it, by which it is found and opened again: who reads it keeps it open, and nobody else but
+    /// A record names it, by which it is found and opened again: who reads it or [holds](crate::disk::OnDisk::held) it keeps it open, and nobody else but
     /// [`OpenFiles`](crate::disk::files::OpenFiles) a few. What memory holds keeps no file open, and none that has made room for others.
     Shared(Weak<File>),
 }
