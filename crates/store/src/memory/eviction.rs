@@ -80,7 +80,7 @@ impl Lifecycle<Key, Variants> for Evictions {
         let Some(disk) = self.0.disk.get() else {
             return;
         };
-        // Before any of it is.
+        // Asked before any of them is offered: the others would seem to be there.
         let is_coming = disk.is_coming(key);
         for stored in variants.as_slice() {
             // What the disk had it may have given up for others.
