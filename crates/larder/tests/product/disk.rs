@@ -7,7 +7,10 @@ use crate::{
     common::{Said, counted, sample},
     disk_purge::purge,
 };
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use testkit::{Command, Gate, Larder, Origin, Reply, Response, scratch_dir, wait_until};
 
 /// A body that memory takes, and one that it does not take with [`Site::new`]'s configuration.
@@ -43,6 +46,25 @@ impl Site {
         let site = Self::new("");
         site.origin.otherwise(reply);
         site
+    }
+
+    /// As [`Site::with`], of pages that last ten minutes: so many bytes each as `size` says for its path.
+    pub fn of_sizes(size: impl Fn(&str) -> usize + Send + Sync + 'static) -> Self {
+        Self::with(move |request| {
+            let path = request.path();
+            Reply::ok()
+                .cache("max-age=600")
+                .body(content(path, size(path)))
+        })
+    }
+
+    /// Its disk tier is on the file system that is mounted there.
+    pub fn on(mut self, mounted: &Path) -> Self {
+        let path = mounted.join("disk");
+        let (before, after) = (self.path.display(), path.display());
+        self.config = self.config.replace(&before.to_string(), &after.to_string());
+        self.path = path;
+        self
     }
 
     /// Its configuration, as it was written.
@@ -489,16 +511,7 @@ fn a_variant_that_was_asked_for_once_is_not_written() {
 /// What memory answers does not come to the disk, whose oldest go: it hears of it all the same.
 #[test]
 fn what_memory_answers_stays_on_disk() {
-    let site = Site::with(|request| {
-        let size = if request.path() == "/hot" {
-            10_000
-        } else {
-            400_000
-        };
-        Reply::ok()
-            .cache("max-age=600")
-            .body(content(request.path(), size))
-    });
+    let site = Site::of_sizes(|path| if path == "/hot" { 10_000 } else { 400_000 });
     let larder = site.start();
     keep(&larder, &["/hot"]);
     let mut client = larder.client();

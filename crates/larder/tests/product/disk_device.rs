@@ -8,7 +8,7 @@ use crate::{
 };
 use serde_json::json;
 use std::{fs, io::Write as _};
-use testkit::{Command, Larder, Reply, SmallDisk};
+use testkit::{Larder, Reply, SmallDisk};
 
 #[test]
 fn a_purge_that_cannot_be_remembered_is_not_acknowledged() {
@@ -17,22 +17,12 @@ fn a_purge_that_cannot_be_remembered_is_not_acknowledged() {
         counted(request)
             .cache("max-age=600")
             .header("Surrogate-Key", "home")
-    });
-    let config = site.config().replace(
-        &*site.path().to_string_lossy(),
-        &small.path().join("disk").to_string_lossy(),
-    );
-    let start = || {
-        let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
-            .config(&config)
-            .start();
-        larder.wait_output("disk tier loaded");
-        larder
-    };
-    let larder = start();
+    })
+    .on(small.path());
+    let larder = site.start();
     keep(&larder, &["/"]);
     larder.stop();
-    let larder = start();
+    let larder = site.start();
     assert!(kept(&larder, "/"), "it lies on disk");
     let filler = small.path().join("filler");
     let mut file = fs::File::create(&filler).expect("a file");
@@ -53,7 +43,7 @@ fn a_purge_that_cannot_be_remembered_is_not_acknowledged() {
     let answer = ask_purge(&larder, &purge);
     assert_eq!(answer.status, 200, "{}", answer.text());
     larder.kill();
-    assert!(!kept(&start(), "/"));
+    assert!(!kept(&site.start(), "/"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::{
     disk::{LARGE, Site, content, same},
 };
 use std::thread;
-use testkit::{Client, Command, Gate, Reply, Response, SmallDisk};
+use testkit::{Client, Gate, Reply, Response, SmallDisk};
 
 /// More than the disk has room for, and than sockets hold beside that.
 const SIZE: usize = 8 * LARGE;
@@ -20,7 +20,7 @@ fn rest(mut client: Client, mut answer: Response, who: &str) {
 #[test]
 fn who_reads_a_body_when_the_disk_is_full_gets_all_of_it() {
     let (small, gate) = (SmallDisk::new("16m"), Gate::new());
-    let site = Site::new("");
+    let site = Site::new("").on(small.path());
     let held = gate.clone();
     site.origin.on("/", move |request| {
         let body = content(&format!("page {}", request.nth), SIZE);
@@ -32,14 +32,7 @@ fn who_reads_a_body_when_the_disk_is_full_gets_all_of_it() {
             reply.body(body)
         }
     });
-    let config = site.config().replace(
-        &*site.path().to_string_lossy(),
-        &small.path().join("disk").to_string_lossy(),
-    );
-    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&config)
-        .start();
-    larder.wait_output("disk tier loaded");
+    let larder = site.start();
     larder.get("/").send();
     // It goes to disk now, while it is sent: to who asked, and to who follows.
     let mut first = larder.get("/").begin();

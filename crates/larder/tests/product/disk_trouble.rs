@@ -195,39 +195,23 @@ fn a_directory_that_is_removed_while_it_runs_is_made_again() {
 #[test]
 fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() {
     let small = SmallDisk::new("4m");
-    let site = Site::with(|request| {
-        let size = if request.path().starts_with("/large") {
+    let size = |path: &str| {
+        if path.starts_with("/large") {
             LARGE
         } else {
             100_000
-        };
-        Reply::ok()
-            .cache("max-age=600")
-            .body(content(request.path(), size))
-    });
-    let config = site.config().replace(
-        &*site.path().to_string_lossy(),
-        &small.path().join("disk").to_string_lossy(),
-    );
-    let start = || {
-        Command::serve(env!("CARGO_BIN_EXE_larder"))
-            .config(&config)
-            .start()
+        }
     };
-    let larder = start();
+    let site = Site::of_sizes(size).on(small.path());
+    let larder = site.start_at_once();
     let judge = |path: &str| {
-        let size = if path.starts_with("/large") {
-            LARGE
-        } else {
-            100_000
-        };
         let answer = larder.get(path).send();
         assert!(
             answer.complete && answer.status == 200,
             "{path}: {:?}",
             answer.head
         );
-        same(&answer.body, &content(path, size), path);
+        same(&answer.body, &content(path, size(path)), path);
     };
     for number in 0..60 {
         for _ in 0..2 {
@@ -254,7 +238,7 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     let again = states.windows(2).any(|pair| pair[0] == pair[1]);
     assert!(!again, "not a message for each: {output}");
     larder.stop();
-    let larder = start();
+    let larder = site.start_at_once();
     for number in 0..60 {
         let answer = larder.get(&format!("/{number}")).send();
         same(
@@ -268,21 +252,8 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
 #[test]
 fn on_a_file_system_smaller_than_its_size_the_tier_takes_what_fits() {
     let small = SmallDisk::new("24m");
-    let site = Site::with(|request| {
-        Reply::ok()
-            .cache("max-age=600")
-            .body(content(request.path(), LARGE))
-    });
-    let config = site.config().replace(
-        &*site.path().to_string_lossy(),
-        &small.path().join("disk").to_string_lossy(),
-    );
-    let start = || {
-        Command::serve(env!("CARGO_BIN_EXE_larder"))
-            .config(&config)
-            .start()
-    };
-    let larder = start();
+    let site = Site::of_sizes(|_| LARGE).on(small.path());
+    let larder = site.start();
     let mut paths = (0..).map(|number| format!("/{number}"));
     let mut ask = || {
         let path = paths.next().unwrap_or_default();
@@ -307,9 +278,7 @@ fn on_a_file_system_smaller_than_its_size_the_tier_takes_what_fits() {
         });
     }
     assert_eq!(sample(&larder, "larder_disk_errors_total"), failed);
-    larder.stop();
-    let larder = start();
-    larder.wait_output("disk tier loaded");
+    let larder = site.restart(larder);
     let kept = latest.iter().filter(|path| {
         let answer = larder.get(path).send();
         same(&answer.body, &content(path, LARGE), path);
@@ -322,15 +291,8 @@ fn on_a_file_system_smaller_than_its_size_the_tier_takes_what_fits() {
 #[test]
 fn a_segment_that_could_not_be_begun_is_not_in_the_way_of_the_next() {
     let small = SmallDisk::new("4m");
-    let site = Site::with(|request| counted(request).cache("max-age=600"));
-    let config = site.config().replace(
-        &*site.path().to_string_lossy(),
-        &small.path().join("disk").to_string_lossy(),
-    );
-    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&config)
-        .start();
-    larder.wait_output("disk tier loaded");
+    let site = Site::with(|request| counted(request).cache("max-age=600")).on(small.path());
+    let larder = site.start();
     let other = small.path().join("other");
     fs::write(&other, vec![0; 8 << 20]).expect_err("more than there is room for");
     let mut paths = (0..).map(|number| format!("/{number}"));
@@ -391,16 +353,7 @@ fn what_made_room_is_kept_open_no_more() {
 
 #[test]
 fn a_slow_client_gets_all_of_what_made_room_meanwhile() {
-    let site = Site::with(|request| {
-        let size = if request.path() == "/slow" {
-            8 * LARGE
-        } else {
-            LARGE
-        };
-        Reply::ok()
-            .cache("max-age=600")
-            .body(content(request.path(), size))
-    });
+    let site = Site::of_sizes(|path| if path == "/slow" { 8 * LARGE } else { LARGE });
     let larder = site.start();
     let mut slow = larder.get("/slow").begin();
     let mut answer = slow.read_head();
