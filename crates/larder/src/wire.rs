@@ -1,10 +1,21 @@
 //! Builds everything and reads as a list: threads, what they share, and how it stops and reloads.
 //!
-//! | thread | runs |
-//! |---|---|
-//! | `larder-N`, one a core | accept loops, the walk, fetches: all of a request's life |
-//! | `larder-control` | admin API, health checks, name resolution |
-//! | `larder-log` | the access log's writer, when there is one |
+//! | thread | runs | started by |
+//! |---|---|---|
+//! | `larder-N`, one for each worker | accept loops, the walk, fetches: a request from its first byte to its last | [`worker`] |
+//! | `larder-control` | admin API, health checks, name resolution, purges to other nodes, complaints of scripts | [`control`] |
+//! | those of a runtime, at most 64 for each of the above | waits for files and names | [`threads`] |
+//! | `larder-reload`, at most four | reads the configuration again | `command::serve` |
+//! | `larder-log` | writes the access log, when there is one | [`AccessLog`] |
+//! | `larder-sweep` | goes through memory after purges | [`store::Sweeper`] |
+//! | `purge-log` | writes the log of purges, when it has a file | [`FileJournal`] |
+//! | `purge-log-flush` | waits at a stop until that is on disk | [`FileJournal::flush`] |
+//! | `larder-stream` | follows the log of purges that nodes share, when there is one | [`store::shared::stream`] |
+//! | `larder-disk` | writes segments and keeps the directory, when there is a disk tier | [`store::disk`] |
+//! | `larder-disk-large` | writes large bodies to their files | [`store::disk`] |
+//! | `larder-disk-read`, four | wait for the device on behalf of readers | [`store::disk`] |
+//! | `larder-code` | makes forms of large bodies, from the first one on | [`proxy::compress`] |
+//! | `larder-code-high`, of low priority | makes forms at the high level, from the first one on | [`proxy::compress`] |
 
 mod control;
 mod descriptors;

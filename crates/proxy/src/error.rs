@@ -1,4 +1,5 @@
-//! Errors and how they become HTTP: the one place.
+//! Failures of the walk, and the status and `detail` that each becomes. Requests that a listener refuses before the walk have a
+//! `listen::Fault` instead; `rules::status` spells the field `Cache-Status`.
 
 use http::StatusCode;
 use std::sync::Arc;

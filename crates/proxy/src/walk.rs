@@ -30,6 +30,9 @@
 //! | | `Raw` | the origin's answer: not stored, or another part than was asked for |
 //! | | `Failed` | our own error (502, 503, 504; 508 where the request has come through us too often) |
 //!
+//! [`purge::look`] reads a head before [`receive`] does; what is wanted is carried out after it. A request can end without the walk, where its
+//! listener refuses it or redirects it to HTTPS, and early, where its client leaves ([`waiting`]).
+//!
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]). What an answer says of how
 //! it was made, and what is logged and counted of that, is [`report`]'s.
 //!

@@ -6,7 +6,10 @@
 //! - [`fill`] is a body on its way in: one writer, many readers that follow it while it is written.
 //! - [`purge`] is what must not be answered any more although it may still be found.
 //!
-//! Nothing here reads a clock or knows a directive: whether what is found may be sent, the caller judges with `rules`.
+//! Nothing here knows a directive or judges whether what is found may be sent: the caller does, with `rules`, and brings the time for it.
+//! The wall clock is read only for what leaves this process or lasts longer than it: what the shared tier keeps and leases (`shared::keeping`,
+//! `shared::lease`), the stream of purges (`shared::stream`), and purges of the disk tier's own (`disk::keeper`). Time limits, rests and rates
+//! are measured with monotonic clocks.
 
 pub mod arena;
 mod body;
