@@ -133,6 +133,27 @@ fn a_route_for_get_takes_in_head() {
     );
 }
 
+/// What is asked of the server as a whole is of all its paths, and of none but these.
+#[test]
+fn a_route_for_all_paths_is_for_what_has_none() {
+    let (origin, larder) = guarded(
+        "[[route]]\nhost = \"a\"\npath = \"/*\"\nrefuse = \"403\"\n\
+         [[route]]\npath = \"/\"\nrefuse = \"404\"\n",
+    );
+    for (target, host, status) in [
+        ("/", "a", 403),
+        ("*", "a", 403),
+        ("/", "b", 404),
+        ("*", "b", 200),
+    ] {
+        let mut client = larder.client();
+        client.send(format!("OPTIONS {target} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert_eq!(client.read().status, status, "{target} of {host}");
+    }
+    let sent: Vec<_> = origin.all().into_iter().map(|one| one.target).collect();
+    assert_eq!(sent, ["*"]);
+}
+
 fn trusting_first(config: &str) -> String {
     let (first, rest) = config.split_once('\n').expect("two lines");
     format!("{first}\n[[origin]]\nservers = \"{{origin}}\"\n{rest}")

@@ -21,12 +21,23 @@ pub(super) const KEYS: [&str; 7] = [
 pub(super) fn build(written: &Route) -> Matcher {
     Matcher {
         hosts: values(written.host.as_ref()),
-        paths: values(written.path.as_ref()),
+        paths: paths(values(written.path.as_ref())),
         methods: values(written.method.as_ref()),
         headers: values(written.header.as_ref()),
         cookies: cookies(written.cookie.as_ref()),
         query: parameters(written.query.as_ref()),
         clients: values(written.client.as_ref()),
+    }
+}
+
+/// None where one is for all paths: what `OPTIONS *` asks of the server as a whole is asked of all that it has.
+fn paths(written: Vec<PathPattern>) -> Vec<PathPattern> {
+    let is_for_all =
+        |path: &PathPattern| matches!(path, PathPattern::Prefix(prefix) if prefix == "/");
+    if written.iter().any(is_for_all) {
+        Vec::new()
+    } else {
+        written
     }
 }
 
@@ -70,8 +81,7 @@ pub(super) fn empty_lists(written: &Route, sink: &mut Sink<'_>) {
     }
 }
 
-/// Whether every path of every request is matched. `/*` counts: only `OPTIONS *` escapes it, and a route that is meant
-/// for everything is meant for that too.
+/// Whether every request is matched.
 pub(super) fn everything(matcher: &Matcher) -> bool {
     let Matcher {
         hosts,
@@ -83,10 +93,8 @@ pub(super) fn everything(matcher: &Matcher) -> bool {
         clients,
     } = matcher;
     let any_host = |host: &HostPattern| matches!(host, HostPattern::Any);
-    let any_path =
-        |path: &PathPattern| matches!(path, PathPattern::Prefix(prefix) if prefix == "/");
     (hosts.is_empty() || hosts.iter().any(any_host))
-        && (paths.is_empty() || paths.iter().any(any_path))
+        && paths.is_empty()
         && methods.is_empty()
         && headers.is_empty()
         && cookies.is_empty()
