@@ -1,6 +1,9 @@
 //! Clients that send what they should not.
 
-use crate::common::{Said, damaged, next, sample, start};
+use crate::{
+    common::{Said, damaged, next, sample, start},
+    frames::is_bad_request,
+};
 use testkit::{Larder, Origin, Reply};
 
 fn start_counting() -> (Origin, Larder) {
@@ -286,6 +289,59 @@ fn options_with_an_asterisk_is_answered() {
         answer.is_some_and(|status| status < 500),
         "9110 section 9.3.7: {answer:?}"
     );
+}
+
+/// What has no path is asked of the server as a whole, however its client knows us.
+#[test]
+fn options_without_a_path_is_for_the_server() {
+    let (origin, larder) = start_counting();
+    for (target, sent) in [
+        ("*", "*"),
+        ("http://a.test", "*"),
+        ("HTTP://a.test:80", "*"),
+        ("http://a.test/", "/"),
+        ("http://a.test?", "/?"),
+        ("http://a.test?x", "/?x"),
+        ("http://a.test/*", "/*"),
+        ("/", "/"),
+    ] {
+        let mut client = larder.client();
+        // Nobody has seen where the second begins.
+        client.send(format!(
+            "POST /content HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabc\
+             OPTIONS {target} HTTP/1.1\r\nHost: a.test\r\n\r\n"
+        ));
+        assert_eq!(client.read().text(), "/content");
+        let answer = client.read();
+        assert_eq!(
+            (answer.status, answer.text()),
+            (200, sent.into()),
+            "{target}"
+        );
+        let asked = origin.last(sent.trim_end_matches("?x").trim_end_matches('?'));
+        assert_eq!(
+            (asked.method.as_str(), asked.headers("host")),
+            ("OPTIONS", vec!["a.test"]),
+            "9112 section 3.2.4: {target}"
+        );
+    }
+    let over_http2 = [
+        (":method", "OPTIONS"),
+        (":scheme", "http"),
+        (":authority", "b.test"),
+        (":path", "*"),
+    ];
+    assert!(!is_bad_request(&larder, &over_http2));
+    let asked = origin.last("*");
+    assert_eq!(asked.headers("host"), ["b.test"], "9113 section 8.3.1");
+    for target in ["http://a.test", "http://a.test/"] {
+        let answer = status(
+            &larder,
+            format!("GET {target} HTTP/1.1\r\nHost: a.test\r\n\r\n").as_bytes(),
+        );
+        assert_eq!(answer, Some(200));
+        assert_eq!(origin.last("/").method, "GET", "9112 section 3.2.1");
+    }
 }
 
 #[test]

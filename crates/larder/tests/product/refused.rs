@@ -143,15 +143,18 @@ fn a_route_for_all_paths_is_for_what_has_none() {
     for (target, host, status) in [
         ("/", "a", 403),
         ("*", "a", 403),
+        ("http://a", "a", 403),
         ("/", "b", 404),
+        ("http://b/", "b", 404),
         ("*", "b", 200),
+        ("http://b", "b", 200),
     ] {
         let mut client = larder.client();
         client.send(format!("OPTIONS {target} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
         assert_eq!(client.read().status, status, "{target} of {host}");
     }
     let sent: Vec<_> = origin.all().into_iter().map(|one| one.target).collect();
-    assert_eq!(sent, ["*"]);
+    assert_eq!(sent, ["*", "*"]);
 }
 
 fn trusting_first(config: &str) -> String {

@@ -1,6 +1,7 @@
 //! HTTP/1 on one connection: requests without content are answered [directly](direct), the rest by `hyper`, in turn.
 
 mod request;
+mod target;
 
 use super::{
     Serve,

@@ -1,13 +1,16 @@
 //! One request that `hyper` has read, and its answer.
 
-use super::super::{
-    InterimSink, RequestBody, Serve, Served,
-    answer::AnswerBody,
-    check::{behind_head, check, check_framing},
-    in_flight::InFlight,
-    own,
-    service::{Begun, Panicked, Session, begin, unpanicked},
-    watch::Watch,
+use super::{
+    super::{
+        InterimSink, RequestBody, Serve, Served,
+        answer::AnswerBody,
+        check::{behind_head, check, check_framing},
+        in_flight::InFlight,
+        own,
+        service::{Begun, Panicked, Session, begin, unpanicked},
+        watch::Watch,
+    },
+    target::name_server,
 };
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
@@ -80,7 +83,7 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
     let expects = may_expect && request.headers().contains_key(header::EXPECT);
     // What follows a CONNECT that is refused may be meant for the tunnel.
     watch.hold_back(expects || request.method() == Method::CONNECT);
-    let request = request.map(|body| {
+    let mut request = request.map(|body| {
         if brings_content {
             let most = session.limits.held_content(version);
             RequestBody::http1(body, Arc::clone(watch), most)
@@ -88,6 +91,7 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
             RequestBody::none()
         }
     });
+    name_server(&mut request);
     let interim = InterimSink::http1(watch, version);
     begin(session, request, interim, |request| {
         check(request, &session.limits)?;
