@@ -275,6 +275,67 @@ fn an_absolute_target_without_a_path_is_for_the_root() {
     }
 }
 
+/// RFC 9110 section 2.5: the minor version says what else its sender would understand.
+#[test]
+fn a_later_http_1_is_served_as_1_1() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let text = [
+            &*request.target,
+            " ",
+            &String::from_utf8_lossy(&request.body),
+        ]
+        .concat();
+        Reply::ok().cache("max-age=60").body(text)
+    });
+    let mut client = larder.client();
+    for version in ["1.2", "1.9"] {
+        for (line, fields, text) in [
+            ("GET /a", "", "/a "),
+            ("GET /a", "", "/a "),
+            ("POST /b", "Content-Length: 3\r\n\r\nabc", "/b abc"),
+            (
+                "PUT /c",
+                "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+                "/c abc",
+            ),
+            ("DELETE /d", "", "/d "),
+            ("GET /a", "", "/a "),
+        ] {
+            let head = format!("{line} HTTP/{version}\r\nHost: a\r\n");
+            let end = if fields.is_empty() { "\r\n" } else { fields };
+            client.send_bytewise([&*head, end].concat());
+            let answer = client.read();
+            assert_eq!((answer.status, &*answer.text()), (200, text), "{head}");
+            assert!(answer.start.starts_with("HTTP/1.1 "), "{}", answer.start);
+        }
+    }
+    assert_eq!(origin.requests("/a"), 1);
+    assert!(origin.last("/c").head.start.ends_with(" HTTP/1.1"));
+    // What is sent ahead is served all the same.
+    client.send("GET /e HTTP/1.2\r\nHost: a\r\n\r\n".repeat(3));
+    for _ in 0..3 {
+        assert_eq!(client.read().text(), "/e ");
+    }
+    // However it is cut.
+    client.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcPOST /f HTTP/1");
+    assert_eq!(client.read().text(), "/b abc");
+    client.send(".2\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+    assert_eq!(client.read().text(), "/f abc");
+    for (bytes, refused) in [
+        ("GET /a HTTP/1.2\r\n\r\n", 400),
+        ("GET /a HTTP/1.22\r\nHost: a\r\n\r\n", 400),
+        ("GET /a HTTP/1.\r\nHost: a\r\n\r\n", 400),
+        ("POST /a HTTP/1.22\r\nHost: a\r\n\r\n", 400),
+    ] {
+        assert_eq!(
+            status(&larder, bytes.as_bytes()),
+            Some(refused),
+            "{bytes:?}"
+        );
+    }
+}
+
 #[test]
 fn an_http_1_0_request_needs_no_host() {
     let (_origin, larder) = start_counting();

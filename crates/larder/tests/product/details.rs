@@ -32,6 +32,9 @@ fn what_is_wrong_with_a_request() {
         ("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 400, "target-form"),
         ("GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 421, "misdirected"),
         (format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(2000)), 414, "target-too-long"),
+        ("GET / HTTP/2.0\r\nHost: a\r\n\r\n".to_owned(), 505, "foreign-version"),
+        ("GET / HTTP/0.9\r\nHost: a\r\n\r\n".to_owned(), 505, "foreign-version"),
+        ("POST / HTTP/3.0\r\nHost: a\r\nContent-Length: 0\r\n\r\n".to_owned(), 505, "foreign-version"),
         // Told before anybody has a word for it.
         (format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n"), 431, ""),
         ("GET /no HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 410, "denied"),

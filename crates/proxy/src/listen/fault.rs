@@ -20,6 +20,8 @@ pub(super) enum Fault {
     TargetForm,
     /// RFC 9112 section 3: a target longer than the limit.
     TargetTooLong,
+    /// RFC 9110 section 15.6.6: a major version that is not spoken on the connection.
+    ForeignVersion,
     /// RFC 6585 section 5: more field lines than the limit.
     TooManyFields,
     /// RFC 9113 section 8.2.1: white space around a value.
@@ -51,6 +53,7 @@ impl Fault {
             Self::TargetTooLong => StatusCode::URI_TOO_LONG,
             Self::TooManyFields => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
+            Self::ForeignVersion => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Self::TimedOut => StatusCode::REQUEST_TIMEOUT,
             Self::Full | Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
@@ -66,6 +69,7 @@ impl Fault {
             Self::HostDiffers => "host-differs",
             Self::TargetForm => "target-form",
             Self::TargetTooLong => "target-too-long",
+            Self::ForeignVersion => "foreign-version",
             Self::TooManyFields => "too-many-fields",
             Self::FieldInvalid => "field-invalid",
             Self::TwoLengths => "two-lengths",

@@ -145,6 +145,10 @@ async fn finish<S: Serve>(
             add(&watch.worker.counters.protocol_errors, 1);
             Some(Fault::TargetTooLong)
         }
+        End::Told(Order::ForeignVersion) => {
+            add(&watch.worker.counters.protocol_errors, 1);
+            Some(Fault::ForeignVersion)
+        }
         End::Told(Order::NoRoom) => Some(Fault::NoRoom),
         End::Over(Ok(())) | End::AtRest => None,
         End::Over(Err(error)) if error.is_parse() => {

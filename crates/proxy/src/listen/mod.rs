@@ -37,6 +37,7 @@ mod stream;
 mod task;
 mod texts;
 mod tls;
+mod version;
 mod watch;
 mod wire;
 

@@ -61,9 +61,9 @@ fn request_lines() {
             true,
         ),
         (
-            "RFC 9112 2.3: a version we do not speak",
+            "RFC 9110 15.6.6: a major version we do not speak",
             "GET / HTTP/3.0\r\nHost: a\r\n\r\n",
-            400,
+            505,
             true,
         ),
         (

@@ -5,7 +5,7 @@ mod fields;
 mod line;
 
 use super::{
-    super::{config::Limits, request_head::RequestHead},
+    super::{config::Limits, request_head::RequestHead, version::lowered},
     PendingRequest,
     page::ReplyContext,
     section::{self, Section, Sections},
@@ -75,16 +75,20 @@ fn again(
     limits: &Limits,
     (section, fields): (Rc<Section>, HeaderMap),
 ) -> Option<Head> {
-    let start = line::read(line).or_else(|| {
-        let mut request = httparse::Request::new(&mut []);
-        // The line alone is never a whole head; what it says is read all the same.
-        match request.parse(line) {
-            Ok(Status::Partial) => Start::of(&request),
-            _ => None,
-        }
-    })?;
+    let start = line::read(line).or_else(|| parsed(line))?;
     let fits = start.fits(length, section.lines, limits);
     fits.then(|| Head::new(start, length, section, fields))
+}
+
+/// What a line says as the parser reads it.
+fn parsed(line: &[u8]) -> Option<Start> {
+    let mut request = httparse::Request::new(&mut []);
+    // The line alone is never a whole head; what it says is read all the same.
+    match request.parse(line) {
+        Ok(Status::Partial) => Start::of(&request),
+        Err(httparse::Error::Version) => parsed(&lowered(line)?),
+        _ => None,
+    }
 }
 
 /// Reads a head like no other.
@@ -94,6 +98,10 @@ fn anew(bytes: &[u8], limits: &Limits, into: &mut Option<Head>) -> Parsed {
     let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) => return Parsed::Partial,
+        Err(httparse::Error::Version) => {
+            let lowered = lowered(bytes);
+            return lowered.map_or(Parsed::Others, |bytes| anew(&bytes, limits, into));
+        }
         Err(_) => return Parsed::Others,
     };
     let came = bytes.get(..length).unwrap_or_default();

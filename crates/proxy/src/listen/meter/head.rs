@@ -2,7 +2,11 @@
 //! and `hyper` gets it when it has come, or is not well formed; either way it counts in the budget until the connection is at rest.
 
 use super::Meter;
-use crate::listen::{http2::Frames, watch::Order};
+use crate::listen::{
+    http2::Frames,
+    version::{WrittenVersion, lowered, written},
+    watch::Order,
+};
 use bytes::{Bytes, BytesMut};
 use std::{
     mem,
@@ -93,12 +97,23 @@ impl Meter {
             return;
         }
         self.watch.awaits_head();
+        self.judge_version();
         let ahead = self.ahead.clone();
         if !self.keep_head(true, &ahead) {
             self.watch.tell(Order::TargetTooLong);
         } else if !self.has_room_for_head(2 * ahead.len()) {
             // It is kept here beside what `hyper` reads.
             self.watch.tell(Order::NoRoom);
+        }
+    }
+
+    /// Judges the version of the head that lies [ahead](Self::ahead) for `hyper`, which knows two: one of a later HTTP/1 is of 1.1.
+    fn judge_version(&mut self) {
+        let is_foreign = || written(&self.ahead) == Some(WrittenVersion::Foreign);
+        if let Some(lowered) = lowered(&self.ahead) {
+            self.ahead = lowered.into();
+        } else if self.watch.order() <= Order::Drain && is_foreign() {
+            self.watch.tell(Order::ForeignVersion);
         }
     }
 

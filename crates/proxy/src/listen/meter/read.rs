@@ -74,6 +74,10 @@ impl AsyncRead for Meter {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let meter = self.get_mut();
+        if meter.watch.leaves_next() {
+            // The task, which has `hyper` read, takes the connection back after that.
+            return Poll::Pending;
+        }
         let before = buf.filled().len();
         let reading = ready!(meter.poll_bytes(cx, buf))?;
         let bytes = buf.filled().get(before..).unwrap_or_default();

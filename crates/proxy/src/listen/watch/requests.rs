@@ -31,6 +31,11 @@ impl Watch {
         self.has_answered() && self.kept.load(Relaxed) == 0
     }
 
+    /// Whether the next request is not `hyper`'s to read: its turn [is over](Self::is_at_rest), and what comes then is a head from its first byte.
+    pub(in crate::listen) fn leaves_next(&self) -> bool {
+        self.stage() == Stage::Http1 && self.order() == Order::Serve && self.is_at_rest()
+    }
+
     /// Whether `hyper` has answered, and all is out: also what only it knows of, which it could not write or flush.
     pub(in crate::listen) fn has_answered(&self) -> bool {
         self.in_flight.load(Relaxed) == 0

@@ -40,10 +40,12 @@ pub(in crate::listen) enum Order {
     Timeout = 2,
     /// Answer 414, then close.
     TargetTooLong = 3,
+    /// Answer 505, then close.
+    ForeignVersion = 4,
     /// Answer 503, since memory has no room for a head, then close.
-    NoRoom = 4,
+    NoRoom = 5,
     /// Close without a word.
-    Close = 5,
+    Close = 6,
 }
 
 impl Order {
@@ -53,7 +55,8 @@ impl Order {
             1 => Self::Drain,
             2 => Self::Timeout,
             3 => Self::TargetTooLong,
-            4 => Self::NoRoom,
+            4 => Self::ForeignVersion,
+            5 => Self::NoRoom,
             _ => Self::Close,
         }
     }
