@@ -54,7 +54,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
     let size = request.body().size_hint().exact();
     let ended = request.body().is_end_stream() || size == Some(0);
     let unmeasured = size.is_none() && !has_length(request.headers());
-    let wants_length = expects_content(request.method());
+    let wants_length = gives_content_meaning(request.method());
     // hyper refuses to write versions it does not know, and an HTTP/1.0 client does not make an HTTP/1.0 proxy.
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
@@ -121,8 +121,8 @@ pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
     expected.is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Methods whose requests say `Content-Length: 0` when they have no content (RFC 9110 section 8.6).
-fn expects_content(method: &Method) -> bool {
+/// Whether the method gives content a meaning. Then a request without any says `Content-Length: 0` (RFC 9110 section 8.6).
+fn gives_content_meaning(method: &Method) -> bool {
     !matches!(
         *method,
         Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS | Method::TRACE
@@ -251,11 +251,7 @@ pub(crate) fn judge<B>(
 /// Whether a server may leave the content of this request where it is, since the method gives it no meaning, and read it as the next
 /// request of the connection (RFC 9110 section 9.3.1): what the client wrote there would be answered to somebody else.
 pub(crate) fn may_be_left_unread<B: Body>(request: &Request<B>) -> bool {
-    let has_meaning = !matches!(
-        *request.method(),
-        Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS | Method::TRACE
-    );
-    !has_meaning && !request.body().is_end_stream()
+    !gives_content_meaning(request.method()) && !request.body().is_end_stream()
 }
 
 /// What RFC 9113 section 8.2.1 asks of the fields of a message over HTTP/2 beyond what `h2` sees to.
