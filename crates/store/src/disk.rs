@@ -48,6 +48,7 @@ use bucket::Bucket;
 use device::Device;
 use directory::Before;
 use health::{Counts, Health};
+use index::Spot;
 use keeper::Keeper;
 use pool::Pool;
 use queue::{Queue, Task};
@@ -172,15 +173,24 @@ impl Disk {
         self.shared.device.queue.knows(self.shared.hash(key))
     }
 
-    /// Whether another version of `stored`, or the same, is kept under `key`, as far as the index knows.
+    /// Whether another version of `stored`, or the same, is kept under `key`, as far as the index knows; what is not loaded yet may be
+    /// there.
     pub fn has_version(&self, key: &[u8], stored: &Stored) -> bool {
+        if !self.shared.is_whole.load(Acquire) {
+            return true;
+        }
         let versions = self.shared.index.versions(self.shared.hash(key), stored);
         !versions.is_empty()
     }
 
-    /// As [`forget`](Self::forget), of versions of `stored` alone, but for what is about to be written.
+    /// As [`forget`](Self::forget), of versions of `stored` alone, but for what is about to be written; also of those that are not loaded
+    /// yet.
     pub fn forget_versions(&self, key: &[u8], stored: &Stored) {
-        let hash = self.shared.hash(key);
+        let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
+        if !self.shared.withheld.add_variant(hash, variant) {
+            // Better nothing than an older one.
+            self.shared.purge(key);
+        }
         for spot in self.shared.index.versions(hash, stored) {
             self.shared.forget(spot);
         }

@@ -16,17 +16,14 @@ use super::{
     queue::{Next, Offer, Task},
     segment::Segment,
 };
-use crate::{
-    Stored,
-    purge::{Address, Purge, Standing, What},
-};
+use crate::{Stored, purge::Standing};
 use append::OpenSegment;
 use round::Rounds;
 use std::{
     fs::File,
     io::Error,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 /// Removed files stay open for so long, and are looked at so often: who has found a response there begins to read it by then.
@@ -194,14 +191,8 @@ impl Keeper {
     fn withdraw(&self, key: &[u8], stored: &Stored) {
         let is_known = self.shared.index.knows(self.shared.hash(key));
         if is_known && !self.shared.log.refuses(key, None, stored.checked()) {
-            self.purge(key);
+            self.shared.purge(key);
         }
-    }
-
-    /// Purges what is stored under `key` on this node.
-    pub fn purge(&self, key: &[u8]) {
-        let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));
-        self.shared.log.apply(purge, SystemTime::now().into(), None);
     }
 
     fn failed(&self, error: &Error) {
@@ -240,14 +231,14 @@ impl Keeper {
     }
 
     /// Adds a record to the index; what it supersedes is forgotten.
-    pub fn enter(&mut self, spot: Spot) {
+    fn enter(&mut self, spot: Spot) {
         for gone in self.shared.index.insert(spot) {
             self.has_left(Some(gone));
         }
     }
 
     /// `gone` is not to be found any more.
-    fn has_left(&mut self, gone: Option<Spot>) {
+    pub fn has_left(&mut self, gone: Option<Spot>) {
         let Some(gone) = gone else { return };
         self.uncount(&gone);
         if gone.is_large() {

@@ -84,7 +84,7 @@ impl Keeper {
         }
         if let Some(key) = self.shared.withheld.key(entry.key) {
             // Here and in memory, also after a restart.
-            self.purge(&key);
+            self.shared.purge(&key);
             return;
         }
         if entry.large != 0 {
@@ -94,7 +94,12 @@ impl Keeper {
             }
             self.ledger.name(place, entry.large, entry.key);
         }
-        self.enter(Spot::of(segment, entry));
+        let spot = Spot::of(segment, entry);
+        let insert = || self.shared.index.insert(spot);
+        let gone = self.shared.withheld.unless_held(spot, insert);
+        for gone in gone.unwrap_or_else(|| vec![spot]) {
+            self.has_left(Some(gone));
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     segment::Segment,
     withheld::Withheld,
 };
-use crate::purge::Log;
+use crate::purge::{Address, Log, Purge, What};
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -19,6 +19,7 @@ use std::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
+    time::SystemTime,
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -128,6 +129,12 @@ impl DiskState {
         for spot in self.index.find(key) {
             self.forget(spot);
         }
+    }
+
+    /// Purges what is stored under `key` on this node.
+    pub fn purge(&self, key: &[u8]) {
+        let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));
+        self.log.apply(purge, SystemTime::now().into(), None);
     }
 
     /// The open segment of that number.

@@ -16,6 +16,7 @@ use std::{
 mod broken;
 mod bulk;
 mod counting;
+mod evicted;
 mod far;
 mod large;
 mod limit;

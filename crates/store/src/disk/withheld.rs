@@ -1,20 +1,31 @@
-//! Keys of which something newer came, and was not taken, before it was known what an earlier run left of them.
+//! What of something newer came, and was not taken, before it was known what an earlier run left of it.
 
+use super::index::Spot;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// At most this many are remembered.
+/// At most this many keys are remembered.
 const MOST: usize = 4096;
+/// And so many variants, which take a few bytes each.
+pub(super) const MOST_VARIANTS: usize = 1 << 16;
 
-/// What is found of these keys while the tier is loaded is given up. By hash, with the whole key; `None` once all is loaded.
+/// What is found of these keys and variants while the tier is loaded is given up. `None` once all is loaded.
 #[derive(Debug)]
-pub(super) struct Withheld(Mutex<Option<HashMap<u64, Box<[u8]>>>>);
+pub(super) struct Withheld(Mutex<Option<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    /// By hash, with the whole key.
+    keys: HashMap<u64, Box<[u8]>>,
+    /// The hashes of a key and of one of its variants.
+    variants: HashSet<(u64, u32)>,
+}
 
 impl Default for Withheld {
     fn default() -> Self {
-        Self(Mutex::new(Some(HashMap::new())))
+        Self(Mutex::new(Some(Held::default())))
     }
 }
 
@@ -23,7 +34,7 @@ impl Withheld {
     pub fn add(&self, hash: u64, key: &[u8]) -> bool {
         let mut held = self.lock();
         match &mut *held {
-            Some(keys) if keys.len() < MOST || keys.contains_key(&hash) => {
+            Some(Held { keys, .. }) if keys.len() < MOST || keys.contains_key(&hash) => {
                 keys.insert(hash, key.into());
                 true
             }
@@ -31,9 +42,29 @@ impl Withheld {
         }
     }
 
+    /// Remembers a variant of the key with this hash; needs nothing where all is loaded. False where there are too many.
+    pub fn add_variant(&self, hash: u64, variant: u32) -> bool {
+        let mut held = self.lock();
+        let Some(Held { variants, .. }) = &mut *held else {
+            return true;
+        };
+        let has_room = variants.len() < MOST_VARIANTS || variants.contains(&(hash, variant));
+        if has_room {
+            variants.insert((hash, variant));
+        }
+        has_room
+    }
+
     /// The key of this hash, if it is one of them.
     pub fn key(&self, hash: u64) -> Option<Box<[u8]>> {
-        self.lock().as_ref()?.get(&hash).cloned()
+        self.lock().as_ref()?.keys.get(&hash).cloned()
+    }
+
+    /// Does `act`, unless `found` is of one of the variants: who adds that in this moment does it before or afterwards.
+    pub fn unless_held<T>(&self, found: Spot, act: impl FnOnce() -> T) -> Option<T> {
+        let held = self.lock();
+        let is_held = |held: &Held| held.variants.contains(&(found.key, found.variant));
+        (!held.as_ref().is_some_and(is_held)).then(act)
     }
 
     /// All is loaded.
@@ -41,7 +72,7 @@ impl Withheld {
         *self.lock() = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, Box<[u8]>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

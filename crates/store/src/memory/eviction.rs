@@ -85,7 +85,7 @@ impl Lifecycle<Key, Variants> for Evictions {
         for stored in variants.as_slice() {
             // What the disk had it may have given up for others.
             let is_there = is_coming || disk.has_version(key, stored);
-            // A later version of what it has, which was not written since it does not last.
+            // A later version of what it has, or may have, which was not written since it does not last.
             let is_later = is_there && !stored.is_below();
             // The request that fetched it was the first.
             let is_worth_it = stored.uses() > 1 && !is_there;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Release;
 
 /// The tier over what lies in the directory, with its keeper in the hands of the test: nothing is loaded yet. Also the segments that are
 /// there, the oldest first.
-fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
+pub(super) fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
     let lock = directory::lock(&dir.0).expect("nobody else has it");
     let (seed, _) = directory::seed(&dir.0, None).expect("a seed");
     let mut listing = directory::list(&dir.0).expect("a directory");
@@ -23,7 +23,10 @@ fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
         began: Instant::now(),
     };
     let shared = Arc::new(DiskState::new(size, device, Arc::default(), &listing));
-    let keeper = Keeper::new(shared.clone());
+    let mut keeper = Keeper::new(shared.clone());
+    for (id, bytes) in listing.large {
+        keeper.found_large(id, bytes);
+    }
     let disk = Disk {
         shared,
         keeper: Mutex::new(None),

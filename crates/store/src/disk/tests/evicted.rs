@@ -1,0 +1,106 @@
+//! What memory evicts while something of its key is on disk, or may be: of each variant the most recent answers (RFC 9111 section 4).
+
+use super::{loading::not_loaded, withheld::MOST_VARIANTS, *};
+use crate::Memory;
+
+/// Bodies of more than half of it are not taken.
+const SIZE: u64 = 256 << 10;
+const TOO_LARGE: usize = 150_000;
+
+/// A response to requests with `accept` that says in a field which it is.
+fn accepting(accept: &str, number: u64, length: usize) -> Arc<Stored> {
+    let mut stored = Stored::clone(&response(number, length));
+    stored.variant = sample::accepting(accept, 0).variant;
+    Arc::new(stored)
+}
+
+/// Memory that is full of smaller things takes `stored` under the first key, and evicts it for more of them.
+fn evict(disk: &Arc<Disk>, stored: Arc<Stored>) {
+    let memory = Memory::new(1 << 20, disk.shared.log.clone());
+    memory.demote_to(disk.clone());
+    let put = |number, stored| {
+        let taken = memory.insert(&key(number), memory.begin(), stored, 8);
+        taken.expect("there is room");
+    };
+    let other = response(1, 500);
+    other.set_below();
+    let mut others = (1..).map(|number| put(number, other.clone()));
+    while memory.statistics().evictions == 0 {
+        others.next();
+    }
+    put(0, stored);
+    while memory.peek(&key(0)).is_some() {
+        others.next();
+    }
+}
+
+/// What is found under the first key, once all is loaded and written.
+fn found(disk: &Disk, keeper: Keeper, segments: Vec<u32>) -> Vec<u64> {
+    let thread = thread::spawn(move || keeper.run(segments));
+    *disk.keeper.lock().expect("not poisoned") = Some(thread);
+    disk.flush();
+    numbers(disk)
+}
+
+fn numbers(disk: &Disk) -> Vec<u64> {
+    let mut numbers: Vec<_> = find(disk, &key(0))
+        .iter()
+        .map(|found| number(found))
+        .collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// An earlier run has left these under the first key.
+fn left(dir: &Dir, all: &[Arc<Stored>]) {
+    let disk = dir.open_with(SIZE);
+    for stored in all {
+        assert!(disk.offer(&key(0), stored));
+    }
+}
+
+#[test]
+fn what_is_evicted_while_it_is_loaded_takes_the_place_of_what_is_found() {
+    let dir = Dir::new();
+    left(&dir, &[accepting("a", 1, 1000), accepting("b", 2, 1000)]);
+    let (disk, keeper, segments) = not_loaded(&dir, SIZE);
+    let disk = Arc::new(disk);
+    evict(&disk, accepting("a", 3, 1000));
+    assert_eq!(found(&disk, keeper, segments), [2, 3]);
+    drop(disk);
+    assert_eq!(numbers(&dir.open_with(SIZE)), [2, 3], "after a restart");
+}
+
+#[test]
+fn nothing_older_is_found_than_what_is_evicted_while_it_is_loaded_and_not_taken() {
+    let dir = Dir::new();
+    let older = accepting("a", 2, SIZE as usize / 3);
+    left(
+        &dir,
+        &[accepting("a", 1, 1000), older, accepting("b", 3, 1000)],
+    );
+    let (disk, keeper, segments) = not_loaded(&dir, SIZE);
+    let disk = Arc::new(disk);
+    evict(&disk, accepting("a", 4, TOO_LARGE));
+    assert_eq!(found(&disk, keeper, segments), [3]);
+    assert_eq!(disk.statistics().large_files, 0);
+}
+
+/// There is no end to what memory may evict meanwhile, and one to what is remembered of it.
+#[test]
+fn what_is_too_much_to_remember_is_purged() {
+    let dir = Dir::new();
+    left(&dir, &[accepting("a", 1, 1000)]);
+    let (disk, keeper, segments) = not_loaded(&dir, SIZE);
+    let newer = accepting("a", 2, 1000);
+    let before = disk.shared.log.head();
+    for number in 1..=MOST_VARIANTS as u64 {
+        disk.forget_versions(&key(number), &newer);
+    }
+    let remembered = disk.shared.log.head();
+    disk.forget_versions(&key(0), &newer);
+    let purged = disk.shared.log.head();
+    let found = found(&disk, keeper, segments);
+    assert_eq!((remembered, purged), (before, before + 1));
+    assert_eq!(found, [0; 0]);
+}
