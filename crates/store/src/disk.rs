@@ -179,24 +179,24 @@ impl Disk {
         if !self.shared.is_whole.load(Acquire) {
             return true;
         }
-        let versions = self.shared.index.versions(self.shared.hash(key), stored);
+        let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
+        let versions = self.shared.index.versions(hash, variant);
         !versions.is_empty()
     }
 
-    /// As [`forget`](Self::forget), of versions of `stored` alone, but for what is about to be written; also of those that are not loaded
-    /// yet.
+    /// As [`forget`](Self::forget), of versions of `stored` alone; also of those that are not loaded yet.
     pub fn forget_versions(&self, key: &[u8], stored: &Stored) {
         let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
         if !self.shared.withheld.add_variant(hash, variant) {
             // Better nothing than an older one.
             self.shared.purge(key);
         }
-        for spot in self.shared.index.versions(hash, stored) {
-            self.shared.forget(spot);
+        let queue = &self.shared.device.queue;
+        // First, as `forget` does.
+        if queue.knows(hash) {
+            queue.push(Task::ForgetVersions(hash, variant));
         }
-        if self.shared.device.queue.knows(hash) {
-            self.shared.device.queue.push(Task::Forget(hash));
-        }
+        self.shared.forget_versions(hash, variant);
     }
 
     /// Something newer was not taken: nothing older is to be found under `key` later. False where something may be there already, or that

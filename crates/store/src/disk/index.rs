@@ -5,7 +5,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::Stored;
 use spot::{COUNTED, SOUND, USED};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use table::Table;
@@ -64,12 +63,12 @@ impl Index {
         knows
     }
 
-    /// The records under `key` that are of the same variant as `stored`.
-    pub fn versions(&self, key: u64, stored: &Stored) -> Vec<Spot> {
+    /// The records under `key` that are of this variant.
+    pub fn versions(&self, key: u64, variant: u32) -> Vec<Spot> {
         let mut found = Vec::new();
         self.with(key, |table| {
             table.each(key, |spot| {
-                if spot.is_of(stored) {
+                if spot.variant == variant {
                     found.push(*spot);
                 }
             });

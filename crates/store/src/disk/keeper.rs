@@ -144,6 +144,7 @@ impl Keeper {
             }
             Task::Forgotten(spot) => self.has_left(Some(spot)),
             Task::Forget(key) => self.shared.forget_all(key),
+            Task::ForgetVersions(key, variant) => self.shared.forget_versions(key, variant),
             Task::Survey(question) => self.survey(question),
             Task::Room(id, bytes, answer) => {
                 let has_room = self.make_room(bytes);

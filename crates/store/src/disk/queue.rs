@@ -90,6 +90,8 @@ pub(super) enum Task {
     Forgotten(Spot),
     /// Nothing that came before is found under this key any more.
     Forget(u64),
+    /// The same, of this variant of the key alone.
+    ForgetVersions(u64, u32),
     /// Say what purges cover.
     Survey(Question),
     /// Make room for so many bytes of this large file; says whether there is.

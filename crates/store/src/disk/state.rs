@@ -131,6 +131,13 @@ impl DiskState {
         }
     }
 
+    /// As [`forget_all`](Self::forget_all), of what is of this variant.
+    pub fn forget_versions(&self, key: u64, variant: u32) {
+        for spot in self.index.versions(key, variant) {
+            self.forget(spot);
+        }
+    }
+
     /// Purges what is stored under `key` on this node.
     pub fn purge(&self, key: &[u8]) {
         let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));

@@ -55,11 +55,6 @@ impl Spot {
         })
     }
 
-    /// Whether it is of the same variant as `stored`.
-    pub fn is_of(&self, stored: &Stored) -> bool {
-        self.variant == Self::variant(stored)
-    }
-
     /// That of a record of `segment`, by its entry.
     pub fn of(segment: u32, entry: &Entry) -> Self {
         Self::new(

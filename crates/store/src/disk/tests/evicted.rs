@@ -104,3 +104,24 @@ fn what_is_too_much_to_remember_is_purged() {
     assert_eq!((remembered, purged), (before, before + 1));
     assert_eq!(found, [0; 0]);
 }
+
+/// Of what is about to be written its own variant goes alone, and nothing that comes later.
+#[test]
+fn what_is_evicted_and_not_taken_leaves_the_other_variants_alone() {
+    for is_loaded in [true, false] {
+        let dir = Dir::new();
+        left(&dir, &[accepting("a", 1, 1000)]);
+        let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+        if is_loaded {
+            keeper.load(segments.clone());
+        }
+        let disk = Arc::new(disk);
+        let offered = [accepting("a", 2, 1000), accepting("b", 3, 1000)];
+        let offered = offered.map(|stored| disk.offer(&key(0), &stored));
+        evict(&disk, accepting("a", 4, TOO_LARGE));
+        let later = disk.offer(&key(0), &accepting("c", 5, 1000));
+        let left = if is_loaded { Vec::new() } else { segments };
+        assert_eq!(found(&disk, keeper, left), [3, 5], "{is_loaded}");
+        assert_eq!((offered, later), ([true; 2], true), "{is_loaded}");
+    }
+}
