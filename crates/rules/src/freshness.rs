@@ -82,19 +82,26 @@ impl Facts {
         let resident = now.since(self.response_time);
         Duration::from_millis(self.initial_age_ms).saturating_add(resident)
     }
-    /// How long the response stays fresh from `now`; `None` when it is stale: fresh is `lifetime > age` (section 4.2). It is when it
-    /// was received well after `now`: the clock was set back since, and how old it is nobody knows. What a soft purge ended stays stale,
-    /// however far the clock is set back.
+    /// How long the response stays fresh from `now`; `None` when it is stale: fresh is `lifetime > age` (section 4.2). It is when
+    /// [nobody knows](Self::is_of_unknown_age) how old it is. What a soft purge ended stays stale, however far the clock is set back.
     pub fn remaining(&self, now: Time) -> Option<Duration> {
-        if self.source == LifetimeSource::SoftPurge || self.response_time.since(now) > SKEW {
+        if self.source == LifetimeSource::SoftPurge || self.is_of_unknown_age(now) {
             return None;
         }
         let left = self.lifetime().checked_sub(self.age(now))?;
         (!left.is_zero()).then_some(left)
     }
-    /// How long it has been stale at `now`; zero when fresh.
-    pub const fn staleness(&self, now: Time) -> Duration {
+    /// How long it has been stale at `now`; zero when fresh, and longer than any window when [nobody knows](Self::is_of_unknown_age).
+    pub fn staleness(&self, now: Time) -> Duration {
+        if self.is_of_unknown_age(now) {
+            return Duration::MAX;
+        }
         self.age(now).saturating_sub(self.lifetime())
+    }
+
+    /// Whether it was received well after `now`: the clock was set back since, and how old it is nobody knows.
+    fn is_of_unknown_age(&self, now: Time) -> bool {
+        self.response_time.since(now) > SKEW
     }
 
     /// How long it can be used from its beginning, fresh and in the windows that it opens for itself.

@@ -4,7 +4,7 @@ mod text;
 
 use http::HeaderValue;
 use std::{fmt, time::Duration};
-use text::Text;
+use text::{GREATEST, Text};
 
 /// Why a request was forwarded (RFC 9211 section 2.2). `Display` gives [`Forward::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,9 +76,10 @@ pub const fn ttl(remaining: Duration) -> i64 {
     remaining.as_secs().saturating_add(begun).cast_signed()
 }
 
-/// The `ttl` of what has been stale for `staleness`: negative from its first moment on (RFC 9211 section 2.4).
-pub const fn stale_ttl(staleness: Duration) -> i64 {
-    -(staleness.as_millis().div_ceil(1000) as i64)
+/// The `ttl` of what has been stale for `staleness`: negative from its first moment on (RFC 9211 section 2.4), and no less than the field
+/// can say.
+pub fn stale_ttl(staleness: Duration) -> i64 {
+    -(staleness.as_millis().div_ceil(1000).min(GREATEST.into()) as i64)
 }
 
 /// One member of the field.

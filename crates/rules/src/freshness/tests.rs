@@ -125,6 +125,7 @@ fn fresh_is_lifetime_greater_than_age() {
     assert_eq!(facts.staleness(after(41_000)), ms(1000));
     // A clock that was set back does not make it younger than it was.
     assert_eq!(facts.age(Time::from_secs(0)), ms(20_000));
+    assert_eq!(facts.staleness(Time::from_secs(0)), Duration::MAX);
 }
 
 #[test]

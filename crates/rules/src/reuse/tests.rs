@@ -173,19 +173,36 @@ fn a_window_ends_with_its_last_moment() {
 #[test]
 fn what_was_received_before_the_clock_was_set_back_is_validated() {
     let before = |seconds: u64| Time::from_secs(RECEIVED.as_secs() - seconds);
-    let at = |facts: &Facts, seconds: u64| judge(facts, &asks(""), &OBEYS, before(seconds));
-    // Nodes' clocks may differ by so much.
-    assert_eq!(at(&PLAIN, 60), fresh(60));
-    let validates = Verdict::Validate(ValidateReason::Expired);
-    assert_eq!(at(&PLAIN, 61), validates);
-    assert_eq!(at(&STRICT, 3600), validates);
-    // It may be as young as it was.
-    let refreshes = Verdict::Stale(StaleReason::WhileRevalidate);
-    assert_eq!(at(&WINDOWS, 3600), refreshes);
+    // It was past its lifetime when it came.
+    let late = Facts {
+        initial_age_ms: 65_000,
+        ..WINDOWS
+    };
+    for (facts, request, seconds, expected) in [
+        // Nodes' clocks may differ by so much.
+        (PLAIN, "", 60, fresh(60)),
+        (late, "", 60, WHILE),
+        (late, "max-stale=5", 60, WHILE),
+        (PLAIN, "", 61, EXPIRED),
+        (STRICT, "", 3600, EXPIRED),
+        // How long it has been stale nobody knows.
+        (WINDOWS, "", 61, EXPIRED),
+        (late, "", 3600, EXPIRED),
+        (PLAIN, "max-stale=4294967294", 61, EXPIRED),
+        (PLAIN, "max-stale", 61, ACCEPTED),
+    ] {
+        let verdict = judge(&facts, &asks(request), &OBEYS, before(seconds));
+        assert_eq!(
+            verdict, expected,
+            "{request:?} {seconds} s before: {facts:?}"
+        );
+    }
     for failure in [Failure::Status, Failure::Unreachable] {
-        let may_be_sent = |facts: &Facts| on_failure(facts, &asks(""), &OBEYS, failure, before(61));
-        assert!(may_be_sent(&WINDOWS));
-        assert!(!may_be_sent(&STRICT));
+        let may_be_sent =
+            |facts: &Facts, seconds| on_failure(facts, &asks(""), &OBEYS, failure, before(seconds));
+        assert!(may_be_sent(&late, 60));
+        assert!(!may_be_sent(&WINDOWS, 61));
+        assert!(!may_be_sent(&STRICT, 61));
     }
 }
 

@@ -121,6 +121,7 @@ fn times_to_live_are_whole_seconds_away_from_nought() {
         assert_eq!(ttl(ms(left)), seconds, "{left} ms left");
         assert_eq!(stale_ttl(ms(left)), -seconds, "stale for {left} ms");
     }
+    assert_eq!(stale_ttl(Duration::MAX), -999_999_999_999_999);
 }
 
 #[test]

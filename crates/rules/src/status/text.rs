@@ -5,7 +5,7 @@ use http::HeaderValue;
 /// Room for a member without `key`, so that the usual value takes no allocation before the last.
 const INLINE: usize = 96;
 /// The greatest integer of a structured field has fifteen digits (RFC 9651 section 3.3.1).
-const GREATEST: u64 = 999_999_999_999_999;
+pub(super) const GREATEST: u64 = 999_999_999_999_999;
 
 /// Text under construction: inline until it outgrows that.
 pub(super) struct Text {
