@@ -184,6 +184,10 @@ fn those_who_seek_to_the_same_part_share_its_fetch() {
     let first = reading(&larder, "/", &film()[..BEFORE]);
     let readers: Vec<_> = (0..4).map(|_| reading_range(&larder, FAR, 10)).collect();
     assert_eq!(origin.requests("/"), 2);
+    // The whole is what stays.
+    let said = &readers[0].1;
+    assert_eq!(said.parameter("detail").as_deref(), Some("beside"));
+    assert!(!said.says("stored") && said.parameter("ttl").is_some());
     gate.open();
     read_on(first, &film());
     let whole = larder.get("/").send();
@@ -273,6 +277,83 @@ fn a_purge_holds_for_a_part_and_for_the_whole() {
     read_on(first, &film());
     read_on(after, &far());
     assert!(!larder.get("/").send().hit());
+}
+
+/// The application answers with an error, or not at all.
+#[test]
+fn where_the_fetch_of_a_part_fails_the_whole_brings_it() {
+    for failing in [Reply::status(503), Reply::close()] {
+        let (origin, larder) = start_with("workers = 1\n[[origin]]\nservers = \"{origin}\"\n");
+        let (gate, held) = (Gate::new(), Gate::new());
+        let (at, all) = ([&gate, &held].map(Gate::clone), film());
+        origin.on("/", move |request| match request.header("range") {
+            None => scene(request, &all, "\"a\"", [&at[0], &at[1]]),
+            Some(_) => failing.clone().hold_head(&at[1]),
+        });
+        let first = reading(&larder, "/", &film()[..BEFORE]);
+        gate.wait_reached();
+        let seek = || larder.get("/").header("Range", FAR).begin();
+        let leader = seek();
+        held.wait_reached();
+        let followers = [(); 3].map(|()| seek());
+        larder.get("/other").send();
+        held.open();
+        let readers = [leader].into_iter().chain(followers).map(|mut client| {
+            let response = client.read_head();
+            assert_eq!(response.status, 206, "{}", response.said());
+            let told = response.header("content-range");
+            assert_eq!(told, Some("bytes 2500000-2500099/3000000"));
+            assert!(!response.says("stored"), "{}", response.said());
+            assert!(!response.says("hit"), "{}", response.said());
+            (client, response)
+        });
+        let readers: Vec<_> = readers.collect();
+        let asked = origin.requests("/");
+        gate.open();
+        for reader in readers {
+            read_on(reader, &far());
+        }
+        read_on(first, &film());
+        assert!(larder.get("/").send().hit());
+        assert!(asked <= 5, "{asked} requests to an origin that fails");
+    }
+}
+
+/// What the whole has taken the place of is there again.
+#[test]
+fn where_both_fail_what_is_stale_stands_in() {
+    let (origin, larder) = start();
+    let (gate, held) = (Gate::new(), Gate::new());
+    let (at, all) = ([&gate, &held].map(Gate::clone), film());
+    origin.on("/", move |request| {
+        match (request.nth, request.header("range")) {
+            (1, _) => Reply::ok()
+                .cache("max-age=60, stale-if-error=600")
+                .header("Age", "100")
+                .body(&all),
+            (_, None) => scene(request, &all, "\"a\"", [&at[0], &at[1]]),
+            (_, Some(_)) => Reply::status(503).hold_head(&at[1]),
+        }
+    });
+    larder.get("/").send();
+    let first = reading(&larder, "/", &film()[..BEFORE]);
+    gate.wait_reached();
+    let mut ahead = larder.get("/").header("Range", FAR).begin();
+    held.wait_reached();
+    drop(first);
+    wait_until("the whole is given up", || {
+        sample(&larder, "larder_fills_failed_total") == 1
+    });
+    held.open();
+    let ahead = ahead.read();
+    assert_eq!(
+        (ahead.status, ahead.text()),
+        (206, far()),
+        "{}",
+        ahead.said()
+    );
+    let told = ahead.parameter("detail");
+    assert_eq!(told.as_deref(), Some("stale-if-error"));
 }
 
 /// Its client has left before it was complete.

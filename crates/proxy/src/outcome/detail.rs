@@ -92,6 +92,8 @@ pub enum Unkept {
     Superseded,
     /// An error in answer to a request for a part, which may be about the range.
     OfRange,
+    /// A part that was fetched beside the whole on its way: that is what stays.
+    Beside,
 }
 
 /// Why the store was bypassed: mostly a rule of the site.
@@ -134,6 +136,7 @@ impl Detail {
             Self::Unkept(Unkept::Invalidated) => "invalidated",
             Self::Unkept(Unkept::Superseded) => "superseded",
             Self::Unkept(Unkept::OfRange) => "range-error",
+            Self::Unkept(Unkept::Beside) => "beside",
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),

@@ -59,8 +59,12 @@ pub enum Landing {
         /// The fields for this request's own client, where they are at hand or more than what is stored.
         own: Option<Box<HeaderMap>>,
     },
-    /// The origin failed, and this may be sent although it is stale.
-    Stale { stored: Arc<Stored>, why: Failing },
+    /// The origin failed, and this may be sent although it is stale; with a reader where its body is on its way.
+    Stale {
+        stored: Arc<Stored>,
+        reader: Option<Reader>,
+        why: Failing,
+    },
     /// The origin's answer as it came; `pump` where it is stored on the way, and `kept` as above.
     Raw {
         head: response::Parts,

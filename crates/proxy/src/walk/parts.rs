@@ -199,6 +199,7 @@ impl Fetch<'_> {
             old.map(Arc::as_ref),
             Body::Parts(Arc::new(parts)),
         );
+        let kept = kept.and_then(|()| self.kept_beside());
         let (head, old) = (arrived.head(), old.cloned());
         let destination = Destination::Then(Box::new(move |worker, body| {
             // Those of a large one are copied: who reads has the chunks themselves.
@@ -228,6 +229,14 @@ impl Fetch<'_> {
             kept,
             pump,
         }
+    }
+
+    /// A part that was fetched beside a whole on its way is not kept: it goes to those who want it meanwhile.
+    fn kept_beside(&self) -> Result<(), Detail> {
+        if self.need.is_beside_fill(self.ask) {
+            return Err(Detail::Unkept(Unkept::Beside));
+        }
+        Ok(())
     }
 }
 

@@ -49,9 +49,9 @@ pub fn answer(
             outcome,
             own,
         },
-        Landing::Stale { stored, .. } => Hit {
+        Landing::Stale { stored, reader, .. } => Hit {
             stored,
-            reader: None,
+            reader,
             outcome,
             own: None,
         },
@@ -87,7 +87,7 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
             let ttl = left.filter(|_| is_for_others).map(status::ttl);
             (kept.is_ok(), ttl, detail)
         }
-        Landing::Stale { stored, why } => {
+        Landing::Stale { stored, why, .. } => {
             let (ttl, detail) = on_failure(stored, why.clone());
             (false, Some(ttl), Some(detail))
         }

@@ -50,7 +50,7 @@ pub async fn follow(
             found_meanwhile(worker, ask, need, FollowerFallback::Alone).await
         }
         Ok(FlightStatus::Failed(failure)) => failed(worker, ask, need, failure, history),
-        Ok(FlightStatus::Stale(why)) => match stale(worker, ask, &need, why) {
+        Ok(FlightStatus::Stale(why)) => match land::instead(worker, ask, &need, why) {
             Some(landing) => Ok(answer(worker, ask, &need, not_fetched(ask, landing))),
             None => Err(FollowerFallback::Alone(need)),
         },
@@ -135,7 +135,7 @@ fn failed(
     history: History,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
     let why = Failing::Unreachable(failure.clone().into());
-    let landing = match stale(worker, ask, &need, why) {
+    let landing = match land::instead(worker, ask, &need, why) {
         Some(stale) => stale,
         None if failure.may_have_arrived() && !history.has_failed => {
             return Err(FollowerFallback::Again(need));
@@ -167,11 +167,4 @@ async fn look_up_landed(
         return Decision::Hit(hit);
     }
     found
-}
-
-/// What is stored, for a follower whose leader found the origin failing.
-fn stale(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<Landing> {
-    let selected = need.selected.as_ref()?;
-    let stored = land::usable_on_failure(worker, ask, selected, why.kind())?;
-    Some(Landing::Stale { stored, why })
 }

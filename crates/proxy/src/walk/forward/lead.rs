@@ -98,7 +98,9 @@ fn flight_status(landing: &Landing) -> FlightStatus {
     match landing {
         Landing::Found(_) => FlightStatus::AlreadyThere,
         Landing::Stored { stored, kept, .. } => match kept {
-            Ok(()) if is_coming(stored) => FlightStatus::PartComing(stored.clone()),
+            Ok(()) | Err(Detail::Unkept(Unkept::Beside)) if is_coming(stored) => {
+                FlightStatus::PartComing(stored.clone())
+            }
             Ok(()) => FlightStatus::Fetched(stored.clone()),
             Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => {
                 FlightStatus::Overtaken

@@ -9,14 +9,14 @@ use crate::{
     walk::{
         fetch::{Fetch, Landing},
         forward::collapse_key,
-        lookup::{self, answers, reuse_site},
+        lookup::{self, Need, answers, reuse_site},
         receive,
     },
 };
 use http::StatusCode;
 use rules::reuse;
 use std::sync::Arc;
-use store::Stored;
+use store::{Body, Stored, fill::Reader};
 
 impl Fetch<'_> {
     /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
@@ -43,14 +43,57 @@ impl Fetch<'_> {
     }
 
     fn stored_instead(&self, why: Failing) -> Option<Landing> {
-        let selected = self.need.selected.as_ref()?;
-        let stored = usable_on_failure(self.worker, self.ask, selected, why.kind())?;
-        Some(Landing::Stale { stored, why })
+        instead(self.worker, self.ask, self.need, why)
     }
+}
+
+/// What is stored and stands in for a fetch that has failed, for whoever fetched or waited for it.
+pub fn instead(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<Landing> {
+    let selected = need.selected.as_ref()?;
+    let (stored, reader) = if need.is_beside_fill(ask) {
+        in_place(worker, ask, why.kind())?
+    } else {
+        let stored = usable_on_failure(worker, ask, selected, why.kind())?;
+        (stored, None)
+    };
+    Some(Landing::Stale {
+        stored,
+        reader,
+        why,
+    })
+}
+
+/// What is there now, where a part could not be fetched beside a body on its way: that body, which brings the part later, or what is in its
+/// place by now. With a reader, where it is on its way.
+fn in_place(
+    worker: &Worker,
+    ask: &Ask,
+    failure: reuse::Failure,
+) -> Option<(Arc<Stored>, Option<Reader>)> {
+    let held = worker.cache.memory.peek(ask.key.as_bytes())?;
+    let selected = held.select(&ask.fields, &mut Vec::new(), receive::now())?;
+    let Body::Filling(fill) = &selected.body else {
+        let stored = usable_on_failure(worker, ask, selected, failure)?;
+        return Some((stored, None));
+    };
+    let reader = fill.reader()?;
+    let stored = may_stand_in(worker, ask, selected, failure)?;
+    Some((stored, Some(reader)))
 }
 
 /// What is stored, where it may be sent although the origin failed: not if it was purged while that was waited for.
 pub fn usable_on_failure(
+    worker: &Worker,
+    ask: &Ask,
+    selected: &Arc<Stored>,
+    failure: reuse::Failure,
+) -> Option<Arc<Stored>> {
+    let stored = may_stand_in(worker, ask, selected, failure)?;
+    answers(ask, &stored).then_some(stored)
+}
+
+/// As [`usable_on_failure`], whether it holds all that the request wants or not.
+fn may_stand_in(
     worker: &Worker,
     ask: &Ask,
     selected: &Arc<Stored>,
@@ -70,5 +113,5 @@ pub fn usable_on_failure(
         failure,
         receive::now(),
     );
-    (usable && answers(ask, &stored)).then_some(stored)
+    usable.then_some(stored)
 }
