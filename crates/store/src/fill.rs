@@ -31,7 +31,7 @@ pub use reader::Reader;
 pub use writer::{Pushed, Writer};
 
 use crate::Reservation;
-use state::{End, FillState, Keeping};
+use state::{Deserted, End, FillState, Keeping};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -117,7 +117,9 @@ impl Fill {
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         let missing = state.length.is_none_or(|length| state.received < length);
-        if state.given_up || (state.interested == 0 && !state.kept && missing) {
+        if state.given_up
+            || (state.interested == 0 && state.deserted != Deserted::GoesOn && missing)
+        {
             state.end.get_or_insert(End::Failed(Broken::Left));
             return Poll::Ready(());
         }
@@ -163,8 +165,8 @@ pub struct Interest {
 }
 
 impl Interest {
-    /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave. What is spilled is of no
-    /// use to anybody then, and does not.
+    /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave. What is spilled, or
+    /// [serves readers](Writer::serve_readers) alone, is of no use to anybody then, and does not.
     pub fn keep(self) {
         self.fill.lock().keep();
     }

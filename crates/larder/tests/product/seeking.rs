@@ -392,6 +392,22 @@ fn a_part_does_not_wait_for_the_lease_of_the_whole() {
     read_on(first, &film());
 }
 
+/// A seek is often followed by another: what nobody waits for any more is not fetched to the end of the film.
+#[test]
+fn the_rest_of_a_film_is_given_up_when_its_client_seeks_on() {
+    let (origin, larder) = start();
+    let (gate, _) = films(&origin);
+    let first = reading(&larder, "/", &film()[..BEFORE]);
+    let ahead = reading_range(&larder, "bytes=2500000-", 10);
+    drop(ahead);
+    wait_until("the rest is given up", || {
+        sample(&larder, "larder_fills_failed_total") == 1
+    });
+    gate.open();
+    read_on(first, &film());
+    assert_eq!(origin.requests("/"), 2);
+}
+
 #[test]
 fn it_is_told_where_a_part_comes_from() {
     let (origin, larder) = start();

@@ -189,7 +189,7 @@ impl Fetch<'_> {
         (wanted, length): (Span, u64),
     ) -> Landing {
         let Coming {
-            inflow,
+            mut inflow,
             reader,
             kept,
         } = coming;
@@ -200,6 +200,9 @@ impl Fetch<'_> {
             Body::Parts(Arc::new(parts)),
         );
         let kept = kept.and_then(|()| self.kept_beside());
+        if kept.is_err() {
+            inflow.writer.serve_readers();
+        }
         let (head, old) = (arrived.head(), old.cloned());
         let destination = Destination::Then(Box::new(move |worker, body| {
             // Those of a large one are copied: who reads has the chunks themselves.

@@ -32,8 +32,7 @@ pub(super) struct FillState {
     /// [`WINDOW`](super::WINDOW).
     window: u64,
     pub end: Option<End>,
-    /// It goes on to its end whoever leaves ([`Interest::keep`](super::Interest::keep)).
-    pub kept: bool,
+    pub deserted: Deserted,
     /// Nobody reads it any more, whoever is interested ([`Writer::give_up`](super::Writer::give_up)).
     pub given_up: bool,
     /// Those who wait for the answer or read it.
@@ -56,6 +55,17 @@ pub(super) enum Keeping {
     Nowhere,
 }
 
+/// What becomes of a fill when nobody is interested in it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deserted {
+    /// It is abandoned.
+    Ends,
+    /// It goes on to its end ([`Interest::keep`](super::Interest::keep)).
+    GoesOn,
+    /// It is abandoned, whoever would have it go on: it is spilled, or [serves readers](super::Writer::serve_readers) alone.
+    AlwaysEnds,
+}
+
 /// How a fill ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
@@ -75,7 +85,7 @@ impl FillState {
             reservation,
             window,
             end: None,
-            kept: false,
+            deserted: Deserted::Ends,
             given_up: false,
             interested: 0,
             readers: Followers::default(),
@@ -110,7 +120,9 @@ impl FillState {
 
     /// See [`Interest::keep`](super::Interest::keep).
     pub fn keep(&mut self) {
-        self.kept |= !self.is_spilled();
+        if self.deserted == Deserted::Ends {
+            self.deserted = Deserted::GoesOn;
+        }
     }
 
     /// `reader` has taken `bytes` more. The writer, where it may wait for that.
@@ -201,7 +213,7 @@ impl FillState {
             Keeping::Backed(written) | Keeping::Left(written) => Keeping::Left(written),
             Keeping::Memory | Keeping::Nowhere => Keeping::Nowhere,
         };
-        self.kept = false;
+        self.deserted = Deserted::AlwaysEnds;
         self.readers.wake();
         self.trim();
     }

@@ -1,6 +1,6 @@
 //! Writes a fill.
 
-use super::{Backing, Broken, End, Fill, FillState, Keeping, Overflow};
+use super::{Backing, Broken, Deserted, End, Fill, FillState, Keeping, Overflow};
 use crate::{Body, BodyPiece};
 use bytes::Bytes;
 use std::{
@@ -57,6 +57,11 @@ impl Writer {
     /// Its source sends parts of the body without the rest, too.
     pub fn announce_ranges(&mut self) {
         self.fill.lock().has_ranges = true;
+    }
+
+    /// Something else is to be stored than what comes: it does not go on when all who read it have left.
+    pub fn serve_readers(&mut self) {
+        self.fill.lock().deserted = Deserted::AlwaysEnds;
     }
 
     /// Where the body goes if it outgrows memory.
