@@ -227,7 +227,7 @@ impl Memory {
     }
 
     /// Adds parts with `marks` to what is held of the same representation, or stores them; the caller has checked that
-    /// `combine` holds for what it is given. Returns what is stored now, if there is room for it.
+    /// `combine` holds for what it is given. Returns what has come of it, and whether there is room for that.
     ///
     /// # Errors
     /// It was purged meanwhile.
@@ -238,7 +238,7 @@ impl Memory {
         marks: Option<&Marks>,
         most: usize,
         combine: impl FnOnce(Option<&Variants>) -> Arc<Stored>,
-    ) -> Result<Arc<Stored>, Refused> {
+    ) -> Result<(Arc<Stored>, bool), Refused> {
         if self.log.refuses(key, marks, ticket.log_at) {
             return Err(Refused::Purged);
         }
@@ -249,8 +249,8 @@ impl Memory {
             Some(old) => old.with(stored.clone(), most),
             None => Some(Variants::One(stored.clone())),
         };
-        self.put(key, variants, Some(stored.id()));
-        Ok(stored)
+        let is_put = self.put(key, variants, Some(stored.id()));
+        Ok((stored, is_put))
     }
 
     #[allow(

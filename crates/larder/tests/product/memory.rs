@@ -709,3 +709,50 @@ fn what_comes_back_into_the_store_is_weighed_once() {
             && sample(&larder, "larder_in_flight_bytes") == 0
     });
 }
+
+/// RFC 9211 section 2.5: `stored` is said of what is stored.
+#[test]
+fn what_there_is_no_room_for_when_it_comes_does_not_say_that_it_is_stored() {
+    let origin = Origin::start();
+    let larder = serve(&origin).args(["--memory", "1MiB"]).start();
+    let (gate, body) = (Gate::new(), "x".repeat(240_000));
+    let held = gate.clone();
+    origin.otherwise(move |request| {
+        let says = |reply: Reply| reply.cache("max-age=60").header("ETag", "\"a\"");
+        let reply = match request.header("range") {
+            Some(_) => says(Reply::status(206)).header("Content-Range", "bytes 0-239999/9999999"),
+            None => says(Reply::ok()),
+        };
+        reply
+            .body(&body[..200_000])
+            .hold(&held)
+            .body(&body[200_000..])
+    });
+    let begin = |path: &str, range: Option<&str>| {
+        let ask = larder.get(path);
+        let ask = range
+            .into_iter()
+            .fold(ask, |ask, range| ask.header("Range", range));
+        let mut client = ask.begin();
+        let response = client.read_head();
+        (client, response)
+    };
+    let part = Some("bytes=0-239999");
+    let first = [begin("/a", None), begin("/b", part)];
+    for (_, response) in &first {
+        assert!(response.says("stored"), "{}", response.said());
+    }
+    wait_until("both have come to the gate", || {
+        sample(&larder, "larder_in_flight_bytes") >= 400_000
+    });
+    let then = [begin("/c", None), begin("/d", part)];
+    for (_, response) in &then {
+        assert!(!response.says("stored"), "{}", response.said());
+        assert_eq!(response.parameter("detail").as_deref(), Some("too-large"));
+    }
+    gate.open();
+    for (mut client, mut response) in first.into_iter().chain(then) {
+        client.read_content(&mut response);
+        assert!(response.complete && response.body.len() == 240_000);
+    }
+}

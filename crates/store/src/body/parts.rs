@@ -48,6 +48,11 @@ impl Parts {
         self.coming.is_some()
     }
 
+    /// What is on its way, if anything is.
+    pub fn fill(&self) -> Option<&Arc<Fill>> {
+        self.coming.as_ref().map(|(_, fill)| fill)
+    }
+
     /// Where what is on its way begins; 0 where nothing is.
     pub fn begins(&self) -> u64 {
         self.coming.as_ref().map_or(0, |(first, _)| *first)

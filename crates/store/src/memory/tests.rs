@@ -113,7 +113,7 @@ fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     let combined = memory.combine(b"http://h/k", before, None, 8, |_| {
         unreachable!("refused before it is asked")
     });
-    assert_eq!(combined.map(|stored| stored.id()), Err(Refused::Purged));
+    assert_eq!(combined.map(drop), Err(Refused::Purged));
     assert_eq!(held(&memory, b"http://h/k"), 0);
     let after = memory.begin();
     assert!(memory.insert(b"http://h/k", after, stored, 8).is_ok());
@@ -161,7 +161,9 @@ fn what_is_combined_takes_the_place_of_what_was_held() {
     assert_eq!(seen, Some(first.id()));
     let found = memory.find(b"k").expect("stored");
     let ids: Vec<_> = found.as_slice().iter().map(|stored| stored.id()).collect();
-    assert_eq!(ids, [combined.expect("not invalidated").id()]);
+    let (combined, is_put) = combined.expect("not invalidated");
+    assert!(is_put);
+    assert_eq!(ids, [combined.id()]);
 }
 
 /// Nobody could follow a fill that is not found any more.
@@ -492,7 +494,7 @@ fn what_two_variants_share_leaves_once_and_is_let_go() {
         ("forgotten", |memory| assert_eq!(memory.forget(b"k"), 2)),
         ("replaced", |memory| {
             let new = memory.combine(b"k", memory.begin(), None, 1, |_| Arc::new(whole(10)));
-            assert!(new.is_ok());
+            assert!(new.expect("not purged").1);
         }),
         ("swept", |memory| {
             let all = Purge::hard(What::Everything);
@@ -569,7 +571,7 @@ fn parts_that_were_combined_are_let_go() {
                 older.combined(newer, u64::MAX),
             ))))
         });
-        assert!(all.is_ok());
+        assert!(all.expect("not purged").1);
         assert_eq!(memory.statistics().in_flight, 0, "nobody reads it");
     }
     memory.forget(b"k");
@@ -648,6 +650,8 @@ fn one_for_which_there_is_no_room_leaves_the_others_alone() {
     let combined = memory.combine(b"k", memory.begin(), None, 8, |_| {
         Arc::new(whole(too_large))
     });
+    let (combined, is_put) = combined.expect("not purged");
+    assert!(!is_put && !memory.has_room(b"k", too_large as u64, 0));
     assert!(memory.statistics().in_flight >= LIMIT, "who asked has it");
     drop(combined);
     assert_eq!(memory.statistics().in_flight, 0);

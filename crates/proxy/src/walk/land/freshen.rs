@@ -92,9 +92,11 @@ impl Fetch<'_> {
             self.insert_confirmed(&fresh)
         };
         self.remember_uncollapsible(&fresh, kept.as_ref().err());
-        if kept.is_ok() && is_another {
+        // Where memory has no room, a tier below may have.
+        let may_stay = matches!(kept, Ok(()) | Err(Detail::Unkept(Unkept::TooLarge)));
+        if may_stay && is_another {
             below::keep(self.worker, key, &fresh, self.lease.take());
-        } else if kept.is_ok() {
+        } else if may_stay {
             below::keep_freshened(self.worker, key, stored, &fresh, self.lease.take());
         }
         (fresh, kept, own)
@@ -156,8 +158,9 @@ impl Fetch<'_> {
         });
         match kept {
             Err(refused) => Err(refused.into()),
-            Ok(kept) if !Arc::ptr_eq(&kept, fresh) => Err(Detail::Unkept(Unkept::Superseded)),
-            Ok(_) => Ok(()),
+            Ok((kept, _)) if !Arc::ptr_eq(&kept, fresh) => Err(Detail::Unkept(Unkept::Superseded)),
+            Ok((_, true)) => Ok(()),
+            Ok((_, false)) => Err(Detail::Unkept(Unkept::TooLarge)),
         }
     }
 

@@ -106,7 +106,7 @@ impl Arrived {
                 (None, _) => Arc::new(new),
             }
         });
-        let Some(kept) = kept.ok().filter(|_| is_new) else {
+        let Some((kept, _)) = kept.ok().filter(|_| is_new) else {
             return false;
         };
         below::keep(worker, key, &kept, None);
