@@ -1,7 +1,7 @@
 //! Origins that code by themselves, what they are asked for, what routes say of compression, and what is counted.
 
 use super::coding::{BROWSER, coding, decoded, get, made, page, text};
-use crate::common::{sample, start, start_with};
+use crate::common::{Said, sample, start, start_with};
 use std::io::Read;
 use testkit::{Reply, wait_until};
 
@@ -204,5 +204,38 @@ fn a_coding_that_cannot_be_taken_off_is_for_who_accepts_it() {
             assert_eq!(coding(&answer), "identity", "{kind} {coded} {accepts}");
             assert_eq!(answer.text(), "as it is", "{kind} {coded} {accepts}");
         }
+    }
+}
+
+/// RFC 9111 section 4.1: spellings of `Accept-Encoding` that mean the same select the same. Of a type that is not coded here, nothing is taken
+/// off.
+#[test]
+fn what_is_coded_unasked_and_stays_so_is_kept_once_for_what_means_the_same() {
+    for (accepts, same) in [
+        (
+            "gzip, br",
+            &["br,gzip", "GZip;q=1.0, br", "x-gzip, br, gzip"][..],
+        ),
+        (
+            "gzip, *;q=0",
+            &["gzip, identity;q=0", "*;q=0, identity;q=0, gzip"],
+        ),
+        (
+            "gzip, identity;q=0.5",
+            &["gzip;q=1.0, identity; q=0.5, *;q=0"],
+        ),
+    ] {
+        let (origin, larder) = start();
+        let reply = Reply::ok()
+            .cache("max-age=60")
+            .header("Content-Type", "image/png")
+            .header("Content-Encoding", "gzip")
+            .header("Vary", "Accept-Encoding");
+        origin.reply("/", reply.body(gzipped(&text("image", 5000))));
+        get(&larder, "/", accepts);
+        for accepts in same {
+            assert!(get(&larder, "/", accepts).hit(), "{accepts}");
+        }
+        assert_eq!(origin.requests("/"), 1);
     }
 }

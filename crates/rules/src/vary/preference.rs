@@ -46,10 +46,19 @@ pub(super) fn append_codings(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>
         .iter()
         .find(|one| one.name == b"*")
         .map(|one| one.weight);
+    let identity = members
+        .iter()
+        .find(|one| is_identity(one.name))
+        .map(|one| one.weight);
     let only_identity = members
         .iter()
         .all(|one| one.weight == 0 || is_identity(one.name));
     let start = into.len();
+    if others.is_none() && identity == Some(0) {
+        // It refuses all that is not listed, which `*;q=0` says too.
+        append_lower(b"*", into);
+        append_weight(0, into);
+    }
     let mut last: Option<&Member<'_>> = None;
     for member in &*members {
         let before = last.replace(member);
@@ -59,7 +68,7 @@ pub(super) fn append_codings(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>
             }
             continue;
         }
-        if !is_implied(*member, others, only_identity) {
+        if !is_implied(*member, (others, identity), only_identity) {
             separate(start, into);
             append_lower(member.name, into);
             append_weight(member.weight, into);
@@ -88,13 +97,19 @@ fn compare_caseless(one: &[u8], two: &[u8]) -> Ordering {
     one.iter().map(lower).cmp(two.iter().map(lower))
 }
 
-/// Whether a list says the same without this member. `others` is the weight of `*` where it stands.
-fn is_implied(member: Member<'_>, others: Option<u16>, only_identity: bool) -> bool {
+/// Whether a list says the same without this member. `others` and `identity` are the weights of these where they stand.
+fn is_implied(
+    member: Member<'_>,
+    (others, identity): (Option<u16>, Option<u16>),
+    only_identity: bool,
+) -> bool {
     match (member.name, member.weight, others) {
+        // Of what is not listed it says something of `identity` alone.
+        (b"*", 0, _) => identity.is_some_and(|weight| weight > 0),
         (b"*", ..) => false,
         // Acceptable unless excluded, by name or by `*;q=0` (rule 2). Its weight counts where there is a choice.
-        (name, 0, Some(0)) if is_identity(name) => true,
-        (name, 1.., None) if is_identity(name) => only_identity,
+        (name, 0, None | Some(0)) if is_identity(name) => true,
+        (name, 1.., None | Some(0)) if is_identity(name) => only_identity,
         (name, ..) if is_identity(name) => false,
         // What is not listed is as `*` says, and unacceptable without it (section 12.4.3).
         (_, weight, others) => weight == others.unwrap_or(0),

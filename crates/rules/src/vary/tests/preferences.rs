@@ -27,6 +27,15 @@ fn codings_that_match() {
         (&["gzip, identity"], &["gzip"], false),
         (&["gzip, *;q=0"], &["gzip, *;q=0, identity;q=0"], true),
         (&["gzip, *;q=0"], &["gzip"], false),
+        (&["gzip, *;q=0"], &["gzip, identity;q=0"], true),
+        (&["identity;q=0"], &["*;q=0"], true),
+        (
+            &["gzip, identity;q=0.5, *;q=0"],
+            &["identity;q=0.5, gzip"],
+            true,
+        ),
+        (&["identity, *;q=0"], &["identity"], true),
+        (&["gzip, *, identity;q=0"], &["gzip, *"], false),
         (&["unknown, gzip"], &["gzip"], false),
         (&["gzip;q=0, gzip"], &["gzip, gzip;q=0"], false),
         (&["gzip;q=2"], &["gzip"], false),
@@ -146,7 +155,7 @@ fn meaning(line: &str) -> BTreeMap<&'static str, Option<u32>> {
         .into();
     let identity = match (listed.get("identity").copied(), star) {
         (None, Some(0)) => Some(0),
-        (said, None) if weights.values().all(|weight| *weight == Some(0)) => {
+        (said, None | Some(0)) if weights.values().all(|weight| *weight == Some(0)) => {
             said.filter(|weight| *weight == 0)
         }
         (said, _) => said,
