@@ -172,14 +172,16 @@ impl Memcached {
         self.store("add", key, value, expiry).await
     }
 
-    /// Has the server forget `key`, where it is there, after `expiry`, rounded up to whole seconds.
+    /// Has the server forget `key`, where it is there, after `expiry`, rounded up to whole seconds; whether it is there.
     ///
     /// # Errors
     /// No answer, or none that is one.
-    pub async fn expire(&self, key: &str, expiry: Duration) -> Result<(), Error> {
+    pub async fn expire(&self, key: &str, expiry: Duration) -> Result<bool, Error> {
         let command = format!("touch {key} {}\r\n", seconds(expiry)).into_bytes();
         match self.ask(key, command, Expected::Done).await? {
-            Some(Answer::Touched | Answer::NotFound) | None => Ok(()),
+            Some(Answer::Touched) => Ok(true),
+            // Of one that is left alone nobody knows.
+            Some(Answer::NotFound) | None => Ok(false),
             Some(other) => Err(unexpected(&other)),
         }
     }

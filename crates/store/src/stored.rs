@@ -42,6 +42,8 @@ pub struct Stored {
     uses: Mark,
     /// The [number](Ticket::number) of the fetch that brought it; 0 where none did.
     fetch: u64,
+    /// The set of chunks in which the shared tier has the body; 0 where it is not known to have it so.
+    chunks: Mark,
     below: Flag,
     is_esi: bool,
     debugged: bool,
@@ -88,6 +90,7 @@ impl Stored {
             checked: Mark::at(log_at),
             uses: Mark::at(0),
             fetch: 0,
+            chunks: Mark::at(0),
             below: Flag::default(),
             is_esi: false,
             debugged: said.debugged,
@@ -212,6 +215,16 @@ impl Stored {
     /// How often it was used.
     pub fn uses(&self) -> u64 {
         self.uses.0.load(Relaxed)
+    }
+
+    /// The set of chunks in which the shared tier has its body; `None`: it is not known to have it so.
+    pub(crate) fn chunks(&self) -> Option<u64> {
+        Some(self.chunks.0.load(Relaxed)).filter(|set| *set != 0)
+    }
+
+    /// The shared tier has its body in chunks of `set`.
+    pub(crate) fn set_chunks(&self, set: u64) {
+        self.chunks.0.store(set, Relaxed);
     }
 
     /// Whether a tier below memory has it, or has been asked to take it.

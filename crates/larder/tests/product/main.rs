@@ -93,6 +93,7 @@ mod methods;
 mod metrics;
 mod nodes;
 mod nodes_apart;
+mod nodes_confirmed;
 mod nodes_defaults;
 mod nodes_disk;
 mod nodes_failover;

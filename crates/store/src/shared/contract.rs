@@ -99,10 +99,10 @@ async fn the_server_forgets(remote: &dyn Remote) {
     assert_eq!(remote.add("sooner", b"1", soon).await, Ok(true));
     set(remote, "late", b"1").await;
     set(remote, "soonest", b"1").await;
-    assert_eq!(remote.expire("soonest", soon).await, Ok(()));
+    assert_eq!(remote.expire("soonest", soon).await, Ok(true));
     assert_eq!(
         remote.expire("never", soon).await,
-        Ok(()),
+        Ok(false),
         "it is not there"
     );
     let gone = async {

@@ -113,7 +113,7 @@ impl Guard {
         Ok(added)
     }
 
-    pub(super) async fn expire(&self, name: &str, expiry: Duration) -> Result<(), Failed> {
+    pub(super) async fn expire(&self, name: &str, expiry: Duration) -> Result<bool, Failed> {
         let until = self.deadline();
         self.ask(until, |remote| remote.expire(name, expiry)).await
     }

@@ -1,5 +1,6 @@
 //! Stored responses on their way to the server.
 
+mod chunks;
 mod cut;
 mod rival;
 mod turns;
@@ -7,10 +8,8 @@ mod unnamed;
 
 use super::{
     Inner,
-    chunk::{self, Chunk},
     guard::Failed,
-    lease::{Lease, unique},
-    name,
+    lease::Lease,
     record::{self, BodyLocation, Entry},
     remote::{Kind, Read},
 };
@@ -18,7 +17,7 @@ use crate::{
     Stored, codec, disk,
     purge::{Position, Standing},
 };
-use cut::Cut;
+use bytes::Bytes;
 use http::header;
 use rival::{Rival, There, is_newer};
 use rules::{freshness::Facts, time::Time};
@@ -55,6 +54,8 @@ struct Keep {
     stored: Arc<Stored>,
     position: Position,
     worth: Duration,
+    /// As [`record::variant`] has it.
+    variant: u64,
 }
 
 impl Inner {
@@ -137,47 +138,65 @@ impl Inner {
             stored: Arc::clone(stored),
             position,
             worth,
+            variant: record::variant(stored),
         })
     }
 
     /// The names of chunks that are of no use to anybody any more.
     async fn write(&self, keep: Keep) -> Result<Vec<String>, Passed> {
         let head = codec::encode(&keep.key, &keep.stored).ok_or(Passed::Over)?;
-        let variant = record::variant(&keep.stored);
-        let place = self.place(&keep, head.len(), variant != 0).await?;
+        let head = Bytes::from(head);
+        if let Some(unnamed) = self.write_head(&keep, &head).await? {
+            return Ok(unnamed);
+        }
+        let place = self.place(&keep, head.len()).await?;
+        let set = place.set();
         // What is written under a name is written in turn, so that each sees what was written before.
         let _turn = self.writing.of(&keep.name).lock().await;
-        let Before { there, sets } = self.before(&keep.key, &keep.name).await?;
+        let before = self.before(&keep.key, &keep.name).await?;
         let now = now();
-        let rival = Rival::of(&keep.stored);
-        let is_late = |old: &There| rival.is(old) && is_newer(old, &keep.stored, now);
-        if there.iter().any(is_late) {
-            return Err(Passed::Over);
+        let entries = entries(&keep, head, place, before.there, now)?;
+        let unnamed = self.put(&keep, &entries, before.sets, now).await?;
+        if let Some((set, _)) = set {
+            keep.stored.set_chunks(set);
         }
-        let entry = Entry {
-            variant,
-            position: keep.position,
-            until: now.plus(keep.worth),
-            head: head.into(),
-            place,
+        Ok(unnamed)
+    }
+
+    /// Writes the head alone, over chunks that are there: of a body that a 304 has confirmed. `None`: they are not, or no record names
+    /// them, so that they may go at any moment.
+    async fn write_head(&self, keep: &Keep, head: &Bytes) -> Result<Option<Vec<String>>, Passed> {
+        let Some(known) = keep.stored.chunks() else {
+            return Ok(None);
         };
-        let old = if variant == 0 && !rival.is_failure {
-            // It answers whatever they answer.
-            Vec::new()
-        } else {
-            there.into_iter().map(|old| old.entry).collect()
+        // From here until they are prolonged and named, nobody on this node gives them up.
+        let _turn = self.writing.of(&keep.name).lock().await;
+        let before = self.before(&keep.key, &keep.name).await?;
+        let Some(&(set, chunks)) = before.sets.iter().find(|(set, _)| *set == known) else {
+            return Ok(None);
         };
-        let entries = record::joined(entry, old, now);
+        let (now, place) = (now(), BodyLocation::Apart { set, chunks });
+        let entries = entries(keep, head.clone(), place, before.there, now)?;
+        if !self.prolong(keep, (set, chunks), &entries, now).await? {
+            return Ok(None);
+        }
+        self.put(keep, &entries, before.sets, now).await.map(Some)
+    }
+
+    /// Writes the record of these entries.
+    async fn put(
+        &self,
+        keep: &Keep,
+        entries: &[Entry],
+        sets: Vec<(u64, u32)>,
+        now: Time,
+    ) -> Result<Vec<String>, Passed> {
         let until = entries.iter().map(|entry| entry.until).max();
         let expiry = until.map_or(keep.worth, |until| until.since(now));
-        let value = record::write(&entries).ok_or(Passed::Over)?;
+        let value = record::write(entries).ok_or(Passed::Over)?;
         self.guard.set(&keep.name, &value, expiry).await?;
-        Ok(unnamed(
-            &keep.name,
-            sets,
-            &entries,
-            self.config.largest_body,
-        ))
+        let most = self.config.largest_body;
+        Ok(unnamed(&keep.name, sets, entries, most))
     }
 
     /// The variants that are there; those of another key that has the same name go, and those that were purged.
@@ -192,7 +211,10 @@ impl Inner {
             Err(failed) => return Err(failed.into()),
         };
         let entries = record::read(value).unwrap_or_default();
-        let sets = entries.iter().filter_map(unnamed::set).collect();
+        let sets = entries
+            .iter()
+            .filter_map(|entry| entry.place.set())
+            .collect();
         let of_key = entries.into_iter().filter_map(|entry| {
             let head = codec::Head::decode(&entry.head).ok()?;
             let checked = self.guard.remote().sequence(&self.log, entry.position)?;
@@ -206,44 +228,6 @@ impl Inner {
         let there = of_key.collect();
         Ok(Before { there, sets })
     }
-
-    /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them.
-    async fn place(&self, keep: &Keep, head: usize, shares: bool) -> Result<BodyLocation, Passed> {
-        let compress = chunk::is_text(&keep.stored.fields);
-        let mut chunks = Cut::of(&keep.stored.body).ok_or(Passed::Over)?;
-        let chunk = |bytes| Chunk::new(bytes, compress).ok_or(Passed::Over);
-        let first = chunk(chunks.next().await?.unwrap_or_default())?;
-        let mut next = chunks.next().await?;
-        let most = if shares {
-            record::BESIDE_OTHERS
-        } else {
-            record::LONGEST / 2
-        };
-        if next.is_none() && first.size() <= most && head <= record::LONGEST / 4 {
-            return Ok(BodyLocation::Beside(first));
-        }
-        let set = unique(&self.config.node);
-        self.write_chunk(keep, set, 0, &first).await?;
-        let mut count = 1;
-        while let Some(bytes) = next {
-            self.write_chunk(keep, set, count, &chunk(bytes)?).await?;
-            count += 1;
-            next = chunks.next().await?;
-        }
-        Ok(BodyLocation::Apart { set, chunks: count })
-    }
-
-    async fn write_chunk(
-        &self,
-        keep: &Keep,
-        set: u64,
-        index: u32,
-        chunk: &Chunk,
-    ) -> Result<(), Failed> {
-        let name = name::chunk(&keep.name, set, index);
-        let value = chunk.seal(set, index);
-        self.guard.set(&name, &value, keep.worth + LONGER).await
-    }
 }
 
 impl From<Failed> for Passed {
@@ -256,6 +240,35 @@ impl From<disk::Failed> for Passed {
     fn from(_: disk::Failed) -> Self {
         Self::Over
     }
+}
+
+/// What a record holds with `keep`, whose body lies at `place`.
+fn entries(
+    keep: &Keep,
+    head: Bytes,
+    place: BodyLocation,
+    there: Vec<There>,
+    now: Time,
+) -> Result<Vec<Entry>, Passed> {
+    let rival = Rival::of(&keep.stored);
+    let is_late = |old: &There| rival.is(old) && is_newer(old, &keep.stored, now);
+    if there.iter().any(is_late) {
+        return Err(Passed::Over);
+    }
+    let old = if keep.variant == 0 && !rival.is_failure {
+        // It answers whatever they answer.
+        Vec::new()
+    } else {
+        there.into_iter().map(|old| old.entry).collect()
+    };
+    let entry = Entry {
+        variant: keep.variant,
+        position: keep.position,
+        until: now.plus(keep.worth),
+        head,
+        place,
+    };
+    Ok(record::joined(entry, old, now))
 }
 
 /// How long `stored` is worth keeping from `now` on: while it is fresh, may be used stale, or can be validated. `None`: not at

@@ -51,7 +51,7 @@ impl Remote for Memcached {
         Box::pin(self.add(key, value, expiry))
     }
 
-    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, ()> {
+    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(self.expire(key, expiry))
     }
 

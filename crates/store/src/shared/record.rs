@@ -58,6 +58,16 @@ pub(super) enum BodyLocation {
     },
 }
 
+impl BodyLocation {
+    /// The set of chunks, and how many they are.
+    pub(super) fn set(&self) -> Option<(u64, u32)> {
+        match *self {
+            Self::Beside(_) => None,
+            Self::Apart { set, chunks } => Some((set, chunks)),
+        }
+    }
+}
+
 impl Entry {
     /// Whether it answers requests that one of `variant` answers too.
     pub(super) fn answers_for(&self, variant: u64) -> bool {

@@ -74,12 +74,12 @@ impl Remote for Redis {
         })
     }
 
-    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, ()> {
+    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(async move {
             let mut command = Cmd::new();
             command.arg("PEXPIRE").arg(key).arg(millis(expiry));
             match self.write(&command).await? {
-                Value::Int(_) => Ok(()),
+                Value::Int(known) => Ok(known > 0),
                 other => Err(unexpected(&other)),
             }
         })

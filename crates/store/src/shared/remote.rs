@@ -39,8 +39,8 @@ pub trait Remote: fmt::Debug + Send + Sync {
     fn add<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration)
     -> RemoteFuture<'a, bool>;
 
-    /// Has the server forget `key`, where it is there, after `expiry`, as [`set`](Self::set) does.
-    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, ()>;
+    /// Has the server forget `key`, where it is there, after `expiry`, as [`set`](Self::set) does; whether it is there.
+    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool>;
 
     /// Deletes `key` where it still has this value; whether it did. Where the server cannot do that in one step, a key that
     /// has changed stays in any case.

@@ -60,8 +60,8 @@ impl Remote for Slow {
         self.answer(true)
     }
 
-    fn expire<'a>(&'a self, _: &'a str, _: Duration) -> RemoteFuture<'a, ()> {
-        self.answer(())
+    fn expire<'a>(&'a self, key: &'a str, _: Duration) -> RemoteFuture<'a, bool> {
+        self.answer(self.value(key).is_some())
     }
 
     fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> RemoteFuture<'a, bool> {

@@ -15,6 +15,7 @@ impl Stored {
     pub(crate) fn over_content_of(self, old: &Self) -> Self {
         Self {
             content: old.content,
+            chunks: old.chunks.clone(),
             ..self
         }
     }
@@ -103,6 +104,8 @@ impl Stored {
         Self {
             fields,
             body,
+            // What was parts may be whole now.
+            chunks: Mark::at(0),
             ..self
         }
     }

@@ -137,6 +137,7 @@ impl Inner {
             layout,
             place,
         } = variant;
+        let set = place.set();
         let chunks = match place {
             // A slice of the record would keep all of it in memory for the sake of one of several bodies.
             BodyLocation::Beside(chunk) if alone => vec![chunk.open()?],
@@ -146,7 +147,11 @@ impl Inner {
                 self.chunks(question, name, all, read).await?
             }
         };
-        Ok(stored.with_body(body(chunks, &layout)?))
+        let stored = stored.with_body(body(chunks, &layout)?);
+        if let (Some((set, _)), Layout::Whole(_)) = (set, &layout) {
+            stored.set_chunks(set);
+        }
+        Ok(stored)
     }
 
     /// All chunks of a body: `count` of `set`, `length` bytes together.

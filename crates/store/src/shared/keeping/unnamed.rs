@@ -1,10 +1,7 @@
 //! Chunks that no record names any more.
 
 use super::{LONGER, rival::There};
-use crate::shared::{
-    Inner, chunk, name,
-    record::{BodyLocation, Entry},
-};
+use crate::shared::{Inner, chunk, name, record::Entry};
 
 /// What a record held.
 #[derive(Default)]
@@ -15,14 +12,6 @@ pub(super) struct Before {
     pub(super) sets: Vec<(u64, u32)>,
 }
 
-/// The set of an entry's chunks, and how many they are.
-pub(super) fn set(entry: &Entry) -> Option<(u64, u32)> {
-    match entry.place {
-        BodyLocation::Beside(_) => None,
-        BodyLocation::Apart { set, chunks } => Some((set, chunks)),
-    }
-}
-
 /// Names of the chunks that a record has named and, with these entries, does not name any more.
 pub(super) fn unnamed(
     name: &str,
@@ -30,7 +19,7 @@ pub(super) fn unnamed(
     entries: &[Entry],
     largest_body: u64,
 ) -> Vec<String> {
-    sets.retain(|old| !entries.iter().any(|entry| set(entry) == Some(*old)));
+    sets.retain(|old| !entries.iter().any(|entry| entry.place.set() == Some(*old)));
     // What else a record says is not ours.
     let most = largest_body.div_ceil(chunk::LONGEST as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);

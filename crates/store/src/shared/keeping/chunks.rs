@@ -1,0 +1,78 @@
+//! Bodies that lie apart from their heads, in chunks.
+
+use super::{Keep, LONGER, Passed, cut::Cut};
+use crate::shared::{
+    Inner,
+    chunk::{self, Chunk},
+    guard::Failed,
+    lease::unique,
+    name,
+    record::{self, BodyLocation, Entry},
+};
+use rules::time::Time;
+
+impl Inner {
+    /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them.
+    pub(super) async fn place(&self, keep: &Keep, head: usize) -> Result<BodyLocation, Passed> {
+        let compress = chunk::is_text(&keep.stored.fields);
+        let mut chunks = Cut::of(&keep.stored.body).ok_or(Passed::Over)?;
+        let chunk = |bytes| Chunk::new(bytes, compress).ok_or(Passed::Over);
+        let first = chunk(chunks.next().await?.unwrap_or_default())?;
+        let mut next = chunks.next().await?;
+        let most = if keep.variant != 0 {
+            record::BESIDE_OTHERS
+        } else {
+            record::LONGEST / 2
+        };
+        if next.is_none() && first.size() <= most && head <= record::LONGEST / 4 {
+            return Ok(BodyLocation::Beside(first));
+        }
+        let set = unique(&self.config.node);
+        self.write_chunk(keep, set, 0, &first).await?;
+        let mut count = 1;
+        while let Some(bytes) = next {
+            self.write_chunk(keep, set, count, &chunk(bytes)?).await?;
+            count += 1;
+            next = chunks.next().await?;
+        }
+        Ok(BodyLocation::Apart { set, chunks: count })
+    }
+
+    /// Has the server keep these chunks of the body for as long as any of `entries` names them; whether all of them are there.
+    pub(super) async fn prolong(
+        &self,
+        keep: &Keep,
+        (set, count): (u64, u32),
+        entries: &[Entry],
+        now: Time,
+    ) -> Result<bool, Failed> {
+        let length = keep.stored.body.length().unwrap_or_default();
+        if u64::from(count) != length.div_ceil(chunk::LONGEST as u64).max(1) {
+            return Ok(false);
+        }
+        let naming = entries
+            .iter()
+            .filter(|entry| entry.place.set() == Some((set, count)));
+        let until = naming.map(|entry| entry.until.since(now)).max();
+        let expiry = until.unwrap_or(keep.worth) + LONGER;
+        for index in 0..count {
+            let name = name::chunk(&keep.name, set, index);
+            if !self.guard.expire(&name, expiry).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn write_chunk(
+        &self,
+        keep: &Keep,
+        set: u64,
+        index: u32,
+        chunk: &Chunk,
+    ) -> Result<(), Failed> {
+        let name = name::chunk(&keep.name, set, index);
+        let value = chunk.seal(set, index);
+        self.guard.set(&name, &value, keep.worth + LONGER).await
+    }
+}
