@@ -99,6 +99,7 @@ mod nodes_disk;
 mod nodes_failover;
 mod nodes_memcached;
 mod nodes_purge;
+mod nodes_unnamed;
 mod one_client;
 mod origins;
 mod origins_names;

@@ -44,7 +44,14 @@ enum Passed {
     /// It is not worth it, or must not be.
     Over,
     /// The server failed.
-    Failed,
+    Failed(Failed),
+}
+
+impl Passed {
+    /// Whether what was to be written may be there all the same: the server has not said no.
+    fn may_be_there(&self) -> bool {
+        matches!(self, Self::Failed(Failed(Some(kind))) if kind.opens_breaker())
+    }
 }
 
 /// A response to keep.
@@ -74,17 +81,15 @@ impl Inner {
             return;
         };
         runtime.spawn(async move {
-            let counts = &permit.0.guard.counts;
-            let written = permit.0.write(keep).await;
-            match &written {
-                Ok(_) => counts.stored.up(),
+            let (tier, mut unnamed) = (&permit.0, Vec::new());
+            let counts = &tier.guard.counts;
+            match tier.write(keep, &mut unnamed).await {
+                Ok(()) => counts.stored.up(),
                 Err(Passed::Over) => counts.passed_over.up(),
-                Err(Passed::Failed) => {}
+                Err(Passed::Failed(_)) => {}
             }
             drop(lease);
-            if let Ok(unnamed) = written {
-                permit.0.give_up(&unnamed).await;
-            }
+            tier.give_up(&unnamed).await;
         });
     }
 
@@ -142,25 +147,41 @@ impl Inner {
         })
     }
 
-    /// The names of chunks that are of no use to anybody any more.
-    async fn write(&self, keep: Keep) -> Result<Vec<String>, Passed> {
+    /// Writes `keep`, or says why not. `unnamed` gets the names of chunks that are of no use to anybody: what it replaces, or its own where
+    /// it is not written.
+    async fn write(&self, keep: Keep, unnamed: &mut Vec<String>) -> Result<(), Passed> {
         let head = codec::encode(&keep.key, &keep.stored).ok_or(Passed::Over)?;
         let head = Bytes::from(head);
-        if let Some(unnamed) = self.write_head(&keep, &head).await? {
-            return Ok(unnamed);
+        if let Some(replaced) = self.write_head(&keep, &head).await? {
+            *unnamed = replaced;
+            return Ok(());
         }
-        let place = self.place(&keep, head.len()).await?;
+        let place = self.place(&keep, head.len(), unnamed).await?;
         let set = place.set();
+        let written = self.write_record(&keep, head, place).await;
+        if written.as_ref().map_or_else(Passed::may_be_there, |_| true) {
+            unnamed.clear();
+        }
+        unnamed.extend(written?);
+        if let Some((set, _)) = set {
+            keep.stored.set_chunks(set);
+        }
+        Ok(())
+    }
+
+    /// Names what was written. The names of chunks that nothing names any more.
+    async fn write_record(
+        &self,
+        keep: &Keep,
+        head: Bytes,
+        place: BodyLocation,
+    ) -> Result<Vec<String>, Passed> {
         // What is written under a name is written in turn, so that each sees what was written before.
         let _turn = self.writing.of(&keep.name).lock().await;
         let before = self.before(&keep.key, &keep.name).await?;
         let now = now();
-        let entries = entries(&keep, head, place, before.there, now)?;
-        let unnamed = self.put(&keep, &entries, before.sets, now).await?;
-        if let Some((set, _)) = set {
-            keep.stored.set_chunks(set);
-        }
-        Ok(unnamed)
+        let entries = self.entries(keep, head, place, before.there, now)?;
+        self.put(keep, &entries, before.sets, now).await
     }
 
     /// Writes the head alone, over chunks that are there: of a body that a 304 has confirmed. `None`: they are not, or no record names
@@ -176,11 +197,42 @@ impl Inner {
             return Ok(None);
         };
         let (now, place) = (now(), BodyLocation::Apart { set, chunks });
-        let entries = entries(keep, head.clone(), place, before.there, now)?;
+        let entries = self.entries(keep, head.clone(), place, before.there, now)?;
         if !self.prolong(keep, (set, chunks), &entries, now).await? {
             return Ok(None);
         }
         self.put(keep, &entries, before.sets, now).await.map(Some)
+    }
+
+    /// What the record holds with `keep`, whose body lies at `place`.
+    fn entries(
+        &self,
+        keep: &Keep,
+        head: Bytes,
+        place: BodyLocation,
+        there: Vec<There>,
+        now: Time,
+    ) -> Result<Vec<Entry>, Passed> {
+        let rival = Rival::of(&keep.stored);
+        let is_late = |old: &There| rival.is(old) && is_newer(old, &keep.stored, now);
+        let is_gone = self.log.standing(&keep.key, &keep.stored) == Standing::Gone;
+        if is_gone || there.iter().any(is_late) {
+            return Err(Passed::Over);
+        }
+        let old = if keep.variant == 0 && !rival.is_failure {
+            // It answers whatever they answer.
+            Vec::new()
+        } else {
+            there.into_iter().map(|old| old.entry).collect()
+        };
+        let entry = Entry {
+            variant: keep.variant,
+            position: keep.position,
+            until: now.plus(keep.worth),
+            head,
+            place,
+        };
+        Ok(record::joined(entry, old, now))
     }
 
     /// Writes the record of these entries.
@@ -231,8 +283,8 @@ impl Inner {
 }
 
 impl From<Failed> for Passed {
-    fn from(Failed(_): Failed) -> Self {
-        Self::Failed
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
     }
 }
 
@@ -240,35 +292,6 @@ impl From<disk::Failed> for Passed {
     fn from(_: disk::Failed) -> Self {
         Self::Over
     }
-}
-
-/// What a record holds with `keep`, whose body lies at `place`.
-fn entries(
-    keep: &Keep,
-    head: Bytes,
-    place: BodyLocation,
-    there: Vec<There>,
-    now: Time,
-) -> Result<Vec<Entry>, Passed> {
-    let rival = Rival::of(&keep.stored);
-    let is_late = |old: &There| rival.is(old) && is_newer(old, &keep.stored, now);
-    if there.iter().any(is_late) {
-        return Err(Passed::Over);
-    }
-    let old = if keep.variant == 0 && !rival.is_failure {
-        // It answers whatever they answer.
-        Vec::new()
-    } else {
-        there.into_iter().map(|old| old.entry).collect()
-    };
-    let entry = Entry {
-        variant: keep.variant,
-        position: keep.position,
-        until: now.plus(keep.worth),
-        head,
-        place,
-    };
-    Ok(record::joined(entry, old, now))
 }
 
 /// How long `stored` is worth keeping from `now` on: while it is fresh, may be used stale, or can be validated. `None`: not at

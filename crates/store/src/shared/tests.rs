@@ -4,7 +4,10 @@ use super::{
     remote::{Limits, Read, Remote, RemoteFuture},
     *,
 };
-use crate::{Body, Fields, Variant, purge::Position};
+use crate::{
+    Body, Fields, Memory, Variant,
+    purge::{Position, Purge, What},
+};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use rules::{directives, freshness, vary};
@@ -18,6 +21,8 @@ const KEY: &[u8] = b"http://a.example/";
 struct Slow {
     each: Arc<Mutex<Duration>>,
     values: Mutex<HashMap<String, Bytes>>,
+    /// After how long each of these is forgotten, as it was said last.
+    expiries: Arc<Mutex<HashMap<String, Duration>>>,
 }
 
 impl Slow {
@@ -27,6 +32,11 @@ impl Slow {
             sleep(each).await;
             Ok(answer)
         })
+    }
+
+    fn forget_after(&self, key: &str, expiry: Duration) {
+        let mut expiries = self.expiries.lock().expect("whole");
+        expiries.insert(key.to_owned(), expiry);
     }
 
     fn value(&self, key: &str) -> Option<Bytes> {
@@ -50,9 +60,10 @@ impl Remote for Slow {
         self.answer(keys.iter().map(|key| self.value(key)).collect())
     }
 
-    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], _: Duration) -> RemoteFuture<'a, ()> {
+    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration) -> RemoteFuture<'a, ()> {
         let mut values = self.values.lock().expect("whole");
         values.insert(key.to_owned(), Bytes::copy_from_slice(value));
+        self.forget_after(key, expiry);
         self.answer(())
     }
 
@@ -60,7 +71,8 @@ impl Remote for Slow {
         self.answer(true)
     }
 
-    fn expire<'a>(&'a self, key: &'a str, _: Duration) -> RemoteFuture<'a, bool> {
+    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool> {
+        self.forget_after(key, expiry);
         self.answer(self.value(key).is_some())
     }
 
@@ -74,6 +86,12 @@ impl Remote for Slow {
 const LIMIT: Duration = Duration::from_millis(50);
 
 fn over(slow: Slow) -> Arc<SharedTier> {
+    let log = Arc::new(Log::default());
+    log.begin_at(Position(1, 0));
+    with_log(slow, log)
+}
+
+fn with_log(slow: Slow, log: Arc<Log>) -> Arc<SharedTier> {
     let config = Config {
         url: String::new(),
         timeout: LIMIT,
@@ -84,8 +102,6 @@ fn over(slow: Slow) -> Arc<SharedTier> {
         trust: Duration::from_secs(10),
         node: "a".to_owned(),
     };
-    let log = Arc::new(Log::default());
-    log.begin_at(Position(1, 0));
     SharedTier::over(config, log, Box::new(slow))
 }
 
@@ -93,6 +109,7 @@ fn slow(each: u64) -> Slow {
     Slow {
         each: Arc::new(Mutex::new(Duration::from_millis(each))),
         values: Mutex::default(),
+        expiries: Arc::default(),
     }
 }
 
@@ -186,4 +203,37 @@ async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
             assert!(found[0].matches(&request, &mut scratch));
         }
     }
+}
+
+/// Neither is the page written, nor do its chunks stay.
+#[tokio::test(start_paused = true)]
+async fn what_is_purged_while_it_is_written_leaves_nothing() {
+    let slow = slow(1);
+    let expiries = Arc::clone(&slow.expiries);
+    let memory = Memory::new(1 << 20, Arc::default());
+    let log = memory.log();
+    log.begin_at(Position(1, 0));
+    let shared = with_log(slow, Arc::clone(log));
+    shared.keep(KEY, &page("en", 1 << 20), None);
+    until(|| expiries.lock().expect("whole").len() == 2).await;
+    let purge = Purge::hard(What::Host("a.example".to_owned()));
+    memory.apply(purge, keeping::now(), None);
+    until(|| shared.statistics().passed_over == 1).await;
+    let soon = Duration::from_secs(10);
+    until(|| {
+        let expiries = expiries.lock().expect("whole");
+        expiries.len() == 4 && expiries.values().all(|expiry| *expiry <= soon)
+    })
+    .await;
+}
+
+/// Lets time pass until that is so.
+async fn until(mut is_so: impl FnMut() -> bool) {
+    let passed = async {
+        while !is_so() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let passed = tokio::time::timeout(testkit::BOUND, passed).await;
+    passed.expect("it is so");
 }

@@ -12,8 +12,14 @@ use crate::shared::{
 use rules::time::Time;
 
 impl Inner {
-    /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them.
-    pub(super) async fn place(&self, keep: &Keep, head: usize) -> Result<BodyLocation, Passed> {
+    /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them. Until there is one `unnamed` has
+    /// their names.
+    pub(super) async fn place(
+        &self,
+        keep: &Keep,
+        head: usize,
+        unnamed: &mut Vec<String>,
+    ) -> Result<BodyLocation, Passed> {
         let compress = chunk::is_text(&keep.stored.fields);
         let mut chunks = Cut::of(&keep.stored.body).ok_or(Passed::Over)?;
         let chunk = |bytes| Chunk::new(bytes, compress).ok_or(Passed::Over);
@@ -28,10 +34,12 @@ impl Inner {
             return Ok(BodyLocation::Beside(first));
         }
         let set = unique(&self.config.node);
-        self.write_chunk(keep, set, 0, &first).await?;
+        self.write_chunk(keep, (set, 0), &first, unnamed).await?;
         let mut count = 1;
         while let Some(bytes) = next {
-            self.write_chunk(keep, set, count, &chunk(bytes)?).await?;
+            let next_chunk = chunk(bytes)?;
+            self.write_chunk(keep, (set, count), &next_chunk, unnamed)
+                .await?;
             count += 1;
             next = chunks.next().await?;
         }
@@ -67,12 +75,15 @@ impl Inner {
     async fn write_chunk(
         &self,
         keep: &Keep,
-        set: u64,
-        index: u32,
+        (set, index): (u64, u32),
         chunk: &Chunk,
+        unnamed: &mut Vec<String>,
     ) -> Result<(), Failed> {
         let name = name::chunk(&keep.name, set, index);
         let value = chunk.seal(set, index);
-        self.guard.set(&name, &value, keep.worth + LONGER).await
+        let written = self.guard.set(&name, &value, keep.worth + LONGER).await;
+        // Also where that fails: it may be there.
+        unnamed.push(name);
+        written
     }
 }
