@@ -285,6 +285,27 @@ fn words_are_corrected_to_the_nearest() {
     );
 }
 
+/// In a route it would put nothing in the place of what `[defaults]` says.
+#[test]
+fn a_table_of_lifetimes_has_one() {
+    for lines in [
+        "[defaults]\nttl = {}",
+        "[defaults.ttl]",
+        "[defaults]\nttl = \"1m\"\n[[route]]\npath = \"/a\"\nttl = {}",
+    ] {
+        let said = faults(&format!("{ORIGIN}{lines}\n"));
+        let told = said.contains("`ttl` is empty") && said.contains("1 fault in");
+        assert!(told && said.contains("write `ttl = \"60s\"`"), "{said}");
+        assert!(said.contains("larder.toml:"), "its line: {said}");
+    }
+    // What was in it is what is wrong.
+    let said = faults(&format!("{ORIGIN}[defaults]\nttl = {{ 200 = \"5\" }}\n"));
+    assert!(
+        said.contains("`200 = \"5s\"`") && said.contains("1 fault in"),
+        "{said}"
+    );
+}
+
 /// The origin of the command line stands in place of the file's servers, and of nothing else.
 #[test]
 fn what_the_file_says_of_tls_holds_for_the_origin_of_the_command_line() {

@@ -102,7 +102,7 @@ impl JsonSchema for Ttl {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let duration = generator.subschema_for::<Text<Duration>>();
         json_schema!({
-            "anyOf": [duration, { "type": "object", "additionalProperties": duration }],
+            "anyOf": [duration, { "type": "object", "additionalProperties": duration, "minProperties": 1 }],
             "examples": ["1s", { "200": "10m", "404": "10s", "5xx": "0s", "any": "1m" }],
         })
     }

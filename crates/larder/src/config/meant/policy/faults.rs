@@ -24,6 +24,7 @@ pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, si
         own_questions(edits, sink);
     }
     if let Some(ttl) = &written.ttl {
+        no_lifetimes(ttl, sink);
         never_stored(ttl, sink);
     }
     if let Some(graphql) = value(written.graphql.as_ref()) {
@@ -189,6 +190,19 @@ pub(in crate::config::meant) fn without_effect(
             Fault::at(&mode.span, "`ttl_mode` has no effect without `ttl`")
                 .instead("add `ttl = \"60s\"`"),
         );
+    }
+}
+
+/// Reports a table of lifetimes that has none.
+fn no_lifetimes(ttl: &At<Ttl>, sink: &mut Sink<'_>) {
+    if ttl.value.0.is_empty() {
+        let fault = Fault::at(
+            &ttl.span,
+            "`ttl` is empty: which status has which lifetime?",
+        );
+        // What was in it may have been faulty.
+        let instead = "write `ttl = \"60s\"`, or leave it out";
+        sink.missing(&["ttl"], fault.instead(instead));
     }
 }
 
