@@ -1,5 +1,9 @@
 //! What a purge names, in the words of the site's keys: so that it finds what requests have stored.
 
+mod prefix;
+
+pub use prefix::prefix;
+
 use crate::{
     ask::{self, Key},
     marks,
@@ -24,15 +28,19 @@ pub fn addresses_on_any_host(site: &Site, url: &str) -> Vec<String> {
     addresses(keys_and_routes(site, without_fragment(url), Hosts::Any))
 }
 
-/// Whether some route that takes this URL, whichever hosts it is for, keys its query otherwise than it is written: what it begins with says
-/// nothing then of what the key begins with.
+/// Whether some route that takes what begins with this URL, whichever hosts it is for, keys its query otherwise than it is written: what it
+/// begins with says nothing then of what the key begins with.
 pub fn rewrites_query(site: &Site, url: &str) -> bool {
-    let all = keys_and_routes(site, without_fragment(url), Hosts::Any);
+    rewrites(site, without_fragment(url), Hosts::Any)
+}
+
+fn rewrites(site: &Site, beginning: &str, hosts: Hosts) -> bool {
     let rewrites = |spec: &KeySpec| {
         spec.sort || spec.query != QueryChoice::All || spec.drop != QueryChoice::All
     };
-    all.into_iter()
-        .any(|(_, route)| rewrites(&route.policy.key))
+    matching(site, beginning, hosts, Asked::Beginning)
+        .into_iter()
+        .any(|route| rewrites(&route.policy.key))
 }
 
 fn addresses<'a>(keys: impl Iterator<Item = (Key, &'a Route)>) -> Vec<String> {
@@ -52,19 +60,19 @@ enum Hosts {
     Any,
 }
 
-/// Everything whose URL begins so: `http://host/path`, or `/path` for every host. `None`: no URL begins so.
-pub fn prefix(text: &str) -> Option<What> {
-    let text = without_fragment(text);
-    let (host, target) = if text.starts_with('/') && !text.starts_with("//") {
-        is_target(text).then_some((None, text))?
-    } else {
-        let (scheme, authority, target) = parts(text)?;
-        let host = key::normalize_host(authority, scheme)?;
-        (Some(host.into_owned()), target)
-    };
-    let target = if target.is_empty() { "/" } else { target };
-    let path = key::normalize(target).into_owned();
-    Some(What::Prefix { host, path })
+/// How much of a URL is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// All of it.
+    Whole,
+    /// Its query may go on.
+    Beginning,
+}
+
+/// Path and query of an address as it is keyed (`//host/path?query`).
+pub(crate) fn target_of(address: &str) -> Option<&str> {
+    let rest = address.strip_prefix("//")?;
+    rest.get(rest.find('/')?..)
 }
 
 /// One host, with a port where it is not the scheme's own. `None`: it is no host.
@@ -114,13 +122,13 @@ fn keys_and_routes<'a>(
     uri: &str,
     hosts: Hosts,
 ) -> impl Iterator<Item = (Key, &'a Route)> {
-    let matching = matching(site, uri, hosts);
+    let matching = matching(site, uri, hosts, Asked::Whole);
     let keyed = |route: &'a Route| Some((ask::key_of(uri, &route.policy)?, route));
     matching.into_iter().filter_map(keyed)
 }
 
-/// The routes that some request for `uri` could take.
-fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts) -> Vec<&'a Route> {
+/// The routes that some request for `uri`, or for what begins so, could take.
+fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts, asked: Asked) -> Vec<&'a Route> {
     let Some((scheme, authority, target)) = parts(uri) else {
         return Vec::new();
     };
@@ -145,9 +153,13 @@ fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts) -> Vec<&'a Route> {
         client: routing::Client::default(),
     };
     let routes = site.routes.iter();
-    let could_match = |route: &&Route| match hosts {
-        Hosts::Its => routing::could_match(&route.matcher, &subject),
-        Hosts::Any => routing::could_match_on_its_hosts(&route.matcher, &subject),
+    let could_match = |Route { matcher, .. }: &&Route| {
+        let is_for_host = hosts == Hosts::Any || routing::is_for_host(matcher, &subject);
+        is_for_host
+            && match asked {
+                Asked::Whole => routing::could_match_on_its_hosts(matcher, &subject),
+                Asked::Beginning => routing::is_for_path(matcher, &subject),
+            }
     };
     routes.filter(could_match).collect()
 }

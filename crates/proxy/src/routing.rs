@@ -102,18 +102,22 @@ pub fn takes_in(method: &Method, other: &Method) -> bool {
     method == other || *method == Method::GET && *other == Method::HEAD
 }
 
-/// Whether some request for the subject's host, path and query could match, whatever its method, fields and client.
-pub fn could_match(matcher: &Matcher, subject: &Subject<'_>) -> bool {
-    any(&matcher.hosts, |host| host.matches(subject.host))
-        && could_match_on_its_hosts(matcher, subject)
-}
-
-/// The same on some host that it is for.
+/// Whether some request for the subject's path and query could match on some host that it is for, whatever its method, fields and client.
 pub fn could_match_on_its_hosts(matcher: &Matcher, subject: &Subject<'_>) -> bool {
-    any(&matcher.paths, |path| path.matches(subject.path))
+    is_for_path(matcher, subject)
         && any(&matcher.query, |parameter| {
             query_matches(parameter, subject.query)
         })
+}
+
+/// Whether some request for the subject's host could match.
+pub fn is_for_host(matcher: &Matcher, subject: &Subject<'_>) -> bool {
+    any(&matcher.hosts, |host| host.matches(subject.host))
+}
+
+/// Whether some request for the subject's path could match.
+pub fn is_for_path(matcher: &Matcher, subject: &Subject<'_>) -> bool {
+    any(&matcher.paths, |path| path.matches(subject.path))
 }
 
 fn any<T>(list: &[T], holds: impl FnMut(&T) -> bool) -> bool {

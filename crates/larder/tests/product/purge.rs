@@ -179,6 +179,47 @@ fn kinds() -> Vec<(Value, Value, Vec<Page>)> {
     ]
 }
 
+/// Where a route sorts or drops parameters the key begins otherwise than what was asked for: whatever has the path and a query goes.
+#[test]
+fn a_beginning_that_ends_within_the_query_covers_what_is_asked_for_so() {
+    const SHOP: [&str; 3] = [
+        "/shop?b=2&a=1",
+        "/shop?b=2&page=1&a=1",
+        "/shop?utm_source=m",
+    ];
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n\
+         [[route]]\npath = \"/shop\"\nquery = \"page\"\nkey.sort = true\n\
+         [[route]]\npath = \"/shop\"\nkey = { sort = true, drop_tracking = true }\n",
+    );
+    origin.otherwise(|request| counted(request).cache("max-age=600"));
+    let others = ["/shop", "/shops?b=2&a=1", "/plain?b=2&a=1"];
+    for (prefix, covered) in [
+        ("http://a.test/shop?b=2", &SHOP[..2]),
+        ("/shop?b=2&a=", &SHOP[..2]),
+        ("http://a.test/shop?utm_source=", &SHOP),
+        ("http://a.test/plain?b=", &others[2..]),
+    ] {
+        for target in SHOP.iter().chain(&others) {
+            larder.get(target).header("Host", "a.test").send();
+        }
+        let done = run(&larder, &["--prefix", prefix]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        for target in covered {
+            assert!(!kept(&larder, "a.test", target), "{prefix}: {target}");
+        }
+        let kept = |target| kept(&larder, "a.test", target);
+        assert!(kept("/shops?b=2&a=1"), "{prefix}");
+        assert_eq!(
+            kept("/plain?b=2&a=1"),
+            !covered.contains(&others[2]),
+            "{prefix}"
+        );
+        // What is dropped leaves the page without a query.
+        assert_eq!(kept("/shop"), !prefix.contains("utm"), "{prefix}");
+    }
+}
+
 #[test]
 fn each_kind_covers_what_it_names_and_nothing_else() {
     for (what, understood, covered) in kinds() {

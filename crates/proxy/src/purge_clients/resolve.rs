@@ -3,7 +3,7 @@
 use super::{Command, Malformed, Matching, Wish};
 use crate::{
     policy::{KeySpec, Site},
-    purging,
+    purging::{self, target_of},
 };
 use rules::key;
 use std::net::IpAddr;
@@ -158,12 +158,6 @@ fn on_every_host(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Mal
         })
     });
     all.collect()
-}
-
-/// Path and query of an address as it is keyed (`//host/path?query`).
-fn target_of(address: &str) -> Option<&str> {
-    let rest = address.strip_prefix("//")?;
-    rest.get(rest.find('/')?..)
 }
 
 /// A host as it is keyed, without the port of either scheme; nothing where a route does not keep hosts apart.

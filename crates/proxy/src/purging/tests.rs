@@ -96,16 +96,22 @@ fn urls_become_the_addresses_of_keys() {
     }
 }
 
-#[test]
-fn prefixes_and_hosts() {
-    let all = |path: &str| What::Prefix {
+fn all(path: &str) -> What {
+    What::Prefix {
         host: None,
         path: path.to_owned(),
-    };
-    let of = |host: &str, path: &str| What::Prefix {
+    }
+}
+
+fn of(host: &str, path: &str) -> What {
+    What::Prefix {
         host: Some(host.to_owned()),
         path: path.to_owned(),
-    };
+    }
+}
+
+#[test]
+fn prefixes() {
     for (given, expected) in [
         ("/a", Some(all("/a"))),
         ("/", Some(all("/"))),
@@ -120,8 +126,44 @@ fn prefixes_and_hosts() {
         ("/a b", None),
         ("http://h h/a", None),
     ] {
-        assert_eq!(prefix(given), expected, "{given}");
+        let expected = expected.map(|what| vec![what]);
+        assert_eq!(prefix(&several(), given), expected, "{given}");
     }
+}
+
+/// Whatever has the path and a query goes, and what is keyed as this is.
+#[test]
+fn prefixes_that_end_in_a_query_which_is_keyed_otherwise() {
+    for (given, expected) in [
+        ("http://h.example/x?b=", vec![of("h.example", "/x?b=")]),
+        ("http://h.example?b=", vec![of("h.example", "/?b=")]),
+        (
+            "http://h.example/sorted/?b=",
+            vec![of("h.example", "/sorted/?")],
+        ),
+        ("/sorted/?b=", vec![all("/sorted/?")]),
+        (
+            "/sorted/?utm_source=",
+            vec![all("/sorted/"), all("/sorted/?")],
+        ),
+        (
+            "/%73orted/a?utm_source=",
+            vec![all("/sorted/a"), all("/sorted/a?")],
+        ),
+        (
+            "http://h.example:81/sorted/?utm_source=",
+            vec![
+                What::Url(vec!["//h.example:81/sorted/".to_owned()]),
+                of("h.example:81", "/sorted/?"),
+            ],
+        ),
+    ] {
+        assert_eq!(prefix(&several(), given), Some(expected), "{given}");
+    }
+}
+
+#[test]
+fn hosts_with_either_port() {
     let hosts = |list: &[&str]| {
         let list = list.iter().map(|host| What::Host((*host).to_owned()));
         Some(list.collect::<Vec<_>>())
@@ -194,6 +236,6 @@ proptest! {
     #[test]
     fn any_text_is_read(text in "\\PC{0,24}|(https?://)?[-a-z.:/?#%@\\[\\]é ]{0,20}") {
         let site = several();
-        let _ = (url(&site, &text), prefix(&text), host(&text));
+        let _ = (url(&site, &text), prefix(&site, &text), host(&text));
     }
 }

@@ -169,8 +169,7 @@ impl Request {
             return Ok(vec![what]);
         }
         if let Some(prefix) = &self.prefix {
-            let what = purging::prefix(prefix).ok_or_else(|| Bad::Prefix(prefix.clone()))?;
-            return Ok(vec![what]);
+            return purging::prefix(site, prefix).ok_or_else(|| Bad::Prefix(prefix.clone()));
         }
         if let Some(names) = &self.groups {
             return Ok(vec![groups(self.host.as_deref(), names)?]);
