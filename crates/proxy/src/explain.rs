@@ -4,7 +4,7 @@
 mod asked;
 mod judge;
 
-use crate::{cache::Cache, hit_for_miss::Unshared, way::LateBypass};
+use crate::{cache::Cache, hit_for_miss::Unshared, purge_clients::ByPath, way::LateBypass};
 use asked::ExplainedRequest;
 use http::{HeaderMap, StatusCode};
 use rules::{freshness, reuse::Verdict};
@@ -21,6 +21,8 @@ pub struct Explanation {
     pub route: String,
     /// The cache key as text ([`Key::text`](crate::ask::Key::text)).
     pub key: String,
+    /// What it is for the cache itself, if it is: then no route answers it.
+    pub by_path: Option<ByPath>,
     /// A route for some clients that would be taken, were the one who asks among them: nobody says who asks.
     pub passed_over: Option<String>,
     /// The status with which the route refuses it.

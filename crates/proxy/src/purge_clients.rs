@@ -254,7 +254,7 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         let host = head.authority().into_owned();
         return Spoken::Command(Ok(Command::plain(varnish::named(host, target, false))));
     }
-    if policy.souin.as_deref() == Some(head.target.path()) {
+    if names_list(policy, head) {
         let may = policy.admits(head.peer, head.fields);
         return if may { Spoken::List } else { Spoken::Denied };
     }
@@ -269,6 +269,28 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     } else {
         Spoken::Denied
     }
+}
+
+/// What a GET is for the cache itself by its path, whoever sends it: from who may not, it is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByPath {
+    /// A purge of what stands behind a prefix.
+    Purge,
+    /// The list of what is stored.
+    List,
+}
+
+/// What a GET says by its path.
+pub fn by_path(policy: &PurgePolicy, head: Head<'_>) -> Option<ByPath> {
+    if prefixed(policy, head).is_some() {
+        return Some(ByPath::Purge);
+    }
+    names_list(policy, head).then_some(ByPath::List)
+}
+
+/// Whether the path is that of Souin's list.
+fn names_list(policy: &PurgePolicy, head: Head<'_>) -> bool {
+    policy.souin.as_deref() == Some(head.target.path())
 }
 
 /// The target behind the prefix that means purging, with its query.

@@ -4,6 +4,7 @@ use proxy::{
     explain::{Explanation, StoredExplanation, Tier},
     hit_for_miss::Unshared,
     outcome::Detail,
+    purge_clients::ByPath,
     way::LateBypass,
 };
 use rules::{freshness::LifetimeSource, reuse::Verdict, status::Forward};
@@ -28,8 +29,8 @@ pub struct Answer {
     pub passed_over: Option<String>,
     /// Where the answer would come from.
     pub from: From,
-    /// Why from there: a token of `Cache-Status` (RFC 9211), `fresh`, or of what Larder answers itself `denied`, `redirect`, `user-context` or
-    /// `only-if-cached`.
+    /// Why from there: a token of `Cache-Status` (RFC 9211), `fresh`, or of what Larder answers itself `denied`, `redirect`, `user-context`,
+    /// `only-if-cached`, `purge` (its path begins with `purge.get_prefix`) or `list` (its path is `purge.souin`).
     pub why: String,
     /// More on `why`, where there is more.
     pub detail: Option<String>,
@@ -142,6 +143,11 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
 
 /// Where the answer would come from, why, and more on why.
 fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static str>) {
+    match explanation.by_path {
+        Some(ByPath::Purge) => return (From::Larder, "purge", None),
+        Some(ByPath::List) => return (From::Larder, "list", None),
+        None => {}
+    }
     if explanation.denied.is_some() {
         return (From::Larder, "denied", None);
     }

@@ -469,3 +469,23 @@ fn who_may_have_it_fetched_is_told() {
     assert!(ask(no_cache).header(another.0, another.1).send().hit());
     assert!(!ask(no_cache).send().hit(), "from this machine");
 }
+
+/// They never reach a route, and no origin.
+#[test]
+fn what_is_for_the_cache_itself_is_told() {
+    let (origin, larder) = start_with(
+        "admin = \"127.0.0.1:0\"\n[purge]\nget_prefix = \"/purge\"\nsouin = \"/souin-api/souin\"\n\
+         [[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/purge/*\"\nrefuse = \"403\"\n",
+    );
+    for (path, told) in [
+        ("/purge/a?b", "by Larder itself: it is a purge"),
+        ("/%70urge/a", "by Larder itself: it is a purge"),
+        ("/souin-api/souin", "by Larder itself: it asks for the list"),
+        ("/purge", "from the origin"),
+        ("/souin-api/souin/a", "from the origin"),
+    ] {
+        let said = explained(&larder, &format!("http://a.test{path}"), &[]);
+        assert!(said.contains(told), "{path}: {said}");
+    }
+    assert_eq!(origin.all().len(), 0);
+}

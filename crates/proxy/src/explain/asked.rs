@@ -8,7 +8,7 @@ use crate::{
     listen::{Connection, InterimSink, Limits, RequestHead, parse_request},
     outcome::Bypass,
     policy::{PurgePolicy, Site},
-    purge_clients::{Head, Spoken, recognise},
+    purge_clients::{self, ByPath, Head, Spoken, recognise},
     routing::{self, Subject},
     said::FieldPresence,
     walk::{
@@ -28,6 +28,7 @@ use store::{Stored, Variants};
 /// A request, and why it bypasses the store, if it does.
 pub(super) struct ExplainedRequest {
     ask: Ask,
+    by_path: Option<ByPath>,
     bypass: Option<Bypass>,
 }
 
@@ -47,6 +48,7 @@ impl ExplainedRequest {
         let switches = receive::protocol(&head.fields).is_some();
         let peer = refresher(&site.purge, &head.fields);
         let connection = Rc::new(Connection::imagined(peer, tls));
+        let by_path = purge_clients::by_path(&site.purge, spoken(&connection, &head));
         ask_for_refresh(&site.purge, &connection, &mut head);
         head.said = FieldPresence::by(&head.fields);
         let beside = Beside::received(&mut head);
@@ -59,7 +61,11 @@ impl ExplainedRequest {
         if bypass.is_none() {
             lookup::keep_cookies_from_store(&mut ask);
         }
-        Some(Self { ask, bypass })
+        Some(Self {
+            ask,
+            by_path,
+            bypass,
+        })
     }
 
     /// The key to look for on disk, where memory has nothing for this request.
@@ -90,6 +96,7 @@ impl ExplainedRequest {
         Explanation {
             route: ask.route().name.clone(),
             key: ask.key.text(),
+            by_path: self.by_path,
             passed_over: passed_over(ask),
             denied: ask.policy().refuses,
             claims_group: claims_group(ask),
@@ -136,16 +143,20 @@ fn refresher(purge: &PurgePolicy, fields: &HeaderMap) -> Option<SocketAddr> {
     (!PurgePolicy::is_for_another(fields)).then(|| SocketAddr::new(net.addr(), 0))
 }
 
-/// Says in the fields what `X-Refresh` means, from who may say it.
-fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut RequestHead) {
-    let spoken = Head {
+/// What it may say to the cache itself.
+fn spoken<'a>(connection: &Connection, head: &'a RequestHead) -> Head<'a> {
+    Head {
         method: &head.method,
         target: &head.target,
         fields: &head.fields,
         refreshes: true,
         peer: connection.peer.map(|peer| peer.ip()),
-    };
-    if matches!(recognise(purge, spoken), Spoken::Refresh) {
+    }
+}
+
+/// Says in the fields what `X-Refresh` means, from who may say it.
+fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut RequestHead) {
+    if matches!(recognise(purge, spoken(connection, head)), Spoken::Refresh) {
         let no_cache = HeaderValue::from_static("no-cache");
         head.fields.append(header::CACHE_CONTROL, no_cache);
     }

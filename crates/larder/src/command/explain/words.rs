@@ -282,6 +282,12 @@ pub(super) fn token(token: &str) -> &str {
         }
         "denied" => "its route refuses it",
         "redirect" => "it is sent to https",
+        "purge" => {
+            "it is a purge of what stands behind `purge.get_prefix`, from who may; others get 405"
+        }
+        "list" => {
+            "it asks for the list of what is stored (`purge.souin`), which who may purge gets; others get 405"
+        }
         "user-context" => {
             "it claims a group of users, or asks for one, which the application alone may: 400"
         }
