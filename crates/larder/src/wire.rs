@@ -39,7 +39,7 @@ use crate::{
 use arc_swap::ArcSwap;
 use control::Control;
 use listeners::Listeners;
-use proxy::listen::{BindError, ConnectionLimiter, DrainSwitch, TlsError};
+use proxy::listen::{BindError, ConnectionLimiter, DrainSwitch};
 use std::{
     io,
     net::{SocketAddr, TcpListener},
@@ -73,9 +73,6 @@ pub enum StartError {
     /// What was handed over is no stream socket.
     #[error("what was handed over as socket {0} is no TCP or Unix stream socket")]
     NotASocket(usize),
-    /// Certificates cannot be used.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
     /// The admin address cannot be opened.
     #[error("{0} (the admin API's: `--admin` gives it another, or `off`)")]
     Admin(BindError),

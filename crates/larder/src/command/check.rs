@@ -116,9 +116,9 @@ fn summary(file: &str, config: &Config, out: &mut impl Write) -> io::Result<()> 
 
 fn listener(listener: &Listener) -> String {
     let address = &listener.address;
-    match (listener.certificates.is_empty(), listener.redirect_https) {
-        (false, _) => format!("{address} (TLS)"),
-        (true, Some(_)) => format!("{address} (redirects to https)"),
-        (true, None) => address.to_string(),
+    match (&listener.tls, listener.redirect_https) {
+        (Some(_), _) => format!("{address} (TLS)"),
+        (None, Some(_)) => format!("{address} (redirects to https)"),
+        (None, None) => address.to_string(),
     }
 }

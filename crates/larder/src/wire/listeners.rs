@@ -113,7 +113,8 @@ impl Listeners {
             .collect()
     }
 
-    /// Does of a change what may fail: opens new listeners, reads certificates.
+    /// Does of a change what may fail: opens new listeners. Certificates were read with the configuration: where their files hang, nobody
+    /// waits here.
     pub fn prepare(&self, config: &Config, workers: usize) -> Result<Change, StartError> {
         let mut change = Change {
             stay: Vec::new(),
@@ -141,7 +142,6 @@ impl Listeners {
             };
             if let Some((index, open)) = open.find(|(index, open)| is_same(*index, open)) {
                 check_same_kind(&open.listener, listener)?;
-                read_certificates(listener)?;
                 change.stay.push((index, listener.clone()));
             } else {
                 let opened = open_one(listener, None, workers);
@@ -213,7 +213,7 @@ impl Listeners {
 
 /// What a reload cannot change of a listener that stays.
 fn check_same_kind(old: &Listener, new: &Listener) -> Result<(), StartError> {
-    let same = old.certificates.is_empty() == new.certificates.is_empty()
+    let same = old.tls.is_some() == new.tls.is_some()
         && old.proxy_protocol == new.proxy_protocol
         && old.redirect_https == new.redirect_https
         && old.mode == new.mode;
@@ -233,11 +233,8 @@ impl Open {
     }
 
     fn with_certificates(mut self, listener: &Listener) -> Self {
-        if let Some(tls) = &self.tls
-            && let Err(error) = tls.replace(listener.certificates.clone())
-        {
-            // They were read a moment ago; somebody changed them since.
-            tracing::error!(%error, "certificates stay as they were");
+        if let (Some(tls), Some(new)) = (&self.tls, &listener.tls) {
+            tls.replace(new);
         }
         if self.handed.is_none() {
             self.place.configured = listener.address.to_string();
@@ -248,24 +245,13 @@ impl Open {
     }
 }
 
-/// Reads certificates to see that they can be used.
-fn read_certificates(listener: &Listener) -> Result<(), StartError> {
-    if !listener.certificates.is_empty() {
-        TlsStore::load(listener.certificates.clone())?;
-    }
-    Ok(())
-}
-
 fn open_one(
     listener: &Listener,
     inherited: Option<Address>,
     workers: usize,
 ) -> Result<(Open, Vec<Bound>), StartError> {
-    let tls = match listener.certificates.as_slice() {
-        [] => None,
-        certificates => Some(TlsStore::load(certificates.to_vec())?),
-    };
-    let mut config = listener.config(tls.clone());
+    let tls = listener.tls.clone();
+    let mut config = listener.config();
     let configured = match &inherited {
         Some(Address::InheritedUnix(socket)) => path_of(socket),
         _ => listener.address.to_string(),

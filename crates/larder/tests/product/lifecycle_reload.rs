@@ -83,14 +83,9 @@ impl Site {
         fs::remove_file(&config).expect("it is there");
         mkfifoat(CWD, &config, Mode::RWXU).expect("a pipe");
         self.larder.reload();
-        let mut writer = File::options();
-        writer
-            .write(true)
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
         let mut opened = None;
         wait_until("it reads", || {
-            // Refused where nobody does.
-            opened = writer.open(&config).ok();
+            opened = write_end(&config);
             opened.is_some()
         });
         opened.expect("it was waited for")
@@ -128,11 +123,7 @@ impl Site {
 
     /// Whether a thread reads the file.
     fn reads(&self) -> bool {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.larder.id()));
-        threads.expect("a process").flatten().any(|thread| {
-            let name = fs::read_to_string(thread.path().join("comm"));
-            name.is_ok_and(|name| name.trim_end() == "larder-reload")
-        })
+        reads(&self.larder)
     }
 
     /// What systemd was told so far.
@@ -146,6 +137,22 @@ impl Site {
         };
         iter::from_fn(next).collect()
     }
+}
+
+/// The end of a pipe from which something is read; nothing where nobody does.
+fn write_end(pipe: &Path) -> Option<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let mut options = File::options();
+    options.write(true).custom_flags(flags).open(pipe).ok()
+}
+
+/// Whether a thread reads the configuration.
+fn reads(larder: &Larder) -> bool {
+    let threads = fs::read_dir(format!("/proc/{}/task", larder.id()));
+    threads.expect("a process").flatten().any(|thread| {
+        let name = fs::read_to_string(thread.path().join("comm"));
+        name.is_ok_and(|name| name.trim_end() == "larder-reload")
+    })
 }
 
 fn generation(folder: &Path, origin: &Origin, number: usize) -> String {
@@ -214,4 +221,31 @@ fn of_many_files_that_cannot_be_read_to_their_end_one_is_waited_for() {
     // Nothing comes from it any more: it is read to its end.
     drop(writers.remove(0));
     wait_until("the good one is taken", || site.serves(2));
+}
+
+/// Where signals are waited for they would hold up a stop.
+#[test]
+fn certificates_are_read_with_the_configuration_and_nowhere_else() {
+    let pair = crate::tls::certificate("site.test");
+    let (_origin, mut larder) = crate::tls::secure_with(&[&pair], "");
+    let (certificate, _) = pair;
+    let text = fs::read(&certificate).expect("it is there");
+    fs::remove_file(&certificate).expect("it is there");
+    mkfifoat(CWD, &certificate, Mode::RWXU).expect("a pipe");
+    larder.reload();
+    wait_until("it reads", || reads(&larder));
+    // Whoever else reads the certificate comes to no end.
+    wait_until("the configuration is read", || {
+        let writer = write_end(&certificate);
+        let is_read = !reads(&larder);
+        if let Some(mut writer) = writer.filter(|_| !is_read) {
+            // It may be closed again already.
+            let _ = writer.write_all(&text);
+        }
+        is_read
+    });
+    larder.wait_output("configuration reloaded");
+    larder.terminate();
+    let finished = larder.wait();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }

@@ -16,7 +16,7 @@ use rustls::{
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 /// Where one certificate is.
@@ -79,18 +79,16 @@ pub enum TlsError {
 /// The certificates of a listener, of which a [`Table`] chooses. Replaced as a whole, for handshakes from then on; sessions resume across the change.
 #[derive(Debug)]
 pub struct TlsStore {
-    files: Mutex<Vec<CertificateFiles>>,
     names: Arc<Names>,
     config: Arc<ServerConfig>,
 }
 
 impl TlsStore {
     /// Reads the certificates; the first is the default.
-    pub fn load(files: Vec<CertificateFiles>) -> Result<Arc<Self>, TlsError> {
+    pub fn load(files: &[CertificateFiles]) -> Result<Arc<Self>, TlsError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let names = Arc::new(Names {
-            table: ArcSwap::from_pointee(read_all(&files, &provider)?),
-            provider: Arc::clone(&provider),
+            table: ArcSwap::from_pointee(read_all(files, &provider)?),
         });
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -102,28 +100,14 @@ impl TlsStore {
         // One ticket a handshake is what a client with one connection uses; each costs an encryption and bytes.
         config.send_tls13_tickets = 1;
         Ok(Arc::new(Self {
-            files: Mutex::new(files),
             names,
             config: Arc::new(config),
         }))
     }
 
-    /// Reads the same files again. All or nothing: on an error the certificates in use stay.
-    pub fn reload(&self) -> Result<(), TlsError> {
-        let files = self
-            .files
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        self.replace(files)
-    }
-
-    /// Uses other files from now on. All or nothing.
-    pub fn replace(&self, files: Vec<CertificateFiles>) -> Result<(), TlsError> {
-        let table = read_all(&files, &self.names.provider)?;
-        self.names.table.store(Arc::new(table));
-        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = files;
-        Ok(())
+    /// Uses the certificates of `other` from now on.
+    pub fn replace(&self, other: &Self) {
+        self.names.table.store(other.names.table.load_full());
     }
 
     /// Whether any of them is for a name; one that is for none is sent only where it is the first.
@@ -140,7 +124,6 @@ impl TlsStore {
 #[derive(Debug)]
 struct Names {
     table: ArcSwap<Table>,
-    provider: Arc<CryptoProvider>,
 }
 
 impl ResolvesServerCert for Names {

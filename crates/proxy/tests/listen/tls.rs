@@ -5,7 +5,7 @@ use crate::{
     http2::Frames,
     site::{SOON, Site, loopback, quick},
 };
-use proxy::listen::{Address, CertificateFiles, Limits, ListenConfig, TlsError, TlsStore};
+use proxy::listen::{Address, CertificateFiles, Limits, ListenConfig, TlsStore};
 use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, SignatureScheme,
@@ -120,7 +120,7 @@ fn shown(tls: &Tls) -> CertificateDer<'static> {
 #[test]
 fn both_versions_and_both_protocols() {
     let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
-    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    let site = serve(&TlsStore::load(&[files]).unwrap(), quick(|_| ()));
     for (version, number) in [
         (&TLS12, ProtocolVersion::TLSv1_2),
         (&TLS13, ProtocolVersion::TLSv1_3),
@@ -147,7 +147,7 @@ fn the_name_chooses_the_certificate() {
     let folder = scratch_dir();
     let (first, a) = certificate(&folder, "first", &["first.test"]);
     let (second, b) = certificate(&folder, "second", &["Exact.Second.test", "*.second.test"]);
-    let site = serve(&TlsStore::load(vec![first, second]).unwrap(), quick(|_| ()));
+    let site = serve(&TlsStore::load(&[first, second]).unwrap(), quick(|_| ()));
     let config = trusting(&[&a, &b], &[&TLS13], &[]);
     for (name, certificate) in [
         ("first.test", &a),
@@ -170,7 +170,7 @@ fn of_certificates_for_one_name_the_first_that_the_client_understands_is_sent() 
     let names = &["a.test", "*.a.test"];
     let (new, a) = signing_with(&PKCS_ED25519, &folder, "new", names);
     let (old, b) = certificate(&folder, "old", names);
-    let site = serve(&TlsStore::load(vec![new, old]).unwrap(), quick(|_| ()));
+    let site = serve(&TlsStore::load(&[new, old]).unwrap(), quick(|_| ()));
     for version in [&TLS12, &TLS13] {
         for (of_new, certificate) in [(None, &a), (Some(true), &a), (Some(false), &b)] {
             let is_understood =
@@ -191,7 +191,7 @@ fn of_certificates_for_one_name_the_first_that_the_client_understands_is_sent() 
 #[test]
 fn a_request_without_host_is_refused_whatever_came_before_it() {
     let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
-    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    let site = serve(&TlsStore::load(&[files]).unwrap(), quick(|_| ()));
     let config = trusting(&[&trusted], &[&TLS13], &[]);
     for head in [
         "GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
@@ -217,7 +217,7 @@ fn a_request_without_host_is_refused_whatever_came_before_it() {
 #[test]
 fn sessions_resume() {
     let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
-    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    let site = serve(&TlsStore::load(&[files]).unwrap(), quick(|_| ()));
     for version in [&TLS12, &TLS13] {
         let config = trusting(&[&trusted], &[version], &[]);
         for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
@@ -229,23 +229,19 @@ fn sessions_resume() {
 }
 
 #[test]
-fn certificates_are_replaced_all_or_nothing() {
+fn certificates_are_replaced_for_handshakes_from_then_on() {
     let folder = scratch_dir();
     let (files, before) = certificate(&folder, "a", &["a.test"]);
-    let store = TlsStore::load(vec![files.clone()]).unwrap();
+    let store = TlsStore::load(&[files]).unwrap();
     let site = serve(&store, quick(|_| ()));
     let mut kept = connect(&site, &trusting(&[&before], &[&TLS13], &[]), "a.test").unwrap();
-    let (_, after) = certificate(&folder, "a", &["a.test"]);
+    let (files, after) = certificate(&folder, "a", &["a.test"]);
     let config = trusting(&[&before, &after], &[&TLS13], &[]);
     assert_eq!(shown(&connect(&site, &config, "a.test").unwrap()), before);
-    store.reload().unwrap();
+    store.replace(&TlsStore::load(&[files]).unwrap());
     let config = trusting(&[&before, &after], &[&TLS13], &[]);
     assert_eq!(shown(&connect(&site, &config, "a.test").unwrap()), after);
     assert!(who(&mut kept).starts_with("HTTP/1.1 200"));
-    fs::write(&files.chain, "nonsense").unwrap();
-    assert!(matches!(store.reload(), Err(TlsError::NoCertificate(path)) if path == files.chain));
-    let config = trusting(&[&before, &after], &[&TLS13], &[]);
-    assert_eq!(shown(&connect(&site, &config, "a.test").unwrap()), after);
 }
 
 #[test]
@@ -266,7 +262,7 @@ fn unusable_certificates_are_said_so() {
         (vec![crossed], "does not belong to the certificate"),
         (vec![missing], "none.pem"),
     ] {
-        let error = TlsStore::load(files).unwrap_err().to_string();
+        let error = TlsStore::load(&files).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
 }
@@ -275,7 +271,7 @@ fn unusable_certificates_are_said_so() {
 fn a_slow_handshake_is_cut() {
     let (files, _) = certificate(&scratch_dir(), "a", &["a.test"]);
     let limits = quick(|limits| limits.handshake_time = SOON);
-    let site = serve(&TlsStore::load(vec![files]).unwrap(), limits);
+    let site = serve(&TlsStore::load(&[files]).unwrap(), limits);
     let mut client = site.client();
     client.send([0x16, 3, 1]);
     assert_eq!(client.read_to_end(), b"");
@@ -290,7 +286,7 @@ fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
     let (files, trusted) = certificate(&folder, "a", &["a.test"]);
     let path = folder.join("socket");
     let mut config = ListenConfig::plain(Address::Unix(path.clone()));
-    config.tls = Some(TlsStore::load(vec![files]).unwrap());
+    config.tls = Some(TlsStore::load(&[files]).unwrap());
     let site = Site::start(config, quick(|limits| limits.write_time = SOON));
     let config = trusting(&[&trusted], &[&TLS13], &[]);
     // What a Unix socket holds does not grow: of some the rest lies in TLS, of some in the answer, of others nothing is left.
@@ -319,7 +315,7 @@ fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
 #[test]
 fn plain_http_on_a_tls_port_is_closed() {
     let (files, _) = certificate(&scratch_dir(), "a", &["a.test"]);
-    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    let site = serve(&TlsStore::load(&[files]).unwrap(), quick(|_| ()));
     let mut client = site.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     client.read_to_end();
@@ -334,7 +330,7 @@ fn a_drain_ends_at_once_where_nothing_of_http2_has_come_or_half_a_preface() {
         idle_time: 2 * BOUND,
         ..Limits::default()
     };
-    let mut site = serve(&TlsStore::load(vec![files]).unwrap(), limits);
+    let mut site = serve(&TlsStore::load(&[files]).unwrap(), limits);
     let config = trusting(&[&trusted], &[&TLS13], &[b"h2"]);
     let silent = connect(&site, &config, "a.test").unwrap();
     let mut half = connect(&site, &config, "a.test").unwrap();

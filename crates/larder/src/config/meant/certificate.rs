@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{Fault, value::At, written};
 use proxy::listen::{CertificateFiles, TlsError, TlsStore};
-use std::{fs::File, ops::Range, path::PathBuf};
+use std::{fs::File, ops::Range, path::PathBuf, slice, sync::Arc};
 
 const READABLE: &str = "name a PEM file that Larder may read";
 
@@ -24,7 +24,7 @@ pub(super) fn read(
         chain: chain.value.clone(),
         key: key.value.clone(),
     };
-    match TlsStore::load(vec![files.clone()]) {
+    match TlsStore::load(slice::from_ref(&files)) {
         Ok(store) if !is_first && !store.is_for_a_name() => {
             let shown = chain.value.display();
             let what = format!("the certificate in {shown} names no host, and would never be sent");
@@ -53,6 +53,21 @@ pub(super) fn read(
             None
         }
     }
+}
+
+/// Those of one listener, which are in order one by one; `None` where there are none.
+pub(super) fn all(
+    files: &[CertificateFiles],
+    span: &Range<usize>,
+    sink: &mut Sink<'_>,
+) -> Option<Arc<TlsStore>> {
+    if files.is_empty() {
+        return None;
+    }
+    let read = TlsStore::load(files);
+    // They were read a moment ago; somebody changed them since.
+    let told = |error: TlsError| sink.push(Fault::at(span, error.to_string()).instead(READABLE));
+    read.map_err(told).ok()
 }
 
 /// What to do about a certificate or key that cannot be used.

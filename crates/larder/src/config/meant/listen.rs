@@ -19,8 +19,8 @@ use std::{
 pub struct Listener {
     /// Where it waits.
     pub address: ListenAddress,
-    /// Certificates that could be read; with any, it speaks TLS. The first one is the fallback.
-    pub certificates: Vec<CertificateFiles>,
+    /// Its certificates, as they were read; with any, it speaks TLS. The first one is the fallback.
+    pub tls: Option<Arc<TlsStore>>,
     /// Networks whose connections begin with a PROXY protocol header.
     pub proxy_protocol: Vec<IpNet>,
     /// Answers with a redirect to `https` on this port.
@@ -36,21 +36,21 @@ impl Listener {
     const fn plain(address: ListenAddress) -> Self {
         Self {
             address,
-            certificates: Vec::new(),
+            tls: None,
             proxy_protocol: Vec::new(),
             redirect_https: None,
             mode: None,
         }
     }
 
-    /// As the listeners take it, with the certificates in `tls` where there are any.
-    pub fn config(&self, tls: Option<Arc<TlsStore>>) -> ListenConfig {
+    /// As the listeners take it.
+    pub fn config(&self) -> ListenConfig {
         let address = match &self.address {
             ListenAddress::Tcp(address) => Address::Tcp(*address),
             ListenAddress::Unix(path) => Address::Unix(path.clone()),
         };
         ListenConfig {
-            tls,
+            tls: self.tls.clone(),
             proxy_protocol: self.proxy_protocol.clone(),
             redirect_https: self.redirect_https,
             unix_mode: self.mode,
@@ -137,7 +137,7 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
     }
     let listener = Listener {
         address: address.value.clone(),
-        certificates,
+        tls: certificate::all(&certificates, span, sink),
         proxy_protocol: values(value.proxy_protocol.as_ref()),
         redirect_https,
         mode: value.mode.as_ref().map(|mode| mode.value.0),
