@@ -168,11 +168,12 @@ impl Memory {
         is_put.then_some(replaced).ok_or(Refused::TooLarge)
     }
 
-    /// Puts `new` in the place of the response of identity `id`, with what was made of its content meanwhile. False if that one is gone
-    /// (evicted, invalidated, replaced).
-    pub fn replace(&self, key: &[u8], id: u64, new: &Arc<Stored>) -> bool {
-        self.change(key, Some(new.id()), |old| {
-            old.replaced(id, &old.up_to_date(new))
+    /// Puts `new` in the place of `old`, or of what [stands for](Stored::stands_for) that, with what was made of its content meanwhile.
+    /// False if that is gone (evicted, invalidated, replaced).
+    pub fn replace(&self, key: &[u8], old: &Stored, new: &Arc<Stored>) -> bool {
+        self.change(key, Some(new.id()), |held| {
+            let id = held.standing_for(old)?.id();
+            held.replaced(id, &held.up_to_date(new))
         })
     }
 

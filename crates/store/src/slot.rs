@@ -146,6 +146,12 @@ impl Variants {
         )
     }
 
+    /// What [stands for](Stored::stands_for) `old`.
+    pub(crate) fn standing_for(&self, old: &Stored) -> Option<&Arc<Stored>> {
+        let mut all = self.as_slice().iter();
+        all.find(|held| held.stands_for(old))
+    }
+
     /// The identity of the newest.
     pub(crate) fn newest(&self) -> u64 {
         self.as_slice().first().map_or(0, |newest| newest.id())

@@ -142,6 +142,14 @@ impl Stored {
         self.fetch > other.fetch
     }
 
+    /// Whether it is `old`, or what was read of a lower tier in that one's place and is no newer: each reading has an identity of its own,
+    /// and no fetch.
+    pub fn stands_for(&self, old: &Self) -> bool {
+        let is_reading = self.fetch == 0 && self.variant == old.variant;
+        let is_no_newer = self.facts.response_time <= old.facts.response_time;
+        self.id == old.id || (is_reading && is_no_newer)
+    }
+
     /// The lines that decide whether its content may be coded: all that is kept of what the origin said of it.
     pub fn lines(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let unsent = self.unsent.iter().flat_map(|unsent| unsent.iter());

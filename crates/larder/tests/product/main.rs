@@ -46,6 +46,7 @@ mod disk_full;
 mod disk_large;
 mod disk_leaks;
 mod disk_purge;
+mod disk_reread;
 mod disk_reuse;
 mod disk_spliced;
 mod disk_trouble;

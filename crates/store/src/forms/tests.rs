@@ -18,8 +18,8 @@ fn memory(limit: u64) -> Memory {
 }
 
 fn kept(memory: &Memory, key: &[u8]) -> Arc<Stored> {
-    let stored = Arc::new(sample::any_request(10));
     let ticket = memory.begin();
+    let stored = Arc::new(sample::any_request(10).fetched_by(ticket));
     memory
         .insert(key, ticket, stored.clone(), 8)
         .expect("nothing was purged");
@@ -92,13 +92,13 @@ fn a_form_joins_what_was_freshened_meanwhile() {
     let mut fields = HeaderMap::new();
     let new = Arc::new(fresh(&fields));
     assert_ne!(new.id(), old.id());
-    assert!(memory.replace(b"http://a/", old.id(), &new));
+    assert!(memory.replace(b"http://a/", &old, &new));
     assert!(memory.add_form(b"http://a/", old.content(), &coded(Coding::Gzip, 50)));
     assert_eq!(now(&memory).id(), new.id());
     assert!(now(&memory).forms.get(Coding::Gzip).is_some());
     let forbidden = HeaderValue::from_static("no-transform");
     fields.insert(header::CACHE_CONTROL, forbidden);
-    assert!(memory.replace(b"http://a/", new.id(), &Arc::new(fresh(&fields))));
+    assert!(memory.replace(b"http://a/", &new, &Arc::new(fresh(&fields))));
     let late = memory.add_form(b"http://a/", old.content(), &coded(Coding::Zstd, 50));
     assert!(!late, "it may not be transformed any more");
     assert!(now(&memory).forms.as_slice().is_empty());
@@ -112,14 +112,15 @@ fn a_form_is_not_lost_to_a_304_that_was_under_way() {
     let fresh = || {
         let (status, facts, body) = (old.status, old.facts, old.body.clone());
         let fields = old.fields.clone();
-        Arc::new(Stored::new(0, status, fields, facts, None, None, body).with_made_of(&old))
+        let new = Stored::new(0, status, fields, facts, None, None, body);
+        Arc::new(new.with_made_of(&old).fetched_by(memory.begin()))
     };
     let (first, second) = (fresh(), fresh());
     assert!(memory.add_form(b"http://a/", old.content(), &coded(Coding::Gzip, 50)));
-    assert!(memory.replace(b"http://a/", old.id(), &first));
+    assert!(memory.replace(b"http://a/", &old, &first));
     assert_eq!(now(&memory).id(), first.id());
     assert!(now(&memory).forms.get(Coding::Gzip).is_some());
-    assert!(!memory.replace(b"http://a/", old.id(), &second));
+    assert!(!memory.replace(b"http://a/", &old, &second));
     let ticket = memory.begin();
     assert!(
         memory

@@ -67,16 +67,32 @@ fn a_response_is_replaced_only_while_it_is_there() {
     let memory = Memory::new(LIMIT, Arc::default());
     let old = put(&memory, b"k", any_request(10));
     let new = Arc::new(any_request(20));
-    assert!(memory.replace(b"k", old.id(), &new));
-    assert!(!memory.replace(b"k", old.id(), &new), "it was replaced");
-    assert!(!memory.replace(b"other", new.id(), &new), "another key");
+    assert!(memory.replace(b"k", &old, &new));
+    assert!(!memory.replace(b"k", &old, &new), "it was replaced");
+    assert!(!memory.replace(b"other", &new, &new), "another key");
     memory.forget(b"k");
     let newer = Arc::new(any_request(30));
-    assert!(
-        !memory.replace(b"k", new.id(), &newer),
-        "it was invalidated"
-    );
+    assert!(!memory.replace(b"k", &new, &newer), "it was invalidated");
     assert_eq!(held(&memory, b"k"), 0);
+}
+
+/// Each reading of a lower tier has an identity of its own.
+#[test]
+fn one_reading_of_a_lower_tier_stands_for_another() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let read = || Arc::new(accepting("a", 10));
+    let adopt = |stored: &Arc<Stored>| drop(memory.adopt(b"k", vec![stored.clone()], 8));
+    let named = read();
+    adopt(&read());
+    let fetched = Arc::new(accepting("b", 20).fetched_by(memory.begin()));
+    assert!(memory.replace(b"k", &named, &fetched), "of another variant");
+    assert_eq!(held(&memory, b"k"), 1);
+    // Another node has fetched it since.
+    adopt(&Arc::new(accepting("a", 11)));
+    assert!(!memory.replace(b"k", &named, &read()));
+    let again = accepting("a", 9).fetched_by(memory.begin());
+    put(&memory, b"k", again);
+    assert!(!memory.replace(b"k", &named, &read()), "fetched here");
 }
 
 /// A whole body has the identity of the one that was on its way: who still holds that must not put it back.
@@ -85,7 +101,7 @@ fn an_exchange_is_for_that_very_response() {
     let memory = Memory::new(LIMIT, Arc::default());
     let old = put(&memory, b"k", any_request(10));
     let whole = Arc::new(Stored::clone(&old).with_body(Body::Whole("whole".into())));
-    assert!(memory.replace(b"k", old.id(), &whole));
+    assert!(memory.replace(b"k", &old, &whole));
     let stale = Arc::new(old.stale_since(Time::from_secs(11), 0));
     assert!(!memory.exchange(b"k", &old, &stale), "it is another now");
     assert!(Arc::ptr_eq(
@@ -184,7 +200,7 @@ fn an_entry_whose_body_is_on_its_way_is_not_evicted() {
     let body = writer.finish().expect("kept");
     assert!(memory.replace(
         b"filling",
-        stored.id(),
+        &stored,
         &Arc::new(Stored::clone(&stored).with_body(body))
     ));
     for number in 0..100_u32 {
@@ -701,7 +717,7 @@ fn tags_are_within_the_limit_whoever_brought_them() {
             inserted,
             Err(Refused::Purged | Refused::Superseded)
         ));
-        memory.replace(key.as_bytes(), old.id(), &Arc::new(carrying()));
+        memory.replace(key.as_bytes(), &old, &Arc::new(carrying()));
     }
     memory.make_room();
     let Statistics { keys, stored, .. } = memory.statistics();

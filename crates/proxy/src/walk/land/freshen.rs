@@ -86,7 +86,7 @@ impl Fetch<'_> {
         // What was validated may have been evicted meanwhile, or purged and not swept yet.
         let kept = if memory.log().refuses(key, marks, log_at) {
             Err(Detail::Unkept(Unkept::Invalidated))
-        } else if !is_another && memory.replace(key, stored.id(), &fresh) {
+        } else if !is_another && memory.replace(key, stored, &fresh) {
             Ok(())
         } else {
             self.insert_confirmed(&fresh)
@@ -148,7 +148,7 @@ impl Fetch<'_> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let known = || self.need.selected.iter().chain(&self.need.others);
         let is_later = |there: &Stored| {
-            there.variant == fresh.variant && known().all(|known| known.id() != there.id())
+            there.variant == fresh.variant && known().all(|known| !there.stands_for(known))
         };
         let (marks, most) = (fresh.marks.as_deref(), self.ask.site.most_variants);
         let kept = memory.combine(key, self.ticket, marks, most, |held| {
