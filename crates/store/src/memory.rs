@@ -194,10 +194,19 @@ impl Memory {
 
     /// Forgets the response of identity `id`.
     pub fn remove(&self, key: &[u8], id: u64) {
+        self.leave(key, |held| held.without(id));
+    }
+
+    /// Forgets `old`, and what [stands for](Stored::stands_for) it.
+    pub fn give_up(&self, key: &[u8], old: &Stored) {
+        self.leave(key, |held| held.without_any_of(old));
+    }
+
+    /// Leaves of what is held under `key` what `left` says.
+    fn leave(&self, key: &[u8], left: impl FnOnce(&Variants) -> Option<Variants>) {
         let _guard = self.hold(key);
-        let old = self.entries.peek(key);
-        if let Some(left) = old.map(|old| old.without(id)) {
-            self.put(key, left, None);
+        if let Some(held) = self.entries.peek(key) {
+            self.put(key, left(&held), None);
         }
     }
 

@@ -146,6 +146,12 @@ impl Variants {
         )
     }
 
+    /// Without what [stands for](Stored::stands_for) `old`.
+    pub(crate) fn without_any_of(&self, old: &Stored) -> Option<Self> {
+        let all = self.as_slice().iter();
+        Self::from_vec(all.filter(|held| !held.stands_for(old)).cloned().collect())
+    }
+
     /// What [stands for](Stored::stands_for) `old`.
     pub(crate) fn standing_for(&self, old: &Stored) -> Option<&Arc<Stored>> {
         let mut all = self.as_slice().iter();

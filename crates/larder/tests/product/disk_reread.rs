@@ -111,3 +111,23 @@ fn what_a_refresh_confirms_is_fresh_whichever_reading_was_named() {
         assert_eq!(site.origin.requests(page), 3, "{page}");
     }
 }
+
+/// RFC 9111 section 4.3.3: a full answer says that what the condition named is not suitable.
+#[test]
+fn what_a_full_answer_has_put_out_of_date_is_gone_whichever_reading_was_named() {
+    let directives = "max-age=60, stale-if-error=600";
+    let (site, larder, pages) = stale(directives, "X-One", |_| {
+        Reply::ok()
+            .cache("max-age=600, stale-if-error=600")
+            .header("Vary", "X-Other")
+            .header("ETag", "\"new\"")
+            .body("new")
+    });
+    for answer in ask(&larder, &pages, &[]) {
+        assert_eq!(answer.text(), "new", "{}", answer.said());
+    }
+    site.origin.stop();
+    for answer in ask(&larder, &pages, &[("X-Other", "1")]) {
+        assert!(answer.status >= 500, "{} {}", answer.text(), answer.said());
+    }
+}

@@ -266,7 +266,7 @@ pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored) {
 pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
     let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
     for stored in all {
-        worker.cache.memory.remove(key, stored.id());
+        worker.cache.memory.give_up(key, stored);
         is_any = true;
         is_below |= stored.is_below();
     }
@@ -279,7 +279,7 @@ pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item
 /// What is stored is out of date, and something newer is about to stand beside it, which [`withdraw`] would take along: it goes from
 /// memory, the disk forgets it too, and has in its place, after a restart as well, that it was given up.
 pub fn give_up(worker: &Worker, key: &[u8], stored: &Stored) {
-    worker.cache.memory.remove(key, stored.id());
+    worker.cache.memory.give_up(key, stored);
     let Some(disk) = &worker.cache.disk else {
         return;
     };

@@ -146,7 +146,7 @@ impl Fetch<'_> {
     /// What goes when `new` comes, being of another variant: what the request would have been answered with.
     fn unsuitable_here(&self, new: &Stored) -> Option<Arc<Stored>> {
         let held = self.worker.cache.memory.peek(self.ask.key.as_bytes())?;
-        let is_held = |old: &Arc<Stored>| held.as_slice().iter().any(|held| held.id() == old.id());
+        let is_held = |old: &Arc<Stored>| held.as_slice().iter().any(|held| held.stands_for(old));
         self.unsuitable(new).into_iter().next().filter(is_held)
     }
 

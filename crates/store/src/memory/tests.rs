@@ -87,12 +87,17 @@ fn one_reading_of_a_lower_tier_stands_for_another() {
     let fetched = Arc::new(accepting("b", 20).fetched_by(memory.begin()));
     assert!(memory.replace(b"k", &named, &fetched), "of another variant");
     assert_eq!(held(&memory, b"k"), 1);
+    adopt(&read());
+    memory.give_up(b"k", &named);
+    assert_eq!(held(&memory, b"k"), 1, "what was fetched is left");
     // Another node has fetched it since.
     adopt(&Arc::new(accepting("a", 11)));
+    memory.give_up(b"k", &named);
     assert!(!memory.replace(b"k", &named, &read()));
     let again = accepting("a", 9).fetched_by(memory.begin());
     put(&memory, b"k", again);
-    assert!(!memory.replace(b"k", &named, &read()), "fetched here");
+    memory.give_up(b"k", &named);
+    assert_eq!(held(&memory, b"k"), 2, "nor what was fetched here");
 }
 
 /// A whole body has the identity of the one that was on its way: who still holds that must not put it back.
