@@ -3,6 +3,7 @@
 use super::{Common, line::Line, lock};
 use crate::{purge::Position, shared::remote::Error};
 use redis::cmd;
+use rules::time::Time;
 use std::{collections::HashMap, fmt, time::Duration};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -35,7 +36,7 @@ impl Clock {
     ///
     /// # Errors
     /// The server's.
-    async fn read(common: &Common, line: &mut Line) -> Result<Self, Error> {
+    pub async fn read(common: &Common, line: &mut Line) -> Result<Self, Error> {
         let mut time = cmd("TIME");
         if line.is_cluster() {
             time = cmd("EVAL");
@@ -52,6 +53,13 @@ impl Clock {
     fn now(&self) -> u64 {
         let passed = self.read.elapsed().as_millis() as u64;
         self.millis.saturating_add(passed)
+    }
+
+    /// When what stands at `position` came into the stream, by this node's clock, which says `now`: stored responses have their times by
+    /// that.
+    pub fn on_this_node(&self, position: Position, now: Time) -> Time {
+        let passed = self.now().saturating_sub(position.0);
+        Time::from_millis(now.as_millis().saturating_sub(passed))
     }
 }
 
@@ -281,6 +289,25 @@ mod tests {
             "5-1 77 8 9",
         ] {
             assert_eq!(Heartbeat::parse(bad), None, "{bad}");
+        }
+    }
+
+    /// A row: what the server's clock says when this node's says 1000, in seconds.
+    #[test]
+    fn what_has_just_come_has_come_just_now_whatever_the_clock_of_the_server() {
+        let now = Time::from_secs(1000);
+        for server in [400, 1000, 1600] {
+            let clock = Clock {
+                millis: server * 1000,
+                read: Instant::now(),
+            };
+            for (position, ago) in [(server, 0), (server - 100, 100), (server + 50, 0)] {
+                let at = clock.on_this_node(Position(position * 1000, 0), now);
+                // Time goes on meanwhile.
+                let passed = now.since(at).as_secs();
+                assert!((ago..ago + 50).contains(&passed), "{server}: {passed}");
+                assert!(at <= now, "{server}");
+            }
         }
     }
 

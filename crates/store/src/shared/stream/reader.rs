@@ -4,7 +4,9 @@ use super::{
     Common, Event, Missed,
     entry::{self, Entry, Part},
     line::Line,
-    lock, nodes, writer,
+    lock,
+    nodes::{self, Clock},
+    writer,
 };
 use crate::{
     purge::{Position, Purge, What},
@@ -97,16 +99,18 @@ impl Reader {
         let mut line = Line::connect(&common.servers, common.patience())
             .await
             .map_err(lost)?;
-        let mut clock = None;
+        let mut clock = Clock::read(&common, &mut line).await.map_err(unreported)?;
+        let mut reported = None;
         loop {
             let asked = (Instant::now(), now());
-            let step = self.step(&mut line).await.map_err(lost)?;
+            let step = self.step(&mut line, clock).await.map_err(lost)?;
             if let Some(position) = self.position {
                 // Whoever waits for all nodes takes one that is silent for one that trusts nothing it keeps; and a primary that is
                 // cut off from its replicas is known by what it refuses. So this must not be passed over.
-                nodes::report(&common, &mut line, position, &mut clock)
+                nodes::report(&common, &mut line, position, &mut reported)
                     .await
                     .map_err(unreported)?;
+                clock = reported.unwrap_or(clock);
             }
             match step {
                 Step::More => yield_now().await,
@@ -119,24 +123,25 @@ impl Reader {
     }
 
     /// One look: the last entry applied must still be there, and what follows it is applied.
-    async fn step(&mut self, line: &mut Line) -> Result<Step, Error> {
+    async fn step(&mut self, line: &mut Line, clock: Clock) -> Result<Step, Error> {
         let entries = self.range(line, self.position, BATCH + 1).await?;
         let full = entries.len() > BATCH;
         let first = entries.first().map(|entry| entry.position);
         let Some(position) = self.position else {
-            return self.begin(entries).await;
+            return self.begin(entries, clock).await;
         };
         if first != Some(position) {
             self.missed(line, position).await?;
             return Ok(Step::More);
         }
-        let last = self.apply(entries.into_iter().skip(1)).unwrap_or(position);
+        let new = entries.into_iter().skip(1);
+        let last = self.apply(new, clock).unwrap_or(position);
         self.position = Some(last);
         Ok(if full { Step::More } else { Step::End(last) })
     }
 
     /// Begins with the first entries of the stream: nothing is known of what came before.
-    async fn begin(&mut self, entries: Vec<Entry>) -> Result<Step, Error> {
+    async fn begin(&mut self, entries: Vec<Entry>, clock: Clock) -> Result<Step, Error> {
         let Some(first) = entries.first() else {
             // There is always an entry, so that its loss is seen.
             let anchor = [Purge::nothing()];
@@ -153,7 +158,7 @@ impl Reader {
         log.forget();
         self.common.told.push_again(&self.common.memory, now());
         log.begin_at(first.position);
-        self.position = self.apply(entries.into_iter());
+        self.position = self.apply(entries.into_iter(), clock);
         Ok(Step::More)
     }
 
@@ -197,8 +202,8 @@ impl Reader {
         entry::read(&answer).map_err(|error| Error::new(Kind::Protocol, error))
     }
 
-    /// Applies `entries`; the position of the last.
-    fn apply(&self, entries: impl Iterator<Item = Entry>) -> Option<Position> {
+    /// Applies `entries`, each as of when it came into the stream; the position of the last.
+    fn apply(&self, entries: impl Iterator<Item = Entry>, clock: Clock) -> Option<Position> {
         let common = &self.common;
         let mut last = None;
         let mut unreadable = None;
@@ -214,8 +219,7 @@ impl Reader {
                 *count += 1;
                 Purge::hard(What::Everything)
             });
-            // By the server's clock, so that nodes agree; but nothing becomes stale in the future.
-            let at = now().min(Time::from_millis(position.0));
+            let at = clock.on_this_node(position, now());
             match by.filter(|by| by.author == common.author).map(|by| by.part) {
                 Some(Part::Copy(sequence)) => {
                     common.memory.apply_copy(purge, at, position, sequence);
