@@ -44,6 +44,8 @@ pub struct Log {
     journal: OnceLock<Box<dyn Journal>>,
     /// Whether entries stand where the clock says.
     clocked: AtomicBool,
+    /// See [`come_after`](Log::come_after).
+    placed: AtomicU64,
 }
 
 impl Log {

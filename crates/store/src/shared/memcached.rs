@@ -6,13 +6,17 @@
 #[cfg(test)]
 mod tests;
 
-use super::remote::{Limits, Read, Remote, RemoteFuture};
+use super::{
+    keeping::now,
+    remote::{Limits, Read, Remote, RemoteFuture},
+};
 use crate::{
     Stored,
     purge::{Log, Position},
 };
 use bytes::Bytes;
 use kv::Memcached;
+use rules::time::Time;
 use std::time::Duration;
 
 /// By how much clocks of nodes may differ: so much earlier a fetch counts as having begun.
@@ -67,11 +71,22 @@ impl Remote for Memcached {
         self.hang_up_all();
     }
 
-    fn position(&self, _log: &Log, stored: &Stored) -> Option<Position> {
+    fn position(&self, log: &Log, stored: &Stored) -> Option<Position> {
         let facts = &stored.facts;
         // The initial age holds the response's delay (RFC 9111 section 4.2.3), so that this is before the request was sent.
         let delay = facts.initial_age_ms.saturating_add(SKEW.as_millis() as u64);
         let began = facts.response_time.as_millis().saturating_sub(delay);
-        Some(Position(began, 0))
+        let position = Position(began, 0);
+        log.come_after(position);
+        Some(position)
+    }
+
+    /// What a clock has placed that is farther ahead, or was, is not used before its time has come: a purge of now may cover it.
+    fn sequence(&self, log: &Log, position: Position) -> Option<u64> {
+        if Time::from_millis(position.0).since(now()) > SKEW {
+            return None;
+        }
+        log.come_after(position);
+        log.sequence_at(position)
     }
 }

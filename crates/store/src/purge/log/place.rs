@@ -47,13 +47,19 @@ impl Log {
         self.positions().number(position)
     }
 
-    /// Where an entry of this moment stands; after all others even where the clock went back.
+    /// A response stands at `position`, placed by a clock: entries from now on come after it, also where that clock was ahead.
+    pub(crate) fn come_after(&self, position: Position) {
+        self.placed.fetch_max(position.0, Relaxed);
+    }
+
+    /// Where an entry of this moment stands; after all others even where the clock went back, and after responses that are known here.
     pub(super) fn by_clock(&self, at: Time) -> Option<Position> {
         let clocked = self.clocked.load(Relaxed);
         clocked.then(|| {
             let last = self.position().unwrap_or_default();
             let next = Position(last.0, last.1.saturating_add(1));
-            next.max(Position(at.as_millis(), 0))
+            let placed = Position(self.placed.load(Relaxed), 1);
+            next.max(placed).max(Position(at.as_millis(), 0))
         })
     }
 }

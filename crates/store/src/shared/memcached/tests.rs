@@ -5,7 +5,6 @@ use crate::{
     sample::any_request,
     shared::contract,
 };
-use rules::time::Time;
 use std::sync::Arc;
 use testkit::Memcached as Server;
 
@@ -68,6 +67,27 @@ fn responses_stand_where_the_clock_says() {
     assert_eq!(standing(2002), Some(Standing::Good));
     // A clock that goes back purges too much, not too little.
     memory.apply(purge, Time::from_secs(500), None);
-    assert_eq!(standing(1999), Some(Standing::Gone));
-    assert_eq!(log.position(), Some(Position(2_000_000, 1)));
+    for at in [1999, 2002] {
+        assert_eq!(standing(at), Some(Standing::Gone), "{at}");
+    }
+    assert_eq!(log.position(), Some(Position(2_001_000, 1)));
+    assert_eq!(standing(2003), Some(Standing::Good));
+}
+
+/// A row: by how much another node's clock is ahead when it places a response, in milliseconds, and whether that is used here at once.
+#[test]
+fn a_purge_comes_after_what_was_found() {
+    let remote = remote("memcached://a");
+    for (ahead, is_used) in [(0, true), (900, true), (600_000, false)] {
+        let memory = Memory::new(1 << 20, Arc::default());
+        let log = memory.log();
+        let now = now();
+        log.place_by_clock(Time::from_millis(now.as_millis() - 60_000));
+        let place = Position(now.as_millis() + ahead, 0);
+        let checked = remote.sequence(log, place);
+        assert_eq!(checked.is_some(), is_used, "{ahead}");
+        memory.apply(Purge::hard(What::Everything), now, None);
+        let purged = log.position().expect("by the clock");
+        assert_eq!(purged > place, is_used, "{ahead}: {purged}");
+    }
 }
