@@ -42,7 +42,7 @@ impl FetchGuard {
     /// The body broke: the server is blamed where it is at fault.
     pub(crate) fn blame(mut self, error: Error) -> Error {
         let peer = self.serving.peer();
-        let error = error.at(&peer.label);
+        let error = error.at(&peer.label).having_sent_if(true);
         if pace::is_the_servers(error.kind()) {
             self.is_judged = true;
             self.origin.blame(peer, &error);

@@ -129,6 +129,10 @@ pub struct Flight {
     ended: bool,
 }
 
+/// The last word to the followers of a flight, in the hands of whoever moves in the body that it has brought.
+#[derive(Debug)]
+pub struct LastWord(Word);
+
 /// A request that waits for a leader. While it is held, the leader's fetch goes on even if the leader's client leaves: until whoever
 /// waits has looked for what has landed.
 #[derive(Debug)]
@@ -251,7 +255,12 @@ impl Flight {
         word.send_replace(FlightStatus::PartComing(part));
     }
 
-    /// Ends it once; later calls do nothing.
+    /// What tells the followers, once the flight has landed too, that its body breaks off.
+    pub fn last_word(&self) -> LastWord {
+        LastWord(self.word.clone())
+    }
+
+    /// Ends it once; later calls do nothing. That it has failed stays the last word.
     fn end(&mut self, status: FlightStatus) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -259,7 +268,13 @@ impl Flight {
         self.leave();
         // Nobody can join any more: who has not asked for word by now never will.
         if let Some(word) = self.word.get() {
-            word.send_replace(status);
+            word.send_if_modified(|told| {
+                let is_open = !matches!(told, FlightStatus::Failed(_));
+                if is_open {
+                    *told = status;
+                }
+                is_open
+            });
         }
     }
 
@@ -281,6 +296,15 @@ impl Drop for Flight {
     }
 }
 
+impl LastWord {
+    /// What has landed is about to break off. Who has not found it yet would find nothing, and ask the origin by himself.
+    pub fn failed(&self, failure: &Failure) {
+        if let Some(word) = self.0.get() {
+            word.send_replace(FlightStatus::Failed(failure.clone()));
+        }
+    }
+}
+
 impl Follower {
     /// When the flight began: nothing was asked of the origin before.
     pub const fn began(&self) -> Instant {
@@ -296,6 +320,14 @@ impl Follower {
         {
             Ok(status) => status.clone(),
             Err(_) => FlightStatus::Released,
+        }
+    }
+
+    /// Why the flight has failed, be it after it had landed.
+    pub fn failure(&self) -> Option<Failure> {
+        match &*self.status.borrow() {
+            FlightStatus::Failed(failure) => Some(failure.clone()),
+            _ => None,
         }
     }
 }

@@ -380,6 +380,47 @@ fn a_failure_is_everybodys_once_two_have_met_it() {
     assert!(asked <= 6, "{asked} requests to an origin that fails");
 }
 
+/// Its head has landed, and is gone again before those who wait look for it.
+#[test]
+fn a_body_that_breaks_off_at_once_is_everybodys_failure_once_two_have_met_it() {
+    let half = "y".repeat(30_000);
+    let whole = Reply::ok().cache("max-age=60").length(60_000);
+    let part = Reply::status(206)
+        .cache("max-age=60")
+        .header("ETag", "\"a\"")
+        .header("Content-Range", "bytes 0-59999/100000")
+        .length(60_000);
+    for (reply, range) in [(whole, None), (part, Some("bytes=0-59999"))] {
+        let (origin, larder) = of_one_worker();
+        let gate = Gate::new();
+        origin.reply("/", reply.hold_head(&gate).body(&half).cut());
+        let begin = || {
+            let ask = larder.get("/");
+            match range {
+                Some(range) => ask.header("Range", range).begin(),
+                None => ask.begin(),
+            }
+        };
+        let leader = begin();
+        gate.wait_reached();
+        let followers: Vec<_> = (0..8).map(|_| begin()).collect();
+        larder.get("/other").send();
+        gate.open();
+        for mut client in followers.into_iter().chain([leader]) {
+            let answer = client.read();
+            let is_failure =
+                answer.status == 502 && answer.parameter("detail").as_deref() == Some("truncated");
+            assert!(is_failure || !answer.complete, "{}", answer.said());
+        }
+        // Two flights, and one of who came in between.
+        let asked = origin.requests("/");
+        assert!(
+            asked <= 3,
+            "{asked} requests to an origin that breaks off: {range:?}"
+        );
+    }
+}
+
 /// RFC 9110 section 15.3.7: a part of what was asked for whole is no answer.
 #[test]
 fn an_answer_to_what_was_not_asked_is_a_failure_of_all_who_wait() {

@@ -29,6 +29,34 @@ async fn a_leader_that_vanishes_releases_its_followers() {
     assert!(matches!(join(&flights), Seat::Lead(_)));
 }
 
+/// What has landed is told until it breaks off; that it has is told for good.
+#[tokio::test]
+async fn a_flight_whose_body_breaks_off_has_failed_whenever_it_lands() {
+    for is_landed in [true, false] {
+        let flights = Arc::new(Flights::default());
+        let Seat::Lead(flight) = join(&flights) else {
+            panic!("first leads")
+        };
+        let Seat::Follow(mut follower) = join(&flights) else {
+            panic!("second follows")
+        };
+        let last_word = flight.last_word();
+        if is_landed {
+            flight.land(FlightStatus::Stored);
+            assert!(follower.failure().is_none());
+            last_word.failed(&Failure::BadPart);
+        } else {
+            last_word.failed(&Failure::BadPart);
+            flight.land(FlightStatus::Stored);
+        }
+        assert!(matches!(follower.failure(), Some(Failure::BadPart)));
+        assert!(matches!(
+            follower.flight_status().await,
+            FlightStatus::Failed(Failure::BadPart)
+        ));
+    }
+}
+
 /// A purge, be it soft, of the page or of all, makes a flight that began before it out of date: with its variants and ranges.
 #[tokio::test]
 async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone() {

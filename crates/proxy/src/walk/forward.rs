@@ -63,7 +63,7 @@ impl History {
 
 /// What a follower is left with when the flight has landed.
 enum FollowerFallback {
-    /// What landed is another variant, or was purged meanwhile: those who want the same fetch it together.
+    /// What landed is another variant, or is gone again: those who want the same fetch it together.
     Together(Need),
     /// The origin failed, perhaps because of what the leader alone asked: those who followed fetch together once more.
     Again(Need),

@@ -8,6 +8,7 @@ pub use room::Room;
 
 use crate::{
     cache::Worker,
+    collapse::LastWord,
     content_key::operation,
     endings::Ending,
     error::Failure,
@@ -36,6 +37,8 @@ pub struct Pump {
     withdrawn: bool,
     /// A GraphQL answer, which is kept only if it tells of no errors.
     without_errors: bool,
+    /// Where those hear who followed the flight that it has landed with.
+    followers: Option<LastWord>,
     /// What may wait of the body while it is not read.
     unread: Option<Reservation>,
     /// From when on all of it has come.
@@ -83,8 +86,14 @@ impl Pump {
             room,
             withdrawn: false,
             without_errors: false,
+            followers: None,
             ending: None,
         })
+    }
+
+    /// Has those who followed a flight hear of it first, should the body break off.
+    pub fn tell(&mut self, followers: LastWord) {
+        self.followers = Some(followers);
     }
 
     /// Keeps the body only if it is GraphQL's answer without errors.
@@ -128,6 +137,9 @@ impl Pump {
         bump(&counters.fills_failed);
         if why.is_the_origins() {
             bump(&counters.origin_errors);
+            if let Some(followers) = &self.followers {
+                followers.failed(why);
+            }
         }
         if let Some(unanswered) = Unshared::of_failure(why) {
             self.destination.note(&self.worker, unanswered);

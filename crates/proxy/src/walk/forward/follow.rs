@@ -23,8 +23,8 @@ use rules::status::Handled;
 use std::rc::Rc;
 use tokio::time::timeout;
 
-/// Waits for the flight and takes what it has brought. An origin's failure is the follower's too where it cannot be the leader's alone:
-/// nothing was sent, or another flight that it followed has failed. Who leads may have asked for what no other did, with a header too
+/// Waits for the flight and takes what it has brought. An origin's failure, be it that what has landed breaks off, is the follower's too where it
+/// cannot be the leader's alone: nothing was sent, or another flight that it followed has failed. Who leads may have asked for what no other did, with a header too
 /// long for the server, say. That a time limit ran out is no exception: who waits beyond `collapse_wait` fetches alone, and has waited
 /// longer by then.
 pub async fn follow(
@@ -41,18 +41,22 @@ pub async fn follow(
         ) => {
             let is_newer = follower.began() > history.came;
             let found = look_up_landed(worker, ask, &status, is_newer).await;
-            collapsed(worker, ask, need, (status, found))
+            match (found, follower.failure()) {
+                // It has broken off meanwhile.
+                (Decision::Forward(now), Some(failure)) => {
+                    failed(worker, ask, now, failure, history)
+                }
+                (found, _) => collapsed(worker, ask, need, (status, found)),
+            }
         }
-        Ok(FlightStatus::Overtaken) => {
-            found_meanwhile(worker, ask, need, FollowerFallback::Together).await
-        }
-        Ok(FlightStatus::AlreadyThere) => {
-            found_meanwhile(worker, ask, need, FollowerFallback::Alone).await
+        Ok(FlightStatus::Overtaken | FlightStatus::AlreadyThere) => {
+            found_meanwhile(worker, ask, need).await
         }
         Ok(FlightStatus::Failed(failure)) => failed(worker, ask, need, failure, history),
         Ok(FlightStatus::Stale(why)) => match land::instead(worker, ask, &need, why) {
             Some(landing) => Ok(answer(worker, ask, &need, not_fetched(ask, landing))),
-            None => Err(FollowerFallback::Alone(need)),
+            // It was purged meanwhile, or is not for this request.
+            None => Err(FollowerFallback::Together(need)),
         },
         Ok(FlightStatus::Released | FlightStatus::Flying) | Err(_) => {
             Err(FollowerFallback::Alone(need))
@@ -88,7 +92,11 @@ fn collapsed(
         Decision::Forward(now) if now.is_beside_fill(ask) => Err(FollowerFallback::Together(now)),
         Decision::Forward(now) => {
             waited_in_vain(worker, ask, &landed, &need);
-            Err(FollowerFallback::Alone(now))
+            Err(match &now.selected {
+                // What is there is not good enough for this request.
+                Some(_) => FollowerFallback::Alone(now),
+                None => FollowerFallback::Together(now),
+            })
         }
         Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
     }
@@ -117,11 +125,10 @@ async fn found_meanwhile(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    otherwise: fn(Need) -> FollowerFallback,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
     match below::find(worker, ask, receive::now()).await {
         Decision::Hit(hit) | Decision::StaleHit(hit) => Ok(deliver::stored(worker, ask, hit)),
-        Decision::Forward(now) => Err(otherwise(now)),
+        Decision::Forward(now) => Err(FollowerFallback::Together(now)),
         Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
     }
 }

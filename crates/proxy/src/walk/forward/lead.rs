@@ -53,7 +53,10 @@ impl Leader {
             fetched = fetching => fetched,
             () = abandoned => return,
         };
-        let pump = take_pump(&mut fetched.landing);
+        let mut pump = take_pump(&mut fetched.landing);
+        if let Some(pump) = &mut pump {
+            pump.tell(flight.last_word());
+        }
         if has_failed(&ask, &fetched.landing) {
             let failed = &worker.cache.failed;
             failed.remember(flight.key(), 0, receive::now());
