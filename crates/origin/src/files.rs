@@ -36,7 +36,7 @@ use tokio::{task::spawn_blocking, time::Instant};
 pub(crate) const LIFETIME: Duration = Duration::from_secs(1);
 
 /// A folder as configured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// For reports and messages.
     pub name: String,
@@ -60,7 +60,7 @@ impl Config {
 /// The files of a folder.
 #[derive(Debug)]
 pub struct Files {
-    name: String,
+    config: Config,
     root: Arc<Root>,
     published: Arc<Published>,
     gate: Arc<Gate>,
@@ -120,18 +120,23 @@ impl FileLookup {
 impl Files {
     /// Errors are configuration's fault: no such folder, or a system that cannot keep us inside it (Linux before 5.6).
     pub fn new(config: Config) -> Result<Self, Error> {
-        let root = Root::new(config.root);
+        let root = Root::new(config.root.clone());
         root.probe().map_err(|error| {
             let what = format!("{}: {error}", root.path().display());
             Error::new(Kind::Configuration).because(what)
         })?;
         Ok(Self {
-            name: config.name,
             root: Arc::new(root),
             published: Arc::default(),
             gate: Arc::new(Gate::new(config.concurrency)),
             told: Seldom::default(),
+            config,
         })
+    }
+
+    /// Whether both are the same folder, made of the same configuration.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.config == other.config
     }
 
     /// The folder.
@@ -191,7 +196,7 @@ impl Files {
     /// A snapshot for metrics and the admin API.
     pub(crate) fn report(&self) -> Report {
         Report {
-            name: self.name.clone(),
+            name: self.config.name.clone(),
             active: self.gate.active(),
             queued: self.gate.waiting(),
             ..Report::default()
@@ -206,10 +211,10 @@ impl Files {
         match position {
             // Another origin is asked in its place.
             ChainPosition::Intermediate => {
-                tracing::warn!(origin = self.name, %error, "the folder is passed over");
+                tracing::warn!(origin = self.config.name, %error, "the folder is passed over");
             }
             ChainPosition::Final => {
-                tracing::error!(origin = self.name, %error, "a file is not answered");
+                tracing::error!(origin = self.config.name, %error, "a file is not answered");
             }
         }
     }
@@ -223,7 +228,12 @@ impl Files {
             _ => return,
         };
         if self.told.now() {
-            tracing::warn!(origin = self.name, path, why, "a file is not answered");
+            tracing::warn!(
+                origin = self.config.name,
+                path,
+                why,
+                "a file is not answered"
+            );
         }
     }
 }

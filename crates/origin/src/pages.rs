@@ -37,7 +37,7 @@ use tokio::time::Instant;
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// A page store as configured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// For reports and messages.
     pub name: String,
@@ -121,6 +121,11 @@ impl Bad {
 }
 
 impl Pages {
+    /// Whether both are the same store, made of the same configuration.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.config == other.config
+    }
+
     /// Whether its pages may say that they are coded.
     pub(crate) fn may_be_coded(&self) -> bool {
         self.config.format == Format::Headers

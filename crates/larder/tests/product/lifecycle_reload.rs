@@ -1,6 +1,10 @@
 //! What a reload leaves as it is, and one that does not end.
 
-use crate::common::reload_as;
+use crate::{
+    common::{reload_as, sample},
+    page_store::{PATIENT, put},
+    static_root::folder,
+};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use std::{
     fs::{self, File},
@@ -9,7 +13,7 @@ use std::{
     os::unix::{fs::OpenOptionsExt, net::UnixDatagram},
     path::{Path, PathBuf},
 };
-use testkit::{Gate, Larder, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Gate, Larder, Memcached, Origin, Reply, scratch_dir, wait_until};
 
 /// An origin that is checked each hour, and is down after the first check that fails.
 fn checked(name: &str, origin: &Origin) -> String {
@@ -45,6 +49,38 @@ fn a_reload_leaves_the_checks_of_what_it_does_not_change() {
         larder.output().contains("server is down")
     });
     assert_eq!(stays.requests("/health"), 1);
+}
+
+/// Servers, a folder and a page store.
+#[test]
+fn a_reload_keeps_what_was_counted_of_origins_that_it_does_not_change() {
+    let (origin, store) = (Origin::start(), Memcached::start());
+    let root = folder(&[("files/a", b"a")]);
+    let config = format!(
+        "[[origin]]\nname = \"app\"\nservers = {:?}\n\
+         [[origin]]\nname = \"files\"\nstatic = {root:?}\n\
+         [[origin]]\nname = \"pages\"\nmemcached = {:?}\nkey = \"$uri\"\n{PATIENT}\n\
+         [[route]]\npath = \"/files/*\"\norigin = \"files\"\n\
+         [[route]]\npath = \"/pages/*\"\norigin = \"pages\"\n\
+         [defaults]\norigin = \"app\"\n",
+        origin.url(),
+        store.address()
+    );
+    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    put(&store, "/pages/a", b"a");
+    for path in ["/files/a", "/pages/a"] {
+        assert_eq!(larder.get(path).send().text(), "a");
+    }
+    reload_as(&larder, &config, "2");
+    for name in [
+        "larder_origin_latency_seconds_count{origin=\"files\"}",
+        "larder_origin_latency_seconds_count{origin=\"pages\"}",
+        "larder_page_store_answers_total{origin=\"pages\",outcome=\"found\"}",
+    ] {
+        assert_eq!(sample(&larder, name), 1, "{name}");
+    }
 }
 
 /// A larder whose file a test puts a pipe in the place of.

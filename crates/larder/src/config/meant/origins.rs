@@ -26,7 +26,8 @@ impl Origins {
     }
 }
 
-/// Of those that are `running`, what is the same stays: turns, health, retries and addresses are known of servers, and hold on.
+/// Of those that are `running`, what is the same stays: turns, health, retries and addresses are known of servers, and hold on, as do the
+/// counts of all.
 pub(super) fn build(
     written: &written::Config,
     flags: &Flags,
