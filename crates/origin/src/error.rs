@@ -218,6 +218,11 @@ impl Kind {
         matches!(self, Self::QueueFull | Self::QueueTimeout)
     }
 
+    /// Nobody was asked: its turn did not come, or nobody is well who could be.
+    pub(crate) fn asked_nobody(self) -> bool {
+        self.is_of_the_queue() || self == Self::NoHealthyServer
+    }
+
     /// A time limit ran out.
     pub fn is_timeout(self) -> bool {
         matches!(

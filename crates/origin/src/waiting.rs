@@ -48,7 +48,7 @@ impl Future for TimedFetch<'_> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(self.fetching.as_mut().poll(cx));
         self.took = self.began.elapsed();
-        let was_asked = |error: &Error| !error.kind().is_of_the_queue();
+        let was_asked = |error: &Error| !error.kind().asked_nobody();
         if let Some(counts) = self.counts
             && answer.as_ref().err().is_none_or(was_asked)
         {

@@ -1,7 +1,7 @@
 //! What operators set alarms on counts what its name says: each figure has a number of its own here, so that none stands for another.
 
 use crate::{
-    common::{sample, start_with},
+    common::{Said, sample, start_with},
     tls::{certificate, curl, secure_with},
 };
 use testkit::{Client, Gate, Reply, scratch_dir, wait_until};
@@ -120,6 +120,23 @@ fn servers_are_counted_by_what_they_do() {
         assert_eq!(client.read().status, 200);
     }
     wait_until("nobody is served", || server("active") == 0);
+}
+
+/// A histogram with samples of no time would say that the application is fast while it is down.
+#[test]
+fn requests_for_which_no_server_was_asked_took_no_origin_any_time() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\nhealth = { path = \"/health\", every = \"1h\", unhealthy_after = 1 }\n",
+    );
+    let latency = "larder_origin_latency_seconds_count{origin=\"origin\"}";
+    origin.reply("/health", Reply::status(503));
+    larder.wait_output("server is down");
+    let answer = larder.get("/").send();
+    assert_eq!(
+        (answer.status, answer.parameter("detail").as_deref()),
+        (503, Some("no-healthy-server"))
+    );
+    assert_eq!(sample(&larder, latency), 0);
 }
 
 /// RFC 9211 section 2.2: why requests are forwarded, each reason a number of its own.

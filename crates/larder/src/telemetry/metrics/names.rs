@@ -78,7 +78,7 @@ metrics! {
     ORIGIN_ERRORS = Counter "larder_origin_errors"
         [] "Fetches that brought no usable answer: refused, timed out, broken, or turned away by the queue";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
-        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, time in the queue included; not of requests whose turn did not come";
+        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, time in the queue included; not of requests for which nobody was asked, since their turn did not come or no server is well";
     EVICTIONS = Counter "larder_evictions"
         [] "Cache keys evicted from memory for room";
     CACHE_KEYS = Gauge "larder_cache_keys"
