@@ -44,8 +44,8 @@ impl Serve for Fixed {
         Served::Now(response)
     }
 
-    fn answered(&self, _own: &OwnAnswer<'_>) -> Option<HeaderValue> {
-        None
+    fn answered(&self, _own: &OwnAnswer<'_>) -> HeaderMap {
+        HeaderMap::new()
     }
 }
 

@@ -75,6 +75,38 @@ fn what_is_wrong_with_a_request() {
     );
 }
 
+/// Nobody is asked for these answers, and they say as much of themselves as any other.
+#[test]
+fn what_the_site_has_told_is_told_of_refusals_too() {
+    let (_origin, larder) = start_with(
+        "[limits]\ntarget_length = \"1KiB\"\nheader_time = \"1s\"\n\
+         [report]\ncache_status = false\nx_cache = \"X-Cache-Status\"\nnode = \"edge-1\"\n\
+         [[origin]]\nservers = \"{origin}\"\n",
+    );
+    for (bytes, status) in [
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400),
+        (
+            format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(2000)),
+            414,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"
+                .to_owned(),
+            501,
+        ),
+        // The rest does not come in time.
+        ("GET / HTTP/1.1\r\nHost: a\r\nX: ".to_owned(), 408),
+    ] {
+        let mut client = larder.client();
+        client.send(&bytes);
+        let answer = client.read_head();
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("x-cache-status"), Some("NONE"), "{status}");
+        assert_eq!(answer.header("cache-id"), Some("edge-1"), "{status}");
+        assert_eq!(answer.header("cache-status"), None, "{status}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_request_over_http_2() {
     let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");

@@ -12,7 +12,7 @@ use crate::{
     walk::{self, WalkAnswer, outbound::own_comment},
 };
 use arc_swap::ArcSwap;
-use http::{HeaderValue, Method, Request};
+use http::{HeaderMap, Method, Request};
 use rules::fields::Via;
 use std::{
     cell::{Cell, RefCell},
@@ -169,7 +169,7 @@ impl Serve for Service {
         walk::walk_head(&self.0, head, connection, interim).into()
     }
 
-    fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
+    fn answered(&self, own: &OwnAnswer<'_>) -> HeaderMap {
         walk::report::of_listener(&self.0, own)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Connection, own::OwnAnswer};
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header, request::Parts};
 
 /// Why a request is turned away. All are the client's fault; none is worth repeating unchanged, but `TimedOut` and `Full` are
 /// worth repeating later.
@@ -102,27 +102,21 @@ impl Fault {
         }
     }
 
-    /// The answer. `http1`: whether `Connection` means anything.
-    pub(super) fn response(
-        self,
-        http1: bool,
-        cache_status: Option<HeaderValue>,
-    ) -> Response<Bytes> {
+    /// The answer, with what is `told` of it. `http1`: whether `Connection` means anything.
+    pub(super) fn response(self, http1: bool, told: HeaderMap) -> Response<Bytes> {
         let mut response = Response::new(Bytes::from(self.text()));
         *response.status_mut() = self.status();
         let fields = response.headers_mut();
+        *fields = told;
         fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-        if let Some(value) = cache_status {
-            fields.insert("cache-status", value);
-        }
         if http1 && self.closes() {
             fields.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
 
-    /// The answer as bytes. Always ends the connection.
-    pub(super) fn wire(self, cache_status: Option<&HeaderValue>) -> Vec<u8> {
+    /// The answer as bytes, with what is `told` of it. Always ends the connection.
+    pub(super) fn wire(self, told: &HeaderMap) -> Vec<u8> {
         let (status, text) = (self.status(), self.text());
         let mut wire = format!(
             "HTTP/1.1 {} {}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\ndate: {}\r\nconnection: close\r\n",
@@ -132,10 +126,9 @@ impl Fault {
             httpdate::fmt_http_date(std::time::SystemTime::now()),
         )
         .into_bytes();
-        if let Some(value) = cache_status {
-            wire.extend_from_slice(b"cache-status: ");
-            wire.extend_from_slice(value.as_bytes());
-            wire.extend_from_slice(b"\r\n");
+        for (name, value) in told {
+            let line = [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"];
+            wire.extend_from_slice(&line.concat());
         }
         wire.extend_from_slice(b"\r\n");
         wire.extend_from_slice(text.as_bytes());

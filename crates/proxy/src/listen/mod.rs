@@ -175,8 +175,8 @@ pub trait Serve: 'static {
     fn keeps(&self, _method: &Method) -> bool {
         false
     }
-    /// Hears of an answer that the listener gives by itself, and tells the `Cache-Status` that goes with it; `None`: it has none.
-    fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue>;
+    /// Hears of an answer that the listener gives by itself, and tells the fields that say how it was made (`Cache-Status` and the like).
+    fn answered(&self, own: &OwnAnswer<'_>) -> HeaderMap;
     /// What counts heads that have not come as a whole; `None`: nobody does.
     fn memory(&self) -> Option<Arc<Memory>> {
         None

@@ -2,7 +2,7 @@
 
 use super::{Connection, Serve, counters::add, fault::Fault, redirect, watch::Watch};
 use bytes::Bytes;
-use http::{HeaderValue, Method, Response, StatusCode, Version, request::Parts};
+use http::{Method, Response, StatusCode, Version, request::Parts};
 
 /// An answer that a listener gives without asking its service.
 #[derive(Debug)]
@@ -61,8 +61,8 @@ pub(super) fn refuse<S: Serve>(
         },
         ..fault.answer(request)
     };
-    let cache_status = service.answered(&answer);
-    Box::new(fault.response(head.version != Version::HTTP_2, cache_status))
+    let told = service.answered(&answer);
+    Box::new(fault.response(head.version != Version::HTTP_2, told))
 }
 
 /// The answer to a request in which the service panicked.
@@ -70,9 +70,9 @@ pub(super) fn panicked<S: Serve>(service: &S, watch: &Watch) -> Box<Response<Byt
     add(&watch.worker.counters.panics, 1);
     tracing::error!("a request ended in a panic; it was answered with 500");
     let fault = Fault::Panicked;
-    let cache_status = service.answered(&fault.answer(None));
+    let told = service.answered(&fault.answer(None));
     // It closes no connection, so that the version says nothing.
-    Box::new(fault.response(false, cache_status))
+    Box::new(fault.response(false, told))
 }
 
 /// The [last word](last_word) to a request whose content does not come in time, as its log has it.
@@ -86,8 +86,8 @@ pub fn to_late_content() -> OwnAnswer<'static> {
 
 /// The answer as bytes, where `hyper` is out of the way. Always ends the connection.
 pub(super) fn last_word<S: Serve>(service: &S, fault: Fault) -> Vec<u8> {
-    let cache_status: Option<HeaderValue> = service.answered(&fault.answer(None));
-    fault.wire(cache_status.as_ref())
+    let told = service.answered(&fault.answer(None));
+    fault.wire(&told)
 }
 
 /// `hyper` has answered what it could not read: `is_too_large`, or no HTTP.

@@ -155,8 +155,9 @@ pub fn unanswered(
     }
 }
 
-/// Counts an answer that a listener gave by itself, has it logged where it knows what it answered, and tells its `Cache-Status`.
-pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
+/// Counts an answer that a listener gave by itself, has it logged where it knows what it answered, and tells the [fields](self::fields)
+/// that say how it was made.
+pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> HeaderMap {
     let site = worker.site();
     let outcome = Outcome {
         detail: own.detail.map(Detail::Refused),
@@ -180,8 +181,9 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> 
         let (log, counters) = (log.clone(), worker.counters.clone());
         drop(Ending::new(record, Instant::now(), log, counters));
     }
-    let shown = site.report.cache_status;
-    shown.then(|| Rc::unwrap_or_clone(cache_status(worker, &site, own.status, &outcome, None)))
+    let mut told = HeaderMap::new();
+    fields(worker, &mut told, &site, own.status, &outcome, None);
+    told
 }
 
 /// Has it logged, when `body` has ended, that a request was refused before it had a route.

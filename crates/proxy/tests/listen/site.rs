@@ -233,8 +233,13 @@ impl Serve for Script {
         }))
     }
 
-    fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
-        HeaderValue::try_from(format!("script; detail={}", own.detail?)).ok()
+    fn answered(&self, own: &OwnAnswer<'_>) -> HeaderMap {
+        let mut told = HeaderMap::new();
+        if let Some(detail) = own.detail {
+            let value = format!("script; detail={detail}");
+            told.insert("cache-status", HeaderValue::try_from(value).unwrap());
+        }
+        told
     }
 }
 
