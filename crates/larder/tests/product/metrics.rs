@@ -2,9 +2,13 @@
 
 use crate::{
     common::{Said, sample, start_with},
+    disk_purge::purge,
     tls::{certificate, curl, secure_with},
+    user_context,
 };
-use testkit::{Client, Gate, Reply, scratch_dir, wait_until};
+use serde_json::json;
+use std::fs;
+use testkit::{Client, Gate, Larder, Reply, scratch_dir, wait_until};
 
 #[test]
 fn connections_are_counted_by_what_became_of_them() {
@@ -137,6 +141,61 @@ fn requests_for_which_no_server_was_asked_took_no_origin_any_time() {
         (503, Some("no-healthy-server"))
     );
     assert_eq!(sample(&larder, latency), 0);
+}
+
+/// All that clients asked for, and nothing else.
+fn asked_by_clients(larder: &Larder) -> u64 {
+    let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+    let name = |class| format!("larder_responses_total{{class=\"{class}\"}}");
+    classes
+        .iter()
+        .map(|class| sample(larder, &name(class)))
+        .sum()
+}
+
+/// A site with many logged-in users would seem to have twice the requests, and another rate of hits than its clients see.
+#[test]
+fn the_question_for_a_group_is_no_clients_request() {
+    let (_origin, larder) = user_context::site();
+    for number in 1..=3 {
+        user_context::get(&larder, "/page", "ann");
+        assert_eq!(asked_by_clients(&larder), number);
+    }
+    let count = |name: &str| sample(&larder, &format!("larder_{name}"));
+    assert_eq!(count("forwarded_total{reason=\"uri-miss\"}"), 1);
+    assert_eq!(count("hits_total{kind=\"fresh\"}"), 2);
+    assert_eq!(count("stored_total"), 1);
+}
+
+#[test]
+fn what_is_fetched_again_after_a_soft_purge_is_a_refresh_and_no_clients_request() {
+    let log = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "[log]\naccess = {log:?}\n[[origin]]\nservers = \"{{origin}}\"\n\
+         [purge]\nrefresh = {{ most = 2, rate = 100 }}\n"
+    ));
+    origin.reply("/", Reply::ok().cache("max-age=60").body("page"));
+    for _ in 0..3 {
+        larder.get("/").send();
+    }
+    purge(&larder, &json!({ "everything": true, "soft": true }));
+    wait_until("it is fetched again", || {
+        sample(&larder, "larder_refreshes_total") == 1
+    });
+    assert!(larder.get("/").send().hit());
+    assert_eq!(asked_by_clients(&larder), 4);
+    assert_eq!(
+        sample(&larder, "larder_forwarded_total{reason=\"uri-miss\"}"),
+        1
+    );
+    assert_eq!(
+        sample(&larder, "larder_forwarded_total{reason=\"stale\"}"),
+        0
+    );
+    assert_eq!(origin.requests("/"), 2);
+    larder.stop();
+    let logged = fs::read_to_string(log).expect("a log");
+    assert_eq!(logged.lines().count(), 4, "{logged}");
 }
 
 /// RFC 9211 section 2.2: why requests are forwarded, each reason a number of its own.

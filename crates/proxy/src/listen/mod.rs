@@ -79,6 +79,8 @@ pub struct Connection {
     pub tls: bool,
     /// Takes what can be sent to the client straight from a file; `None`: the connection cannot.
     pub splices: Option<Arc<Splices>>,
+    /// Whether no client made it: what is asked there is asked by ourselves.
+    pub is_ours: bool,
     /// What origins are told of it.
     pub texts: Texts,
     /// How long it may stay without a request, or half closed as a tunnel ([`Limits::idle_time`]).
@@ -96,6 +98,7 @@ impl Connection {
             local: None,
             tls,
             splices: None,
+            is_ours: true,
             texts: Texts::default(),
             idle_time: Duration::ZERO,
             late: Cell::new(false),

@@ -118,6 +118,7 @@ async fn open<S: Serve>(
         // Who is not sent on to HTTPS is served as if they had come there.
         tls: place.config.tls.is_some() || place.config.redirect_https.is_some(),
         splices: None,
+        is_ours: false,
         texts: Texts::default(),
         idle_time: limits.idle_time,
         late: Cell::new(false),

@@ -6,7 +6,7 @@ use crate::{
     cache::Worker,
     heads,
     listen::{Connection, OwnAnswer, RequestHead},
-    outcome::{Detail, Ending, Outcome, Record},
+    outcome::{Detail, Ending, Outcome, Record, bump},
     policy::{Report, Site},
     purge_clients::REFRESH,
     said::FieldPresence,
@@ -118,7 +118,14 @@ fn told(handled: Handled, sent: StatusCode) -> Handled {
     }
 }
 
-/// Counts an answer, and has its record go to the access log when `body` has ended.
+/// Whether nobody asks but ourselves: which group a client belongs to, or for what a soft purge has made stale. Includes are a page's
+/// client's.
+pub fn is_ours(ask: &Ask) -> bool {
+    ask.connection.is_ours || ask.within.as_ref().is_some_and(|within| within.asks_group)
+}
+
+/// Counts the answer to a client or an include, and has its record go to the access log when `body` has ended. Of what we ask ourselves, what
+/// goes to an origin behind a soft purge is a refresh.
 pub fn note(
     worker: &Worker,
     ask: &Ask,
@@ -126,6 +133,19 @@ pub fn note(
     outcome: &Outcome,
     body: &mut ReplyBody,
 ) {
+    if is_ours(ask) {
+        let is_fetched = matches!(
+            outcome.handled,
+            Handled::Forwarded {
+                collapsed: false,
+                ..
+            }
+        );
+        if is_fetched && ask.within.is_none() {
+            bump(&worker.counters.refreshes);
+        }
+        return;
+    }
     worker.counters.count(outcome, status);
     if let (Some(log), Some(began)) = (&worker.log, ask.began) {
         let record = record(ask, status, outcome);

@@ -45,8 +45,8 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
 impl<A: Deref<Target = Ask>> Drop for AbandonGuard<'_, A> {
     fn drop(&mut self) {
         let ask: &Ask = &self.ask;
-        // A page gives up an include of its own accord.
-        if self.is_over || ask.within.is_some() {
+        // A page gives up an include of its own accord, and what we ask ourselves has no client.
+        if self.is_over || ask.within.is_some() || report::is_ours(ask) {
             return;
         }
         let forwarded = self.why.map_or(Outcome::OWN, Outcome::forwarded);

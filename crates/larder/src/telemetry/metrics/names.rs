@@ -42,15 +42,15 @@ macro_rules! metrics {
 
 metrics! {
     HITS = Counter "larder_hits" ["kind"]
-        "Requests answered from the store: fresh, stale (with a refresh in the background), stale-on-failure";
+        "Requests of clients, and includes of pages, answered from the store: fresh, stale (with a refresh in the background), stale-on-failure";
     FORWARDED = Counter "larder_forwarded" ["reason"]
-        "Requests forwarded to an origin, by the reason that Cache-Status gives as fwd (RFC 9211)";
+        "Requests of clients, and includes of pages, forwarded to an origin, by the reason that Cache-Status gives as fwd (RFC 9211)";
     OWN = Counter "larder_own_answers"
         [] "Requests that Larder answered itself: errors, redirects, refusals, those of listeners (no HTTP, too late, too large, too many) included. Over HTTP/2 too large a header is answered before Larder hears of it, and is counted nowhere";
     CLIENTS_LEFT = Counter "larder_clients_left"
         [] "Requests without an answer, since the client left or its connection was closed before one began; the access log has them with 499";
     RESPONSES = Counter "larder_responses" ["class"]
-        "Answers by class of their status";
+        "Answers to clients and includes by class of their status; not to what Larder asks by itself (the group of a user, what a soft purge has made stale)";
     STORED = Counter "larder_stored"
         [] "Forwarded answers that were stored, those among them whose content did not come whole";
     COLLAPSED = Counter "larder_collapsed"
@@ -58,7 +58,7 @@ metrics! {
     VALIDATED = Counter "larder_validated"
         [] "Stored responses that the origin confirmed with 304";
     REFRESHES = Counter "larder_refreshes"
-        [] "Background fetches for stored responses that were sent stale";
+        [] "Background fetches for stored responses that were sent stale, or that a soft purge has made stale (purge.refresh)";
     PAGES_READ = Counter "larder_pages_read"
         [] "Pages in ESI that were read for what they include: a stored page once, one that is not stored each time";
     FRAGMENTS = Counter "larder_fragments"
