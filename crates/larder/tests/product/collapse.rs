@@ -5,7 +5,8 @@ use crate::{
     disk_purge::purge,
 };
 use serde_json::json;
-use testkit::{Ask, Client, Gate, Larder, Origin, Reply, Response, wait_until};
+use std::fs;
+use testkit::{Ask, Client, Gate, Larder, Origin, Reply, Response, scratch_dir, wait_until};
 
 /// So many clients that have asked for the path and not read anything.
 fn ask(larder: &Larder, path: &str, count: usize) -> Vec<Client> {
@@ -335,6 +336,56 @@ fn a_leader_whose_fetch_fails_strands_nobody() {
     }
     assert!(matches!(leader[0].read().status, 200 | 502));
     assert_eq!(larder.get("/").send().status, 200);
+}
+
+/// They asked nobody themselves, and the log's times are the application's.
+#[test]
+fn who_follows_a_fetch_that_fails_is_told_and_counted_as_a_follower() {
+    for is_stale in [true, false] {
+        let log = scratch_dir().join("access.log");
+        let (origin, larder) = start_with(&format!(
+            "workers = 1\n[log]\naccess = {log:?}\nformat = \"json\"\n[[origin]]\nservers = \"{{origin}}\"\n"
+        ));
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/", move |request| match request.nth {
+            1 if is_stale => Reply::ok()
+                .cache("max-age=60, stale-if-error=600")
+                .header("Age", "100"),
+            _ if is_stale => Reply::status(503).hold_head(&held),
+            _ => Reply::close().hold_head(&held),
+        });
+        if is_stale {
+            larder.get("/").send();
+        }
+        let leader = ask(&larder, "/", 1);
+        gate.wait_reached();
+        let followers = followers(&larder, 8);
+        gate.open();
+        let mut collapsed = 0;
+        for mut client in leader.into_iter().chain(followers) {
+            let answer = client.read();
+            let (status, failed) = if is_stale {
+                (200, Some("503"))
+            } else {
+                (502, None)
+            };
+            assert_eq!(answer.status, status);
+            assert_eq!(
+                answer.parameter("fwd-status").as_deref(),
+                failed,
+                "9211 section 2.3: {}",
+                answer.said()
+            );
+            collapsed += u64::from(answer.says("collapsed"));
+        }
+        assert!(collapsed >= 4, "{collapsed}");
+        assert_eq!(sample(&larder, "larder_collapsed_total"), collapsed);
+        larder.stop();
+        let logged = fs::read_to_string(log).expect("a log");
+        let untimed = logged.matches("\"origin_ms\":null").count();
+        assert_eq!(untimed as u64, collapsed, "{logged}");
+    }
 }
 
 /// The server hangs up on what the leader alone says.

@@ -67,8 +67,13 @@ impl Counters {
     /// Counts an answer.
     pub fn count(&self, outcome: &Outcome, status: StatusCode) {
         match outcome.handled {
-            // It went forward in vain: the store answered.
-            Handled::Forwarded { .. } if outcome.is_on_failure() => self.hit(outcome),
+            // It went forward in vain, or whom it followed did: the store answered.
+            Handled::Forwarded { collapsed, .. } if outcome.is_on_failure() => {
+                self.hit(outcome);
+                if collapsed {
+                    bump(&self.collapsed);
+                }
+            }
             Handled::Hit => self.hit(outcome),
             Handled::Own => bump(&self.own),
             Handled::Forwarded {

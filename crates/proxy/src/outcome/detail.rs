@@ -1,6 +1,7 @@
 //! Why a request went as it did, beyond RFC 9211's own words, and the token of each reason.
 
 use crate::{content_key::Unkeyed, error::Failure, purge_clients::Operation};
+use http::StatusCode;
 use rules::{
     reuse::{self, StaleReason, ValidateReason},
     storable::NotStorable,
@@ -40,8 +41,8 @@ pub enum Detail {
 /// How an origin failed for whose answer something stored stands in.
 #[derive(Clone, Debug)]
 pub enum Failing {
-    /// It answered with an error.
-    Status,
+    /// It answered with this error.
+    Status(StatusCode),
     /// No answer of its came. Apart, lest each outcome be as large.
     Unreachable(Arc<Failure>),
 }
@@ -50,22 +51,30 @@ impl Failing {
     /// As the rules know it.
     pub const fn kind(&self) -> reuse::Failure {
         match self {
-            Self::Status => reuse::Failure::Status,
+            Self::Status(_) => reuse::Failure::Status,
             Self::Unreachable(_) => reuse::Failure::Unreachable,
+        }
+    }
+
+    /// The status that came, where one did.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Status(status) => Some(status.as_u16()),
+            Self::Unreachable(_) => None,
         }
     }
 
     /// Whether no server was asked.
     pub fn asked_nobody(&self) -> bool {
         match self {
-            Self::Status => false,
+            Self::Status(_) => false,
             Self::Unreachable(failure) => failure.asked_nobody(),
         }
     }
 
     fn token(&self, on_status: &'static str) -> &'static str {
         match self {
-            Self::Status => on_status,
+            Self::Status(_) => on_status,
             Self::Unreachable(failure) => failure.detail(),
         }
     }

@@ -17,7 +17,9 @@ fn stale(detail: Detail) -> Outcome {
 
 fn on_failure() -> Outcome {
     Outcome {
-        detail: Some(Detail::StaleOnFailure(Failing::Status)),
+        detail: Some(Detail::StaleOnFailure(Failing::Status(
+            StatusCode::SERVICE_UNAVAILABLE,
+        ))),
         ..answered(Forward::Stale, 503)
     }
 }
@@ -47,7 +49,9 @@ fn each_outcome_in_the_words_of_nginx() {
         (on_failure(), "STALE"),
         (
             Outcome {
-                detail: Some(Detail::FreshOnFailure(Failing::Status)),
+                detail: Some(Detail::FreshOnFailure(Failing::Status(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                ))),
                 ..answered(Forward::Request, 503)
             },
             "HIT",

@@ -39,11 +39,12 @@ pub struct Fetched {
     pub landing: Landing,
     /// The status the origin gave, if any.
     pub origin_status: Option<u16>,
-    /// What the origin took until its final heads, all that it was asked together; where it was not, from receipt until
-    /// an answer was found.
-    pub origin_time: Duration,
+    /// What the origin took until its final heads, all that it was asked together; `None` where it was not.
+    pub origin_time: Option<Duration>,
     /// As [`Outcome::aged`](crate::outcome::Outcome::aged).
     pub aged: bool,
+    /// It is another's, which this request has followed.
+    pub collapsed: bool,
 }
 
 /// How the walk goes on.
@@ -165,8 +166,7 @@ impl<'a> Fetch<'a> {
                 (!is_useless).then_some(response).ok_or(Failure::Unasked)
             });
         }
-        let origin_time = self.took;
-        self.times.response = began.plus(origin_time);
+        self.times.response = began.plus(self.took);
         let origin_status = answer
             .as_ref()
             .ok()
@@ -188,8 +188,9 @@ impl<'a> Fetch<'a> {
         Fetched {
             landing,
             origin_status,
-            origin_time,
+            origin_time: Some(self.took),
             aged,
+            collapsed: false,
         }
     }
 

@@ -26,6 +26,7 @@ use crate::{
     },
     way::{self, Company},
 };
+use fetched::followed;
 use flight_key::take_seat;
 use follow::follow;
 use http::Response;

@@ -54,7 +54,7 @@ metrics! {
     STORED = Counter "larder_stored"
         [] "Forwarded answers that were stored, those among them whose content did not come whole";
     COLLAPSED = Counter "larder_collapsed"
-        [] "Requests that followed the fetch of another one instead of making their own";
+        [] "Requests that followed the fetch of another one instead of making their own, be it one that failed";
     VALIDATED = Counter "larder_validated"
         [] "Stored responses that the origin confirmed with 304";
     REFRESHES = Counter "larder_refreshes"

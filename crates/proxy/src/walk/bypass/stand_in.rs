@@ -27,13 +27,11 @@ pub(super) fn instead<B>(
     answer: &Result<Response<B>, Failure>,
 ) -> Option<Response<ReplyBody>> {
     let selected = ask.stand_in.as_ref()?;
-    let (status, failing) = match answer {
+    let failing = match answer {
         Ok(response) if ask.policy().stale.is_failure(response.status()) => {
-            (Some(response.status()), Failing::Status)
+            Failing::Status(response.status())
         }
-        Err(failure) if failure.is_the_origins() => {
-            (None, Failing::Unreachable(failure.clone().into()))
-        }
+        Err(failure) if failure.is_the_origins() => Failing::Unreachable(failure.clone().into()),
         _ => return None,
     };
     let (why, began) = went;
@@ -42,11 +40,12 @@ pub(super) fn instead<B>(
         return None;
     }
     let origin_time = (!failing.asked_nobody()).then(|| began.elapsed());
+    let status = failing.status();
     let (ttl, detail) = on_failure(&stored, failing);
     let outcome = Outcome {
         handled: Handled::Forwarded {
             why: forward(why),
-            status: status.map(|status| status.as_u16()),
+            status,
             stored: false,
             collapsed: false,
         },

@@ -17,14 +17,27 @@ use rules::status::{self, Handled};
 use std::rc::Rc;
 use store::{Body, Stored};
 
-/// What a request comes to without a fetch of its own: by another's, or by a tier below.
-pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
-    let origin_time = receive::now().since(ask.now);
+/// What a request comes to by a tier below.
+pub const fn not_fetched(landing: Landing) -> Fetched {
     Fetched {
         landing,
         origin_status: None,
-        origin_time,
+        origin_time: None,
         aged: false,
+        collapsed: false,
+    }
+}
+
+/// What a request comes to by another's fetch, which has failed.
+pub fn followed(landing: Landing) -> Fetched {
+    let origin_status = match &landing {
+        Landing::Stale { why, .. } => why.status(),
+        _ => None,
+    };
+    Fetched {
+        origin_status,
+        collapsed: true,
+        ..not_fetched(landing)
     }
 }
 
@@ -72,8 +85,15 @@ fn outcome(worker: &Worker, ask: &Ask, need: &Need, fetched: &Fetched) -> Outcom
         Landing::Stale { why, .. } => why.asked_nobody(),
         Landing::Found(_) | Landing::Stored { .. } | Landing::Raw { .. } => false,
     };
+    let handled = |stored| Handled::Forwarded {
+        why: need.why,
+        status: fetched.origin_status,
+        stored,
+        collapsed: fetched.collapsed,
+    };
     let forwarded = Outcome {
-        origin_time: (!asked_nobody).then_some(fetched.origin_time),
+        handled: handled(false),
+        origin_time: fetched.origin_time.filter(|_| !asked_nobody),
         aged: fetched.aged,
         ..Outcome::forwarded(need.why)
     };
@@ -102,12 +122,7 @@ fn outcome(worker: &Worker, ask: &Ask, need: &Need, fetched: &Fetched) -> Outcom
         }
     };
     Outcome {
-        handled: Handled::Forwarded {
-            why: need.why,
-            status: fetched.origin_status,
-            stored,
-            collapsed: false,
-        },
+        handled: handled(stored),
         ttl,
         detail,
         ..forwarded

@@ -1,6 +1,6 @@
 //! Who follows: what a landed flight leaves for each of those who waited.
 
-use super::{FollowerFallback, History, answer, collapse_key, not_fetched};
+use super::{FollowerFallback, History, answer, collapse_key, followed};
 use crate::{
     ask::Ask,
     body::ReplyBody,
@@ -54,7 +54,7 @@ pub async fn follow(
         }
         Ok(FlightStatus::Failed(failure)) => failed(worker, ask, need, failure, history),
         Ok(FlightStatus::Stale(why)) => match land::instead(worker, ask, &need, why) {
-            Some(landing) => Ok(answer(worker, ask, &need, not_fetched(ask, landing))),
+            Some(landing) => Ok(answer(worker, ask, &need, followed(landing))),
             // It was purged meanwhile, or is not for this request.
             None => Err(FollowerFallback::Together(need)),
         },
@@ -149,7 +149,7 @@ fn failed(
         }
         None => Landing::Failed(failure),
     };
-    Ok(answer(worker, ask, &need, not_fetched(ask, landing)))
+    Ok(answer(worker, ask, &need, followed(landing)))
 }
 
 /// What a leader's fetch has brought for others. `is_newer`: it began after the request had come.

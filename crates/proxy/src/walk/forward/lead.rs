@@ -126,7 +126,7 @@ fn is_coming(stored: &Stored) -> bool {
 /// What a leader's fetch comes to, where the shared tier does not answer.
 async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
     match below::look_up_shared(worker, ask, need, true).await {
-        SharedLookup::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
+        SharedLookup::Hit(hit) => not_fetched(Landing::Found(Box::new(hit))),
         SharedLookup::Need(need, lease) => {
             fetch::fetch(worker, ask, &need, Some(writer), lease).await
         }

@@ -24,7 +24,7 @@ impl Fetch<'_> {
         if !self.ask.policy().stale.is_failure(status) {
             return None;
         }
-        self.stored_instead(Failing::Status)
+        self.stored_instead(Failing::Status(status))
     }
 
     /// No answer came, or none that is one: where the origin is why, the cache is disconnected (RFC 9111 section 4.2.4).
