@@ -1,7 +1,7 @@
-//! Content codings (RFC 9110 sections 8.4.1 and 12.5.3): which one answers a request, what may be coded at all, and what
-//! the fields of a coded form say.
+//! Content codings (RFC 9110 sections 8.4.1 and 12.5.3): which one answers a request, what may be coded, and the fields
+//! of a coded form.
 //!
-//! A *form* is the same content in another coding, made here of what an origin sent.
+//! A *form* is the same content in another coding, made here from what an origin sent.
 
 mod accept;
 mod form;
@@ -17,7 +17,7 @@ pub use untouched::{
 
 use std::fmt;
 
-/// A coding that is made and read here.
+/// A coding that can be made and read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
     /// `br` (RFC 7932).
@@ -29,10 +29,10 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// All of them, the one we like best first.
+    /// All codings, in our order of preference.
     pub const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
 
-    /// The name in `Accept-Encoding` and `Content-Encoding`.
+    /// The coding's name in `Accept-Encoding` and `Content-Encoding`.
     pub const fn token(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -41,7 +41,7 @@ impl Coding {
         }
     }
 
-    /// The coding of this name, in any case; `x-gzip` is `gzip` (RFC 9110 section 8.4.1.3).
+    /// Parses the name of a coding, in any case; `x-gzip` is `gzip` (RFC 9110 section 8.4.1.3).
     pub fn parse(name: &[u8]) -> Option<Self> {
         if name.eq_ignore_ascii_case(b"x-gzip") {
             return Some(Self::Gzip);
@@ -50,7 +50,7 @@ impl Coding {
         all.find(|coding| name.eq_ignore_ascii_case(coding.token().as_bytes()))
     }
 
-    /// Its place in [`ALL`](Self::ALL), for tables.
+    /// The coding's index in [`ALL`](Self::ALL), for tables.
     pub const fn index(self) -> usize {
         match self {
             Self::Brotli => 0,

@@ -1,8 +1,8 @@
 //! `Cache-Control`, `Pragma` and targeted fields as values (RFC 9111 section 5.2, RFC 9213, RFC 5861, RFC 8246).
 //!
-//! What is malformed is read the cautious way: it never makes a response live longer or more public than the same field
-//! without the fault. Three submodules do the reading: `list` for `Cache-Control`, `targeted` for RFC 9213, `surrogate_control` for
-//! what came before it.
+//! Malformed input is read cautiously: it never makes a response live longer or more public than the same field without
+//! the fault. `list` reads `Cache-Control`, `targeted` reads the fields of RFC 9213, and `surrogate_control` reads
+//! their predecessor.
 
 pub(crate) mod list;
 mod surrogate_control;
@@ -15,16 +15,16 @@ use http::{
 };
 use list::Directive;
 
-/// The most seconds a directive can ask for: 2^31, which stands for infinity (RFC 9111 section 1.2.2).
+/// The largest number of seconds in a directive: 2^31, which stands for infinity (RFC 9111 section 1.2.2).
 pub const MOST_SECONDS: u32 = 1 << 31;
 
 /// A directive that may carry field names: `no-cache` and `private` (RFC 9111 section 5.2.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Qualified {
-    /// The directive is not there.
+    /// The directive is absent.
     #[default]
     Absent,
-    /// It stands alone, or its argument could not be read: it covers the whole response.
+    /// The directive has no argument, or one that could not be read: it covers the whole response.
     Whole,
     /// It covers these fields only.
     Fields(Vec<HeaderName>),
@@ -36,7 +36,7 @@ impl Qualified {
         matches!(self, Self::Whole)
     }
 
-    /// The fields it covers; none where it is absent or whole.
+    /// The fields that the directive covers; empty if it is absent or covers the whole response.
     pub fn names(&self) -> &[HeaderName] {
         match self {
             Self::Fields(names) => names,
@@ -44,7 +44,7 @@ impl Qualified {
         }
     }
 
-    /// Adds another occurrence: lists are joined, and one without a readable list covers everything.
+    /// Adds another occurrence. Lists are joined; an occurrence without a readable list covers everything.
     fn join(&mut self, list: Option<&[u8]>) {
         let Some(mut more) = list.and_then(list::field_names) else {
             *self = Self::Whole;
@@ -58,10 +58,10 @@ impl Qualified {
     }
 }
 
-/// What a response says of its own caching. Durations are in seconds, capped at [`MOST_SECONDS`].
+/// What a response says about its own caching. Durations are in seconds, capped at [`MOST_SECONDS`].
 ///
-/// Of repeated durations the smallest counts. A malformed `max-age` or `s-maxage` is zero, which means stale
-/// (RFC 9111 section 4.2.1); a malformed `stale-*` is not there.
+/// In a list such as `Cache-Control`, the smallest of repeated durations counts. A malformed `max-age` or `s-maxage` is
+/// zero there, which means stale (RFC 9111 section 4.2.1); a malformed `stale-*` is ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -70,71 +70,72 @@ impl Qualified {
 pub struct ResponseDirectives {
     /// Nothing of the exchange may be stored (RFC 9111 section 5.2.2.5).
     pub no_store: bool,
-    /// Not to be reused without validation, wholly or in the fields named (section 5.2.2.4).
+    /// The response, or the fields named, must not be reused without validation (section 5.2.2.4).
     pub no_cache: Qualified,
-    /// Not for a shared cache, wholly or in the fields named (section 5.2.2.7).
+    /// The response, or the fields named, must not be stored by a shared cache (section 5.2.2.7).
     pub private: Qualified,
-    /// May be stored although it otherwise might not (section 5.2.2.9).
+    /// The response may be stored even if it otherwise might not (section 5.2.2.9).
     pub public: bool,
-    /// Never to be sent stale (section 5.2.2.2).
+    /// The response must never be sent stale (section 5.2.2.2).
     pub must_revalidate: bool,
-    /// Never to be sent stale by a shared cache (section 5.2.2.8).
+    /// The response must never be sent stale by a shared cache (section 5.2.2.8).
     pub proxy_revalidate: bool,
-    /// To be stored only by who understands the status; for them `no-store` does not count (section 5.2.2.3).
+    /// Only a cache that understands the status may store the response, and such a cache ignores `no-store` (section
+    /// 5.2.2.3).
     pub must_understand: bool,
-    /// Does not change while it is fresh (RFC 8246).
+    /// The response does not change while it is fresh (RFC 8246).
     pub immutable: bool,
-    /// The content is not to be transformed (section 5.2.2.6).
+    /// The content must not be transformed (section 5.2.2.6).
     pub no_transform: bool,
-    /// Lifetime for any cache (section 5.2.2.1).
+    /// The lifetime for any cache (section 5.2.2.1).
     pub max_age: Option<u32>,
-    /// Lifetime for shared caches (section 5.2.2.10).
+    /// The lifetime for shared caches (section 5.2.2.10).
     pub s_maxage: Option<u32>,
-    /// How long past its lifetime it may be sent while it is validated (RFC 5861 section 3).
+    /// How long past its lifetime the response may be sent while it is validated (RFC 5861 section 3).
     pub stale_while_revalidate: Option<u32>,
-    /// How long past its lifetime it may be sent when the origin fails (RFC 5861 section 4).
+    /// How long past its lifetime the response may be sent when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
 }
 
-/// What a request says (RFC 9111 section 5.2.1). Durations are in seconds, capped at [`MOST_SECONDS`].
+/// What a request says about caching (RFC 9111 section 5.2.1). Durations are in seconds, capped at [`MOST_SECONDS`].
 ///
-/// Of repeated and malformed limits the one that asks for the younger response counts.
+/// If a limit is repeated or malformed, the reading that asks for the younger response counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a directive of its own; any combination can be sent"
 )]
 pub struct RequestDirectives {
-    /// Only a validated response is wanted (section 5.2.1.4).
+    /// The client accepts only a validated response (section 5.2.1.4).
     pub no_cache: bool,
     /// Nothing of the exchange may be stored (section 5.2.1.5).
     pub no_store: bool,
-    /// The content is not to be transformed (section 5.2.1.6).
+    /// The content must not be transformed (section 5.2.1.6).
     pub no_transform: bool,
-    /// Only a stored response is wanted, otherwise 504 (section 5.2.1.7).
+    /// The client accepts only a stored response, otherwise 504 (section 5.2.1.7).
     pub only_if_cached: bool,
-    /// The greatest age wanted (section 5.2.1.1).
+    /// The greatest age that the client accepts (section 5.2.1.1).
     pub max_age: Option<u32>,
-    /// The least lifetime that must be left (section 5.2.1.3).
+    /// The least lifetime that must remain (section 5.2.1.3).
     pub min_fresh: Option<u32>,
-    /// The greatest staleness accepted (section 5.2.1.2).
-    /// `Some(u32::MAX)` for a bare `max-stale`: any staleness.
+    /// The greatest staleness that the client accepts (section 5.2.1.2). `Some(u32::MAX)` stands for a bare
+    /// `max-stale`: any staleness.
     pub max_stale: Option<u32>,
-    /// The greatest staleness accepted when the origin fails (RFC 5861 section 4).
+    /// The greatest staleness that the client accepts when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
 }
 
 /// Which field a set of response directives was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DirectiveSource {
-    /// `Cache-Control`, or nothing at all.
+    /// `Cache-Control`, or no field at all.
     CacheControl,
-    /// This targeted field; `Cache-Control` and `Expires` do not count (RFC 9213 section 2.2).
+    /// This targeted field. `Cache-Control` and `Expires` do not count then (RFC 9213 section 2.2).
     Targeted(HeaderName),
 }
 
-/// The directives that hold for this cache: the first valid, non-empty targeted field of `targets`, in that order
-/// (RFC 9213 section 2.2), otherwise `Cache-Control`.
+/// Returns the directives that hold for this cache, and where they come from: the first valid, non-empty targeted field
+/// of `targets`, in that order (RFC 9213 section 2.2), otherwise `Cache-Control`.
 pub fn response(
     fields: &HeaderMap,
     targets: &[HeaderName],
@@ -157,8 +158,8 @@ pub fn response(
     (directives, DirectiveSource::CacheControl)
 }
 
-/// The request's directives; `Pragma: no-cache` counts only where there is no `Cache-Control` (RFC 9111 section 5.4).
-/// Cheap when neither field is there: the path of a hit calls it.
+/// Returns the request's directives. `Pragma: no-cache` counts only without `Cache-Control` (RFC 9111 section 5.4).
+/// Cheap if both fields are absent: the path of a hit calls it.
 pub fn request(fields: &HeaderMap) -> RequestDirectives {
     let mut directives = RequestDirectives::default();
     let mut lines = fields.get_all(CACHE_CONTROL).iter().peekable();
@@ -176,9 +177,11 @@ pub fn request(fields: &HeaderMap) -> RequestDirectives {
     directives
 }
 
-/// Whether this line, its name in lower case, says that the content must stay as it is: `no-transform` (RFC 9111 section 5.2.2.6) in
-/// `Cache-Control`, in any field of that kind (RFC 9213 section 2), or in `Surrogate-Control`. Whichever cache is meant, a coding made
-/// here would reach it, so that malformed members beside it and an argument change nothing.
+/// Whether this line forbids to transform the content: `no-transform` (RFC 9111 section 5.2.2.6) in `Cache-Control`, in
+/// any targeted field (RFC 9213 section 2), or in `Surrogate-Control`. `name` is in lower case.
+///
+/// It does not matter which cache the line addresses: a coding made here would reach that cache. For the same reason an
+/// argument, or malformed members beside the directive, change nothing.
 pub fn forbids_transform(name: &[u8], value: &[u8]) -> bool {
     let is_of_kind = name == b"cache-control"
         || name.ends_with(b"-cache-control")
@@ -189,13 +192,13 @@ pub fn forbids_transform(name: &[u8], value: &[u8]) -> bool {
 }
 
 impl ResponseDirectives {
-    /// Whether `no-cache` or `private` names fields, which are not stored then (sections 5.2.2.4 and 5.2.2.7).
+    /// Whether `no-cache` or `private` names fields. Those fields are not stored (sections 5.2.2.4 and 5.2.2.7).
     pub fn names_fields(&self) -> bool {
         !self.no_cache.names().is_empty() || !self.private.names().is_empty()
     }
 
-    /// Adds one directive of `Cache-Control`. A directive that forbids holds even with an argument it should not have;
-    /// one that allows does not.
+    /// Adds one directive of `Cache-Control`. A directive that forbids something holds even with an argument that it
+    /// should not have; a directive that allows something does not.
     fn add(&mut self, directive: &Directive<'_>) {
         let argument = &directive.argument;
         match &*directive.lower_name() {
@@ -206,7 +209,7 @@ impl ResponseDirectives {
             b"must-revalidate" => self.must_revalidate = true,
             b"proxy-revalidate" => self.proxy_revalidate = true,
             b"must-understand" => self.must_understand |= argument.is_absent(),
-            // Arguments have no meaning (RFC 8246 section 2).
+            // The RFC gives arguments no meaning (RFC 8246 section 2).
             b"immutable" => self.immutable = true,
             b"no-transform" => self.no_transform = true,
             b"max-age" => least(&mut self.max_age, argument.seconds().or(Some(0))),
@@ -241,7 +244,7 @@ impl RequestDirectives {
     }
 }
 
-/// Lowers `kept` to `found`; what could not be read changes nothing.
+/// Lowers `kept` to `found`. `None`, for a value that could not be read, changes nothing.
 fn least(kept: &mut Option<u32>, found: Option<u32>) {
     if let Some(found) = found {
         *kept = Some(kept.map_or(found, |kept| kept.min(found)));

@@ -1,18 +1,20 @@
-//! Entity tags: how they are read and compared (RFC 9110 section 8.8.3).
+//! Entity tags: reading and comparing them (RFC 9110 section 8.8.3).
 
 use crate::time::Time;
 use http::{HeaderMap, HeaderValue, header::ETAG};
 use std::time::Duration;
 
-/// Whether a `Last-Modified` is a strong validator: a second or more before its response's `date` (RFC 9110 section 8.8.2.2).
+/// Whether a `Last-Modified` is a strong validator: at least a second before the response's `date` (RFC 9110 section
+/// 8.8.2.2).
 pub(crate) fn is_strong_date(modified: Time, date: Time) -> bool {
     modified.plus(Duration::from_secs(1)) <= date
 }
 
 /// An entity tag as it stands in a field.
 ///
-/// A tag without quotes is malformed, yet some origins send such tags and compare them byte for byte when they come
-/// back. It is kept as a weak tag that equals only itself: good enough for validation, never for ranges.
+/// A tag without quotes is malformed. Some origins send such tags all the same, and compare them byte for byte when a
+/// client sends them back. Such a tag is kept as a weak tag that equals only itself: good enough for validation, never
+/// for ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntityTag<'a> {
     weak: bool,
@@ -21,7 +23,7 @@ pub(crate) struct EntityTag<'a> {
 }
 
 impl<'a> EntityTag<'a> {
-    /// Reads a value that is one tag and nothing else.
+    /// Parses a value that is exactly one tag.
     pub(crate) fn parse(value: &'a [u8]) -> Option<Self> {
         let value = value.trim_ascii();
         match Self::split_first(value)? {
@@ -30,7 +32,7 @@ impl<'a> EntityTag<'a> {
         }
     }
 
-    /// The only `ETag` of a message; `None` where it is absent, malformed or repeated.
+    /// Returns the `ETag` of a message; `None` if it is absent, malformed, or repeated with another value.
     pub(crate) fn of(fields: &'a HeaderMap) -> Option<Self> {
         let mut lines = fields.get_all(ETAG).iter();
         let first = lines.next()?;
@@ -39,12 +41,12 @@ impl<'a> EntityTag<'a> {
             .then(|| Self::parse(first.as_bytes()))?
     }
 
-    /// Whether it is a strong validator.
+    /// Whether the tag is a strong validator.
     pub(crate) const fn is_strong(self) -> bool {
         !self.weak
     }
 
-    /// The opaque tag with its quotes, which a malformed one has not.
+    /// The opaque tag with its quotes. A malformed tag has none.
     pub(crate) const fn opaque(self) -> &'a [u8] {
         self.opaque
     }
@@ -59,7 +61,7 @@ impl<'a> EntityTag<'a> {
         self.opaque == other.opaque
     }
 
-    /// The tag at the start of `text`, and what follows it.
+    /// Splits `text` into the tag at its start and the rest.
     fn split_first(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (weak, quoted) = match text.strip_prefix(b"W/") {
             Some(rest @ [b'"', ..]) => (true, rest),
@@ -83,12 +85,12 @@ impl<'a> EntityTag<'a> {
     }
 }
 
-/// `etagc` (section 8.8.3): visible characters but the double quote, and bytes beyond ASCII.
+/// `etagc` (section 8.8.3): visible characters except the double quote, and bytes beyond ASCII.
 const fn is_etagc(byte: u8) -> bool {
     matches!(byte, 0x21 | 0x23..=0x7e | 0x80..)
 }
 
-/// What `If-Match` or `If-None-Match` holds, over all its lines.
+/// The content of `If-Match` or `If-None-Match`, over all its lines.
 #[derive(Debug)]
 pub(crate) enum Listed<'a> {
     /// A single `*`.
@@ -107,8 +109,8 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// Whether any tag satisfies `matches`. A line is read up to its first malformed member: what follows a broken quote
-    /// cannot be told from what stands inside it.
+    /// Whether any tag satisfies `matches`. A line is read up to its first malformed member: after a broken quote, what
+    /// is inside a tag cannot be told from what is outside.
     pub(crate) fn contains(&self, matches: impl Fn(EntityTag<'_>) -> bool) -> bool {
         match self {
             Self::Any => true,
@@ -119,7 +121,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// The tags of one line.
+/// Iterates over the tags of one line.
 struct Members<'a>(&'a [u8]);
 
 impl<'a> Iterator for Members<'a> {
@@ -132,7 +134,8 @@ impl<'a> Iterator for Members<'a> {
             .position(|byte| !matches!(byte, b' ' | b'\t' | b','))?;
         let (tag, rest) = EntityTag::split_first(self.0.get(start..)?)?;
         self.0 = rest.trim_ascii_start();
-        // Two members without a comma between them are malformed: the first one stands, the rest is not read.
+        // Two members without a comma between them are malformed: the first one counts, the rest of the line is not
+        // read.
         if !matches!(self.0, [] | [b',', ..]) {
             self.0 = &[];
         }

@@ -1,21 +1,21 @@
-//! `Forwarded` (RFC 7239): what proxies say of whom they got a request from.
+//! `Forwarded` (RFC 7239): what proxies say about the sender of a request.
 //!
 //! ```text
 //! Forwarded         = 1#forwarded-element
 //! forwarded-element = [ forwarded-pair ] *( ";" [ forwarded-pair ] )
 //! forwarded-pair    = token "=" ( token / quoted-string )
 //! ```
-//! Each proxy writes behind what it was sent, and what stands there anybody may have written. So nothing that a client says may
-//! keep the proxies' words from being read: lines are read from their end, and as bytes.
+//! Each proxy appends to what it received, and anybody may have written what is there already. Nothing that a client
+//! writes may keep the proxies' words from being read. So lines are read from their end, and as bytes.
 
 use crate::vary::member::{Unquoted, is_token};
 use std::{borrow::Cow, net::IpAddr};
 
-/// What one proxy says: parameters in their order, with their values as they are written.
+/// What one proxy says: its parameters in order, with their values as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element<'a>(Vec<(&'a str, &'a str)>);
 
-/// The elements of one line, the first proxy's first; `None` in the place of one that is malformed, or is no text.
+/// Returns the elements of one line, the first proxy's first. An element that is malformed, or not text, is `None`.
 pub fn elements(line: &[u8]) -> Vec<Option<Element<'_>>> {
     let mut found = Vec::new();
     let mut rest = Some(line);
@@ -30,8 +30,8 @@ pub fn elements(line: &[u8]) -> Vec<Option<Element<'_>>> {
     found
 }
 
-/// The last element of a line, and what stands before its comma. A quoted string that is never closed, or never opened, belongs to who
-/// wrote it: it reaches to the beginning of the line, and over no element behind it.
+/// Splits a line into what precedes its last comma, and the last element. A quoted string that is never closed, or
+/// never opened, belongs to whoever wrote it: it reaches to the beginning of the line, and over no element after it.
 fn split_last(line: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let mut quoted = false;
     for (index, &byte) in line.iter().enumerate().rev() {
@@ -47,7 +47,7 @@ fn split_last(line: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (None, line)
 }
 
-/// Whether a quotation mark behind this text of a quoted string stands for itself.
+/// Whether a quotation mark that follows this text of a quoted string is escaped.
 fn ends_in_escape(text: &[u8]) -> bool {
     let marks = text.iter().rev().take_while(|byte| **byte == b'\\');
     marks.count() % 2 == 1
@@ -74,14 +74,14 @@ impl<'a> Element<'a> {
         Some(Self(pairs))
     }
 
-    /// The value of a parameter, whose name has no case.
+    /// The value of a parameter, whose name is case-insensitive.
     pub fn get(&self, name: &str) -> Option<Cow<'a, str>> {
         let mut pairs = self.0.iter();
         let (_, value) = pairs.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
         Some(unquoted(value))
     }
 
-    /// The element as it is written, but for these parameters; `None` where nothing is left.
+    /// The element as written, without these parameters; `None` if nothing is left.
     pub fn without(&self, names: &[&str]) -> Option<String> {
         let is_kept = |name: &str| names.iter().all(|gone| !gone.eq_ignore_ascii_case(name));
         let kept = self.0.iter().filter(|(name, _)| is_kept(name));
@@ -92,9 +92,11 @@ impl<'a> Element<'a> {
     }
 }
 
-/// The address of a node (section 6), with or without a port: `192.0.2.7`, `192.0.2.7:4711`, `[2001:db8::1]:443`; an IPv4 address
-/// that is written as IPv6 is an IPv4 address. Bare IPv6 too, which `X-Forwarded-For` has. `None`: a name that hides it (`unknown`, `_x`),
-/// or nothing that can be read.
+/// Parses the address of a node (section 6), with or without a port: `192.0.2.7`, `192.0.2.7:4711`,
+/// `[2001:db8::1]:443`.
+///
+/// An IPv4 address that is written as IPv6 is an IPv4 address. Bare IPv6 is accepted too, because `X-Forwarded-For` has
+/// it. Returns `None` for a name that hides the address (`unknown`, `_x`), and for what cannot be read.
 pub fn address(node: &str) -> Option<IpAddr> {
     let node = node.trim();
     let address = match node.parse() {
@@ -115,7 +117,7 @@ pub fn address(node: &str) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// Nothing, or a port behind its colon (`node-port`, section 6).
+/// Whether the text is empty, or a port after its colon (`node-port`, section 6).
 fn is_port(text: &str) -> bool {
     let Some(port) = text.strip_prefix(':') else {
         return text.is_empty();
@@ -129,7 +131,7 @@ fn is_obfuscated(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_plain)
 }
 
-/// A token or a quoted string; [`Unquoted`] has seen that it is closed.
+/// Whether the value is a token or a quoted string. [`Unquoted`] has checked that the string is closed.
 fn is_value(value: &[u8]) -> bool {
     match value {
         [b'"', inner @ .., b'"'] => ends_unquoted(inner),
@@ -137,7 +139,7 @@ fn is_value(value: &[u8]) -> bool {
     }
 }
 
-/// Whether no quotation mark in it stands for itself, nor does a last backslash.
+/// Whether `inner` has no unescaped quotation mark, and no unescaped backslash at its end.
 fn ends_unquoted(inner: &[u8]) -> bool {
     let mut escaped = false;
     for &byte in inner {

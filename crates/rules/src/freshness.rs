@@ -1,6 +1,6 @@
 //! Lifetime and age: all arithmetic on time (RFC 9111 section 4.2).
 //!
-//! Three submodules compute what is needed: `lifetime` (sections 4.2.1 and 4.2.2), `age` (section 4.2.3) and `stale` (section 4.2.4).
+//! The submodules are `lifetime` (sections 4.2.1 and 4.2.2), `age` (section 4.2.3) and `stale` (section 4.2.4).
 
 mod age;
 mod lifetime;
@@ -13,14 +13,14 @@ use std::time::Duration;
 
 pub use lifetime::{ACCEL_EXPIRES, REVERSE_PROXY_TTL, has_explicit, is_heuristically_cacheable};
 
-/// Where a lifetime came from, in the order of precedence.
+/// The source of a lifetime, in the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LifetimeSource {
-    /// The site forces it, whatever the origin says.
+    /// Forced by the site, whatever the origin says.
     Override,
     /// A targeted field's `s-maxage` or `max-age` (RFC 9213).
     Targeted,
-    /// `X-Reverse-Proxy-TTL`, which Symfony's applications send to the cache before them ([`REVERSE_PROXY_TTL`]).
+    /// `X-Reverse-Proxy-TTL`, which Symfony's applications send to the cache in front of them ([`REVERSE_PROXY_TTL`]).
     ReverseProxyTtl,
     /// `X-Accel-Expires`, which applications behind nginx send to it ([`ACCEL_EXPIRES`]).
     AccelExpires,
@@ -34,16 +34,17 @@ pub enum LifetimeSource {
     Default,
     /// 10 % of the time since `Last-Modified` (RFC 9111 section 4.2.2).
     Heuristic,
-    /// Nothing gives a lifetime: stale from the first moment.
+    /// No source gives a lifetime: the response is stale from the first moment.
     None,
     /// A soft purge ended it.
     SoftPurge,
 }
 
-/// By how much the clock may run behind the one by which a response was received: the clocks of several nodes differ a little.
+/// How far this clock may run behind the clock by which a response was received: the clocks of several nodes differ a
+/// little.
 const SKEW: Duration = Duration::from_mins(1);
 
-/// What judgement of a stored response needs, computed once when it is stored. Small and `Copy`.
+/// What is needed to judge a stored response, computed once when it is stored. Small and `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -54,36 +55,38 @@ pub struct Facts {
     pub response_time: Time,
     /// The value of `Date`, or the time of receipt.
     pub date: Time,
-    /// Corrected initial age (RFC 9111 section 4.2.3), milliseconds. Up to 2^31 seconds: `Age` may say so.
+    /// The corrected initial age (RFC 9111 section 4.2.3), in milliseconds. Up to 2^31 seconds, which `Age` can say.
     pub initial_age_ms: u64,
-    /// Freshness lifetime in milliseconds (site defaults may be below a second). Where the site gives it, it is counted from receipt, and
-    /// the initial age is in it.
+    /// The freshness lifetime, in milliseconds, since site defaults may be below a second. A lifetime that the site
+    /// gives counts from receipt, so it includes the initial age.
     pub lifetime_ms: u64,
-    /// What the lifetime was taken from.
+    /// The source of the lifetime.
     pub source: LifetimeSource,
     /// Seconds past the lifetime in which a stale answer may be sent while a refresh runs.
     pub stale_while_revalidate: Option<u32>,
     /// Seconds past the lifetime in which a stale answer may be sent when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
-    /// `no-cache` without names: never reused without validation.
+    /// `no-cache` without field names: never reused without validation.
     pub no_cache: bool,
-    /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies that: not stale, but in the windows above. The origin's own
-    /// `stale-*` beside `s-maxage` is what opens one; beside the other two it does not count.
+    /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies that: not sent stale, except in the windows
+    /// above. Beside `s-maxage`, the origin's own `stale-*` opens such a window; beside the other two it does not
+    /// count.
     pub must_revalidate: bool,
-    /// RFC 8246: while it is fresh, a request's `max-age` does not lead to validation.
+    /// RFC 8246: a request's `max-age` does not lead to validation while the response is fresh.
     pub immutable: bool,
-    /// Whether its status is an origin's failure ([`reuse::is_failure`]). It hides no other failure.
+    /// Whether the status is an origin's failure ([`reuse::is_failure`]). Such a response hides no other failure.
     pub is_failure: bool,
 }
 
 impl Facts {
-    /// Current age at `now` (RFC 9111 section 4.2.3).
+    /// The current age at `now` (RFC 9111 section 4.2.3).
     pub const fn age(&self, now: Time) -> Duration {
         let resident = now.since(self.response_time);
         Duration::from_millis(self.initial_age_ms).saturating_add(resident)
     }
-    /// How long the response stays fresh from `now`; `None` when it is stale: fresh is `lifetime > age` (section 4.2). It is when
-    /// [nobody knows](Self::is_of_unknown_age) how old it is. What a soft purge ended stays stale, however far the clock is set back.
+    /// How long the response stays fresh from `now`; `None` if it is stale. It is fresh while `lifetime > age` (section
+    /// 4.2). A response [of unknown age](Self::is_of_unknown_age) is stale. One that a soft purge ended stays stale,
+    /// however far the clock is set back.
     pub fn remaining(&self, now: Time) -> Option<Duration> {
         if self.source == LifetimeSource::SoftPurge || self.is_of_unknown_age(now) {
             return None;
@@ -91,7 +94,8 @@ impl Facts {
         let left = self.lifetime().checked_sub(self.age(now))?;
         (!left.is_zero()).then_some(left)
     }
-    /// How long it has been stale at `now`; zero when fresh, and longer than any window when [nobody knows](Self::is_of_unknown_age).
+    /// How long the response has been stale at `now`: zero if it is fresh, longer than any window if [its age is
+    /// unknown](Self::is_of_unknown_age).
     pub fn staleness(&self, now: Time) -> Duration {
         if self.is_of_unknown_age(now) {
             return Duration::MAX;
@@ -99,24 +103,25 @@ impl Facts {
         self.age(now).saturating_sub(self.lifetime())
     }
 
-    /// Whether it was received well after `now`: the clock was set back since, and how old it is nobody knows.
+    /// Whether the response was received well after `now`. Then the clock was set back since, and nobody knows how old
+    /// the response is.
     fn is_of_unknown_age(&self, now: Time) -> bool {
         self.response_time.since(now) > SKEW
     }
 
-    /// How long it can be used from its beginning, fresh and in the windows that it opens for itself.
+    /// How long the response can be used from its beginning: its lifetime and the longest window that it opens.
     pub fn useful(&self) -> Duration {
         self.lifetime().saturating_add(self.longest_window())
     }
 
-    /// The longer of the windows in which it may be sent stale; zero without one.
+    /// The longer of the windows in which the response may be sent stale; zero if it has none.
     pub fn longest_window(&self) -> Duration {
         let windows = [self.stale_while_revalidate, self.stale_if_error];
         let stale = windows.into_iter().flatten().max().unwrap_or_default();
         Duration::from_secs(stale.into())
     }
 
-    /// Whether no use of the response goes without the origin's word.
+    /// Whether the origin must be asked before every use of the response.
     pub const fn is_always_validated(&self) -> bool {
         self.no_cache || (self.lifetime_ms == 0 && self.stale_while_revalidate.is_none())
     }
@@ -126,19 +131,19 @@ impl Facts {
     }
 }
 
-/// The site's say on lifetimes, already chosen for this route and status. Plain values.
+/// What the site says about lifetimes, already chosen for this route and status. Plain values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
-    /// Lifetime where the origin gives none explicitly.
+    /// The lifetime if the origin gives none explicitly.
     pub default_lifetime: Option<Duration>,
-    /// Lifetime whatever the origin says (also over no-store, private and no-cache: `force`).
+    /// The lifetime whatever the origin says, `no-store`, `private` and `no-cache` included (`force`).
     pub override_lifetime: Option<Duration>,
-    /// No lifetime is longer, whoever gave it; and no stale answer is sent while a refresh runs, whoever allows it. For what may
-    /// change without anybody telling.
+    /// The upper bound of every lifetime, whoever gave it. With it, no stale answer is sent while a refresh runs,
+    /// whoever allows that. It is for content that may change without notice.
     pub longest_lifetime: Option<Duration>,
-    /// Seconds in which a stale answer may be sent while a refresh runs, where the origin gives none.
+    /// Seconds in which a stale answer may be sent while a refresh runs, if the origin does not say.
     pub stale_while_revalidate: Option<u32>,
-    /// Seconds in which a stale answer may be sent when the origin fails, where the origin gives none.
+    /// Seconds in which a stale answer may be sent when the origin fails, if the origin does not say.
     pub stale_if_error: Option<u32>,
     /// Whether the heuristic of RFC 9111 section 4.2.2 may be used.
     pub heuristic: bool,
@@ -146,8 +151,8 @@ pub struct Site {
 
 /// Computes the facts of a response received at `response_time` for a request sent at `request_time`.
 ///
-/// `targeted` tells that `directives` come from a targeted field, so that `Expires` does not count (RFC 9213 section 2.2).
-/// Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either.
+/// `targeted` says that `directives` come from a targeted field, so that `Expires` does not count (RFC 9213 section
+/// 2.2). Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either.
 pub fn facts(
     status: StatusCode,
     fields: &HeaderMap,
@@ -171,9 +176,9 @@ pub fn facts(
     let lifetime = lifetime::counted(source, lifetime, initial_age_ms, site);
     let restraint = Restraint::of(directives, source);
     let is_failure = reuse::is_failure(status);
-    // The site's windows lengthen a lifetime; where there is none they must not make one: the typical page that says nothing of
-    // caching is one user's. Nor do they lengthen a failure, which the site stores for a moment to spare its origin: a window of an hour
-    // would show it to the first who comes after the origin has long recovered.
+    // The site's windows lengthen a lifetime, but must not create one: the typical page that says nothing about caching
+    // is one user's. They do not lengthen a failure either. The site stores a failure for a moment to spare its origin;
+    // a window of an hour would show it to the first client that comes long after the origin has recovered.
     let lengthens = !lifetime.is_zero() && !is_failure;
     let window = |explicit: Option<u32>, site: Option<u32>| {
         restraint.window(explicit, site.filter(|_| lengthens))
@@ -198,8 +203,8 @@ pub fn facts(
     }
 }
 
-/// Corrected initial age (RFC 9111 section 4.2.3), in milliseconds, of a response with these fields, received at `response_time` for
-/// a request sent at `request_time`.
+/// Computes the corrected initial age (RFC 9111 section 4.2.3), in milliseconds, of a response with these fields,
+/// received at `response_time` for a request sent at `request_time`.
 pub fn initial_age_ms(fields: &HeaderMap, request_time: Time, response_time: Time) -> u64 {
     let date = age::date(fields, response_time);
     age::initial_ms(fields, date, request_time, response_time)

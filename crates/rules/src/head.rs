@@ -1,7 +1,7 @@
-//! Where the head of a message over HTTP/1 ends (RFC 9112 section 2.1).
+//! Finds the end of the head of an HTTP/1 message (RFC 9112 section 2.1).
 
-/// Whether there is an empty line in `bytes`, the first `before` of which have been looked at already: what has none is no whole head,
-/// and need not be read again with each byte that comes. A line may end without `CR` (section 2.2).
+/// Whether `bytes` contain an empty line. If not, they are no whole head, and the caller need not parse them again with
+/// each byte that comes. The first `before` bytes were searched already. A line may end without `CR` (section 2.2).
 pub fn may_be_whole(bytes: &[u8], before: usize) -> bool {
     let from = before.saturating_sub(3);
     let new = bytes.get(from..).unwrap_or_default();
@@ -17,7 +17,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// However it comes, and whatever follows it, its end is found with the piece that brings it, and not before.
+        /// However the head comes, and whatever follows it, its end is found with the piece that brings it, and not
+        /// before.
         #[test]
         fn an_end_is_found_when_it_comes(
             lines in proptest::collection::vec("[ -~]{1,9}\r?\n", 1..6),

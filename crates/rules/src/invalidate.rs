@@ -1,4 +1,4 @@
-//! What a successful unsafe request makes invalid (RFC 9111 section 4.4). Cache groups are in [`crate::surrogate`].
+//! What a successful unsafe request invalidates (RFC 9111 section 4.4). For cache groups see [`crate::surrogate`].
 
 use crate::{
     key::{normalize, normalize_host},
@@ -10,17 +10,19 @@ use http::{
     header::{CONTENT_LOCATION, LOCATION},
 };
 
-/// Whether this exchange invalidates: an unsafe method and a non-error (2xx or 3xx) status.
+/// Whether this exchange invalidates: its method is unsafe and its status is no error (2xx or 3xx).
 pub fn invalidates(method: &Method, status: StatusCode) -> bool {
     !is_safe(method) && (status.is_success() || status.is_redirection())
 }
 
-/// The other URIs to invalidate besides the target: `Location` and `Content-Location`, resolved against `target`
-/// (`scheme://authority/path?query`), only of the same origin (RFC 9111 section 4.4). In the same form, with the host as
-/// [`normalize_host`] and path and query as [`normalize`] give them.
+/// Returns the URIs to invalidate besides the target: those of `Location` and `Content-Location`, resolved against
+/// `target`, if they are of the same origin (RFC 9111 section 4.4).
 ///
-/// `known_as` is the host by which the application knows the target's origin, where that is another: what it names of that is the
-/// target's.
+/// `target` and the URIs returned have the form `scheme://authority/path?query`. The latter have the host that
+/// [`normalize_host`] gives, and the path and query that [`normalize`] gives.
+///
+/// `known_as` is the host by which the application knows the target's origin, if it knows it by another name. URIs at
+/// that host count as the target's.
 pub fn others(response: &HeaderMap, target: &str, known_as: Option<&str>) -> Vec<String> {
     let Some(own) = normal_form(&Reference::parse(target)) else {
         return Vec::new();
@@ -41,8 +43,8 @@ pub fn others(response: &HeaderMap, target: &str, known_as: Option<&str>) -> Vec
     found
 }
 
-/// Whether `reference`, resolved against `target` (RFC 3986 section 5.2), is the target: they are one once both are normalised (RFC 9110
-/// section 4.2.3).
+/// Whether `reference`, resolved against `target` (RFC 3986 section 5.2), is the target. URIs are the same if they are
+/// equal once both are normalised (RFC 9110 section 4.2.3).
 pub(crate) fn names(reference: &[u8], target: &str) -> bool {
     let own = normal_form(&Reference::parse(target));
     let named = resolved(reference, target);
@@ -50,14 +52,14 @@ pub(crate) fn names(reference: &[u8], target: &str) -> bool {
         .is_some_and(|(own, named)| own.uri == named.uri)
 }
 
-/// What `reference` is of, seen from `target`.
+/// Resolves `reference` against `target` and normalises it.
 fn resolved(reference: &[u8], target: &str) -> Option<NormalForm> {
     let written = uri::encode(reference);
     let resolved = uri::resolve(&Reference::parse(target), &Reference::parse(&written));
     normal_form(&Reference::parse(&resolved))
 }
 
-/// A URI as it is keyed.
+/// A normalised URI, as it is keyed.
 struct NormalForm {
     /// `scheme://authority` (RFC 9110 section 4.3.1).
     origin: String,
@@ -65,7 +67,7 @@ struct NormalForm {
 }
 
 impl NormalForm {
-    /// Whether it is of this host, in whichever scheme.
+    /// Whether the URI is at this host, in any scheme.
     fn is_at(&self, host: &str) -> bool {
         let parts = self.origin.split_once("://");
         parts.is_some_and(|(scheme, own)| {
@@ -83,7 +85,7 @@ impl NormalForm {
     }
 }
 
-/// `None` for what is not an `http` or `https` URI with a valid host.
+/// Normalises a URI; `None` if it is not an `http` or `https` URI with a valid host.
 fn normal_form(uri: &Reference<'_>) -> Option<NormalForm> {
     let scheme = uri.scheme?.to_ascii_lowercase();
     if !matches!(scheme.as_str(), "http" | "https") {
@@ -184,7 +186,7 @@ mod tests {
         );
     }
 
-    /// What is asked for by another name is one origin all the same.
+    /// An origin that is asked for by another name is the same origin.
     #[test]
     fn the_name_by_which_the_application_knows_it_is_the_targets() {
         for (location, expected) in [

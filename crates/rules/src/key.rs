@@ -1,5 +1,5 @@
-//! One spelling of each request target and host, and which of the query is keyed (RFC 9110 section 4.2.3, RFC 3986
-//! section 6.2.2).
+//! One spelling for each request target and host, and the choice of the query parameters that are keyed (RFC 9110
+//! section 4.2.3, RFC 3986 section 6.2.2).
 
 mod host;
 mod lenient;
@@ -11,13 +11,16 @@ pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, decoded, trac
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Normalises path or query: percent-encoded unreserved bytes are decoded (RFC 3986 section 6.2.2.2), hex digits made
-/// upper case (section 6.2.2.1), and encoded what a URI has in its encoded form alone: all that is not ASCII (RFC 3987 section 3.1),
-/// `"`, `<`, `>` and `` ` `` (RFC 3986 section 2). Most clients do that, some leave it to whoever reads it. Dot segments, double slashes, case and order are left alone. A `%` without two hex
-/// digits is left as it is, and never becomes an encoded byte by what is decoded behind it.
-/// Returns the input untouched (borrowed) when there is nothing to do.
+/// Normalises a path or a query. Returns it borrowed if there is nothing to change.
+///
+/// Percent-encoded unreserved bytes are decoded (RFC 3986 section 6.2.2.2), and hex digits become upper case (section
+/// 6.2.2.1). Bytes that a URI has only in encoded form are encoded: everything beyond ASCII (RFC 3987 section 3.1),
+/// `"`, `<`, `>` and `` ` `` (RFC 3986 section 2). Most clients encode them, but some send them as they are.
+///
+/// Dot segments, double slashes, case and order are left alone. A `%` without two hex digits stays as it is, and bytes
+/// decoded after it never turn it into an encoded byte.
 pub fn normalize(part: &str) -> Cow<'_, str> {
-    // Without a way out in between, many bytes are looked at together.
+    // Without an early exit, many bytes are compared at once.
     if part
         .bytes()
         .fold(true, |all, byte| all & !is_encoded_only(byte))
@@ -28,12 +31,12 @@ pub fn normalize(part: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a URI has this byte in its encoded form alone, and some clients send it as it is.
+/// Whether a URI has this byte only in encoded form, although some clients send it as it is.
 const fn is_encoded_only(byte: u8) -> bool {
     matches!(byte, b'"' | b'<' | b'>' | b'`' | 0x80..)
 }
 
-/// The text with what a URI has in its encoded form alone percent-encoded, as [`normalize`] has it.
+/// Percent-encodes the bytes that a URI has only in encoded form, as [`normalize`] does.
 pub fn encode_rest(part: &str) -> String {
     let mut encoded = String::with_capacity(part.len() * 2);
     for byte in part.bytes() {
@@ -50,8 +53,8 @@ pub fn encode_rest(part: &str) -> String {
 fn decode_unreserved(part: &str) -> Cow<'_, str> {
     let bytes = part.as_bytes();
     let mut normal = String::new();
-    // How much of `part` is in `normal`, where the last percent sign's piece ended, and how many of the bytes written
-    // from there on would stand within two of a bare `%`.
+    // `taken`: how much of `part` is in `normal`. `cursor`: where the piece of the last percent sign ended. `guarded`:
+    // how many of the bytes written from there on would be within two of a bare `%`.
     let (mut taken, mut cursor, mut guarded) = (0, 0, 0_usize);
     for index in memchr::memchr_iter(b'%', bytes) {
         guarded = guarded.saturating_sub(index - cursor);
@@ -83,7 +86,7 @@ fn decode_unreserved(part: &str) -> Cow<'_, str> {
     Cow::Owned(normal)
 }
 
-/// The byte that a percent sign at `index` and the two hex digits behind it stand for.
+/// The byte that a percent sign at `index` and the two hex digits after it stand for.
 fn triplet(bytes: &[u8], index: usize) -> Option<u8> {
     let digit = |offset: usize| {
         let digit = char::from(*bytes.get(index + offset)?).to_digit(16)?;

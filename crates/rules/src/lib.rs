@@ -1,8 +1,8 @@
 //! Pure HTTP caching rules: no I/O, no clock (`now` is an argument), no async, no logging, no configuration.
 //!
-//! Where each section is held:
+//! The table maps each section to the functions that implement it:
 //!
-//! | section | what it rules | function |
+//! | section | subject | function |
 //! |---|---|---|
 //! | RFC 9111 2 | the cache key: method and target | [`key::normalize`], [`key::normalize_host`], [`key::choose_query`] |
 //! | RFC 9111 3 | storing responses | [`storable::judge`] |

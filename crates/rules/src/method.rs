@@ -1,4 +1,4 @@
-//! What methods mean to a cache (RFC 9110 section 9.2).
+//! What a method means to a cache (RFC 9110 section 9.2).
 
 use http::Method;
 
@@ -12,8 +12,8 @@ pub fn is_safe(method: &Method) -> bool {
     ) || REGISTERED.contains(&method.as_str())
 }
 
-/// Whether the method asks for what its target names, or for the head of that alone: `GET` and `HEAD`. They are answered from what is
-/// stored (RFC 9110 section 9.2.3), and their conditions may be judged here (section 13.2.1).
+/// Whether the method is `GET` or `HEAD`, which ask for what the target names, or for its head alone. They are answered
+/// from the store (RFC 9110 section 9.2.3), and their conditions may be judged here (section 13.2.1).
 #[inline]
 pub fn is_retrieval(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)

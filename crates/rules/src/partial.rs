@@ -11,12 +11,12 @@ use http::{
     header::{CONTENT_ENCODING, DATE, ETAG, LAST_MODIFIED},
 };
 
-/// Which spans of a representation are held: sorted, not touching.
+/// The spans of a representation that are held: sorted, and no two touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spans(Vec<Span>);
 
 impl Spans {
-    /// Adds a span and joins it with those it touches.
+    /// Adds a span, and joins it with the spans that it touches.
     pub fn insert(&mut self, span: Span) {
         if span.last < span.first {
             return;
@@ -43,7 +43,7 @@ impl Spans {
             .any(|held| held.first <= span.first && span.last <= held.last)
     }
 
-    /// Whether all of a representation of `length` bytes is held.
+    /// Whether a representation of `length` bytes is held completely.
     pub fn is_complete(&self, length: u64) -> bool {
         match length.checked_sub(1) {
             None => true,
@@ -51,7 +51,7 @@ impl Spans {
         }
     }
 
-    /// The smallest single span that, once fetched, leaves no hole inside `wanted`; `None` if nothing is missing.
+    /// Returns the smallest single span that, once fetched, leaves no hole in `wanted`; `None` if nothing is missing.
     pub fn missing(&self, wanted: Span) -> Option<Span> {
         let holder = |byte: u64| {
             self.0
@@ -69,7 +69,7 @@ impl Spans {
         (wanted.first <= wanted.last && first <= last).then_some(Span { first, last })
     }
 
-    /// The spans in ascending order.
+    /// Iterates over the spans in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Span> + '_ {
         self.0.iter().copied()
     }
@@ -79,7 +79,7 @@ impl Spans {
 #[derive(PartialEq, Eq)]
 enum Strong<'a> {
     Tag(EntityTag<'a>),
-    /// A `Last-Modified` at least a second before `Date`, where there is no `ETag` (RFC 9110 section 8.8.2.2).
+    /// A `Last-Modified` at least a second before `Date`, used without an `ETag` (RFC 9110 section 8.8.2.2).
     Modified(Time),
 }
 
@@ -96,7 +96,7 @@ impl<'a> Strong<'a> {
                 _ => None,
             }
         };
-        // What came without a date has that of its receipt (RFC 9110 section 6.6.1).
+        // A response without `Date` has the time of its receipt (RFC 9110 section 6.6.1).
         let date = if has(fields, &DATE) {
             time(&DATE)?
         } else {
@@ -107,7 +107,7 @@ impl<'a> Strong<'a> {
     }
 }
 
-/// The strong validator of a response, as `If-Range` gives it back (RFC 9110 section 13.1.5).
+/// Returns the strong validator of a response, as `If-Range` sends it back (RFC 9110 section 13.1.5).
 pub fn strong_validator(fields: &HeaderMap, now: Time) -> Option<HeaderValue> {
     let name = match Strong::of(fields, now)? {
         Strong::Tag(_) => ETAG,
@@ -116,15 +116,16 @@ pub fn strong_validator(fields: &HeaderMap, now: Time) -> Option<HeaderValue> {
     fields.get(name).cloned()
 }
 
-/// Whether two responses' parts may be combined: the same strong validator (RFC 9111 section 3.4), and the same coding, for there are
-/// origins that give one tag to all of theirs.
+/// Whether parts of two responses may be combined: they have the same strong validator (RFC 9111 section 3.4) and the
+/// same coding. The coding is compared because some origins give one tag to all their codings.
 pub fn combinable(stored: &HeaderMap, new: &HeaderMap, now: Time) -> bool {
     same_lines(stored, new, &CONTENT_ENCODING)
         && Strong::of(stored, now).is_some_and(|strong| Some(strong) == Strong::of(new, now))
 }
 
-/// The span that a single written range means for a representation of `length`; `None` if unsatisfiable
-/// (RFC 9110 section 14.1.2), as any range of an empty one is here: no `Content-Range` can express it.
+/// Returns the span that one written range means in a representation of `length` bytes; `None` if it is unsatisfiable
+/// (RFC 9110 section 14.1.2). Every range of an empty representation is unsatisfiable here: no `Content-Range` can
+/// express it.
 pub fn span_of(written: Written, length: u64) -> Option<Span> {
     let end = length.checked_sub(1)?;
     match written {
@@ -140,7 +141,7 @@ pub fn span_of(written: Written, length: u64) -> Option<Span> {
     }
 }
 
-/// `Range` field value for a request of our own: `bytes=first-last`.
+/// Renders the `Range` value for a request of our own: `bytes=first-last`.
 pub fn range_value(span: Span) -> HeaderValue {
     range::ascii(format!("bytes={}-{}", span.first, span.last))
 }

@@ -1,4 +1,4 @@
-//! The client's own conditions, judged against the answer we would send (RFC 9110 section 13).
+//! The client's own conditions, judged against the answer that we would send (RFC 9110 section 13).
 
 use crate::{
     etag::{EntityTag, Listed, is_strong_date},
@@ -13,15 +13,15 @@ use http::{
     },
 };
 
-/// What the stored (or just fetched) representation offers to compare with.
+/// What a representation, stored or just fetched, offers to compare with.
 #[derive(Clone, Copy, Debug)]
 pub struct Representation<'a> {
     /// The value of `ETag`.
     pub etag: Option<&'a [u8]>,
     /// The value of `Last-Modified`.
     pub last_modified: Option<&'a [u8]>,
-    /// What stands in for `Last-Modified` where there is none: of what is stored, its `Date` or the time of receipt (RFC 9111
-    /// section 4.3.2); of an answer that just came from its origin, nothing (RFC 9110 section 13.1.3).
+    /// Stands in for `Last-Modified` if that is absent. For a stored response it is `Date` or the time of receipt (RFC
+    /// 9111 section 4.3.2); for an answer that just came from its origin it is `None` (RFC 9110 section 13.1.3).
     pub date: Option<Time>,
 }
 
@@ -35,20 +35,20 @@ impl Representation<'_> {
     }
 }
 
-/// What the request's conditions come to.
+/// The outcome of a request's conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// No condition, or it holds: send the response.
+    /// There is no condition, or it holds: send the response.
     Proceed,
-    /// `If-None-Match` or `If-Modified-Since` says that the client has it already: 304.
+    /// `If-None-Match` or `If-Modified-Since` says that the client has this representation: send 304.
     NotModified,
-    /// `If-Match` or `If-Unmodified-Since` does not hold for this representation. These two speak to the origin
-    /// (RFC 9111 section 4.3.2): 412 where the answer comes straight from it, and where it is a stored one, the origin
-    /// is the one to say so, for it may hold what the client means.
+    /// `If-Match` or `If-Unmodified-Since` does not hold for this representation. These two address the origin (RFC
+    /// 9111 section 4.3.2). If the answer comes straight from the origin, send 412. If it is a stored one, ask the
+    /// origin, which may have the representation that the client means.
     Failed,
 }
 
-/// Whether the request carries any precondition field at all. Cheap.
+/// Whether the request has any precondition field. Cheap.
 pub fn any(request: &HeaderMap) -> bool {
     request.keys().any(|name| {
         matches!(
@@ -58,11 +58,11 @@ pub fn any(request: &HeaderMap) -> bool {
     })
 }
 
-/// RFC 9110 section 13.2.2, steps 1 to 4, in order, for GET and HEAD; weak comparison for `If-None-Match`, strong for
-/// `If-Match`. Other methods proceed: their conditions are the origin's to judge.
+/// Judges the request's conditions by steps 1 to 4 of RFC 9110 section 13.2.2, in order, for GET and HEAD. Comparison
+/// is weak for `If-None-Match` and strong for `If-Match`. Other methods proceed: the origin judges their conditions.
 ///
-/// To be asked only of a response that would otherwise go out with a 2xx status (section 13.2.1). Where the
-/// representation has no `Last-Modified`, `If-Modified-Since` is compared with [`Representation::date`].
+/// Call it only for a response that would otherwise be sent with a 2xx status (section 13.2.1). If the representation
+/// has no `Last-Modified`, `If-Modified-Since` is compared with [`Representation::date`].
 pub fn judge(
     method: &Method,
     request: &HeaderMap,
@@ -81,7 +81,7 @@ pub fn judge(
     Outcome::Proceed
 }
 
-/// Steps 1 and 2: `If-Match`, and `If-Unmodified-Since` only without it (sections 13.1.1 and 13.1.4).
+/// Steps 1 and 2: `If-Match`, otherwise `If-Unmodified-Since` (sections 13.1.1 and 13.1.4).
 fn holds_for_origin(request: &HeaderMap, representation: &Representation<'_>, now: Time) -> bool {
     if request.contains_key(IF_MATCH) {
         let tag = representation.tag();
@@ -97,7 +97,7 @@ fn holds_for_origin(request: &HeaderMap, representation: &Representation<'_>, no
     }
 }
 
-/// Steps 3 and 4: `If-None-Match`, and `If-Modified-Since` only without it (sections 13.1.2 and 13.1.3).
+/// Steps 3 and 4: `If-None-Match`, otherwise `If-Modified-Since` (sections 13.1.2 and 13.1.3).
 fn has_current_copy(request: &HeaderMap, representation: &Representation<'_>, now: Time) -> bool {
     if request.contains_key(IF_NONE_MATCH) {
         let tag = representation.tag();
@@ -117,7 +117,8 @@ fn has_current_copy(request: &HeaderMap, representation: &Representation<'_>, no
     modified.is_some_and(|modified| modified <= since)
 }
 
-/// The date of a field with one line that is a valid date; others are ignored (sections 13.1.3 and 13.1.4).
+/// Returns the date in a field that has one line with a valid date; other fields are ignored (sections 13.1.3 and
+/// 13.1.4).
 fn only_date(request: &HeaderMap, name: HeaderName, now: Time) -> Option<Time> {
     let mut lines = request.get_all(name).iter();
     match (lines.next(), lines.next()) {
@@ -126,9 +127,10 @@ fn only_date(request: &HeaderMap, name: HeaderName, now: Time) -> Option<Time> {
     }
 }
 
-/// Whether `Range` is to be honoured in view of `If-Range` (section 13.1.5): strong tag equality, or the exact date of a
-/// `Last-Modified` that is a strong validator, being at least a second before `Date` (section 8.8.2.2).
-/// True without `If-Range`.
+/// Whether `Range` is to be honoured in view of `If-Range` (section 13.1.5). True without `If-Range`.
+///
+/// `If-Range` holds if its tag equals the representation's by strong comparison, or if it is the exact date of a
+/// `Last-Modified` that is a strong validator: at least a second before `Date` (section 8.8.2.2).
 pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, now: Time) -> bool {
     let mut lines = request.get_all(IF_RANGE).iter();
     let value = match (lines.next(), lines.next()) {
@@ -148,7 +150,7 @@ pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, 
     }
 }
 
-/// Metadata of the content, which a 304 does not carry (section 15.4.5).
+/// Metadata of the content, which a 304 does not have (section 15.4.5).
 const NOT_IN_304: [HeaderName; 7] = [
     CONTENT_ENCODING,
     CONTENT_LANGUAGE,
@@ -159,8 +161,9 @@ const NOT_IN_304: [HeaderName; 7] = [
     HeaderName::from_static("repr-digest"),
 ];
 
-/// Turns the fields of a 200 into those of a 304 (section 15.4.5): metadata of the content goes, and `Last-Modified` too
-/// where an `ETag` says it better. `Content-Location`, `Date`, `ETag`, `Vary`, `Cache-Control`, `Expires` and all else stay.
+/// Turns the fields of a 200 into those of a 304 (section 15.4.5). It removes metadata of the content, and
+/// `Last-Modified` if there is an `ETag`, which says it better. `Content-Location`, `Date`, `ETag`, `Vary`,
+/// `Cache-Control`, `Expires` and all others stay.
 pub fn trim_not_modified(fields: &mut HeaderMap) {
     for name in &NOT_IN_304 {
         fields.remove(name);

@@ -13,17 +13,17 @@ pub struct Span {
 }
 
 impl Span {
-    /// How many bytes it covers.
+    /// The number of bytes in the span.
     pub const fn length(self) -> u64 {
         self.last.saturating_sub(self.first).saturating_add(1)
     }
 
-    /// Whether the two share a byte.
+    /// Whether the two spans share a byte.
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// Whether the two share a byte or follow one another without a gap.
+    /// Whether the two spans share a byte or are adjacent.
     pub(crate) const fn touches(self, other: Self) -> bool {
         self.first <= other.last.saturating_add(1) && other.first <= self.last.saturating_add(1)
     }
@@ -40,24 +40,25 @@ impl Span {
 /// What a `Range` field asks of a representation of `length` bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolvedRange {
-    /// No range, another unit, malformed, or too many: send the whole (section 14.2).
+    /// No range, another unit, malformed, or too many ranges: send the whole (section 14.2).
     Whole,
     /// One part.
     One(Span),
-    /// Several parts, in the order asked, coalesced where they overlap or touch (section 15.3.7.2).
+    /// Several parts in the order requested, coalesced if they overlap or touch (section 15.3.7.2).
     Many(Vec<Span>),
-    /// 416.
+    /// No range can be satisfied: send 416.
     Unsatisfiable,
 }
 
-/// At most this many ranges are honoured; more means `Whole` (section 17.15).
+/// At most this many ranges are honoured; more than that means `Whole` (section 17.15).
 pub const MOST_RANGES: usize = 32;
 
-/// At most this many ranges that overlap an earlier one are honoured; more means `Whole`: "more than two overlapping
-/// ranges" are "indications of either a broken client or a deliberate denial-of-service attack" (section 14.2).
+/// At most this many ranges that overlap an earlier one are honoured; more than that means `Whole`: "more than two
+/// overlapping ranges" are "indications of either a broken client or a deliberate denial-of-service attack" (section
+/// 14.2).
 const MOST_OVERLAPS: usize = 1;
 
-/// Resolves the field against a known length. A representation without content is always sent whole (section 14.2).
+/// Resolves the field for a known length. A representation without content is always sent whole (section 14.2).
 pub fn resolve(range: &HeaderValue, length: u64) -> ResolvedRange {
     let Some(written) = parse(range) else {
         return ResolvedRange::Whole;
@@ -79,13 +80,13 @@ pub fn resolve(range: &HeaderValue, length: u64) -> ResolvedRange {
     }
 }
 
-/// Adds `span` at the end, or joins it with the parts it touches, in the place of the first of them.
+/// Appends `span`, or joins it with the parts that it touches, at the position of the first of them.
 fn coalesce(parts: &mut Vec<Span>, span: Span) {
     let Some(place) = parts.iter().position(|part| part.touches(span)) else {
         parts.push(span);
         return;
     };
-    // The joined part may reach others that the span alone did not, but only those the span touches: parts never touch
+    // It is enough to join the parts that `span` touches. The joined part reaches no others, because parts never touch
     // one another.
     let joined = parts
         .iter()
@@ -109,15 +110,15 @@ pub enum Written {
     From {
         /// Offset of the first byte.
         first: u64,
-        /// Offset of the last byte; `None`: to the end.
+        /// Offset of the last byte; `None` means to the end.
         last: Option<u64>,
     },
     /// `-n`: the last `n` bytes.
     Suffix(u64),
 }
 
-/// The ranges as written; `None` if the field is malformed, in another unit, or asks too many.
-/// Numbers beyond 64 bits count as the largest there is (section 14.1.2).
+/// Parses the ranges as written; `None` if the field is malformed, in another unit, or asks for too many. A number
+/// beyond 64 bits counts as the largest that fits (section 14.1.2).
 pub fn parse(range: &HeaderValue) -> Option<Vec<Written>> {
     let set = after_unit(range.as_bytes(), b'=')?;
     let mut ranges = Vec::new();
@@ -135,7 +136,7 @@ pub fn parse(range: &HeaderValue) -> Option<Vec<Written>> {
     (!ranges.is_empty()).then_some(ranges)
 }
 
-/// What follows the unit `bytes`, whose name is case-insensitive (section 14.1).
+/// Returns what follows the unit `bytes`, whose name is case-insensitive (section 14.1).
 fn after_unit(value: &[u8], separator: u8) -> Option<&[u8]> {
     let (unit, rest) = value.split_at_checked(5)?;
     let rest = rest.strip_prefix(&[separator])?;
@@ -177,17 +178,17 @@ fn exact_number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// A parsed `Content-Range: bytes first-last/length`; length `None` for `*`.
+/// A parsed `Content-Range: bytes first-last/length`. The length is `None` for `*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentRange {
-    /// The part enclosed.
+    /// The part that is enclosed.
     pub span: Span,
-    /// Length of the whole representation, where the sender knew it.
+    /// The length of the whole representation, if the sender knew it.
     pub length: Option<u64>,
 }
 
-/// Reads `Content-Range` of a 206; `None` if malformed, contradictory or in another unit (section 14.4): such content must
-/// not be combined with anything.
+/// Parses the `Content-Range` of a 206; `None` if it is malformed, contradictory or in another unit (section 14.4).
+/// Such content must not be combined with anything.
 pub fn parse_content_range(value: &HeaderValue) -> Option<ContentRange> {
     let rest = after_unit(value.as_bytes(), b' ')?.trim_ascii();
     let slash = rest.iter().position(|&byte| byte == b'/')?;
@@ -205,17 +206,17 @@ pub fn parse_content_range(value: &HeaderValue) -> Option<ContentRange> {
     possible.then_some(ContentRange { span, length })
 }
 
-/// `bytes first-last/length`.
+/// Renders `bytes first-last/length`.
 pub fn content_range(span: Span, length: u64) -> HeaderValue {
     ascii(format!("bytes {}-{}/{length}", span.first, span.last))
 }
 
-/// `bytes */length`, for 416.
+/// Renders `bytes */length`, for 416.
 pub fn unsatisfied(length: u64) -> HeaderValue {
     ascii(format!("bytes */{length}"))
 }
 
-/// A value made of digits and ASCII punctuation.
+/// Makes a field value from digits and ASCII punctuation.
 #[expect(
     clippy::expect_used,
     reason = "every caller passes printable ASCII of its own making"
@@ -224,8 +225,9 @@ pub(crate) fn ascii(text: String) -> HeaderValue {
     HeaderValue::try_from(text).expect("printable ASCII is a field value")
 }
 
-/// The head of one part of `multipart/byteranges`, CRLFs included (section 15.3.7.2); `boundary` without dashes.
-/// It opens with the CRLF that ends the part before it; before the first part it is harmless (section 14.6).
+/// Renders the head of one part of `multipart/byteranges`, with its CRLFs (section 15.3.7.2). `boundary` comes without
+/// dashes. The head opens with the CRLF that ends the previous part; before the first part it is harmless (section
+/// 14.6).
 pub fn part_head(
     boundary: &str,
     content_type: Option<&HeaderValue>,
@@ -244,7 +246,7 @@ pub fn part_head(
     head
 }
 
-/// The closing delimiter.
+/// Renders the closing delimiter.
 pub fn part_end(boundary: &str) -> Vec<u8> {
     format!("\r\n--{boundary}--\r\n").into_bytes()
 }

@@ -4,31 +4,32 @@ use crate::{directives::RequestDirectives, freshness::Facts, status::Forward, ti
 use http::StatusCode;
 use std::{fmt, time::Duration};
 
-/// The site's say on reuse. Plain values.
+/// What the site says about reuse. Plain values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Whether a client's `no-cache`, `max-age`, `min-fresh` and `Pragma` are obeyed, and a `max-stale` that allows less than the site. Off: they
-    /// are ignored.
+    /// Whether a client's `no-cache`, `max-age`, `min-fresh` and `Pragma` are obeyed, and a `max-stale` that allows
+    /// less than the site. If false, they are ignored.
     pub client_may_force: bool,
-    /// How long past its lifetime a response may be sent when the origin cannot be reached (RFC 9111 section 4.2.4), seconds.
+    /// How long past its lifetime a response may be sent when the origin cannot be reached, in seconds (RFC 9111
+    /// section 4.2.4).
     pub unreachable: u32,
 }
 
 /// The judgement, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Fresh: answer, with this much lifetime left.
+    /// The response is fresh, with this much lifetime left: send it.
     Fresh(Duration),
-    /// Stale, but may be sent now.
+    /// The response is stale, but may be sent now.
     Stale(StaleReason),
-    /// Must be validated with the origin first.
+    /// The response must be validated with the origin first.
     Validate(ValidateReason),
 }
 
 /// Why a stale response may be sent. `Display` gives [`StaleReason::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StaleReason {
-    /// Inside the window: send it, and refresh in the background.
+    /// The response is inside its window: send it, and refresh it in the background.
     WhileRevalidate,
     /// The client's `max-stale` accepts it.
     MaxStale,
@@ -43,7 +44,7 @@ impl StaleReason {
         }
     }
 
-    /// Whether a fresh one is fetched behind it.
+    /// Whether a fresh response is fetched in the background.
     pub const fn refreshes(self) -> bool {
         matches!(self, Self::WhileRevalidate)
     }
@@ -58,7 +59,7 @@ impl fmt::Display for StaleReason {
 /// Why a response must be validated before it is sent. `Display` gives [`ValidateReason::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValidateReason {
-    /// Past its lifetime.
+    /// The response is past its lifetime.
     Expired,
     /// The response's own `no-cache`.
     NoCache,
@@ -69,12 +70,13 @@ pub enum ValidateReason {
 }
 
 impl ValidateReason {
-    /// Whether the client alone wants it: others would be answered.
+    /// Whether only the client asks for validation. Other clients would be answered.
     pub const fn is_the_clients(self) -> bool {
         matches!(self, Self::RequestNoCache | Self::RequestAge)
     }
 
-    /// Why a request is forwarded for this reason (RFC 9211 section 2.2). `is_fresh`: what is stored is.
+    /// Why a request is forwarded for this reason (RFC 9211 section 2.2). `is_fresh` says whether the stored response
+    /// is fresh.
     pub const fn forward(self, is_fresh: bool) -> Forward {
         if self.is_the_clients() && is_fresh {
             Forward::Request
@@ -103,22 +105,23 @@ impl fmt::Display for ValidateReason {
 /// Why the origin did not give a usable answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It answered with an error: 500, 502, 503 or 504 (RFC 5861 section 4), or what else the site counts as one.
+    /// It answered with an error: 500, 502, 503 or 504 (RFC 5861 section 4), or another status that the site counts as
+    /// one.
     Status,
-    /// It could not be reached, or gave no complete head in time: the cache is disconnected (RFC 9111 section 4.2.4).
+    /// It could not be reached, or sent no complete head in time: the cache is disconnected (RFC 9111 section 4.2.4).
     Unreachable,
 }
 
-/// Whether an answer of `status` is an origin's failure, which something stored may hide where the site names no others (RFC 5861
-/// section 4), and which itself hides no other.
+/// Whether an answer of `status` is an origin's failure. A stored response may hide a failure, unless the site names
+/// other statuses (RFC 5861 section 4); a stored failure hides no other.
 pub const fn is_failure(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }
 
-/// Judges one stored response for one request. On the path of a hit: no allocation.
+/// Judges one stored response for one request. It is on the path of a hit, and does not allocate.
 ///
-/// A fresh `immutable` response is not validated for a request's `max-age`, which a reload sends (RFC 8246 section 2.1);
-/// for `no-cache` it is: that is the signal that the section leaves to clients.
+/// A request's `max-age`, which a reload sends, does not lead to validation of a fresh `immutable` response (RFC 8246
+/// section 2.1). A request's `no-cache` does: it is the signal that this section leaves to clients.
 pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time) -> Verdict {
     if facts.no_cache {
         return Verdict::Validate(ValidateReason::NoCache);
@@ -140,8 +143,9 @@ pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time)
     Verdict::Fresh(remaining)
 }
 
-/// Judges a stale response. A client that gives `max-age` without `max-stale`, or `min-fresh`, does not want one, nor one that is staler than
-/// its `max-stale` (RFC 9111 sections 5.2.1.1 to 5.2.1.3); `max-stale` does not reach beyond `must-revalidate` (section 4.2.4).
+/// Judges a stale response. A client that sends `min-fresh`, or `max-age` without `max-stale`, does not accept one, nor
+/// one that is staler than its `max-stale` (RFC 9111 sections 5.2.1.1 to 5.2.1.3). `max-stale` does not override
+/// `must-revalidate` (section 4.2.4).
 fn judge_stale(
     facts: &Facts,
     request: &RequestDirectives,
@@ -160,14 +164,15 @@ fn judge_stale(
     if too_old || wants_fresh || too_stale {
         return Verdict::Validate(ValidateReason::Expired);
     }
-    // The window goes before `max-stale`: the answer is the same, and a refresh comes with it.
+    // The window goes before `max-stale`: the answer is the same, but the window also refreshes.
     if is_within(staleness, facts.stale_while_revalidate) {
         return Verdict::Stale(StaleReason::WhileRevalidate);
     }
     if facts.must_revalidate {
         return Verdict::Validate(ValidateReason::Expired);
     }
-    // What was never fresh is kept to be validated, and may be one user's: another must not open it for himself.
+    // A response that was never fresh is kept to be validated, and may be one user's. Another client must not open it
+    // by `max-stale`.
     let accepted = request.max_stale == Some(u32::MAX) || is_within(staleness, request.max_stale);
     if accepted && facts.lifetime_ms > 0 {
         return Verdict::Stale(StaleReason::MaxStale);
@@ -177,9 +182,9 @@ fn judge_stale(
 
 /// Whether the stored response may be sent although the origin failed. Also honours the request's `stale-if-error`.
 ///
-/// A response that is still fresh (the client asked for validation) may be: what the client asked is a preference
-/// (RFC 9111 section 5.2.1.4). One with `no-cache` never is, nor a stale one with `must-revalidate`, nor a failure, which is no better than
-/// the new one.
+/// A response that is still fresh, because the client asked for validation, may be sent: what the client asked is a
+/// preference (RFC 9111 section 5.2.1.4). A response with `no-cache` may not be sent, nor a stale one with
+/// `must-revalidate`, nor a failure, which is no better than the new one.
 pub fn on_failure(
     facts: &Facts,
     request: &RequestDirectives,
@@ -194,8 +199,9 @@ pub fn on_failure(
     facts.remaining(now).is_some() || is_within(facts.staleness(now), Some(window))
 }
 
-/// How long past its lifetime a response may be sent when the origin fails, in seconds; 0: not at all. Also honours the request's
-/// `stale-if-error` (RFC 5861 section 4; for an origin that cannot be reached RFC 9111 section 4.2.4).
+/// Returns how long past its lifetime a response may be sent when the origin fails, in seconds; 0 means not at all.
+/// Also honours the request's `stale-if-error` (RFC 5861 section 4; for an origin that cannot be reached RFC 9111
+/// section 4.2.4).
 pub fn window_on_failure(
     facts: &Facts,
     request: &RequestDirectives,
@@ -208,7 +214,8 @@ pub fn window_on_failure(
     if facts.must_revalidate {
         return facts.stale_if_error.unwrap_or(0);
     }
-    // A response that was never fresh is kept to be validated, and may be one user's: nobody but the origin opens a window for it.
+    // A response that was never fresh is kept to be validated, and may be one user's. Only the origin opens a window
+    // for it.
     let had_lifetime = facts.lifetime_ms > 0;
     let disconnected = match failure {
         Failure::Status => None,
@@ -226,7 +233,7 @@ fn is_older(facts: &Facts, request: &RequestDirectives, now: Time) -> bool {
         .is_some_and(|most| facts.age(now) > seconds(most))
 }
 
-/// Whether the staleness lies in a window of so many seconds. A window of no seconds is shut.
+/// Whether the staleness is within a window of this many seconds. A window of zero seconds is shut.
 fn is_within(staleness: Duration, window: Option<u32>) -> bool {
     window.is_some_and(|window| window > 0 && staleness <= seconds(window))
 }

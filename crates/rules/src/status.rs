@@ -1,4 +1,4 @@
-//! `Cache-Status` (RFC 9211): the one place that spells it. Carries either `hit` or `fwd`, never both.
+//! `Cache-Status` (RFC 9211): the one place that spells it. A member has either `hit` or `fwd`, never both.
 
 mod text;
 
@@ -9,21 +9,21 @@ use text::{GREATEST, Text};
 /// Why a request was forwarded (RFC 9211 section 2.2). `Display` gives [`Forward::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Forward {
-    /// The site told the cache to keep out of it.
+    /// The site told the cache not to handle the request.
     Bypass,
     /// The method has to be forwarded.
     Method,
     /// No stored response matches the URI.
     UriMiss,
-    /// Some match the URI, but not the nominated fields.
+    /// Stored responses match the URI, but not the nominated fields.
     VaryMiss,
-    /// No stored response can be used, and it is not known which of the two it is.
+    /// No stored response can be used, and it is not known whether the URI or the nominated fields failed to match.
     Miss,
-    /// One is fresh, but the request does not allow its use.
+    /// A stored response is fresh, but the request does not allow its use.
     Request,
-    /// One was selected, but it is stale.
+    /// A stored response was selected, but it is stale.
     Stale,
-    /// One was selected, but it lacks some of the ranges asked for.
+    /// A stored response was selected, but it lacks some of the ranges requested.
     Partial,
 }
 
@@ -52,32 +52,32 @@ impl fmt::Display for Forward {
 /// How the request was handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handled {
-    /// Answered from the store; a stale hit has a negative `ttl`.
+    /// Answered from the store. A stale hit has a negative `ttl`.
     Hit,
     /// Forwarded to the origin.
     Forwarded {
-        /// `fwd`.
+        /// `fwd`: why it was forwarded.
         why: Forward,
-        /// `fwd-status`, the origin's, where it gave one. Not told where it equals the status sent.
+        /// `fwd-status`: the origin's status, if it gave one. `None` if it equals the status that is sent.
         status: Option<u16>,
         /// Whether the response was stored.
         stored: bool,
-        /// Whether it was fetched by another request for the same.
+        /// Whether another request for the same fetched the response.
         collapsed: bool,
     },
-    /// Neither: answered by the cache itself (an error, `only-if-cached`): only the name and `detail`.
+    /// Neither: the cache answered itself (an error, `only-if-cached`). Only the name and `detail` are sent.
     Own,
 }
 
-/// The `ttl` of what stays fresh for `remaining` (RFC 9211 section 2.5), in whole seconds, rounded up: `Age` is rounded down, and together
-/// they come to the lifetime.
+/// Returns the `ttl` of a response that stays fresh for `remaining` (RFC 9211 section 2.5), in whole seconds. It is
+/// rounded up because `Age` is rounded down: together they add up to the lifetime.
 pub const fn ttl(remaining: Duration) -> i64 {
     let begun = (remaining.subsec_nanos() > 0) as u64;
     remaining.as_secs().saturating_add(begun).cast_signed()
 }
 
-/// The `ttl` of what has been stale for `staleness`: negative from its first moment on (RFC 9211 section 2.4), and no less than the field
-/// can say.
+/// Returns the `ttl` of a response that has been stale for `staleness`: negative from the first moment on (RFC 9211
+/// section 2.4), and not below what the field can express.
 pub fn stale_ttl(staleness: Duration) -> i64 {
     -(staleness.as_millis().div_ceil(1000).min(GREATEST.into()) as i64)
 }
@@ -85,20 +85,20 @@ pub fn stale_ttl(staleness: Duration) -> i64 {
 /// One member of the field.
 #[derive(Clone, Debug)]
 pub struct Member<'a> {
-    /// The cache's name, a token (`larder`); sent as a quoted string if it is not one.
+    /// The cache's name: a token (`larder`), otherwise sent as a quoted string.
     pub name: &'a str,
-    /// `hit`, or `fwd` with what belongs to it.
+    /// `hit`, or `fwd` with its parameters.
     pub handled: Handled,
-    /// Remaining lifetime in seconds, negative when stale.
+    /// The remaining lifetime in seconds, negative if stale.
     pub ttl: Option<i64>,
-    /// The cache key. Bytes that a string cannot carry are percent-encoded.
+    /// The cache key. Bytes that a string cannot express are percent-encoded.
     pub key: Option<&'a str>,
-    /// A token or, if it is not one, sent as a quoted string.
+    /// A token, otherwise sent as a quoted string.
     pub detail: Option<&'a str>,
 }
 
 impl Member<'_> {
-    /// The field value. On the path of a hit: one allocation.
+    /// Renders the field value. On the path of a hit: one allocation.
     pub fn to_value(&self) -> HeaderValue {
         let mut text = Text::default();
         text.push_name(self.name);
@@ -135,7 +135,7 @@ impl Member<'_> {
         text.into_value()
     }
 
-    /// The parameters that describe a response: `ttl` and `key`.
+    /// Writes the parameters that describe a response: `ttl` and `key`.
     fn push_response(&self, text: &mut Text) {
         if let Some(ttl) = self.ttl {
             text.push(b"; ttl=");

@@ -1,6 +1,6 @@
-//! Whether a response may be stored by a shared cache (RFC 9111 section 3).
+//! Whether a shared cache may store a response (RFC 9111 section 3).
 //!
-//! `demands` holds the checks that [`judge`] goes through, `post` finds the responses to `POST` that may be stored, and
+//! `demands` holds the checks that [`judge`] makes, `post` recognises the responses to `POST` that may be stored, and
 //! `refusal` names the reasons.
 
 mod demands;
@@ -23,43 +23,43 @@ use http::{HeaderMap, HeaderName, Method, StatusCode};
 /// What to do with a response that carries `Set-Cookie`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetCookie {
-    /// Not stored unless it says `public`, `s-maxage` or a targeted field, or keeps the cookie out itself (`private="Set-Cookie"`, or `no-cache`
-    /// so).
+    /// Not stored, unless the response has `public`, `s-maxage` or a targeted field, or excludes the cookie itself
+    /// (`private="Set-Cookie"`, or `no-cache` likewise).
     #[default]
     Refuse,
-    /// Not stored, whatever it says.
+    /// Not stored, whatever the response says.
     Never,
-    /// Stored without the field (and sent without it).
+    /// Stored and sent without the field.
     Strip,
     /// Plain RFC 9111: the field is stored like any other.
     Store,
 }
 
-/// The site's say on storing. Plain values.
+/// What the site says about storing. Plain values.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// Its say on lifetimes.
+    /// What it says about lifetimes.
     pub freshness: freshness::Site,
-    /// Its say on cookies.
+    /// What it says about cookies.
     pub set_cookie: SetCookie,
-    /// Targeted fields this cache obeys, first match wins (RFC 9213).
+    /// The targeted fields that this cache obeys; the first match wins (RFC 9213).
     pub targets: &'a [HeaderName],
 }
 
-/// One exchange with the origin, seen when the response's head has arrived.
+/// One exchange with the origin, at the moment when the response's head has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
     /// The request's method.
     pub method: &'a Method,
     /// The request's fields.
     pub request: &'a HeaderMap,
-    /// What the request says of caching.
+    /// What the request says about caching.
     pub request_directives: &'a RequestDirectives,
     /// The target URI as `scheme://authority/path?query`; compared with `Content-Location` for POST (RFC 9110 section 9.3.3).
     pub target: &'a str,
     /// The response's status.
     pub status: StatusCode,
-    /// The response's fields, with those that [must not be stored](crate::fields::is_unstorable).
+    /// The response's fields, including those that [must not be stored](crate::fields::is_unstorable).
     pub response: &'a HeaderMap,
     /// When the request was sent.
     pub request_time: Time,
@@ -70,16 +70,19 @@ pub struct Exchange<'a> {
 /// A storable response: its facts, and how it must be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storable {
-    /// What judging it later needs.
+    /// What is needed to judge it later.
     pub facts: Facts,
-    /// `Set-Cookie` is to be removed before storing and sending.
+    /// Whether `Set-Cookie` must be removed before storing and sending.
     pub strip_set_cookie: bool,
     /// See [`directives::ResponseDirectives::names_fields`].
     pub names_fields: bool,
 }
 
-/// Whether an answer of `status` may be stored at all, whatever the origin or the site says: it is final, no 304, which freshens, no 416,
-/// which answers the request's own range, and no 426, whose `Upgrade` is of one connection (RFC 9110 section 15.5.22). 428, 429, 431 and 511 "MUST NOT be stored by a cache" (RFC 6585 sections 3 to 6).
+/// Whether a response of `status` may be stored at all, whatever the origin or the site says.
+///
+/// The status must be final. A 304 freshens, a 416 answers the request's own range, and the `Upgrade` of a 426 belongs
+/// to one connection (RFC 9110 section 15.5.22). 428, 429, 431 and 511 "MUST NOT be stored by a cache" (RFC 6585
+/// sections 3 to 6).
 pub fn may_be_stored(status: StatusCode) -> bool {
     !matches!(
         status,
@@ -93,12 +96,15 @@ pub fn may_be_stored(status: StatusCode) -> bool {
     ) && !status.is_informational()
 }
 
-/// Judges an exchange. A response with neither lifetime, nor stale window, nor validator is `NoFreshness`.
-/// 206 is storable when its `Content-Range` is valid and single (see `crate::partial`).
-/// `Vary: *` is `VaryStar`. POST only with explicit freshness and `Content-Location` equal to the target.
+/// Judges an exchange.
 ///
-/// [`freshness::Site::override_lifetime`] overrules the origin's `no-store`, `private`, `no-cache` and missing freshness, and what ends stale
-/// windows (`must-revalidate` and its kin). What these allowed for `Authorization` they allow no more: of three exceptions `public` is left.
+/// A response without lifetime, stale window and validator is `NoFreshness`. A 206 is storable if it has one valid
+/// `Content-Range` (see `crate::partial`). `Vary: *` is `VaryStar`. A response to POST needs explicit freshness and a
+/// `Content-Location` equal to the target.
+///
+/// [`freshness::Site::override_lifetime`] overrules the origin's `no-store`, `private`, `no-cache` and missing
+/// freshness, and what ends stale windows (`must-revalidate` and its kin). These no longer allow storing a response to
+/// a request with `Authorization` then: of three exceptions only `public` is left.
 pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotStorable> {
     let (directives, source) = directives::response(exchange.response, site.targets);
     let says = Says {

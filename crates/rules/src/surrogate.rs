@@ -1,7 +1,7 @@
-//! Names that applications give to what they answer, to purge it by: cache groups (RFC 9875), scoped to their origin, and
-//! the tags of the dialects that came before, which hold for a whole cache.
+//! Names that applications give to their answers, to purge them by: cache groups (RFC 9875), scoped to their origin,
+//! and the tags of older dialects, which hold for a whole cache.
 
-//! And what the Edge Architecture lets an origin ask of whoever stands before it.
+//! Also what an origin can ask of a surrogate by the Edge Architecture.
 
 mod edge;
 mod groups;

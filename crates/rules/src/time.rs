@@ -1,4 +1,4 @@
-//! Time as the rules see it: milliseconds since the Unix epoch, passed in by the caller.
+//! Time as the rules see it: milliseconds since the Unix epoch, which the caller passes in.
 
 mod date;
 
@@ -25,11 +25,11 @@ impl Time {
     pub const fn as_secs(self) -> u64 {
         self.0 / 1000
     }
-    /// Time passed since `earlier`; zero where `earlier` lies in the future.
+    /// The time that passed since `earlier`; zero if `earlier` lies in the future.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
-    /// The moment `by` later, at the end of time at most.
+    /// The moment `by` later, saturating at the last moment that can be expressed.
     #[must_use]
     pub const fn plus(self, by: Duration) -> Self {
         let by = by.as_millis();
@@ -40,15 +40,16 @@ impl Time {
         };
         Self(self.0.saturating_add(by))
     }
-    /// An HTTP date in any of the three formats (RFC 9110 section 5.6.7); `None` if it is not one.
+    /// Parses an HTTP date in any of the three formats (RFC 9110 section 5.6.7); `None` if it is not one.
     ///
-    /// Letters match in either case, and a zone other than `GMT` is no date (RFC 9111 section 4.2). The day's name has to be
-    /// one, but need not agree with the date. A moment before 1970 reads as the epoch.
-    /// `now` decides the century of an RFC 850 year (more than 50 years ahead means the past).
+    /// Letters match in either case, and a zone other than `GMT` is not accepted (RFC 9111 section 4.2). The name of
+    /// the day must be one, but need not agree with the date. A moment before 1970 reads as the epoch. `now` decides
+    /// the century of an RFC 850 year: more than 50 years ahead means the past.
     pub fn parse(date: &[u8], now: Self) -> Option<Self> {
         date::parse(date, now)
     }
-    /// The IMF-fixdate form (RFC 9110 section 5.6.7); the end of the year 9999 for any later moment.
+    /// Renders the IMF-fixdate form (RFC 9110 section 5.6.7). Any moment after the year 9999 becomes the end of that
+    /// year.
     pub fn to_http(self) -> String {
         let secs = self.as_secs().min(LAST_SECOND);
         httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(secs))
@@ -63,7 +64,7 @@ impl From<SystemTime> for Time {
     }
 }
 
-/// The last second of the year 9999: four digits have no room for more.
+/// The last second of the year 9999. The format has four digits for the year.
 const LAST_SECOND: u64 = 253_402_300_799;
 
 #[cfg(test)]

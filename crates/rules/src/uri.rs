@@ -1,9 +1,9 @@
-//! Resolution of references (RFC 3986 section 5). A library for URLs would rewrite bytes that are keyed as they are.
+//! Resolves references (RFC 3986 section 5). A library for URLs would rewrite bytes that are keyed as they are.
 
 use std::fmt::Write as _;
 
-/// A URI or relative reference in its parts (RFC 3986 appendix B); every text is a reference. The fragment is left out: no
-/// request has one.
+/// The parts of a URI or relative reference (RFC 3986 appendix B). Every text is a reference. The fragment is left out:
+/// no request has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference<'a> {
     pub(crate) scheme: Option<&'a str>,
@@ -47,15 +47,17 @@ fn is_scheme(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
-/// The target URI of `reference`, as it stands in a field or a document, seen from `base` (RFC 3986 section 5.2), without
-/// its fragment. Bytes that no URI has are percent-encoded. Any text is a reference: what comes out may be of any scheme, and of
-/// no authority.
+/// Resolves `reference`, as it stands in a field or a document, against `base` (RFC 3986 section 5.2), without its
+/// fragment.
+///
+/// Bytes that no URI has are percent-encoded. Any text is a reference: the result may be of any scheme, and may have no
+/// authority.
 pub fn join(base: &str, reference: &[u8]) -> String {
     let reference = encode(reference);
     resolve(&Reference::parse(base), &Reference::parse(&reference))
 }
 
-/// Field content as a reference: bytes that no URI has are percent-encoded, as clients do before they ask for it.
+/// Percent-encodes the bytes that no URI has, as clients do before they request a reference in a field.
 pub fn encode(value: &[u8]) -> String {
     let mut text = String::with_capacity(value.len());
     for &byte in value.trim_ascii() {
@@ -69,14 +71,14 @@ pub fn encode(value: &[u8]) -> String {
     text
 }
 
-/// The target of the reference that `text` is, seen from the absolute URI `base` (RFC 3986 section 5). Bytes that no URI has are
+/// Resolves the reference `text` against the absolute URI `base` (RFC 3986 section 5). Bytes that no URI has are
 /// percent-encoded; a fragment is left out.
 pub fn resolved(base: &str, text: &str) -> String {
     let written = encode(text.as_bytes());
     resolve(&Reference::parse(base), &Reference::parse(&written))
 }
 
-/// The target of `reference` seen from `base` (RFC 3986 section 5.2.2, strict), recomposed (section 5.3).
+/// Resolves `reference` against `base` (RFC 3986 section 5.2.2, strict) and recomposes it (section 5.3).
 pub(crate) fn resolve(base: &Reference<'_>, reference: &Reference<'_>) -> String {
     let (scheme, authority, path, query);
     if reference.scheme.is_some() {
@@ -154,7 +156,7 @@ fn remove_dot_segments(path: &str) -> String {
             _ => kept.push(segment),
         }
     }
-    // A dot segment at the end leaves the directory it names.
+    // A dot segment at the end names a directory, so the path keeps its slash.
     if open && !kept.is_empty() {
         kept.push("");
     }

@@ -1,4 +1,4 @@
-//! Validation: the conditional request, and what its answer does (RFC 9111 section 4.3).
+//! Validation: the conditional request, and the effect of its answer (RFC 9111 section 4.3).
 
 mod freshen;
 mod head;
@@ -24,15 +24,16 @@ pub struct Validators<'a> {
     pub etag: Option<&'a HeaderValue>,
     /// The value of `Last-Modified`.
     pub last_modified: Option<&'a HeaderValue>,
-    /// `Date`, or time of receipt, as dates in two digits are read. Never made into a validator.
+    /// `Date`, or the time of receipt. It decides the century of a date with a two-digit year, and is never sent as a
+    /// validator.
     pub date: Time,
-    /// Whether it could be chosen for the request: its nominated fields match. What does not is named by a strong tag alone, since
-    /// representations with different content may share a weak one, or a date (RFC 9110 section 8.8.1).
+    /// Whether the response could be chosen for the request: its nominated fields match. If not, only a strong tag
+    /// names it, since representations with different content may share a weak tag, or a date (RFC 9110 section 8.8.1).
     pub matches: bool,
 }
 
 impl<'a> Validators<'a> {
-    /// The validators of a stored response that could be chosen for the request, and its `date`.
+    /// Returns the validators of a stored response that could be chosen for the request, received at `date`.
     pub fn of(fields: &'a HeaderMap, date: Time) -> Self {
         Self {
             etag: fields.get(ETAG),
@@ -42,25 +43,24 @@ impl<'a> Validators<'a> {
         }
     }
 
-    /// The tag by which it may be named.
+    /// The tag by which a request may name the response.
     fn tag(&self) -> Option<EntityTag<'a>> {
         let tag = EntityTag::parse(self.etag?.as_bytes())?;
         (self.matches || tag.is_strong()).then_some(tag)
     }
 
-    /// The date by which it may be named.
+    /// The date by which a request may name the response.
     fn modified(&self) -> Option<&'a HeaderValue> {
         self.last_modified.filter(|_| self.matches)
     }
 
-    /// Whether a request can name it.
+    /// Whether a request can name the response.
     pub fn has_any(&self) -> bool {
         self.tag().is_some() || self.modified().is_some()
     }
 }
 
-/// Removes fields that a client may have sent and that must not reach the origin in our own fetch: the conditionals and
-/// `Range`.
+/// Removes the fields of a client that must not reach the origin in our own fetch: the conditionals and `Range`.
 pub fn remove_conditions(request: &mut HeaderMap) {
     fields::remove_where(request, is_condition);
 }
@@ -72,15 +72,16 @@ fn is_condition(name: &HeaderName) -> bool {
     )
 }
 
-/// The list of tags grows no longer than this many bytes, lest the origin refuse the request: common limits on a field are
-/// 4 and 8 KiB. The chosen response's tag is always sent.
+/// The length in bytes up to which the list of tags may grow, so that the origin does not refuse the request: common
+/// limits on a field are 4 and 8 KiB. The tag of the chosen response is always sent.
 const LONGEST_LIST: usize = 3 * 1024;
 
-/// Writes `If-None-Match` (every tag of `candidates`, the chosen one first) and `If-Modified-Since` (of the chosen one,
-/// which is `candidates[0]`) into `request`, in place of those it has: none where there is no validator to use
-/// (RFC 9111 section 4.3.1).
+/// Makes `request` conditional (RFC 9111 section 4.3.1): writes `If-None-Match`, with every tag of `candidates`, and
+/// `If-Modified-Since`, with the date of the chosen response, which is `candidates[0]`. They replace those that the
+/// request has; without a validator to use it has none.
 ///
-/// Of candidates that do not match the request only strong tags are sent. They are those that can be asked about [at once](askable).
+/// The chosen response's tag comes first. Candidates that do not match the request are named by strong tags only. Only
+/// candidates that can be asked about [at once](askable) are named.
 pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) {
     let candidates = askable(candidates);
     let modified = candidates.first().and_then(dated);
@@ -88,8 +89,8 @@ pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) {
     replace(request, IF_MODIFIED_SINCE, modified.cloned());
 }
 
-/// Those of `candidates` that one request can ask about: where the chosen one has a date and no tag, that alone. Beside a tag its date would
-/// be ignored (RFC 9110 section 13.1.3), and it could never be confirmed.
+/// Returns those of `candidates` that one request can ask about. If the chosen response has a date and no tag, it is
+/// the only one: beside a tag its date would be ignored (RFC 9110 section 13.1.3), and it could never be confirmed.
 pub fn askable<'c, 'a>(candidates: &'c [Validators<'a>]) -> &'c [Validators<'a>] {
     match candidates {
         [chosen, ..] if chosen.tag().is_none() && dated(chosen).is_some() => {
@@ -99,13 +100,14 @@ pub fn askable<'c, 'a>(candidates: &'c [Validators<'a>]) -> &'c [Validators<'a>]
     }
 }
 
-/// The date by which it may be named: as it came (origins may compare bytes), but only if it is a date at all.
+/// The date by which a request may name the response, unchanged since origins may compare bytes; `None` if it is not a
+/// date.
 fn dated<'a>(one: &Validators<'a>) -> Option<&'a HeaderValue> {
     let value = one.modified()?;
     Time::parse(value.as_bytes(), one.date).map(|_| value)
 }
 
-/// The tags of all, as far as they fit.
+/// Lists the tags of all candidates, as far as they fit.
 fn tags_of(candidates: &[Validators<'_>]) -> Option<HeaderValue> {
     let mut list = Vec::new();
     let mut listed: Vec<EntityTag<'_>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Variants: nominated fields and how request values are compared (RFC 9111 section 4.1, RFC 9110 section 12.5.5).
+//! Variants: nominated fields, and the comparison of request values (RFC 9111 section 4.1, RFC 9110 section 12.5.5).
 
 pub(crate) mod member;
 mod preference;
@@ -14,9 +14,9 @@ use http::{
 pub enum Nominated {
     /// `Vary` is absent or empty: any request matches.
     Nothing,
-    /// `*`, or not readable: no request ever matches.
+    /// `*`, or a value that cannot be read: no request ever matches.
     Everything,
-    /// These fields, lower case, sorted, without repetition.
+    /// These fields: in lower case, sorted, without repetition.
     Fields(Vec<HeaderName>),
 }
 
@@ -38,33 +38,33 @@ pub fn is_everything(response: &HeaderMap) -> bool {
     has(response, &VARY) && members(response).any(|member| member.is_none())
 }
 
-/// The members of `Vary`; `None` for `*`, and for what cannot be read.
+/// Iterates over the members of `Vary`; `None` stands for `*`, and for a member that cannot be read.
 fn members(response: &HeaderMap) -> impl Iterator<Item = Option<HeaderName>> {
     let lines = response.get_all(VARY).iter();
     let members = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     let members = members.map(<[u8]>::trim_ascii);
-    // `*` is a token too, and so would pass for a name.
+    // `*` is a token too, and would be accepted as a name.
     members
         .filter(|member| !member.is_empty())
         .map(|member| match member {
             b"*" => None,
-            // Most name this one alone.
+            // Most responses name only this one.
             _ if member.eq_ignore_ascii_case(b"accept-encoding") => Some(ACCEPT_ENCODING),
             _ => HeaderName::from_bytes(member).ok(),
         })
 }
 
-/// Appends the normalised values that `request` has for `nominated` to `into`: two requests match exactly when what is
-/// appended is equal. Absent, empty and present differ.
+/// Appends the normalised values that `request` has for `nominated` to `into`. Two requests match exactly if the bytes
+/// appended are equal. Absent, empty and present differ.
 ///
-/// One line a field, which no field value can forge for none holds a line feed: `name` where the field is absent,
-/// `name:` and the value in its normal form, or `name=` and the value as it stands where it has none.
+/// Each field makes one line, which no field value can forge, since none contains a line feed: `name` if the field is
+/// absent, `name:` and the value in its normal form, or `name=` and the value as it stands if it has no normal form.
 ///
-/// What RFC 9111 section 4.1 lets be equal: lines combined and outer white space removed, in every field; in
-/// `Accept-Encoding` case, order, repetition and every spelling that means the same; in
-/// `Accept-Language`, `Accept-Charset` and `Accept` case, white space, spelling of weights, and order between different
-/// weights. Order among equal weights stays significant there: RFC 9110 section 12.5.4 notes that recipients read it as
-/// preference, and so do many for `Accept`.
+/// RFC 9111 section 4.1 lets these be equal. In every field, lines are combined and outer white space is removed. In
+/// `Accept-Encoding`, case, order, repetition and spelling do not count as far as the meaning is the same. In
+/// `Accept-Language`, `Accept-Charset` and `Accept`, case, white space, the spelling of weights, and the order between
+/// different weights do not count. The order among equal weights does: RFC 9110 section 12.5.4 notes that recipients
+/// read it as preference, and so do many for `Accept`.
 pub fn variant_key(nominated: &[HeaderName], request: &HeaderMap, into: &mut Vec<u8>) {
     for name in nominated {
         into.extend_from_slice(name.as_str().as_bytes());
@@ -76,7 +76,8 @@ pub fn variant_key(nominated: &[HeaderName], request: &HeaderMap, into: &mut Vec
     }
 }
 
-/// Request fields that have the variant key `key`: what [`variant_key`] wrote, read back. A field that was absent stays so.
+/// Reads back what [`variant_key`] wrote: request fields whose variant key is `key`. A field that was absent stays
+/// absent.
 pub fn request_fields(key: &[u8]) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for line in key.split(|byte| *byte == b'\n') {
@@ -100,7 +101,7 @@ fn append_value(name: &HeaderName, lines: &GetAll<'_, HeaderValue>, into: &mut V
         ACCEPT_ENCODING => preference::append_codings(lines, into),
         ACCEPT_LANGUAGE | ACCEPT_CHARSET => preference::append_ranked(lines, into),
         ACCEPT => preference::append_media_ranges(lines, into),
-        // The crumbs of HTTP/2 (RFC 9113 section 8.2.3).
+        // HTTP/2 may split cookies into several lines (RFC 9113 section 8.2.3).
         COOKIE => return append_combined(lines, b"; ", into),
         _ => return append_combined(lines, b", ", into),
     };
@@ -111,8 +112,8 @@ fn append_value(name: &HeaderName, lines: &GetAll<'_, HeaderValue>, into: &mut V
     }
 }
 
-/// The lines one after another, without white space around each or around the whole (RFC 9110 section 5.2). An empty line
-/// leaves its separator.
+/// Appends the lines one after another, without white space around each or around the whole (RFC 9110 section 5.2). An
+/// empty line leaves its separator.
 fn append_combined(lines: &GetAll<'_, HeaderValue>, separator: &[u8], into: &mut Vec<u8>) {
     let start = into.len();
     for (index, line) in lines.iter().enumerate() {

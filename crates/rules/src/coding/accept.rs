@@ -1,4 +1,4 @@
-//! What a client accepts, and which coding answers it.
+//! What a client accepts, and which coding it gets.
 
 use super::Coding;
 use crate::vary::member::{FULL, Members, is_token};
@@ -7,15 +7,15 @@ use http::{HeaderMap, header::ACCEPT_ENCODING};
 /// The weight of what is acceptable without being named: less than any weight that can be written.
 const UNNAMED: u16 = 1;
 
-/// What a request's `Accept-Encoding` says of our codings and of none (RFC 9110 section 12.5.3).
+/// What a request's `Accept-Encoding` says about our codings and about identity (RFC 9110 section 12.5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// In thousandths and doubled, so that [`UNNAMED`] lies below all of them; 0: not acceptable.
+    /// Weights in thousandths, doubled so that [`UNNAMED`] is below all of them; 0 means not acceptable.
     codings: [u16; 3],
     identity: u16,
 }
 
-/// What browsers and the usual tools send: it need not be read again on every hit.
+/// What browsers and the usual tools send, so that it is not parsed on every hit.
 const COMMON: [(&[u8], [bool; 3]); 5] = [
     (b"gzip, deflate, br, zstd", [true, true, true]),
     (b"gzip, deflate, br", [true, false, true]),
@@ -25,14 +25,14 @@ const COMMON: [(&[u8], [bool; 3]); 5] = [
 ];
 
 impl Accepted {
-    /// No coding: what a request gets that does not speak of codings. The RFC lets it have any; a client that does not say that
-    /// it can read one mostly cannot.
+    /// No coding: what a request without the field gets. The RFC allows any coding then, but a client that does not say
+    /// that it can read one mostly cannot.
     pub const NONE: Self = Self {
         codings: [0; 3],
         identity: UNNAMED,
     };
 
-    /// Reads all lines. A field that is malformed accepts nothing but identity.
+    /// Reads all lines. A malformed field accepts nothing but identity.
     pub fn read(request: &HeaderMap) -> Self {
         let lines = request.get_all(ACCEPT_ENCODING);
         let mut each = lines.iter();
@@ -62,7 +62,7 @@ impl Accepted {
                 None => None,
             };
             if let Some(place) = place {
-                // Of a coding named twice the first counts.
+                // If a coding is named twice, the first counts.
                 place.get_or_insert(member.weight * 2);
             }
         }
@@ -72,7 +72,7 @@ impl Accepted {
         }
     }
 
-    /// Whether an answer in `coding` is acceptable; `None`: in no coding.
+    /// Whether an answer in `coding` is acceptable; `None` stands for no coding.
     pub fn takes(self, coding: Option<Coding>) -> bool {
         self.weight(coding) > 0
     }
@@ -90,25 +90,25 @@ impl Accepted {
     }
 }
 
-/// Which coding answers.
+/// The coding of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// None: it is preferred, or nothing else is acceptable.
+    /// No coding: identity is preferred, or nothing else is acceptable.
     Identity,
-    /// This one, whether it is stored or still to be made.
+    /// This coding, whether it is stored or has yet to be made.
     Coding(Coding),
-    /// One that is stored and as welcome to the client as the one we like better, which is worth making for those who come
-    /// later.
+    /// A coding that is stored. The client accepts it as gladly as the one that we prefer, which is worth making for
+    /// later clients.
     Instead {
-        /// Answers.
+        /// The coding of this answer.
         stored: Coding,
-        /// Is not stored.
+        /// The coding that we prefer, and that is not stored.
         better: Coding,
     },
 }
 
-/// Chooses by weight, among equals by what is stored, and then by the order of `offered`. Where nothing is acceptable the answer
-/// goes without a coding: RFC 9110 section 12.5.3 prefers that to an error.
+/// Chooses a coding by weight, among equals by what is stored, and then by the order of `offered`. If nothing is
+/// acceptable the answer has no coding: RFC 9110 section 12.5.3 prefers that to an error.
 pub fn choose(
     accepted: Accepted,
     offered: &[Coding],

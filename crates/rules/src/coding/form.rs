@@ -6,21 +6,21 @@ use http::{
     header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY},
 };
 
-/// How a form came to be.
+/// How a form was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormProvenance {
-    /// As a whole, of this many bytes; `hash` differs where the bytes differ.
+    /// As a whole, of this length. The `hash` differs if the bytes differ.
     Whole {
         /// Its length in bytes.
         length: u64,
-        /// Of its bytes.
+        /// The hash of its bytes.
         hash: u64,
     },
-    /// On its way to one client or a few: made once more it may come out in other bytes.
+    /// As a stream, for one client or a few. Its bytes may differ if it is made again.
     Streamed,
 }
 
-/// Digests of the content or of the representation as it was (RFC 9530 sections 2 and 3, and what came before it).
+/// Digests of the original content or representation (RFC 9530 sections 2 and 3, and their predecessors).
 const DIGESTS: [HeaderName; 4] = [
     HeaderName::from_static("content-digest"),
     HeaderName::from_static("repr-digest"),
@@ -28,10 +28,11 @@ const DIGESTS: [HeaderName; 4] = [
     HeaderName::from_static("content-md5"),
 ];
 
-/// Turns the fields of what an origin sent into those of a form of it: in `coding`, or decoded where that is `None`.
+/// Turns the fields of an origin's response into those of a form of it: in `coding`, or decoded if that is `None`.
 ///
-/// A strong validator has to differ between codings (RFC 9110 section 8.8.3.3), and between two codings of one kind too: it names
-/// the coding and the bytes. What is streamed gets a weak one. Ranges of it cannot be asked for again.
+/// A strong validator must differ between codings (RFC 9110 section 8.8.3.3), and also between two results of the same
+/// coding. So the tag names the coding and the bytes. A streamed form gets a weak tag, and no range of it can be
+/// requested.
 pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: FormProvenance) {
     match coding {
         Some(coding) => {
@@ -59,7 +60,7 @@ pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: FormProven
     vary_by_coding(fields);
 }
 
-/// Makes `fields`, which a response has for one client, say of the content what the stored `form` of it says.
+/// Copies what the stored `form` says about the content into `fields`, which a response has for one client.
 pub fn describe_as(fields: &mut HeaderMap, form: impl Fn(&HeaderName) -> Option<HeaderValue>) {
     let of_content = [CONTENT_ENCODING, CONTENT_LENGTH, ETAG];
     for name in of_content.iter().chain(&DIGESTS) {
@@ -71,7 +72,7 @@ pub fn describe_as(fields: &mut HeaderMap, form: impl Fn(&HeaderName) -> Option<
     vary_by_coding(fields);
 }
 
-/// Adds `Accept-Encoding` to `Vary`, unless that says it or `*` already (RFC 9110 section 12.5.5).
+/// Adds `Accept-Encoding` to `Vary`, unless `Vary` has it or `*` (RFC 9110 section 12.5.5).
 pub fn vary_by_coding(fields: &mut HeaderMap) {
     let is_it = |member: &[u8]| {
         let member = member.trim_ascii();

@@ -1,5 +1,5 @@
-//! Entity tags of forms: `"abc"` is `"abc-larder-br-0123456789abcdef"` in brotli, the last part being a hash of the bytes, and
-//! `W/"abc-larder-br"` where it is streamed.
+//! Entity tags of forms: in brotli, `"abc"` becomes `"abc-larder-br-0123456789abcdef"`, where the last part is a hash
+//! of the bytes. A streamed form has `W/"abc-larder-br"`.
 
 use super::{Accepted, Coding, FormProvenance};
 use crate::{
@@ -12,12 +12,12 @@ use http::{
     header::{IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE},
 };
 
-/// Stands between the origin's tag and what we add.
+/// Separates the origin's tag from what we add.
 const MARK: &[u8] = b"-larder-";
 const DECODED: &str = "identity";
 const HASH_DIGITS: usize = 16;
 
-/// The tag of a form of what has the tag `origin`; `None` for what is no tag.
+/// Returns the tag of a form of the response whose tag is `origin`; `None` if that is not a tag.
 pub fn form_tag(
     origin: &HeaderValue,
     coding: Option<Coding>,
@@ -42,9 +42,9 @@ pub fn form_tag(
     HeaderValue::from_bytes(&text).ok()
 }
 
-/// A form's tag taken apart.
+/// The parts of a form's tag.
 struct Form<'a> {
-    /// What stands between the quotes of the origin's tag.
+    /// The origin's tag without its quotes.
     origin: &'a [u8],
     coding: Option<Coding>,
     is_strong: bool,
@@ -89,9 +89,11 @@ fn last_place(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).rposition(|window| window == part)
 }
 
-/// The tag of what `If-None-Match` names and the client accepts: that of a form as it is written there, whether or not the same bytes would
-/// come out today, or else `origin`, the origin's own (RFC 9110 section 15.4.5: the tag that a 200 would have). `takes_own`: whether it
-/// accepts what that stands for.
+/// Returns the tag that `If-None-Match` names and the client accepts; `None` if there is none.
+///
+/// It is the tag of a form as written there, whether or not the same bytes would come out today, or else `origin`, the
+/// origin's own tag (RFC 9110 section 15.4.5: the tag that a 200 would have). `takes_own` says whether the client
+/// accepts the origin's own content.
 pub fn understood(
     request: &HeaderMap,
     origin: &[u8],
@@ -126,24 +128,27 @@ fn written(tag: EntityTag<'_>) -> Vec<u8> {
     [weak, tag.opaque()].concat()
 }
 
-/// The coding of the form that the client's `If-Range` names, if it names one (`None` inside: decoded).
+/// The coding of the form that the client's `If-Range` names; `None` if it names no form, `Some(None)` if a decoded
+/// one.
 pub fn range_form(request: &HeaderMap) -> Option<Option<Coding>> {
     let tag = EntityTag::parse(request.get(IF_RANGE)?.as_bytes())?;
     Form::read(tag).map(|form| form.coding)
 }
 
-/// Whether the client's `If-Range` is a date. All forms share `Last-Modified`, so that a date does not say which of them the client
-/// holds a part of.
+/// Whether the client's `If-Range` is a date. All forms share `Last-Modified`, so a date does not say of which form the
+/// client holds a part.
 pub fn is_dated_range(request: &HeaderMap, now: Time) -> bool {
     let value = request.get(IF_RANGE);
     value.is_some_and(|value| Time::parse(value.as_bytes(), now).is_some())
 }
 
-/// Puts the origin's own tags into conditions that name forms, for a request that goes to it as it came: the origin does not know
-/// ours. What the client, which has `accepted`, would not get now is no representation that the condition is about (RFC 9110 sections
-/// 13.1.1 and 13.1.2): such a tag stays, and the origin's own does not match it. But a request that changes something is about the
-/// resource, in whatever coding it was read. A range on condition of a form goes, by `If-Range` or `If-Match`: the origin has no bytes
-/// of it.
+/// Translates conditions that name forms into the origin's own tags, for a request that is forwarded otherwise as it came:
+/// the origin does not know our tags.
+///
+/// A condition is about what the client, which has `accepted`, would get now (RFC 9110 sections 13.1.1 and 13.1.2). A
+/// tag of another form stays as it is, and does not match the origin's own. But a request that changes something is
+/// about the resource, in whatever coding it was read: all its tags are translated. A range on condition of a form, by
+/// `If-Range` or `If-Match`, is removed: the origin has none of the form's bytes.
 pub fn for_origin(request: &mut HeaderMap, method: &Method, accepted: impl Fn() -> Accepted) {
     let is_of_form = matches_form(request)
         || (request.get(IF_RANGE).is_some_and(mentions) && range_form(request).is_some());

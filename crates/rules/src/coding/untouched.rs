@@ -1,4 +1,4 @@
-//! What is sent as it is.
+//! What is sent as it came.
 
 use super::{Accepted, Coding};
 use crate::{
@@ -10,22 +10,21 @@ use http::StatusCode;
 /// Why a response is not coded here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untouched {
-    /// Its status has no content of its own, or a part: 1xx, 204, 205, 206, 3xx.
+    /// The status has no content of its own, or only a part: 1xx, 204, 205, 206, 3xx.
     Status,
-    /// `no-transform`, said to whatever cache ([`forbids_transform`]).
+    /// `no-transform`, whichever cache it addresses ([`forbids_transform`]).
     NoTransform,
-    /// It came coded.
+    /// It has a coding already.
     Coded,
-    /// It holds a part (`Content-Range`).
+    /// It is a part (`Content-Range`).
     Part,
     /// Its type is not on the site's list, or it is `text/event-stream`.
     Type,
-    /// It is too small to gain by it.
+    /// It is too small for a coding to be worthwhile.
     Small,
 }
 
-/// Types that are coded where the site says nothing: text and what is written like it, and fonts and images that come
-/// uncompressed.
+/// The types that are coded by default: text and formats written like it, and fonts and images that are uncompressed.
 pub const DEFAULT_TYPES: [&str; 20] = [
     "text/*",
     "application/*+json",
@@ -49,16 +48,16 @@ pub const DEFAULT_TYPES: [&str; 20] = [
     "image/x-icon",
 ];
 
-/// Which media types are meant: `text/html`, `text/*`, `application/*+json`. Case does not count.
+/// A pattern of media types: `text/html`, `text/*`, `application/*+json`. Case-insensitive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypePattern {
     before: Box<str>,
-    /// What follows the `*`, where there is one.
+    /// What follows the `*`, if there is one.
     after: Option<Box<str>>,
 }
 
 impl TypePattern {
-    /// Reads a pattern; `None` if it is not a type with a subtype, or has more than one `*`.
+    /// Parses a pattern; `None` if it is not a type with a subtype, or has more than one `*`.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, subtype) = text.split_once('/')?;
         let is_fit = |part: &str| {
@@ -80,7 +79,7 @@ impl TypePattern {
         })
     }
 
-    /// Whether `kind`, a media type without parameters, is meant.
+    /// Whether the pattern matches `kind`, a media type without parameters.
     pub fn matches(&self, kind: &[u8]) -> bool {
         let before = self.before.as_bytes();
         let Some(after) = &self.after else {
@@ -96,8 +95,10 @@ impl TypePattern {
     }
 }
 
-/// Whether a response may be coded: `fields` are its names, lower case, with their values; `length` is that of its content,
-/// where it is known. `None`: it may. What must not be transformed is that first, in whatever order they stand.
+/// Why a response may not be coded; `None` if it may.
+///
+/// `fields` are names in lower case, with their values. `length` is that of the content, if known. `NoTransform` goes
+/// before `Coded` and `Type`, in whatever order the fields stand.
 pub fn judge<'a>(
     status: StatusCode,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -133,14 +134,15 @@ pub fn judge<'a>(
     (!is_meant(kind.unwrap_or_default(), types)).then_some(Untouched::Type)
 }
 
-/// Whether content of the type `kind`, as it stands in `Content-Type`, is worth coding. An event stream never is: each event must
-/// arrive when it happens.
+/// Whether content of the type `kind`, a value of `Content-Type`, is worth coding. An event stream never is: each event
+/// must arrive when it happens.
 pub fn is_meant(kind: &[u8], types: &[TypePattern]) -> bool {
     let bare = media_type(kind);
     !is_event_stream(bare) && types.iter().any(|pattern| pattern.matches(bare))
 }
 
-/// Whether these fields, names in lower case with values, forbid any coding: `no-transform`, or a coding that is there.
+/// Whether these fields, names in lower case with values, forbid any coding: by `no-transform`, or by a coding that
+/// they name.
 pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     let mut fields = fields;
     fields.any(|(name, value)| match name {
@@ -149,8 +151,10 @@ pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     })
 }
 
-/// The coding to be taken off content with these fields, names in lower case with values, for a client that cannot read it: the only
-/// one it has, known here, where its type is meant and nothing forbids to transform it. `None`: it goes out as it is.
+/// Returns the coding to remove from content with these fields, names in lower case with values, for a client that
+/// cannot read it; `None` if the content goes out as it is.
+///
+/// It is the only coding of the content, is known here, its type is on the list, and nothing forbids to transform it.
 pub fn to_decode<'a>(
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     types: &[TypePattern],
@@ -160,7 +164,7 @@ pub fn to_decode<'a>(
     (accepted.takes(None) && !accepted.takes(Some(coding))).then_some(coding)
 }
 
-/// The coding that can be taken off content with these fields for any client; see [`to_decode`].
+/// The coding that can be removed from content with these fields for any client. See [`to_decode`].
 pub fn decodable<'a>(
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     types: &[TypePattern],
@@ -169,7 +173,7 @@ pub fn decodable<'a>(
     for (name, value) in fields {
         match name {
             b"content-encoding" if value.eq_ignore_ascii_case(b"identity") => {}
-            // Two lie over one another.
+            // There are two codings, one over the other.
             b"content-encoding" if only.is_some() => return None,
             b"content-encoding" => only = Some(Coding::parse(value)?),
             b"content-type" => kind = Some(value),

@@ -4,26 +4,26 @@
 //! Cache-Control   = #cache-directive
 //! cache-directive = token [ "=" ( token / quoted-string ) ]
 //! ```
-//! Where a field departs from this, as much as can be told is still read, so that no fault hides a `private` behind it:
-//! white space around `=` is skipped, a missing comma is read as if it were there, a quotation mark that is never closed
-//! quotes nothing, and what belongs to no token ends one. A directive that touches such bytes counts as one with an argument that cannot be
-//! read.
+//! Where a field departs from this syntax, as much as possible is still read, so that no fault hides a `private` behind
+//! it. White space around `=` is skipped. A missing comma is read as if it were there. A quotation mark that is never
+//! closed quotes nothing. Bytes that belong to no token end one. A directive that touches such bytes counts as having
+//! an argument that cannot be read.
 
 use super::MOST_SECONDS;
 use crate::fields::is_tchar;
 use http::HeaderName;
 
-/// The longest name of a directive we know: `stale-while-revalidate`.
+/// The length of the longest directive name that we know: `stale-while-revalidate`.
 const LONGEST: usize = 22;
 
-/// What stands behind a directive's `=`.
+/// What follows a directive's `=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Argument<'a> {
     /// There is no `=`.
     Absent,
     /// A token, or the inside of a quoted string.
     Text(&'a [u8]),
-    /// Neither of them.
+    /// Neither a token nor a quoted string.
     Malformed,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The argument as `delta-seconds`; `None` if it is absent or anything but digits.
+    /// The argument as `delta-seconds`; `None` if it is absent or not only digits.
     pub(super) fn seconds(&self) -> Option<u32> {
         self.text().and_then(delta_seconds)
     }
@@ -48,12 +48,12 @@ impl<'a> Argument<'a> {
 /// One member of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Directive<'a> {
-    /// As sent, in whatever case.
+    /// The name as sent, in any case.
     pub(super) name: &'a [u8],
     pub(super) argument: Argument<'a>,
 }
 
-/// A name in lower case, to be matched with the names we know; empty if it is longer than all of these.
+/// A directive's name in lower case, to compare with the names that we know; empty if it is longer than all of them.
 pub(super) struct LowerName {
     bytes: [u8; LONGEST],
     length: usize,
@@ -81,12 +81,12 @@ impl Directive<'_> {
     }
 }
 
-/// The directives of one field line, unknown ones too.
+/// Iterates over the directives of one field line, unknown ones included.
 pub(super) fn directives(line: &[u8]) -> impl Iterator<Item = Directive<'_>> {
     of_words(line, is_tchar)
 }
 
-/// As [`directives`], of names and arguments that consist of such bytes.
+/// As [`directives`], for names and arguments that consist of the bytes that `is_word` accepts.
 pub(super) fn of_words(
     line: &[u8],
     is_word: impl Fn(u8) -> bool,
@@ -111,7 +111,7 @@ pub(super) fn of_words(
                 (found, rest) = argument(skip_while(value, is_space), &is_word);
                 let next = skip_while(rest, is_space).first();
                 if next.is_some_and(|byte| *byte != b',') {
-                    // `max-age=1 0 0`: what was meant cannot be told, though what follows may still be a directive.
+                    // `max-age=1 0 0`: nobody can tell what was meant, but what follows may still be a directive.
                     found = Argument::Malformed;
                 }
             }
@@ -128,14 +128,14 @@ pub(super) fn of_words(
     })
 }
 
-/// Whether what was skipped of `before`, up to `rest`, ends in what belongs to no list.
+/// Whether the part of `before` that was skipped, up to `rest`, ends in a byte that belongs to no list.
 fn touched(before: &[u8], rest: &[u8]) -> bool {
     let skipped = before.len() - rest.len();
     let last = before.get(skipped.saturating_sub(1));
     last.is_some_and(|byte| !is_end(*byte))
 }
 
-/// Reads an argument from the start of `text`; gives what follows it, too.
+/// Reads an argument at the start of `text`. Returns it and the rest of `text`.
 fn argument(text: &[u8], is_word: impl Fn(u8) -> bool) -> (Argument<'_>, &[u8]) {
     let (found, after) = match text.strip_prefix(b"\"").and_then(closed) {
         Some((quoted, after)) => (quoted, after),
@@ -148,8 +148,8 @@ fn argument(text: &[u8], is_word: impl Fn(u8) -> bool) -> (Argument<'_>, &[u8]) 
     (Argument::Text(found), after)
 }
 
-/// Splits behind the quotation mark that closes a quoted string; `None` if none does. Escapes are left as they are: no
-/// argument we know needs any, and a backslash makes it unreadable.
+/// Splits after the quotation mark that closes a quoted string; `None` if none does. Escapes are not resolved: no
+/// argument that we know needs one, and a backslash makes an argument unreadable.
 fn closed(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut escaped = false;
     let end = text.iter().position(|byte| {
@@ -160,7 +160,7 @@ fn closed(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
-/// `delta-seconds` (RFC 9111 section 1.2.2): digits only; what is greater than [`MOST_SECONDS`] is that.
+/// Parses `delta-seconds` (RFC 9111 section 1.2.2): digits only, capped at [`MOST_SECONDS`].
 pub(crate) fn delta_seconds(text: &[u8]) -> Option<u32> {
     if text.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! `Surrogate-Control` (Edge Architecture Specification, W3C Note of 4 August 2001, section 2.2): older than RFC 9213, and a list as
-//! `Cache-Control` is, with names in any case.
+//! `Surrogate-Control` (Edge Architecture Specification, W3C Note of 4 August 2001, section 2.2). It is older than RFC
+//! 9213, and is a list like `Cache-Control`, with names in any case.
 
 use super::{
     ResponseDirectives, least,
@@ -11,11 +11,11 @@ use crate::{
 };
 use http::HeaderMap;
 
-/// What the field says of caching; `None` where it says nothing of that (`content="ESI/1.0"` alone).
+/// Reads what the field says about caching; `None` if it says nothing about that (`content="ESI/1.0"` alone).
 ///
-/// Its own directives are `no-store`, and `max-age`, behind which `+` says for how long a stale response may still be sent. Those of
-/// `Cache-Control` count too, as applications write them. Parameters say which surrogate is meant, and we are the only one that
-/// reads it here.
+/// The field's own directives are `no-store` and `max-age`. A `+` after the lifetime of `max-age` says for how long a
+/// stale response may still be sent. The directives of `Cache-Control` count too, because applications write them here.
+/// Parameters say which surrogate is meant; we are the only one that reads the field here, so they are ignored.
 pub(super) fn read(fields: &HeaderMap) -> Option<ResponseDirectives> {
     if !has(fields, &CONTROL) {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn read(fields: &HeaderMap) -> Option<ResponseDirectives> {
     (directives != ResponseDirectives::default()).then_some(directives)
 }
 
-/// Parameters belong to what they stand behind.
+/// Whether a byte belongs to a name or an argument. `;` does: parameters belong to what they follow.
 const fn is_word(byte: u8) -> bool {
     is_tchar(byte) || byte == b';'
 }
@@ -39,7 +39,7 @@ fn add(directives: &mut ResponseDirectives, directive: &Directive<'_>) {
     let (name, parameter) = before(directive.name, b';');
     let mut argument = directive.argument;
     if !parameter.is_empty() {
-        // It is the parameter's.
+        // The argument is the parameter's.
         argument = Argument::Absent;
     }
     let mut extension = None;

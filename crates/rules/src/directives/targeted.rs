@@ -1,11 +1,12 @@
-//! Targeted fields (RFC 9213): dictionaries of structured fields, stricter than `Cache-Control`.
+//! Targeted fields (RFC 9213): dictionaries of structured fields, read more strictly than `Cache-Control`.
 
 use super::{MOST_SECONDS, Qualified, ResponseDirectives};
 use crate::fields::has;
 use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
-/// The directives of the targeted field `name`; `None` if it is absent, empty, or no dictionary (RFC 9213 section 2.1).
+/// Reads the directives of the targeted field `name`; `None` if it is absent, empty, or not a dictionary (RFC 9213
+/// section 2.1).
 pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDirectives> {
     if !has(fields, name) {
         return None;
@@ -21,7 +22,7 @@ pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDire
     }
     let mut directives = ResponseDirectives::default();
     for (name, member) in &members {
-        // No directive has an inner list for its value.
+        // No directive has an inner list as its value.
         if let ListEntry::Item(Item { bare_item, .. }) = member {
             add(&mut directives, name.as_str(), bare_item);
         }
@@ -29,7 +30,7 @@ pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDire
     Some(directives)
 }
 
-/// Takes a directive whose value has the type it should have; any other is ignored (RFC 9213 section 2.1).
+/// Adds a directive if its value has the right type; otherwise ignores it (RFC 9213 section 2.1).
 fn add(directives: &mut ResponseDirectives, name: &str, value: &BareItem) {
     match name {
         "no-store" => directives.no_store = is_true(value),
@@ -39,7 +40,7 @@ fn add(directives: &mut ResponseDirectives, name: &str, value: &BareItem) {
         "must-revalidate" => directives.must_revalidate = is_true(value),
         "proxy-revalidate" => directives.proxy_revalidate = is_true(value),
         "must-understand" => directives.must_understand = is_true(value),
-        // An argument has no meaning (RFC 8246 section 2); `?0` is the dictionary's way to say that a member is not meant.
+        // An argument has no meaning (RFC 8246 section 2); `?0` is how a dictionary says that a member does not hold.
         "immutable" => directives.immutable = !matches!(value, BareItem::Boolean(false)),
         "no-transform" => directives.no_transform = is_true(value),
         "max-age" => directives.max_age = lifetime(value),
@@ -72,7 +73,8 @@ fn seconds(value: &BareItem) -> Option<u32> {
     Some(u32::try_from(seconds).map_or(MOST_SECONDS, |seconds| seconds.min(MOST_SECONDS)))
 }
 
-/// A negative lifetime has the right type but ended before it began: zero, as a malformed one in `Cache-Control`.
+/// Reads a lifetime. A negative one has the right type but ended before it began: it is zero, like a malformed one in
+/// `Cache-Control`.
 fn lifetime(value: &BareItem) -> Option<u32> {
     match value {
         BareItem::Integer(_) => seconds(value).or(Some(0)),

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The values of a parameter in each element of a line; `-` where it is not there, `!` where the element is malformed.
+/// The values of a parameter in each element of a line: `-` if it is absent, `!` if the element is malformed.
 fn said(line: &str, name: &str) -> Vec<String> {
     let value = |element: Option<Element<'_>>| match element {
         None => "!".to_owned(),
@@ -39,7 +39,7 @@ fn elements_are_read() {
         ("", "for", &[]),
         (r#"host="a, b;c=d";for=e"#, "for", &["e"]),
         (r#"for="a\"b\\c""#, "for", &[r#"a"b\c"#]),
-        // Neither a token nor a quoted string; twice; no pair.
+        // Neither a token nor a quoted string; twice; not a pair.
         ("for=1.2.3.4:80", "for", &["!"]),
         ("for=[::1]", "for", &["!"]),
         ("for=a;For=b", "for", &["!"]),
@@ -132,14 +132,14 @@ fn element() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a client may write, with what matters in it more often than by chance.
+/// Bytes that a client may write, with the significant ones more often than by chance.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![proptest::sample::select(b"\",;=\\".to_vec()), any::<u8>()];
     proptest::collection::vec(byte, 0..40)
 }
 
 proptest! {
-    /// What is well formed is read as it is written.
+    /// A well-formed element is read as it is written.
     #[test]
     fn what_is_well_formed_is_read(list in proptest::collection::vec(element(), 1..4)) {
         let line = list.join(", ");
@@ -149,7 +149,7 @@ proptest! {
         prop_assert_eq!(read, list);
     }
 
-    /// Whatever a client writes, the proxies behind it are heard, and heard last.
+    /// Whatever a client writes, the proxies after it are heard, and heard last.
     #[test]
     fn the_last_words_are_the_proxies(before in any_bytes(), proxies in proptest::collection::vec(element(), 1..4)) {
         let line = [before.as_slice(), proxies.join(", ").as_bytes()].join(&b", "[..]);

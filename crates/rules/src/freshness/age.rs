@@ -7,13 +7,14 @@ use http::{
 };
 use std::time::Duration;
 
-/// The value of `Date`; `None` where it is absent or invalid: then the time of receipt stands for it
-/// (RFC 9110 section 6.6.1).
+/// Returns the value of `Date`; `None` if it is absent or invalid. The time of receipt stands for it then (RFC 9110
+/// section 6.6.1).
 pub(super) fn date(fields: &HeaderMap, response_time: Time) -> Option<Time> {
     Time::parse(fields.get(DATE)?.as_bytes(), response_time)
 }
 
-/// `corrected_initial_age` in milliseconds, the conservative one: the greater of the apparent age and the corrected `Age`.
+/// Computes `corrected_initial_age` in milliseconds, conservatively: the greater of the apparent age and the corrected
+/// `Age`.
 pub(super) fn initial_ms(
     fields: &HeaderMap,
     date: Option<Time>,
@@ -28,13 +29,14 @@ pub(super) fn initial_ms(
     u64::try_from(corrected.max(apparent).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// By how much `Date` may lie before the moment at which a response was made: it has whole seconds, and servers (Tomcat for one) make
-/// it anew once a second.
+/// How far `Date` may lie before the moment at which a response was made: it has whole seconds, and some servers
+/// (Tomcat, for one) renew it only once a second.
 const DATE_LAG: Duration = Duration::from_secs(2);
 
-/// The time from `Date` to receipt. Where the response may have been made within the exchange, `Date` says nothing that the
-/// measured delay does not say better, and a response with a lifetime of a second would else be stale on arrival: there the
-/// corrected age stands alone, as section 4.2.3 allows.
+/// The time from `Date` to receipt; zero if the response may have been made during the exchange.
+///
+/// In that case `Date` says nothing that the measured delay does not say better, and a response with a lifetime of one
+/// second would be stale on arrival. So the corrected age stands alone, as section 4.2.3 allows.
 fn apparent(date: Time, request_time: Time, response_time: Time) -> Duration {
     if date.plus(DATE_LAG) > request_time {
         return Duration::ZERO;
@@ -42,7 +44,7 @@ fn apparent(date: Time, request_time: Time, response_time: Time) -> Duration {
     response_time.since(date)
 }
 
-/// Seconds of `Age`: its first member; zero where that is absent or invalid (RFC 9111 section 5.1).
+/// The seconds in the first member of `Age`; zero if that is absent or invalid (RFC 9111 section 5.1).
 fn value(fields: &HeaderMap) -> u64 {
     if !has(fields, &AGE) {
         return 0;

@@ -1,4 +1,4 @@
-//! The freshness lifetime and what it is taken from (RFC 9111 sections 4.2.1 and 4.2.2).
+//! The freshness lifetime and its source (RFC 9111 sections 4.2.1 and 4.2.2).
 
 use super::{LifetimeSource, Site};
 use crate::{
@@ -12,15 +12,18 @@ use http::{
 };
 use std::time::Duration;
 
-/// The heuristic takes a tenth of the time since the last modification: "a typical setting" (RFC 9111 section 4.2.2).
+/// The heuristic lifetime is a tenth of the time since the last modification: "a typical setting" (RFC 9111 section
+/// 4.2.2).
 const HEURISTIC_PART: u32 = 10;
 
-/// Seconds for the cache before the application, in place of `s-maxage`, which other caches would obey too (`FOSHttpCache`,
-/// `reverse_proxy_ttl`). It gives a lifetime and nothing else: what may be stored, `Cache-Control` says.
+/// A lifetime in seconds for the cache in front of the application (`FOSHttpCache`, `reverse_proxy_ttl`). It replaces
+/// `s-maxage`, which other caches would obey too. It gives a lifetime and nothing else: `Cache-Control` says what may
+/// be stored.
 pub const REVERSE_PROXY_TTL: HeaderName = HeaderName::from_static("x-reverse-proxy-ttl");
 
-/// Seconds for nginx, or a moment: `@` and seconds since the Unix epoch. It goes before what other caches are told, and zero means that
-/// the response is not for a cache. As with [`REVERSE_PROXY_TTL`], what may be stored, `Cache-Control` says.
+/// A lifetime in seconds for nginx, or a moment: `@` and seconds since the Unix epoch. It has precedence over what
+/// other caches are told, and zero means that the response is not for a cache. As with [`REVERSE_PROXY_TTL`],
+/// `Cache-Control` says what may be stored.
 pub const ACCEL_EXPIRES: HeaderName = HeaderName::from_static("x-accel-expires");
 
 /// What a lifetime is computed from.
@@ -35,7 +38,7 @@ pub(super) struct Given<'a> {
     pub(super) now: Time,
 }
 
-/// The first source that gives a lifetime, in the order of [`LifetimeSource`].
+/// Returns the first source that gives a lifetime, in the order of [`LifetimeSource`].
 pub(super) fn choose(given: &Given<'_>, site: &Site) -> (LifetimeSource, Duration) {
     if let Some(lifetime) = site.override_lifetime {
         return (LifetimeSource::Override, lifetime);
@@ -52,8 +55,8 @@ pub(super) fn choose(given: &Given<'_>, site: &Site) -> (LifetimeSource, Duratio
     }
 }
 
-/// What counts of a lifetime that was [chosen](choose): no more than the site lets any be, and the initial age besides where it runs from
-/// receipt.
+/// Adjusts a lifetime that was [chosen](choose): caps it at the site's longest, and adds the initial age if it counts
+/// from receipt.
 pub(super) fn counted(
     source: LifetimeSource,
     chosen: Duration,
@@ -64,8 +67,9 @@ pub(super) fn counted(
         .longest_lifetime
         .map_or(chosen, |longest| chosen.min(longest));
     match source {
-        // The site's own word is of what arrives here, as nginx's is: all of it is left then, however old the response is. A page that
-        // takes longer than its lifetime, or comes from a cache or a clock that is behind, would never be fresh.
+        // The site's lifetime is for what arrives here, as nginx's is: all of it is left at receipt, however old the
+        // response is. Otherwise a page that takes longer than its lifetime, or comes from a cache or from a clock that
+        // is behind, would never be fresh.
         LifetimeSource::Override | LifetimeSource::Default if !lifetime.is_zero() => {
             lifetime.saturating_add(Duration::from_millis(initial_age_ms))
         }
@@ -73,7 +77,7 @@ pub(super) fn counted(
     }
 }
 
-/// What the origin says (RFC 9111 section 4.2.1).
+/// The lifetime that the origin gives explicitly (RFC 9111 section 4.2.1).
 fn explicit(given: &Given<'_>) -> Option<(LifetimeSource, Duration)> {
     let directives = given.directives;
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
@@ -97,7 +101,7 @@ fn explicit(given: &Given<'_>) -> Option<(LifetimeSource, Duration)> {
     Some((LifetimeSource::Expires, lifetime))
 }
 
-/// The least of [`REVERSE_PROXY_TTL`]; one that is malformed is zero, as with `s-maxage`.
+/// The least value of [`REVERSE_PROXY_TTL`]. A malformed value is zero, as with `s-maxage`.
 fn reverse_proxy_ttl(fields: &HeaderMap) -> Option<u32> {
     if !has(fields, &REVERSE_PROXY_TTL) {
         return None;
@@ -108,14 +112,14 @@ fn reverse_proxy_ttl(fields: &HeaderMap) -> Option<u32> {
         .min()
 }
 
-/// The least of [`ACCEL_EXPIRES`]; one that is malformed is zero.
+/// The least value of [`ACCEL_EXPIRES`]. A malformed value is zero.
 fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
     if !has(fields, &ACCEL_EXPIRES) {
         return None;
     }
     let read = |value: &[u8]| match value.strip_prefix(b"@") {
         Some(moment) => {
-            // A number may have a sign where text is read, and here it may not.
+            // `parse` accepts a sign before a number; here there must be none.
             let is_number = moment.first().is_some_and(u8::is_ascii_digit);
             let moment = std::str::from_utf8(moment).ok().filter(|_| is_number)?;
             Some(Time::from_secs(moment.parse().ok()?).since(now))
@@ -128,7 +132,7 @@ fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
         .min()
 }
 
-/// `Expires` minus `Date`; `None` where there is no `Expires`. One that is no date, or several that differ, have expired
+/// `Expires` minus `Date`; `None` without `Expires`. If it is not a date, or several lines differ, it has expired
 /// already (RFC 9111 sections 5.3 and 4.2.1).
 fn expires(fields: &HeaderMap, date: Time, now: Time) -> Option<Duration> {
     if !has(fields, &EXPIRES) {
@@ -143,8 +147,8 @@ fn expires(fields: &HeaderMap, date: Time, now: Time) -> Option<Duration> {
     Some(expires.map_or(Duration::ZERO, |expires| expires.since(date)))
 }
 
-/// A part of the time from `Last-Modified` to `Date`, for responses that may be stored without explicit freshness
-/// (RFC 9111 section 4.2.2).
+/// The heuristic lifetime: a part of the time from `Last-Modified` to `Date`, for responses that may be stored without
+/// explicit freshness (RFC 9111 section 4.2.2).
 fn heuristic(given: &Given<'_>) -> Option<Duration> {
     if !is_heuristically_cacheable(given.status) && !given.directives.public {
         return None;
@@ -155,7 +159,8 @@ fn heuristic(given: &Given<'_>) -> Option<Duration> {
     (!lifetime.is_zero()).then_some(lifetime)
 }
 
-/// Whether the origin says explicitly how long the response is fresh, be it for no time at all (RFC 9111 section 4.2.1).
+/// Whether the origin says explicitly how long the response is fresh, even if for no time at all (RFC 9111 section
+/// 4.2.1).
 pub fn has_explicit(fields: &HeaderMap, directives: &ResponseDirectives, targeted: bool) -> bool {
     directives.s_maxage.is_some()
         || directives.max_age.is_some()

@@ -1,20 +1,20 @@
-//! For how long a response may be sent past its lifetime (RFC 9111 section 4.2.4, RFC 5861).
+//! How long a response may be sent past its lifetime (RFC 9111 section 4.2.4, RFC 5861).
 
 use super::LifetimeSource;
 use crate::directives::ResponseDirectives;
 
-/// What the origin demands of whoever reuses its response; nothing where the site forces a lifetime.
+/// What the origin demands of caches that reuse its response; nothing if the site forces a lifetime.
 pub(super) struct Restraint {
-    /// `no-cache` without names.
+    /// `no-cache` without field names.
     pub(super) no_cache: bool,
     /// `must-revalidate` or `proxy-revalidate`.
     forbids_stale: bool,
-    /// One of these, or `s-maxage`, which implies as much.
+    /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies as much.
     pub(super) must_revalidate: bool,
 }
 
 impl Restraint {
-    /// Of a response with these directives, whose lifetime is from `source`.
+    /// Reads the demands of a response with these directives and a lifetime from `source`.
     pub(super) fn of(directives: &ResponseDirectives, source: LifetimeSource) -> Self {
         let heeded = source != LifetimeSource::Override;
         let forbids_stale = heeded && (directives.must_revalidate || directives.proxy_revalidate);
@@ -25,10 +25,11 @@ impl Restraint {
         }
     }
 
-    /// The window that is open, in seconds: the origin's own (`explicit`), or else the site's.
+    /// Returns the window that is open, in seconds: the origin's own (`explicit`), otherwise the site's.
     ///
-    /// Where stale answers are forbidden none is, the origin's own included (RFC 9111 section 4.2.4). What `s-maxage` implies (section
-    /// 5.2.2.10) an explicit window goes before, for itself alone: the other one, and the site's, stay shut.
+    /// If stale answers are forbidden, there is no window, not even the origin's own (RFC 9111 section 4.2.4). An
+    /// explicit window has precedence over what `s-maxage` implies (section 5.2.2.10), but only for itself: the other
+    /// window, and the site's, stay shut.
     pub(super) fn window(&self, explicit: Option<u32>, site: Option<u32>) -> Option<u32> {
         let site = site.filter(|_| !self.must_revalidate);
         let window = explicit.or(site);

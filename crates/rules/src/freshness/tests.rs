@@ -31,7 +31,7 @@ fn says(line: &str) -> HeaderMap {
     fields(&[("cache-control", line.to_owned())])
 }
 
-/// The date so many seconds after [`NOW`].
+/// The date this many seconds after [`NOW`].
 fn date(offset: i64) -> String {
     Time::from_secs(NOW.as_secs().saturating_add_signed(offset)).to_http()
 }
@@ -77,7 +77,7 @@ fn the_initial_age_of_rfc_9111_section_4_2_3() {
         ),
         (vec![("date", date(60))], NOW, 0),
         (vec![("date", "today".to_owned())], NOW, 0),
-        // A Date that may have been made inside the exchange adds nothing to the delay.
+        // A `Date` that may have been made during the exchange adds nothing to the delay.
         (vec![("date", date(-1))], NOW, 0),
         (vec![("date", date(-2))], NOW, 2000),
         (vec![("date", date(-3))], before(1500), 1500),
@@ -98,7 +98,7 @@ fn the_initial_age_of_rfc_9111_section_4_2_3() {
         (age(""), NOW, 0),
         // Section 1.2.2: what overflows is 2^31.
         (age("99999999999999999999"), NOW, (1 << 31) * 1000),
-        // A clock that was set back in between.
+        // The clock was set back in between.
         (vec![], NOW.plus(Duration::from_secs(5)), 0),
     ] {
         let facts = judge_as(200, &fields(&lines), &Site::default(), request_time);
@@ -123,7 +123,7 @@ fn fresh_is_lifetime_greater_than_age() {
     assert_eq!(facts.remaining(after(40_000)), None);
     assert_eq!(facts.staleness(after(39_999)), Duration::ZERO);
     assert_eq!(facts.staleness(after(41_000)), ms(1000));
-    // A clock that was set back does not make it younger than it was.
+    // A response does not become younger when the clock is set back.
     assert_eq!(facts.age(Time::from_secs(0)), ms(20_000));
     assert_eq!(facts.staleness(Time::from_secs(0)), Duration::MAX);
 }
@@ -139,7 +139,7 @@ fn what_a_soft_purge_ended_is_never_fresh_again() {
             lifetime_ms: 50_000,
             ..judge(&says(line), &Site::default())
         };
-        // Also by a clock that was set back: its age is below the lifetime once more.
+        // Also when the clock was set back, so that the age is below the lifetime again.
         for after in [0, 49, 50, 60] {
             let now = NOW.plus(Duration::from_secs(after));
             assert_eq!(facts.remaining(now), None, "{line}: {after}");
@@ -311,7 +311,8 @@ fn the_sites_own_lifetime_counts_from_the_answer() {
     );
 }
 
-/// RFC 5861: what the origin says of its own error counts; the site stores one for a moment, to spare the origin.
+/// RFC 5861: what the origin says about its own error counts; the site stores an error only for a moment, to spare the
+/// origin.
 #[test]
 fn the_sites_windows_are_not_for_failures() {
     let site = Site {

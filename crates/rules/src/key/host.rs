@@ -2,10 +2,12 @@
 
 use std::{borrow::Cow, net::Ipv6Addr};
 
-/// Host for keying: lower case, without the scheme's default port, without a trailing dot, an IPv6 address in its one
-/// short form. Borrowed when nothing changes. `None` if it is not a valid host (RFC 9110 section 7.2): user information,
-/// white space, control bytes, an empty name or a port beyond 65535. Percent-encoded names are refused as well: none
-/// resolves, and origins do not agree on their meaning.
+/// Normalises a host for keying. Returns it borrowed if nothing changes; `None` if it is not valid (RFC 9110 section
+/// 7.2).
+///
+/// The host becomes lower case and loses the scheme's default port and a trailing dot; an IPv6 address gets its one
+/// short form. Not valid are user information, white space, control bytes, an empty name, and a port beyond 65535.
+/// Percent-encoded names are refused as well: none resolves, and origins do not agree on their meaning.
 pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, str>> {
     let (name, port) = split_port(authority)?;
     let name = if begins_address(name) {
@@ -31,7 +33,7 @@ pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, st
     Some(Cow::Owned(format!("{name}:{port}")))
 }
 
-/// The name and what stands behind the colon that follows it.
+/// Splits an authority into its name and what follows the colon after it.
 fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
     let end = if begins_address(authority) {
         authority.find(']')? + 1
@@ -47,12 +49,12 @@ fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
     Some((name, Some(rest.strip_prefix(':')?)))
 }
 
-/// Whether an IPv6 address is what it begins with. A look at one byte: every request has a host.
+/// Whether the authority begins with an IPv6 address. It compares one byte, because every request has a host.
 fn begins_address(authority: &str) -> bool {
     authority.as_bytes().first() == Some(&b'[')
 }
 
-/// Nothing but digits, unlike what `parse` accepts.
+/// Parses a port. Accepts digits only, unlike `parse`.
 fn port_number(digits: &str) -> Option<u16> {
     digits.bytes().try_fold(0_u16, |port, byte| {
         let digit = byte.is_ascii_digit().then(|| u16::from(byte - b'0'))?;
@@ -65,13 +67,13 @@ const fn is_default(port: u16, scheme: &str) -> bool {
         || (port == 443 && scheme.eq_ignore_ascii_case("https"))
 }
 
-/// A registered name or an IPv4 address.
+/// Normalises a registered name or an IPv4 address.
 fn normalize_name(name: &str) -> Option<Cow<'_, str>> {
     let name = match name.as_bytes().last() {
         Some(b'.') => name.strip_suffix('.')?,
         _ => name,
     };
-    // Every request has one: a look at each byte is enough.
+    // Every request has a name, so each byte is looked at only once.
     let kinds = name.bytes().fold(0, |kinds, byte| kinds | kind(byte));
     if kinds & OTHER != 0 || matches!(name.as_bytes().last(), None | Some(b'.')) {
         return None;
@@ -82,13 +84,13 @@ fn normalize_name(name: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(name))
 }
 
-/// No byte of a name.
+/// A byte that no name has.
 const OTHER: u8 = 1;
 
-/// A byte of a name that is written in lower case.
+/// An upper-case byte of a name.
 const UPPER: u8 = 2;
 
-/// What a byte is in a name, in bits.
+/// Returns the kind of a byte, as bits.
 const fn kind(byte: u8) -> u8 {
     if byte.is_ascii_uppercase() {
         UPPER
@@ -108,7 +110,7 @@ const fn is_name_byte(byte: u8) -> bool {
         )
 }
 
-/// An IPv6 address, `bracketed` with and `address` without its brackets.
+/// Normalises an IPv6 address, given with its brackets (`bracketed`) and without (`address`).
 fn normalize_address<'a>(bracketed: &'a str, address: &str) -> Option<Cow<'a, str>> {
     let normal = format!("[{}]", address.parse::<Ipv6Addr>().ok()?);
     if normal == bracketed {

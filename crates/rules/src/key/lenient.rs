@@ -2,7 +2,7 @@
 
 use super::triplet;
 
-/// What an origin may do with a path beside resolving its dot segments (RFC 3986 section 5.2.4).
+/// What an origin may do with a path besides resolving its dot segments (RFC 3986 section 5.2.4).
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -13,14 +13,15 @@ struct Leniency {
     decodes: bool,
     /// It takes a backslash for a slash.
     turns: bool,
-    /// It leaves out parameters of segments (`;x`).
+    /// It drops parameters of segments (`;x`).
     cuts: bool,
     /// It takes several slashes for one.
     merges: bool,
 }
 
 impl Leniency {
-    /// All there are: each origin does some of it, and what it does not do decides what a `..` takes away.
+    /// All combinations. Each origin does some of these things, and what it does not do decides which segment a `..`
+    /// removes.
     fn all() -> impl Iterator<Item = Self> {
         (0..16_u8).rev().map(|bits| Self {
             decodes: bits & 1 != 0,
@@ -30,7 +31,8 @@ impl Leniency {
         })
     }
 
-    /// Whether it finds something to do, where one that does less of it does not.
+    /// Whether each of these things, merging aside, finds something to do in `path`. If not, a more modest combination
+    /// has the same reading.
     fn matters(self, path: &str) -> bool {
         let has_coded = path.contains("%2F") || path.contains("%5C");
         (!self.decodes || has_coded)
@@ -61,7 +63,7 @@ impl Leniency {
                 name => segments.push(name),
             }
         }
-        // What ends with an empty segment has its slash already.
+        // A path that ends with an empty segment has its slash already.
         let is_ended = segments.last().is_some_and(|last| last.is_empty());
         let mut read = String::with_capacity(path.len());
         for segment in &segments {
@@ -75,9 +77,12 @@ impl Leniency {
     }
 }
 
-/// The path as origins might read it that decode slashes, take a backslash for one, leave out parameters of segments (`;x`) or take
-/// several slashes for one, be it all or some of it, and resolve dot segments. The most lenient reading comes first, and none is the
-/// path itself. `path` is [normalised](super::normalize) and begins with a slash. None: all origins read it alike.
+/// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode slashes, take a
+/// backslash for a slash, drop parameters of segments (`;x`) or take several slashes for one, some or all of these, and
+/// resolve dot segments.
+///
+/// The most lenient reading comes first. `path` is [normalised](super::normalize) and begins with a slash. If the
+/// result is empty, all origins read the path alike.
 pub fn readings(path: &str) -> Vec<String> {
     if !is_suspicious(path.as_bytes()) {
         return Vec::new();
@@ -92,9 +97,10 @@ pub fn readings(path: &str) -> Vec<String> {
     readings
 }
 
-/// Whether all origins take the last segment for one name and the path for the way to it: it is [read alike](readings), has no parameters,
-/// and nothing in it becomes a delimiter or a control character when it is decoded, be it twice. `path` is
-/// [normalised](super::normalize).
+/// Whether all origins take the last segment for one name, and the rest of the path for the way to it.
+///
+/// Such a path is [read alike](readings) and has no parameters. Decoding it, even twice, produces no delimiter and no
+/// control character. `path` is [normalised](super::normalize).
 pub fn is_plain(path: &str) -> bool {
     let bytes = path.as_bytes();
     let divides = |index| match triplet(bytes, index) {
@@ -106,8 +112,8 @@ pub fn is_plain(path: &str) -> bool {
         && !memchr::memchr_iter(b'%', bytes).any(divides)
 }
 
-/// Whether anything in it is read in more than one way; some of what is, is not. This is on the path of a hit, and letters of other
-/// scripts (`%C3%A9`) are read alike.
+/// Whether origins may read the path in more than one way: a cheap check for the path of a hit, which can be true of a
+/// path that they read alike. Letters of other scripts (`%C3%A9`) are read alike.
 fn is_suspicious(path: &[u8]) -> bool {
     let mut before = 0;
     path.iter().enumerate().any(|(at, &byte)| {
@@ -149,7 +155,7 @@ mod tests {
         }
     }
 
-    /// What an origin does not do of it decides what a `..` takes away.
+    /// What an origin leaves undone decides which segment a `..` removes.
     #[test]
     fn what_some_origins_read() {
         for (written, read) in [
@@ -209,7 +215,7 @@ mod tests {
     }
 
     proptest! {
-        /// What was read has one reading.
+        /// A reading has no other reading.
         #[test]
         fn there_is_nothing_left_to_read(path in "/([a.;/\\\\]|%2F|%41){0,12}") {
             if let Some(read) = readings(&path).first() {

@@ -1,11 +1,11 @@
-//! Which query parameters belong to the key, and in which order.
+//! Which query parameters belong to the key, and their order.
 
 use std::{borrow::Cow, fmt, iter};
 
 /// Which query parameters belong to the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum QueryChoice {
-    /// Every one: the query as it is.
+    /// All of them: the query as it is.
     #[default]
     All,
     /// None of them.
@@ -33,18 +33,18 @@ fn any_matches(patterns: &[ParamPattern], name: &[u8]) -> bool {
     patterns.iter().any(|one| one.matches(name, is_plain))
 }
 
-/// A parameter name, or a prefix written `utm_*`. Compared byte for byte as applications read names: decoded, with `+` for a space
-/// (URL Standard section 5.1).
+/// A parameter name, or a prefix written as `utm_*`. It is compared byte for byte with the name as applications read
+/// it: decoded, with `+` for a space (URL Standard section 5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParamPattern {
     /// This name.
     Name(Vec<u8>),
-    /// Every name that begins so.
+    /// Every name that begins with this.
     Prefix(Vec<u8>),
 }
 
 impl ParamPattern {
-    /// Reads a pattern as people write it: a name, or a prefix and `*`. What is percent-encoded in it is decoded.
+    /// Parses a pattern as people write it: a name, or a prefix and `*`. Percent-encoded bytes in it are decoded.
     pub fn parse(written: &str) -> Self {
         let read = |name: &str| decoded(name.as_bytes()).collect();
         match written.strip_suffix('*') {
@@ -53,7 +53,7 @@ impl ParamPattern {
         }
     }
 
-    /// Whether this means all that `other` does.
+    /// Whether this matches every name that `other` matches.
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Name(own), Self::Name(other)) => own == other,
@@ -62,7 +62,7 @@ impl ParamPattern {
         }
     }
 
-    /// Whether a parameter of this name is meant; `is_plain` says that nothing in it is encoded.
+    /// Whether a parameter of this name matches. `is_plain` says that nothing in the name is encoded.
     fn matches(&self, name: &[u8], is_plain: bool) -> bool {
         match self {
             Self::Name(own) if is_plain => own == name,
@@ -76,7 +76,7 @@ impl ParamPattern {
     }
 }
 
-/// For people: decoded.
+/// The decoded form, for people.
 impl fmt::Display for ParamPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -86,8 +86,8 @@ impl fmt::Display for ParamPattern {
     }
 }
 
-/// The bytes that `coded` stands for in a form (URL Standard section 5.1): percent-encoded ones decoded, and a space for each plus sign;
-/// what is no code stays.
+/// Decodes `coded` as an HTML form encodes it (URL Standard section 5.1): percent-encoded bytes, and a space for each
+/// plus sign. A `%` without two hex digits stays.
 pub fn decoded(coded: &[u8]) -> impl Iterator<Item = u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
     let mut rest = coded;
@@ -110,9 +110,10 @@ fn name(param: &str) -> &str {
     param.split_once('=').map_or(param, |(name, _)| name)
 }
 
-/// The query as chosen; with `sort`, parameters ordered by name (a stable sort: repeated names keep their order).
-/// `None` when nothing is left. Borrows when nothing changes. Expects a query that [`super::normalize`] has seen, so that
-/// each name has one spelling.
+/// Returns the part of the query that belongs to the key; `None` if nothing is left. Borrows if nothing changes.
+///
+/// With `sort`, parameters are ordered by name; the sort is stable, so repeated names keep their order. The query must
+/// have passed [`super::normalize`], so that each name has one spelling.
 pub fn choose_query<'a>(
     query: Option<&'a str>,
     choice: &QueryChoice,
@@ -137,8 +138,8 @@ pub fn choose_query<'a>(
     Some(Cow::Owned(kept.join("&")))
 }
 
-/// Names of parameters that only track: they tell the page's scripts where a reader came from and never change what the
-/// origin answers.
+/// Names of parameters that only track. They tell the page's scripts where a reader came from, and never change the
+/// origin's answer.
 pub const TRACKING: &[&str] = &[
     // Campaigns: Google Analytics, Matomo and Piwik, Mailchimp, HubSpot, Marketo, Klaviyo.
     "utm_*",
@@ -180,7 +181,7 @@ pub const TRACKING: &[&str] = &[
     "s_kwcid",
     "ef_id",
     "_openstat",
-    // Sessions handed from one domain to the next: Google Analytics.
+    // Sessions that one domain hands to the next: Google Analytics.
     "_ga",
     "_gl",
 ];

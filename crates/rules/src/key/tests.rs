@@ -27,7 +27,7 @@ fn only_spellings_of_the_same_byte_are_joined() {
         ("/caf%c3%a9", "/caf%C3%A9"),
         ("/%é%", "/%%C3%A9%"),
         ("/<a>?\"`%41", "/%3Ca%3E?%22%60A"),
-        // What is decoded must not complete a bare percent sign.
+        // Decoded bytes must not complete a bare percent sign.
         ("/%%341", "/%%341"),
         ("/%4%31", "/%4%31"),
         ("/%%34%31", "/%%341"),
@@ -121,7 +121,7 @@ fn queries_as_chosen() {
         (Some("A=1"), except(&["a"]), false, Some("A=1")),
         (Some("a&=x&&b=1"), except(&["b"]), false, Some("a&=x&")),
         (Some("x=utm_a"), except(&["utm_*"]), false, Some("x=utm_a")),
-        // Names are what applications read.
+        // Names are compared as applications read them.
         (Some("p[]=1&x"), only(&["p[]"]), false, Some("p[]=1")),
         (
             Some("p%5B%5D=1&x"),
@@ -156,7 +156,8 @@ fn tracking_parameters_go_and_others_stay() {
     assert_eq!(kept.as_deref(), Some("id=7&page=2&utm=5"));
 }
 
-/// Each byte of a part: as it stands, or as a triplet with its value, which a byte stands for that a URI has in no other form.
+/// Each byte that a part means, and whether it is literal: not if a URI has it only in encoded form, or if it is the
+/// value of a triplet and not unreserved.
 fn meaning(part: &str) -> Vec<(u8, bool)> {
     let bytes = part.as_bytes();
     let mut found = Vec::new();

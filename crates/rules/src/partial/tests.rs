@@ -48,7 +48,7 @@ fn what_is_missing() {
         ((9, 10), Some((10, 10))),
         ((19, 20), Some((19, 19))),
         ((30, 30), Some((30, 30))),
-        // No span at all.
+        // Not a span.
         ((15, 12), None),
         ((40, 35), None),
     ] {
@@ -93,7 +93,7 @@ fn only_parts_with_the_same_strong_validator_are_combined() {
         (r#""a""#, r#"W/"a""#, false),
         ("a", "a", false),
         (r#""a""#, "", false),
-        // By their dates: see below.
+        // Compared by their dates: see below.
         ("", "", true),
     ] {
         assert_eq!(
@@ -113,8 +113,8 @@ fn only_parts_with_the_same_strong_validator_are_combined() {
     assert!(!combinable(&with("\"a\""), &coded("br"), now));
 }
 
-/// RFC 9110 section 8.8.2.2: a `Last-Modified` is strong where `Date` is at least a second later, and stands in for a tag where there
-/// is none.
+/// RFC 9110 section 8.8.2.2: a `Last-Modified` is strong if `Date` is at least a second later. It stands in for a tag
+/// if there is none.
 #[test]
 fn a_date_combines_parts_where_it_is_strong_and_there_is_no_tag() {
     let now = Time::from_secs(1_800_000_000);
@@ -135,7 +135,7 @@ fn a_date_combines_parts_where_it_is_strong_and_there_is_no_tag() {
         (with(1000, Some(1001), None), true),
         (with(1000, Some(2000), None), true),
         (with(1000, Some(1000), None), false),
-        // RFC 9110 section 6.6.1: it came now.
+        // RFC 9110 section 6.6.1: the response came now.
         (with(1000, None, None), true),
         (with(1_800_000_000, None, None), false),
         (with(999, Some(1001), None), false),

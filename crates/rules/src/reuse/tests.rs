@@ -43,7 +43,7 @@ const NO_CACHE: Facts = Facts {
     ..PLAIN
 };
 
-/// Without a lifetime: kept to be validated, and may be one user's.
+/// Without a lifetime: the response is kept to be validated, and may be one user's.
 const NEVER: Facts = Facts {
     lifetime_ms: 0,
     source: LifetimeSource::None,
@@ -112,7 +112,7 @@ fn verdicts() {
         // Section 4.2.4: MUST NOT if it is prohibited by an explicit in-protocol directive.
         (STRICT, "", 59, fresh(1)),
         (STRICT, "max-stale", 60, EXPIRED),
-        // Not the client's to allow: nobody but the origin opens a window for what was never fresh.
+        // The client cannot allow it: only the origin opens a window for a response that was never fresh.
         (NEVER, "", 0, EXPIRED),
         (NEVER, "max-stale", 1, EXPIRED),
         (NEVER, "max-stale=10", 1, EXPIRED),
@@ -144,7 +144,7 @@ fn verdicts() {
     }
 }
 
-/// RFC 5861 section 3: up to the number of seconds, and a window of none is none.
+/// RFC 5861 section 3: up to the number of seconds; a window of zero is shut.
 #[test]
 fn a_window_ends_with_its_last_moment() {
     for seconds in [1, 10] {
@@ -173,19 +173,19 @@ fn a_window_ends_with_its_last_moment() {
 #[test]
 fn what_was_received_before_the_clock_was_set_back_is_validated() {
     let before = |seconds: u64| Time::from_secs(RECEIVED.as_secs() - seconds);
-    // It was past its lifetime when it came.
+    // A response that was past its lifetime when it came.
     let late = Facts {
         initial_age_ms: 65_000,
         ..WINDOWS
     };
     for (facts, request, seconds, expected) in [
-        // Nodes' clocks may differ by so much.
+        // The clocks of nodes may differ by this much.
         (PLAIN, "", 60, fresh(60)),
         (late, "", 60, WHILE),
         (late, "max-stale=5", 60, WHILE),
         (PLAIN, "", 61, EXPIRED),
         (STRICT, "", 3600, EXPIRED),
-        // How long it has been stale nobody knows.
+        // Nobody knows how long the response has been stale.
         (WINDOWS, "", 61, EXPIRED),
         (late, "", 3600, EXPIRED),
         (PLAIN, "max-stale=4294967294", 61, EXPIRED),
@@ -214,7 +214,7 @@ fn a_site_may_ignore_what_clients_force() {
         (PLAIN, "min-fresh=50", 30, fresh(30)),
         (WINDOWS, "max-age=0, min-fresh=5", 65, WHILE),
         (NO_CACHE, "", 0, OWN),
-        // It takes nothing from the origin, so it stays.
+        // This asks nothing of the origin, so it still holds.
         (PLAIN, "max-stale=10", 65, ACCEPTED),
         (STRICT, "max-stale=10", 65, EXPIRED),
     ] {
@@ -242,7 +242,7 @@ fn failures() {
         (PLAIN, "", 110, Unreachable, true),
         (PLAIN, "", 111, Unreachable, false),
         (PLAIN, "", 110, Status, false),
-        // What was never fresh: the origin's own window alone.
+        // For a response that was never fresh, only the origin's own window counts.
         (NEVER, "", 1, Unreachable, false),
         (NEVER, "stale-if-error=30", 1, Unreachable, false),
         (NEVER, "stale-if-error=30", 1, Status, false),

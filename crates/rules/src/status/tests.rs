@@ -113,7 +113,7 @@ fn members_as_rfc_9211_spells_them() {
     }
 }
 
-/// RFC 9211 section 2.4: positive while it is fresh, negative from the moment when it is not.
+/// RFC 9211 section 2.4: positive while the response is fresh, negative from the moment when it is not.
 #[test]
 fn times_to_live_are_whole_seconds_away_from_nought() {
     let ms = Duration::from_millis;

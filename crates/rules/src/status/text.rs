@@ -1,13 +1,13 @@
-//! Structured field items written into a buffer (RFC 9651 section 4.1).
+//! Writes structured field items into a buffer (RFC 9651 section 4.1).
 
 use http::HeaderValue;
 
-/// Room for a member without `key`, so that the usual value takes no allocation before the last.
+/// Room for a member without `key`, so that the usual value is allocated only once, at the end.
 const INLINE: usize = 96;
-/// The greatest integer of a structured field has fifteen digits (RFC 9651 section 3.3.1).
+/// The greatest integer of a structured field: fifteen digits (RFC 9651 section 3.3.1).
 pub(super) const GREATEST: u64 = 999_999_999_999_999;
 
-/// Text under construction: inline until it outgrows that.
+/// Text under construction: inline while it fits there.
 pub(super) struct Text {
     inline: [u8; INLINE],
     used: usize,
@@ -40,7 +40,7 @@ impl Text {
         self.spilled.extend_from_slice(bytes);
     }
 
-    /// An integer, cut to what the format can carry.
+    /// Writes an integer, clamped to what the format can express.
     pub(super) fn push_integer(&mut self, number: i64) {
         if number < 0 {
             self.push(b"-");
@@ -59,7 +59,7 @@ impl Text {
         self.push(digits.get(start..).unwrap_or_default());
     }
 
-    /// A token if it can be one, otherwise a string.
+    /// Writes a token if the name is one, otherwise a string.
     pub(super) fn push_name(&mut self, name: &str) {
         if is_token(name) {
             self.push(name.as_bytes());
@@ -68,7 +68,7 @@ impl Text {
         }
     }
 
-    /// A quoted string. What is not printable ASCII is percent-encoded.
+    /// Writes a quoted string. Bytes that are not printable ASCII are percent-encoded.
     pub(super) fn push_string(&mut self, text: &str) {
         const HEX: [u8; 16] = *b"0123456789ABCDEF";
         let hex = |value: u8| HEX.get(usize::from(value)).copied().unwrap_or(b'0');
@@ -83,7 +83,7 @@ impl Text {
         self.push(b"\"");
     }
 
-    /// All that was pushed is printable ASCII, so there is nothing that a field value could refuse.
+    /// Makes the field value. It cannot fail: all that was pushed is printable ASCII.
     pub(super) fn into_value(self) -> HeaderValue {
         let written = if self.spilled.is_empty() {
             HeaderValue::from_bytes(self.inline.get(..self.used).unwrap_or_default())

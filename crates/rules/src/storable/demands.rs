@@ -1,4 +1,4 @@
-//! The demands of RFC 9111 section 3, one check each.
+//! The demands of RFC 9111 section 3, one check for each.
 
 use super::{Exchange, NotStorable, SetCookie, post};
 use crate::{
@@ -15,7 +15,7 @@ use http::{
     },
 };
 
-/// An exchange with what was read from it. Each check is one demand of RFC 9111 section 3.
+/// An exchange and what was read from it. Each check is one demand of RFC 9111 section 3.
 pub(super) struct Says<'a> {
     pub(super) exchange: &'a Exchange<'a>,
     pub(super) directives: &'a ResponseDirectives,
@@ -26,8 +26,8 @@ pub(super) struct Says<'a> {
 }
 
 impl Says<'_> {
-    /// "the request method is understood by the cache". A response to `HEAD` has no content to keep; what it says of a
-    /// stored response is [`crate::validate::head_says`].
+    /// "the request method is understood by the cache". A response to `HEAD` has no content to keep; for what it says
+    /// about a stored response see [`crate::validate::head_says`].
     pub(super) fn check_method(&self) -> Result<(), NotStorable> {
         let exchange = self.exchange;
         let allowed = match *exchange.method {
@@ -38,8 +38,8 @@ impl Says<'_> {
         allowed.then_some(()).ok_or(NotStorable::Method)
     }
 
-    /// "the response status code is final"; 206 and 304 are understood: the one is stored as a part, the other freshens.
-    /// 412 answers the request's own condition, which is not part of the cache key.
+    /// "the response status code is final". 206 and 304 are understood: a 206 is stored as a part, a 304 freshens. 412
+    /// answers the request's own condition, which is not part of the cache key.
     pub(super) fn check_status(&self) -> Result<(), NotStorable> {
         let exchange = self.exchange;
         let has = |name: HeaderName| exchange.request.contains_key(name);
@@ -70,8 +70,9 @@ impl Says<'_> {
         Ok(())
     }
 
-    /// `Authorization` in the request (RFC 9111 section 3.5). Under a forced lifetime only `public` allows storing: the other
-    /// two hold only for a cache that keeps to the lifetime and the revalidation they ask for.
+    /// Checks `Authorization` in the request (RFC 9111 section 3.5). Under a forced lifetime only `public` allows
+    /// storing: the other two allow it only to a cache that keeps to the lifetime and the revalidation that they ask
+    /// for.
     pub(super) fn check_authorization(&self) -> Result<(), NotStorable> {
         let directives = self.directives;
         let conditional = directives.must_revalidate || directives.s_maxage.is_some();
@@ -81,14 +82,15 @@ impl Says<'_> {
         allowed.then_some(()).ok_or(NotStorable::Authorization)
     }
 
-    /// Whether `Set-Cookie` is to be removed. RFC 9111 does not forbid storing it; one user's session sent to another is
-    /// the costliest fault a cache can have, so by default the origin has to say that it means it.
+    /// Returns whether `Set-Cookie` must be removed. RFC 9111 does not forbid storing it. But to send one user's
+    /// session to another is the costliest fault that a cache can have, so by default the origin has to say that it
+    /// means it.
     pub(super) fn check_set_cookie(&self, site: SetCookie) -> Result<bool, NotStorable> {
         if !has(self.exchange.response, &SET_COOKIE) {
             return Ok(false);
         }
         let directives = self.directives;
-        // A field that `private` or `no-cache` names is not stored in any case.
+        // A field that `private` or `no-cache` names is never stored.
         let mut excluded = directives.private.names().iter();
         let is_excluded = excluded.any(|name| *name == SET_COOKIE)
             || directives.no_cache.names().contains(&SET_COOKIE);
@@ -101,9 +103,11 @@ impl Says<'_> {
         }
     }
 
-    /// "the response contains at least one of the following", and anything that could make a later fetch cheaper: some
-    /// lifetime, a stale window, or a validator. With `no-cache` only the validator can. It cannot of a failure (RFC 5861 section 4): one that
-    /// has to be validated each time spares nobody anything, and would take the place of the page that can stand in for it.
+    /// "the response contains at least one of the following", and something that can make a later fetch cheaper: a
+    /// lifetime, a stale window, or a validator. With `no-cache` only the validator can.
+    ///
+    /// The validator of a failure cannot (RFC 5861 section 4): a failure that is validated each time spares nobody
+    /// anything, and would take the place of the page that can stand in for it.
     pub(super) fn check_freshness(&self, facts: &Facts) -> Result<(), NotStorable> {
         let exchange = self.exchange;
         let permitted = self.directives.public
@@ -128,8 +132,8 @@ impl Says<'_> {
     }
 }
 
-/// Whether a 206 carries one part that we can place: one valid `Content-Range`, and no `multipart/byteranges`
-/// (RFC 9110 section 15.3.7).
+/// Whether a 206 has one part that we can place: one valid `Content-Range`, and not `multipart/byteranges` (RFC 9110
+/// section 15.3.7).
 fn is_single_part(response: &HeaderMap) -> bool {
     const MULTIPART: &[u8] = b"multipart/byteranges";
     let is_multipart = response.get(CONTENT_TYPE).is_some_and(|value| {
@@ -143,7 +147,8 @@ fn is_single_part(response: &HeaderMap) -> bool {
     }
 }
 
-/// Whether we implement all caching-related behaviour of the status (RFC 9111 section 3): those of RFC 9110 section 15.
+/// Whether we implement all caching-related behaviour of the status (RFC 9111 section 3): true for those of RFC 9110
+/// section 15.
 const fn is_understood(status: StatusCode) -> bool {
     matches!(
         status.as_u16(),

@@ -4,9 +4,11 @@ use super::Exchange;
 use crate::{directives::ResponseDirectives, freshness, invalidate};
 use http::{StatusCode, header::CONTENT_LOCATION};
 
-/// Whether the response to a `POST` may answer a later `GET`: it succeeded, its content is a representation of the target
-/// (`Content-Location` is the target itself), and it says explicitly how long it is fresh. A 204 or 205 has no content, which
-/// does not mean that the target has none (RFC 9110 sections 15.3.5 and 15.3.6).
+/// Whether the response to a `POST` may answer a later `GET`.
+///
+/// It must have succeeded, its content must be a representation of the target (`Content-Location` is the target
+/// itself), and it must say explicitly how long it is fresh. A 204 or 205 has no content, which does not mean that the
+/// target has none (RFC 9110 sections 15.3.5 and 15.3.6).
 pub(super) fn is_storable(
     exchange: &Exchange<'_>,
     directives: &ResponseDirectives,

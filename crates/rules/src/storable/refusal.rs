@@ -1,13 +1,13 @@
-//! The reasons for not storing.
+//! The reasons for not storing a response.
 
 use std::fmt;
 
 /// Why a response is not stored. `Display` gives the token for `Cache-Status`'s `detail` (e.g. `no-store`, `set-cookie`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NotStorable {
-    /// The method does not allow it.
+    /// The method does not allow storing this response.
     Method,
-    /// 1xx, 304, 416, 426, 428, 429, 431, 511, a 412 to the request's own condition, or a 206 without what it takes.
+    /// 1xx, 304, 416, 426, 428, 429, 431, 511, a 412 to the request's own condition, or a 206 without one valid part.
     Status,
     /// The request's `no-store`.
     NoStoreRequest,
@@ -17,22 +17,24 @@ pub enum NotStorable {
     Private,
     /// The request has `Authorization`, and the response does not allow shared caching (RFC 9111 section 3.5).
     Authorization,
-    /// `must-understand` and a status this cache does not know.
+    /// `must-understand`, and a status that this cache does not understand.
     MustUnderstand,
     /// `Set-Cookie`, which the site refuses to store.
     SetCookie,
     /// `Vary: *`: no request would ever match.
     VaryStar,
-    /// More tags than are read: those left out could not purge it.
+    /// The response has more tags or cache groups than are read: those left out could not purge it.
     TooManyTags,
-    /// `Connection` names fields that are meant for all recipients: it was said to us alone (RFC 9110 section 7.6.1).
+    /// `Connection` names fields that are meant for all recipients: the response is for us alone (RFC 9110 section
+    /// 7.6.1).
     Connection,
-    /// No lifetime and nothing to validate with: keeping it would never spare a fetch.
+    /// There is no lifetime and nothing to validate with: keeping the response would never spare a fetch.
     NoFreshness,
 }
 
 impl NotStorable {
-    /// Whether only this request or its answer's cookie is the reason: what is stored for others is as good as before.
+    /// Whether the reason lies only in this request, or in the cookie of its answer. What is stored for others is as
+    /// good as before then.
     pub const fn is_of_this_request(self) -> bool {
         matches!(
             self,

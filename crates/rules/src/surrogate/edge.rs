@@ -1,17 +1,17 @@
-//! `Surrogate-Control: content="…"` (Edge Architecture Specification, W3C Note of 4 August 2001, section 2.2): the language that a
-//! response's content is written in, for whoever stands before the origin to carry out.
+//! `Surrogate-Control: content="…"` (Edge Architecture Specification, W3C Note of 4 August 2001, section 2.2): the
+//! language of a response's content, which a surrogate in front of the origin processes.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The field.
+/// The name of the field.
 pub const CONTROL: HeaderName = HeaderName::from_static("surrogate-control");
 
-/// What is left of the field in a stored response whose content is to be carried out.
+/// The value that the field keeps in a stored response whose content is to be processed.
 pub const CONTENT_ESI: HeaderValue = HeaderValue::from_static("content=\"ESI/1.0\"");
 
 /// Whether the origin says that the content is written in ESI 1.0.
 pub fn wants_esi(response: &HeaderMap) -> bool {
-    // Few say so, and one look through the names costs less than a search for a long one.
+    // Few responses have the field, and one pass over the names is cheaper than the map's search for a long name.
     if !response.keys().any(|name| *name == CONTROL) {
         return false;
     }
@@ -23,7 +23,7 @@ fn names_esi(line: &str) -> bool {
     line.split(',').any(|member| {
         let (name, value) = member.split_once('=').unwrap_or_default();
         name.trim().eq_ignore_ascii_case("content") && {
-            // Parameters say which surrogate is meant; we are the only one that reads it here.
+            // Parameters say which surrogate is meant; we are the only one that reads the field here.
             let value = value.split(';').next().unwrap_or_default();
             let mut words = value.trim().trim_matches('"').split_ascii_whitespace();
             words.any(|word| word == "ESI/1.0")

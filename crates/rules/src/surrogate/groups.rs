@@ -4,18 +4,19 @@ use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, List, ListEntry, Parser};
 use std::collections::HashSet;
 
-/// At most this many groups of a response are known (RFC 9875 section 2 asks for at least 32). What is in more must not be stored ([`fits`]),
-/// since the last of them could not invalidate it.
+/// The greatest number of groups that are read from a response (RFC 9875 section 2 asks for at least 32). A response in
+/// more groups must not be stored ([`fits`]), since the last of them could not invalidate it.
 pub const MOST_GROUPS: usize = 128;
 
-/// Groups with longer names, in characters, are not known (RFC 9875 sections 2 and 3 ask for at least 32): nothing is stored with one.
+/// The greatest length of a group's name, in characters (RFC 9875 sections 2 and 3 ask for at least 32). A response
+/// with a longer name is not stored.
 pub const LONGEST_GROUP: usize = 128;
 
 const CACHE_GROUPS: HeaderName = HeaderName::from_static("cache-groups");
 const CACHE_GROUP_INVALIDATION: HeaderName = HeaderName::from_static("cache-group-invalidation");
 
-/// The members of `Cache-Groups` (a list of strings; RFC 9875 section 2), each once; empty if absent or malformed. They
-/// group responses of one origin only (section 2.1).
+/// Returns the members of `Cache-Groups` (a list of strings, RFC 9875 section 2), each once; empty if it is absent or
+/// malformed. They group responses of one origin only (section 2.1).
 pub fn groups(response: &HeaderMap) -> Vec<String> {
     let mut groups = strings(response, &CACHE_GROUPS);
     groups.retain(|group| group.len() <= LONGEST_GROUP);
@@ -23,19 +24,19 @@ pub fn groups(response: &HeaderMap) -> Vec<String> {
     groups
 }
 
-/// Whether all groups of a response are known; if not, it must not be stored.
+/// Whether all groups of a response are read. If not, the response must not be stored.
 pub fn fits(response: &HeaderMap) -> bool {
     let groups = strings(response, &CACHE_GROUPS);
     groups.len() <= MOST_GROUPS && groups.iter().all(|group| group.len() <= LONGEST_GROUP)
 }
 
-/// The members of `Cache-Group-Invalidation` (section 3), to be heeded on responses to unsafe methods only.
+/// Returns the members of `Cache-Group-Invalidation` (section 3). Heed them only on responses to unsafe methods.
 pub fn invalidated_groups(response: &HeaderMap) -> Vec<String> {
     strings(response, &CACHE_GROUP_INVALIDATION)
 }
 
-/// A list of strings over all lines of a field (RFC 9651 section 4.2). Parameters are ignored, and so is a member that is no
-/// string: what the others say still holds.
+/// Reads a list of strings over all lines of a field (RFC 9651 section 4.2). Parameters are ignored, and so is a member
+/// that is not a string: what the others say still holds.
 fn strings(response: &HeaderMap, name: &HeaderName) -> Vec<String> {
     let mut lines = response.get_all(name).iter();
     let Some(first) = lines.next() else {
@@ -111,7 +112,8 @@ mod tests {
         let long = "x".repeat(LONGEST_GROUP);
         let two = format!("\"{long}\", \"{long}x\"");
         assert_eq!(read(&[&two]), [long]);
-        // What cannot be invalidated by each of its groups must not be stored, and all that are named are invalidated.
+        // A response that not all of its groups could invalidate must not be stored; all groups that are named for
+        // invalidation are read.
         let of = |name: HeaderName, value: &str| {
             HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
         };

@@ -1,13 +1,14 @@
-//! Tags (surrogate keys): the fields in which applications give them, each with the separators of its dialect.
+//! Tags (surrogate keys): the fields in which applications send them, each with the separators of its dialect.
 
 use http::{HeaderMap, HeaderName};
 use std::collections::HashSet;
 
-/// At most this many bytes of tag fields are read from one response, all of them together: as much as the whole head may have
-/// where nothing else is configured. What has more must not be stored ([`fits`]), since its last tags could not purge it.
+/// The greatest number of bytes of tag fields that are read from one response, all fields together. It is as much as
+/// the whole head may have by default. A response with more must not be stored ([`fits`]), since its last tags could
+/// not purge it.
 pub const MOST_BYTES: usize = 64 << 10;
 
-/// The fields that carry tags. They speak to caches alone; clients get those that the site passes on.
+/// The fields that carry tags. They address caches alone; clients get only those that the site passes on.
 pub static FIELDS: [HeaderName; 7] = [
     SURROGATE_KEY,
     CACHE_TAG,
@@ -26,19 +27,20 @@ const X_CACHE_TAGS: HeaderName = HeaderName::from_static("x-cache-tags");
 const XKEY: HeaderName = HeaderName::from_static("xkey");
 const X_MAGENTO_TAGS: HeaderName = HeaderName::from_static("x-magento-tags");
 
-/// How tags stand in a field.
+/// What separates the tags of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Separator {
-    /// Between commas.
+    /// Commas.
     Commas,
-    /// Between spaces.
+    /// Spaces.
     Spaces,
-    /// Drupal writes spaces, API Platform commas, and neither has the other within a tag.
+    /// Commas or spaces. Drupal writes spaces and API Platform commas, and neither has the other's separator within a
+    /// tag.
     Either,
-    /// Fastly's spaces, and Souin's comma with a space. A word with commas is a tag, and so is each of its parts: purging too
-    /// much is safe.
+    /// Fastly's spaces, or Souin's comma with a space. A word with commas is a tag, and so is each of its parts:
+    /// purging too much is safe.
     SpacesThenCommas,
-    /// Commas, but some write spaces. A member with spaces is a tag, and so is each of its words.
+    /// Commas, although some write spaces. A member with spaces is a tag, and so is each of its words.
     CommasThenSpaces,
 }
 
@@ -54,7 +56,7 @@ impl Separator {
     }
 }
 
-/// Whether all tags of a response are read; if not, it must not be stored.
+/// Whether all tags of a response are read. If not, the response must not be stored.
 pub fn fits(response: &HeaderMap) -> bool {
     if !are_there(response) {
         return true;
@@ -63,7 +65,8 @@ pub fn fits(response: &HeaderMap) -> bool {
     lines.map(http::HeaderValue::len).sum::<usize>() <= MOST_BYTES
 }
 
-/// The tags of a response, in the order of [`FIELDS`], each once. Case counts; bytes that are not UTF-8 are replaced.
+/// Returns the tags of a response, in the order of [`FIELDS`], each once. They are case-sensitive; bytes that are not
+/// UTF-8 are replaced.
 pub fn tags(response: &HeaderMap) -> Vec<String> {
     let mut found = TagCollector::default();
     if are_there(response) {
@@ -74,14 +77,14 @@ pub fn tags(response: &HeaderMap) -> Vec<String> {
     found.tags
 }
 
-/// Whether a response has any field of [`FIELDS`]. Most have none, which one look through their names tells.
+/// Whether a response has any of [`FIELDS`]. Most have none, and one pass over the names shows that.
 fn are_there(response: &HeaderMap) -> bool {
     response.keys().any(carries_tags)
 }
 
 /// Whether a field is one of [`FIELDS`].
 pub fn carries_tags(name: &HeaderName) -> bool {
-    // Their endings tell them from most others.
+    // The endings tell these fields from most others.
     let is_likely = match name.as_str().as_bytes() {
         [rest @ .., b'y'] => rest.ends_with(b"ke"),
         [rest @ .., b'g'] => rest.ends_with(b"-ta"),
@@ -91,14 +94,14 @@ pub fn carries_tags(name: &HeaderName) -> bool {
     is_likely && FIELDS.contains(name)
 }
 
-/// The tags in one field of a message, written as responses write them: clients name in it what is to be purged.
+/// Returns the tags in one field of a message, written as in responses. Clients name in such a field what to purge.
 pub fn tags_in(fields: &HeaderMap, name: &HeaderName) -> Vec<String> {
     let mut found = TagCollector::default();
     found.read(fields, name);
     found.tags
 }
 
-/// Tags as they are found.
+/// Collects tags, each once.
 #[derive(Debug, Default)]
 struct TagCollector {
     tags: Vec<String>,

@@ -1,4 +1,4 @@
-//! HTTP dates as text (RFC 9110 section 5.6.7). The formats are told apart by their parts between spaces.
+//! HTTP dates as text (RFC 9110 section 5.6.7). The number and form of the parts between spaces tell the formats apart.
 
 use super::Time;
 use std::time::Duration;
@@ -42,9 +42,9 @@ pub(super) fn parse(date: &[u8], now: Time) -> Option<Time> {
     }
 }
 
-/// An asctime date with a one-digit day has the most: its two spaces have an empty part between them.
+/// The greatest number of parts: an asctime date with a one-digit day has two spaces, with an empty part between them.
 const MOST_PARTS: usize = 6;
-/// How far ahead a two-digit year may lie (RFC 9110 section 5.6.7), with the mean length of a year.
+/// How far ahead a two-digit year may lie (RFC 9110 section 5.6.7), by the mean length of a year.
 const FIFTY_YEARS: Duration = Duration::from_secs(50 * YEAR);
 const YEAR: u64 = 31_556_952;
 
@@ -74,7 +74,7 @@ fn short_day_name(name: &[u8]) -> Option<()> {
     known.then_some(())
 }
 
-/// Exactly `count` digits, as a number.
+/// Parses exactly `count` digits.
 fn digits(text: &[u8], count: usize) -> Option<u64> {
     if text.len() != count {
         return None;
@@ -85,21 +85,21 @@ fn digits(text: &[u8], count: usize) -> Option<u64> {
     })
 }
 
-/// The latest moment with these last two digits of the year that lies at most 50 years ahead of `now`.
+/// Returns the latest moment with these last two digits of the year that is at most 50 years ahead of `now`.
 fn with_century(year: u64, month: &[u8], day: u64, clock: &[u8], now: Time) -> Option<Time> {
     let latest = now.plus(FIFTY_YEARS);
-    // At or above the year of `latest`, whatever the mean length of a year rounds away.
+    // At or above the year of `latest`, however the mean length of a year rounds.
     let above = latest.as_secs() / YEAR + 1971;
     let year = above - (above % 100 + 100 - year) % 100;
     let moment_in = |year| moment(year, month, day, clock);
     match moment_in(year) {
-        // 29 February exists in one century and not in the other: then the other is not what was meant.
+        // 29 February may exist in one century and not in the other. Then the other century was not meant.
         Some(time) if time > latest => moment_in(year - 100),
         found => found,
     }
 }
 
-/// The moment of a day and a `hh:mm:ss`, each checked to exist.
+/// Returns the moment of a day and a `hh:mm:ss`; `None` if one of them does not exist.
 fn moment(year: u64, month: &[u8], day: u64, clock: &[u8]) -> Option<Time> {
     let month = MONTHS
         .iter()
@@ -128,7 +128,7 @@ const fn is_leap(year: u64) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
 }
 
-/// Days in a month, which counts from zero.
+/// Days in a month; `month` counts from zero.
 const fn days_in(month: u64, year: u64) -> u64 {
     match month {
         1 if is_leap(year) => 29,

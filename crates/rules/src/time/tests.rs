@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// 6 November 1994, 08:49:37: the moment of the examples of RFC 9110 section 5.6.7.
+/// 6 November 1994, 08:49:37: the moment in the examples of RFC 9110 section 5.6.7.
 const EXAMPLE: Time = Time::from_secs(784_111_777);
 /// 1 January 2026.
 const NOW: Time = Time::from_secs(1_767_225_600);
@@ -21,7 +21,7 @@ fn all_formats_of_rfc_9110_section_5_6_7() {
         // RFC 9111 section 4.2: a cache SHOULD match case-insensitively.
         "sun, 06 nOV 1994 08:49:37 gmt",
         "SUNDAY, 06-NOV-94 08:49:37 GMT",
-        // A day's name that does not agree leaves the moment plain.
+        // A day's name that does not agree leaves the moment unambiguous.
         "Mon, 06 Nov 1994 08:49:37 GMT",
     ] {
         assert_eq!(parse(text), Some(EXAMPLE), "{text}");

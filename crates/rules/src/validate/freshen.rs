@@ -1,4 +1,4 @@
-//! Freshening stored fields (RFC 9111 section 3.2).
+//! Freshens stored fields (RFC 9111 section 3.2).
 
 use crate::{directives, fields};
 use http::{
@@ -6,26 +6,29 @@ use http::{
     header::{AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, VIA},
 };
 
-/// What the stored bytes depend upon, so that an update must not touch it (RFC 9111 section 3.2): their length, their
-/// coding and which part they are. `Content-Type` is not among them: bytes are stored, not what was made of them.
+/// Whether the stored bytes depend on a field, so that an update must not change it (RFC 9111 section 3.2): their
+/// length, their coding, and which part they are. `Content-Type` is not among them: what is stored is bytes, not what
+/// was made of them.
 fn is_depended_upon(name: &HeaderName) -> bool {
     matches!(*name, CONTENT_LENGTH | CONTENT_ENCODING | CONTENT_RANGE)
 }
 
-/// What tells of one message's journey and not of the representation.
+/// Fields that describe the journey of one message, not the representation.
 const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 
-/// Freshens stored fields with those of a 304, of a HEAD's 200 or of another part (RFC 9111 section 3.2): every field the
-/// update carries replaces all stored lines of its name, except `Content-Length`, `Content-Encoding`, `Content-Range`,
-/// hop-by-hop fields, and what cannot be stored (section 3.1). What decides about storing is among them: it is taken out with what the
-/// response was first stored without, once that is judged anew.
+/// Freshens stored fields with those of a 304, of a 200 to a HEAD, or of another part (RFC 9111 section 3.2).
 ///
-/// The stored `Age`, `Date` and `Via` go even if the update has none: they tell of the journey of an earlier message. Age is
-/// counted from the validation on (section 4.2.3), and a `Date` that the origin left out is the time of receipt (RFC 9110
-/// section 6.6.1), which is the caller's to add.
+/// Every field of the update replaces all stored lines of its name, except `Content-Length`, `Content-Encoding`,
+/// `Content-Range`, hop-by-hop fields, and fields that cannot be stored (section 3.1). A field that
+/// [decides](fields::decides) about storing replaces them in any case: the caller judges the response anew, and then
+/// removes that field with all that the response was first stored without.
 ///
-/// `targets` are the targeted fields that are obeyed: where one governs, the update's or the stored one, `Cache-Control` names no fields
-/// (RFC 9213 section 2.2).
+/// The stored `Age`, `Date` and `Via` are removed even if the update has none: they describe the journey of an earlier
+/// message. Age counts from the validation on (section 4.2.3). If the origin left out `Date`, the caller adds the time
+/// of receipt (RFC 9110 section 6.6.1).
+///
+/// `targets` are the targeted fields that are obeyed. If one governs, in the update or in the stored response, the
+/// fields that `Cache-Control` names do not count (RFC 9213 section 2.2).
 pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap, targets: &[HeaderName]) {
     let mut update = update.clone();
     let directives = if targets.iter().any(|name| stored.contains_key(name)) {
@@ -35,14 +38,14 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap, targets: &[HeaderName
     } else {
         directives::response(&update, targets).0
     };
-    // What decides is judged before it is taken out.
+    // Fields that decide are judged before they are removed.
     fields::remove_where(&mut update, |name| {
         fields::is_unstorable(name, &directives) && !fields::decides(name)
     });
     freshen_for_one(stored, update);
 }
 
-/// As [`freshen`], for the client whose request brought the update: what cannot be stored is among its fields.
+/// As [`freshen`], for the client whose request brought the update: it also gets the fields that cannot be stored.
 pub fn freshen_for_one(stored: &mut HeaderMap, mut update: HeaderMap) {
     fields::remove_hop_by_hop(&mut update);
     fields::remove_where(&mut update, is_depended_upon);

@@ -1,4 +1,4 @@
-//! What the answer to a HEAD request says of what is stored (RFC 9111 section 4.3.5).
+//! What the answer to a HEAD request says about a stored response (RFC 9111 section 4.3.5).
 
 use super::same_date;
 use crate::{etag::EntityTag, fields, time::Time};
@@ -7,20 +7,20 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, LAST_MODIFIED},
 };
 
-/// What a HEAD's answer says of a stored GET (RFC 9111 section 4.3.5).
+/// What the answer to a HEAD request says about a stored response to GET (RFC 9111 section 4.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadSays {
     /// It describes the same representation: [`freshen`](super::freshen()) the stored response.
     Freshen,
-    /// It describes another one: the stored response is stale from now on.
+    /// It describes another representation: the stored response is stale from now on.
     Disqualify,
-    /// It is no 200, is of another coding, or carries nothing to compare: the stored response stays as it is. Freshening it on
-    /// no evidence would keep a page that may have changed for as long as somebody sends HEAD requests.
+    /// It is not a 200, is of another coding, or has nothing to compare: the stored response stays as it is. Without
+    /// evidence, freshening would keep a page that may have changed for as long as somebody sends HEAD requests.
     Nothing,
 }
 
-/// Judges the answer to a HEAD request against a stored GET response that could have been chosen for it. `stored_length` is
-/// the length of its content where that is known. `now` decides the century of a year in two digits.
+/// Judges the answer to a HEAD request against a stored response to GET that could have been chosen for the request.
+/// `stored_length` is the length of the stored content, if known. `now` decides the century of a two-digit year.
 pub fn head_says(
     status: StatusCode,
     head: &HeaderMap,
@@ -51,8 +51,8 @@ pub fn head_says(
     }
 }
 
-/// Whether the answer to a HEAD request shows that its content would be the very bytes that are stored: by a strong entity tag
-/// (RFC 9110 section 8.8.3.2). What else they have in common ([`head_says`]) two users' pages may have too.
+/// Whether the answer to a HEAD request shows, by a strong entity tag, that its content would be the very bytes that
+/// are stored (RFC 9110 section 8.8.3.2). Two users' pages may agree in all else that [`head_says`] compares.
 pub fn is_same_content(head: &HeaderMap, stored: &HeaderMap) -> bool {
     let tags = EntityTag::of(head).zip(EntityTag::of(stored));
     tags.is_some_and(|(one, other)| one.strong_eq(other))

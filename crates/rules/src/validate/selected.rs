@@ -10,16 +10,22 @@ use http::{
     header::{ETAG, LAST_MODIFIED},
 };
 
-/// Which candidates a 304 selects (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag that match the request, or what
-/// has no tag by its date; by weak tag or `Last-Modified` the first that does; without validators that one, where nothing else was asked about. Indices into
-/// `candidates`; empty: the 304 matches nothing.
+/// Returns the indices of the `candidates` that a 304 selects (RFC 9111 sections 4.3.3 and 4.3.4); empty if it selects
+/// none.
 ///
-/// Those that match the request are freshened. Where a strong tag is that of others alone, the first of these is selected: its content is
-/// what the request would get, and the 304 "MUST NOT" update the response itself, which could not have been chosen for the request.
+/// - With a strong tag: all candidates with this tag that match the request; otherwise a candidate without a tag, by
+///   its date.
+/// - With a weak tag or `Last-Modified`: the first that matches the request and has it. `Last-Modified` counts as weak,
+///   because variants that one deployment made share it.
+/// - Without validators: the only candidate, if nothing else was asked about and it matches the request.
 ///
-/// `candidates` are those whose validators were sent: first the one chosen for the request, then the most recent before the others.
-/// Another that matches may be more recent than the chosen one and share its weak tag; the chosen one has the right to it, since it was
-/// what the request would have been answered with. `Last-Modified` counts as weak: variants made by one deployment share it.
+/// Those that match the request are freshened. If only candidates that do not match have the strong tag, the first of
+/// them is selected: its content is what the request would get. The 304 "MUST NOT" update that response, because it
+/// could not have been chosen for the request.
+///
+/// `candidates` are those whose validators were sent: first the one chosen for the request, then the others, the most
+/// recent first. Another that matches may be more recent than the chosen one and share its weak tag. The chosen one
+/// goes first, because the request would have been answered with it.
 pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<usize> {
     let tag = EntityTag::of(not_modified);
     match tag.filter(|tag| tag.is_strong()) {
@@ -28,7 +34,7 @@ pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<
     }
 }
 
-/// Those that a 304 with a strong tag selects.
+/// Selects for a 304 with a strong tag.
 fn by_strong_tag(
     not_modified: &HeaderMap,
     tag: EntityTag<'_>,
@@ -44,8 +50,8 @@ fn by_strong_tag(
     if !others.is_empty() {
         return others;
     }
-    // The tag is new: what has none can still be meant by its date, where that is strong (RFC 9111 section 4.3.4: "one of those").
-    // Where tags were asked about the date was not.
+    // The tag is new. A candidate without a tag can still be meant by its date, if the date is strong (RFC 9111 section
+    // 4.3.4: "one of those"). If tags were asked about, the date was not.
     let modified = not_modified.get(LAST_MODIFIED);
     let asked = candidates.iter().all(|one| one.tag().is_none());
     let is_of_date = |one: &Validators<'_>| {
@@ -58,7 +64,7 @@ fn by_strong_tag(
     indices(candidates, is_of_date).take(1).collect()
 }
 
-/// The one that a 304 selects whose validators are weak, or that has none.
+/// Selects for a 304 with weak validators, or with none.
 fn by_weak_validator(
     not_modified: &HeaderMap,
     tag: Option<EntityTag<'_>>,
@@ -66,7 +72,7 @@ fn by_weak_validator(
 ) -> Vec<usize> {
     let modified = not_modified.get(LAST_MODIFIED);
     if !not_modified.contains_key(ETAG) && modified.is_none() {
-        // It can mean no other.
+        // The 304 can mean no other.
         return match candidates {
             [only] if only.matches => vec![0],
             _ => vec![],

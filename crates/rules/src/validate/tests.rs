@@ -17,7 +17,7 @@ fn fields(lines: &[(&str, &str)]) -> HeaderMap {
     fields
 }
 
-/// Candidates by their fields, each received a second before the one in front of it.
+/// Makes candidates from their fields, each received a second before the previous one.
 fn candidates(stored: &[HeaderMap]) -> Vec<Validators<'_>> {
     let dates = (1..=800_000_000).rev().map(Time::from_secs);
     let pairs = stored.iter().zip(dates);
@@ -64,7 +64,7 @@ fn the_conditional_request() {
         (vec![dated.clone()], None, Some(EARLY)),
         // Beside a tag the date would be ignored (RFC 9110 section 13.1.3).
         (vec![dated, both.clone()], None, Some(EARLY)),
-        // The date is the chosen one's or none.
+        // The date is the chosen response's, or none.
         (vec![bare.clone(), both], Some(r#""a""#), None),
         (vec![bare], None, None),
         (vec![broken], None, None),
@@ -103,12 +103,12 @@ fn which_stored_responses_a_304_selects() {
         // "MUST NOT use the new response to update any stored responses".
         (&strong, vec![&other], &[]),
         (&strong, vec![&weak], &[]),
-        // Its date is one of them, where the answer to that brings a tag for the first time.
+        // The date is one of its validators; the answer to a request with it brings a tag for the first time.
         (&strong, vec![&dated], &[0]),
         (&strong, vec![&dated, &dated], &[0]),
         (&strong, vec![&dated, &other], &[]),
         (&strong, vec![&bare], &[]),
-        // "the most recent of those matching stored responses": they stand in that order behind the chosen one.
+        // "the most recent of those matching stored responses": after the chosen one they stand in that order.
         (&weak, vec![&other, &strong, &weak], &[1]),
         (&weak, vec![&other], &[]),
         (&weak, vec![&dated], &[0]),
@@ -128,7 +128,7 @@ fn which_stored_responses_a_304_selects() {
             "{answer:?} {stored:?}"
         );
     }
-    // What has a date alone is asked about alone: no other can be meant.
+    // A response that has only a date is asked about alone: no other can be meant.
     let both = [dated.clone(), strong.clone()];
     for answer in [&bare, &dated, &strong] {
         let all = candidates(&both);
@@ -136,7 +136,7 @@ fn which_stored_responses_a_304_selects() {
         assert_eq!(found, [0], "{answer:?}");
     }
     let unequal = fields(&[("last-modified", LATE)]);
-    // Of the same second as its response it is weak.
+    // A date in the same second as its response is weak.
     let now = Time::parse(EARLY.as_bytes(), Time::from_secs(800_000_000)).unwrap();
     for (date, is_strong) in [(now, false), (now.plus(Duration::from_secs(1)), true)] {
         let found = selected(&strong, &[Validators::of(&dated, date)]);
@@ -150,8 +150,8 @@ fn which_stored_responses_a_304_selects() {
     assert!(selected(&garbled, &candidates(&[strong])).is_empty());
 }
 
-/// RFC 9111 section 4.3.4: "those that could have been chosen for that request". A row: the 304, the candidates, each with whether it
-/// matches the request, and which of them are meant.
+/// RFC 9111 section 4.3.4: "those that could have been chosen for that request". Each row has the 304, the candidates,
+/// each with whether it matches the request, and which of them are meant.
 #[test]
 fn of_variants_that_do_not_match_strong_tags_alone_count() {
     let strong = fields(&[("etag", r#""a""#), ("last-modified", EARLY)]);
@@ -216,7 +216,7 @@ fn dates_are_the_same_however_they_are_written() {
     assert_eq!(selected(&answer, &candidates(&[stored])), [0]);
 }
 
-/// RFC 9111 section 4.3.5. A row: the HEAD's fields, the stored fields and length, and what follows.
+/// RFC 9111 section 4.3.5. Each row has the HEAD's fields, the stored fields and length, and the result.
 #[test]
 fn what_a_head_says() {
     use HeadSays::{Disqualify, Freshen, Nothing};

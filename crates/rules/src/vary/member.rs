@@ -1,9 +1,9 @@
-//! Reading lists of weighted members (RFC 9110 sections 5.6.1 and 12.4.2) without allocation.
+//! Reads lists of weighted members (RFC 9110 sections 5.6.1 and 12.4.2) without allocation.
 
 use crate::fields::is_tchar;
 use http::{HeaderValue, header::GetAll};
 
-/// Fields with more members have no normal form.
+/// The greatest number of members. A field with more has no normal form.
 const MOST_MEMBERS: usize = 24;
 
 /// The weight of a member without `q` (RFC 9110 section 12.4.2), in thousandths.
@@ -18,7 +18,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Whether the names are the same but for case and white space.
+    /// Whether the names are equal, apart from case and white space.
     pub(crate) fn same_name(&self, other: &Self) -> bool {
         self.bare().eq(other.bare())
     }
@@ -29,15 +29,15 @@ impl Member<'_> {
     }
 }
 
-/// The members of a field in the order of the field.
+/// The members of a field, in its order.
 pub(crate) struct Members<'a> {
     places: [Member<'a>; MOST_MEMBERS],
     count: usize,
 }
 
 impl<'a> Members<'a> {
-    /// Reads all lines; `name_of` checks and reduces what stands before the weight. `None` where a member or a weight is
-    /// malformed, a quoted string is not closed, or there are too many members.
+    /// Reads all lines. `name_of` checks and reduces what precedes the weight. Returns `None` if a member or a weight
+    /// is malformed, a quoted string is not closed, or there are too many members.
     pub(crate) fn read(
         lines: &'a GetAll<'a, HeaderValue>,
         name_of: impl Fn(&'a [u8]) -> Option<&'a [u8]>,
@@ -70,7 +70,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The pieces between separators that do not stand in a quoted string; `None` for a last piece whose quote is open.
+/// Iterates over the pieces between separators outside quoted strings. The last piece is `None` if its quote is not
+/// closed.
 pub(crate) struct Unquoted<'a> {
     rest: Option<&'a [u8]>,
     separator: u8,
@@ -107,8 +108,8 @@ impl<'a> Iterator for Unquoted<'a> {
     }
 }
 
-/// A member without its weight, and the weight; `None` if the weight is malformed. A semicolon inside a quoted string
-/// splits nothing off: the closing quote keeps what follows from being a weight.
+/// Splits a member into what precedes its weight, and the weight; `None` if the weight is malformed. A semicolon inside
+/// a quoted string does no harm: because of the closing quote, what follows the semicolon is not a weight.
 fn split_weight(text: &[u8]) -> Option<(&[u8], u16)> {
     let Some(at) = text.iter().rposition(|&byte| byte == b';') else {
         return Some((text, FULL));
@@ -121,7 +122,7 @@ fn split_weight(text: &[u8]) -> Option<(&[u8], u16)> {
     }
 }
 
-/// `qvalue` (RFC 9110 section 12.4.2) in thousandths.
+/// Parses a `qvalue` (RFC 9110 section 12.4.2) into thousandths.
 fn thousandths(value: &[u8]) -> Option<u16> {
     let (whole, fraction) = match value {
         [whole] => (whole, &[][..]),
@@ -147,7 +148,7 @@ const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Whether it is a token (RFC 9110 section 5.6.2), such as a coding, a language range or a charset.
+/// Whether the name is a token (RFC 9110 section 5.6.2), such as a coding, a language range or a charset.
 pub(crate) fn is_token(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(|byte| is_tchar(*byte))
 }

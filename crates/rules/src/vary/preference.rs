@@ -1,15 +1,15 @@
 //! Normal forms of the fields of content negotiation (RFC 9110 section 12.5).
 //!
-//! Each function appends the normal form of a field and returns true, or returns false where there is none: the field is
-//! malformed, contradicts itself or is too long. What it appended by then is to be dropped. No allocation but the growth of
-//! `into`: a hit on a response with `Vary: Accept-Encoding` comes through here.
+//! Each function appends the normal form of a field and returns true. It returns false if there is none: the field is
+//! malformed, contradicts itself or is too long. The caller drops what was appended by then. Nothing is allocated
+//! except for the growth of `into`: a hit on a response with `Vary: Accept-Encoding` comes through here.
 
 use super::member::{FULL, Member, Members, Unquoted, is_token};
 use http::{HeaderValue, header::GetAll};
 use std::cmp::{Ordering, Reverse};
 
-/// What browsers and the usual tools send as `Accept-Encoding`, and the normal form of it: they need not be read again on
-/// every hit.
+/// What browsers and the usual tools send as `Accept-Encoding`, with its normal form, so that it is not parsed on every
+/// hit.
 pub(super) const COMMON_CODINGS: [(&[u8], &[u8]); 6] = [
     (b"gzip, deflate, br, zstd", b"br,deflate,gzip,zstd"),
     (b"gzip, deflate, br", b"br,deflate,gzip"),
@@ -28,8 +28,8 @@ fn common_codings(lines: &GetAll<'_, HeaderValue>) -> Option<&'static [u8]> {
     COMMON_CODINGS.iter().find(known).map(|(_, normal)| *normal)
 }
 
-/// `Accept-Encoding` (RFC 9110 section 12.5.3) by meaning: `x-gzip` is `gzip`, order and repetition do not count, and a
-/// member goes that says no more than its absence would.
+/// Appends `Accept-Encoding` (RFC 9110 section 12.5.3) by meaning: `x-gzip` is `gzip`, order and repetition do not
+/// count, and a member is dropped if it says no more than its absence would.
 pub(super) fn append_codings(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
     if let Some(normal) = common_codings(lines) {
         into.extend_from_slice(normal);
@@ -55,7 +55,7 @@ pub(super) fn append_codings(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>
         .all(|one| one.weight == 0 || is_identity(one.name));
     let start = into.len();
     if others.is_none() && identity == Some(0) {
-        // It refuses all that is not listed, which `*;q=0` says too.
+        // The list refuses all that it does not name, which `*;q=0` says too.
         append_lower(b"*", into);
         append_weight(0, into);
     }
@@ -77,7 +77,8 @@ pub(super) fn append_codings(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>
     true
 }
 
-/// "A recipient SHOULD consider 'x-gzip' to be equivalent to 'gzip'", and so with `x-compress` (RFC 9110 section 8.4.1).
+/// Resolves an alias: "A recipient SHOULD consider 'x-gzip' to be equivalent to 'gzip'", and `x-compress` likewise (RFC
+/// 9110 section 8.4.1).
 fn without_alias(coding: &[u8]) -> &[u8] {
     let is_alias =
         coding.eq_ignore_ascii_case(b"x-gzip") || coding.eq_ignore_ascii_case(b"x-compress");
@@ -97,27 +98,29 @@ fn compare_caseless(one: &[u8], two: &[u8]) -> Ordering {
     one.iter().map(lower).cmp(two.iter().map(lower))
 }
 
-/// Whether a list says the same without this member. `others` and `identity` are the weights of these where they stand.
+/// Whether the list says the same without this member. `others` and `identity` are the weights of `*` and `identity`,
+/// if listed.
 fn is_implied(
     member: Member<'_>,
     (others, identity): (Option<u16>, Option<u16>),
     only_identity: bool,
 ) -> bool {
     match (member.name, member.weight, others) {
-        // Of what is not listed it says something of `identity` alone.
+        // About what is not listed, it says something new only for `identity`.
         (b"*", 0, _) => identity.is_some_and(|weight| weight > 0),
         (b"*", ..) => false,
-        // Acceptable unless excluded, by name or by `*;q=0` (rule 2). Its weight counts where there is a choice.
+        // `identity` is acceptable unless excluded, by name or by `*;q=0` (rule 2). Its weight counts only if there is
+        // a choice.
         (name, 0, None | Some(0)) if is_identity(name) => true,
         (name, 1.., None | Some(0)) if is_identity(name) => only_identity,
         (name, ..) if is_identity(name) => false,
-        // What is not listed is as `*` says, and unacceptable without it (section 12.4.3).
+        // A coding that is not listed has the weight of `*`, and is unacceptable without it (section 12.4.3).
         (_, weight, others) => weight == others.unwrap_or(0),
     }
 }
 
-/// `Accept-Language` and `Accept-Charset` (RFC 9110 sections 12.5.4 and 12.5.2): names without case, in falling order of
-/// weight.
+/// Appends `Accept-Language` or `Accept-Charset` (RFC 9110 sections 12.5.4 and 12.5.2): names in lower case, in falling
+/// order of weight.
 pub(super) fn append_ranked(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
     match Members::read(lines, |name| is_token(name).then_some(name)) {
         Some(mut members) => append_by_weight(members.as_mut(), append_lower, into),
@@ -125,7 +128,7 @@ pub(super) fn append_ranked(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>)
     }
 }
 
-/// `Accept` (RFC 9110 section 12.5.1): media ranges in falling order of weight.
+/// Appends `Accept` (RFC 9110 section 12.5.1): media ranges in falling order of weight.
 pub(super) fn append_media_ranges(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
     match Members::read(lines, |name| is_media_range(name).then_some(name)) {
         Some(mut members) => append_by_weight(members.as_mut(), append_media_range, into),
@@ -133,8 +136,8 @@ pub(super) fn append_media_ranges(lines: &GetAll<'_, HeaderValue>, into: &mut Ve
     }
 }
 
-/// Orders members by falling weight, those of one weight as they stood, and drops repetitions. False where a name stands
-/// twice with different weights: which of them counts is anybody's guess, so order matters.
+/// Orders members by falling weight, keeps the order among equal weights, and drops repetitions. Returns false if a
+/// name stands twice with different weights: nobody can tell which of them counts, so order matters.
 fn append_by_weight(
     members: &mut [Member<'_>],
     append: fn(&[u8], &mut Vec<u8>),
@@ -147,7 +150,7 @@ fn append_by_weight(
         let mut same = before.filter(|before| before.same_name(member));
         match same.next() {
             Some(same) if same.weight != member.weight => return false,
-            // Values of parameters may differ in what names do not.
+            // Names may be equal while values of parameters differ in case or white space.
             Some(same) if written(append, same) != written(append, member) => return false,
             Some(_) => {}
             None => {
@@ -160,7 +163,7 @@ fn append_by_weight(
     true
 }
 
-/// A member's name as the normal form has it.
+/// The member's name in the normal form.
 fn written(append: fn(&[u8], &mut Vec<u8>), member: &Member<'_>) -> Vec<u8> {
     let mut name = Vec::new();
     append(member.name, &mut name);
@@ -177,7 +180,7 @@ fn append_lower(name: &[u8], into: &mut Vec<u8>) {
     into.extend(name.iter().map(u8::to_ascii_lowercase));
 }
 
-/// A weight below 1, with three digits.
+/// Appends a weight below 1, with three digits.
 fn append_weight(weight: u16, into: &mut Vec<u8>) {
     if weight < FULL {
         into.extend_from_slice(b";q=0.");
@@ -187,8 +190,8 @@ fn append_weight(weight: u16, into: &mut Vec<u8>) {
     }
 }
 
-/// `type/subtype`, then parameters with a name and a value, none of them a weight: what stands behind one has meant
-/// different things (RFC 9110 section 12.5.1).
+/// Whether the text is `type/subtype`, then parameters with a name and a value. None of them may be a weight: what
+/// follows a weight has meant different things (RFC 9110 section 12.5.1).
 fn is_media_range(text: &[u8]) -> bool {
     let mut parts = Unquoted::new(text, b';').map(|part| part.unwrap_or_default().trim_ascii());
     let range = parts.next().and_then(|range| split_at_byte(range, b'/'));
@@ -200,18 +203,19 @@ fn is_media_range(text: &[u8]) -> bool {
         })
 }
 
-/// What stands before and behind the first `middle`.
+/// Splits before and after the first `middle`.
 fn split_at_byte(text: &[u8], middle: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|&byte| byte == middle)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// A token or a quoted string.
+/// Whether the value is a token or a quoted string.
 fn is_value(value: &[u8]) -> bool {
     is_token(value) || (value.len() >= 2 && value.starts_with(b"\"") && value.ends_with(b"\""))
 }
 
-/// Type, subtype and names of parameters have no case; values of parameters may have (RFC 9110 section 8.3.1).
+/// Appends a media range. Type, subtype and names of parameters are case-insensitive; values of parameters may be
+/// case-sensitive (RFC 9110 section 8.3.1).
 fn append_media_range(text: &[u8], into: &mut Vec<u8>) {
     for (index, part) in Unquoted::new(text, b';').enumerate() {
         let part = part.unwrap_or_default().trim_ascii();

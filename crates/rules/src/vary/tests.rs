@@ -17,7 +17,7 @@ fn key(name: &HeaderName, lines: &[&str]) -> String {
     String::from_utf8_lossy(&into).into_owned()
 }
 
-/// The normal form of one line; `None` where the field is compared as it stands.
+/// The normal form of one line; `None` if the field is compared as it stands.
 fn normal(name: &HeaderName, line: &str) -> Option<String> {
     let key = key(name, &[line]);
     let value = key.strip_prefix(name.as_str())?.strip_prefix(':')?;
@@ -60,7 +60,7 @@ fn nominated_fields() {
     }
 }
 
-/// Two requests, each by the lines of one field, and whether they match.
+/// The lines of one field in two requests, and whether the requests match.
 type Row = (&'static [&'static str], &'static [&'static str], bool);
 
 fn check(name: &HeaderName, rows: &[Row]) {

@@ -36,14 +36,14 @@ fn the_weight_decides_then_our_order() {
         ("gzip, *;q=0", coded(gzip)),
         ("br;q=0, *", coded(zstd)),
         ("gzip, *;q=0.5", coded(gzip)),
-        // Nothing we have: without a coding rather than an error.
+        // We have none of these: no coding rather than an error.
         ("identity;q=0, deflate", Identity),
-        // Malformed: nothing is known but that identity is understood by all.
+        // Malformed: nothing is known, except that every client understands identity.
         ("gzip;q=2", Identity),
         ("gzip;q=", Identity),
         ("gzip br", Identity),
         ("gzip, \"br", Identity),
-        // The first of two counts.
+        // The first of two members for one coding counts.
         ("gzip;q=0, gzip", Identity),
     ] {
         assert_eq!(chosen(line, &[]), expected, "{line}");
@@ -93,7 +93,7 @@ fn identity_is_unacceptable_only_where_it_is_said() {
 }
 
 proptest! {
-    /// Whatever is sent: nothing unacceptable is chosen, and how the list is cut into lines does not matter.
+    /// Whatever is sent, nothing unacceptable is chosen, and it does not matter how the list is split into lines.
     #[test]
     fn what_is_chosen_is_acceptable(line in "[ -~]{0,60}", weights in prop::collection::vec((0usize..6, 0u16..=1000), 0..6)) {
         let names = ["br", "zstd", "gzip", "identity", "*", "deflate"];

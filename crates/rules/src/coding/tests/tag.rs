@@ -1,4 +1,4 @@
-//! Tags of forms, as they go out and come back.
+//! Tags of forms, as they are sent and as they come back.
 
 use super::*;
 
@@ -48,7 +48,8 @@ fn the_tag_of_a_form_is_understood_again() {
     }
 }
 
-/// The origin's own tag names what the client would not get: bytes in a coding that it refuses, or none where it refuses that.
+/// The origin's own tag names what the client would not get: bytes in a coding that it refuses, or uncoded bytes if it
+/// refuses identity.
 #[test]
 fn the_own_tag_is_of_no_use_to_who_does_not_take_what_it_stands_for() {
     let all = Accepted::read(&request(&["gzip, br"]));
@@ -131,7 +132,7 @@ fn what_the_client_would_not_get_is_not_told_as_the_origins_own() {
 }
 
 proptest! {
-    /// A tag goes out in a form and comes back as it was.
+    /// A tag that goes out in a form comes back unchanged.
     #[test]
     fn tags_come_back(inner in "[!#-~]{0,12}", coding in prop::sample::select(&Coding::ALL[..]), hash: u64, weak: bool) {
         let tag = format!("{}\"{inner}\"", if weak { "W/" } else { "" });

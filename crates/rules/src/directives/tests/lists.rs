@@ -1,4 +1,4 @@
-//! Lists as `Cache-Control` has them: spelling, faults, repetition.
+//! Lists like `Cache-Control`: spelling, faults, repetition.
 
 use super::*;
 use proptest::prelude::*;
@@ -120,7 +120,7 @@ fn a_fault_hides_no_prohibition_behind_it() {
     }
 }
 
-/// What forbids holds with an argument that it should not have, and what allows does not.
+/// A directive that forbids holds with an argument that it should not have; one that allows does not.
 #[test]
 fn a_fault_makes_nothing_more_public() {
     let odd = of("no-store=1, must-revalidate=\"x\", proxy-revalidate=, no-transform=0");
@@ -150,7 +150,7 @@ fn a_fault_makes_nothing_more_public() {
             && asked[2].max_age == Some(0)
             && asked[3].only_if_cached
     );
-    // What allows does not hold with an argument it must not have (RFC 9111 section 5.2).
+    // A directive that allows does not hold with an argument that it must not have (RFC 9111 section 5.2).
     let odd = of("public=1, must-understand=x");
     assert_eq!(odd, ResponseDirectives::default());
     for line in ["immutable=\"\"", "immutable=1", "immutable=\"x, y\""] {
@@ -170,7 +170,7 @@ fn directives_with_field_names() {
             names(&["set-cookie", "x-user"]),
         ),
         ("private=\" ,set-cookie,, \"", names(&["set-cookie"])),
-        // RFC 9111 section 5.2.2.7: a sender should not generate the token form; it is plain all the same.
+        // RFC 9111 section 5.2.2.7: a sender should not generate the token form, but it is unambiguous.
         ("private=set-cookie", names(&["set-cookie"])),
         ("private=\"a\", private=\"b\"", names(&["a", "b"])),
         ("private=\"a\", private", Qualified::Whole),
@@ -195,7 +195,7 @@ proptest! {
         before in "[a-z=,\" 0-9]{0,20}",
         after in "(,[a-z=,\" 0-9]{0,20})?",
     ) {
-        // Unless a quoted string that is closed swallows it, which the grammar demands.
+        // Unless a closed quoted string contains it, as the grammar demands.
         prop_assume!(!before.contains('"') || !after.contains('"'));
         prop_assume!(before.matches('"').count() < 2 && !before.contains("=\""));
         prop_assume!(!before.trim_end().ends_with('='));

@@ -1,4 +1,4 @@
-//! The field that came before targeted ones.
+//! The predecessor of targeted fields.
 
 use super::*;
 use proptest::prelude::*;
@@ -46,17 +46,17 @@ fn it_is_read_as_the_edge_architecture_has_it_section_2_2() {
         (&["No-Store, content=\"ESI/1.0\""], Some(no_store())),
         (&["max-age=60;larder"], Some(max_age(60))),
         (&["no-store;larder"], Some(no_store())),
-        // What is malformed, or said twice, makes it live no longer.
+        // A malformed or repeated lifetime makes the response live no longer.
         (&["max-age=+600"], Some(until(0, 600))),
         (&["max-age=60+x"], Some(max_age(60))),
         (&["max-age=60, max-age=5"], Some(max_age(5))),
-        // It says nothing of caching.
+        // The field says nothing about caching.
         (&["content=\"ESI/1.0\""], None),
     ];
     for (lines, expected) in table {
         assert_eq!(surrogate(lines), expected, "{lines:?}");
     }
-    // No parameter, and nothing in quotation marks, makes less private what is.
+    // Neither a parameter nor anything in quotation marks makes a private response less private.
     for line in ["private;x=y", "private=\"a;b\"", "no-cache;x=y, private"] {
         let told = surrogate(&[line]).unwrap();
         assert!(told.private.is_whole(), "{line}");
@@ -91,7 +91,7 @@ proptest! {
     #[test]
     fn a_prohibition_is_found_whatever_stands_around_it(before in "[a-z=+;\"0-9 ]{0,12}", fresh: u32, more: u32) {
         let line = format!("{before},no-store,max-age={fresh}+{more}");
-        // A quotation mark that is not closed quotes nothing; one that is may hide both.
+        // A quotation mark that is not closed quotes nothing; one that is closed may hide both.
         prop_assume!(!before.contains('"'));
         let told = surrogate(&[&line]).unwrap();
         prop_assert!(told.no_store);

@@ -6,7 +6,7 @@ const HOUR: u64 = 3600;
 
 const DAY: u64 = 24 * HOUR;
 
-/// Source and seconds of a response under a site without a say that uses the heuristic.
+/// The source and the seconds of a response's lifetime, for a site that uses the heuristic and sets nothing else.
 fn lifetime(fields: &HeaderMap) -> (LifetimeSource, u64) {
     let site = Site {
         heuristic: true,
@@ -193,13 +193,13 @@ fn the_heuristic_of_rfc_9111_section_4_2_2() {
     let mut explicit = modified(1000);
     explicit.insert("expires", HeaderValue::from_static("0"));
     assert_eq!(lifetime(&explicit), (LifetimeSource::Expires, 0));
-    // What forbids reuse without validation does not change the lifetime.
+    // A directive that forbids reuse without validation does not change the lifetime.
     let mut no_cache = modified(1000);
     no_cache.insert("cache-control", HeaderValue::from_static("no-cache"));
     assert_eq!(lifetime(&no_cache), (LifetimeSource::Heuristic, 100));
 }
 
-/// What the site gives counts from receipt, however old the answer is; but no time at all stays none.
+/// A lifetime that the site gives counts from receipt, however old the answer is; a lifetime of zero stays zero.
 #[test]
 fn the_sites_lifetime_counts_from_receipt() {
     let given = |seconds| Some(Duration::from_secs(seconds));
@@ -214,7 +214,7 @@ fn the_sites_lifetime_counts_from_receipt() {
         ("public", given(0), None, None),
         ("max-age=3", None, given(5), Some(5)),
         ("max-age=300", None, given(0), None),
-        // The origin's own counts from its making.
+        // The origin's own lifetime counts from when the response was made.
         ("max-age=90", given(5), None, None),
         ("max-age=110", given(5), None, Some(10)),
     ] {

@@ -1,4 +1,4 @@
-//! `X-Reverse-Proxy-TTL` and `X-Accel-Expires`, whatever stands in them.
+//! `X-Reverse-Proxy-TTL` and `X-Accel-Expires`, with any value.
 
 use super::*;
 use crate::freshness::lifetime::{ACCEL_EXPIRES, REVERSE_PROXY_TTL};
@@ -12,7 +12,7 @@ fn lifetime(name: &HeaderName, lines: &[Vec<u8>]) -> Option<u64> {
     Some(judge_as(200, &fields, &Site::default(), NOW).lifetime_ms / 1000)
 }
 
-/// A line, and the seconds it gives: what is malformed gives none.
+/// A line, and the seconds that it gives; a malformed one gives zero.
 fn line(moments: bool) -> impl Strategy<Value = (Vec<u8>, u64)> {
     let number = (0..u64::from(u32::MAX), 0..3_usize)
         .prop_map(|(n, zeros)| (format!("{}{n}", "0".repeat(zeros)), n.min(1 << 31)));

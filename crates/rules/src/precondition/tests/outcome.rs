@@ -1,4 +1,4 @@
-//! What the conditions of a request come to (RFC 9110 section 13).
+//! The outcome of a request's conditions (RFC 9110 section 13).
 
 use super::*;
 
@@ -157,7 +157,7 @@ fn tags_of_the_origin_that_are_no_tags() {
 }
 
 proptest! {
-    /// A 304 is only sent to a client that named the tag, a time, or `*`.
+    /// A 304 is sent only to a client that named the tag, a time, or `*`.
     #[test]
     fn a_tag_list_means_its_members(tags in prop::collection::vec("(W/)?\"[a-c]\"", 1..5)) {
         let found = tags.iter().any(|tag| tag.trim_start_matches("W/") == r#""a""#);

@@ -1,4 +1,4 @@
-//! The demands of RFC 9111 section 3, each with what it lets through.
+//! The demands of RFC 9111 section 3, and what each lets through.
 
 use super::*;
 
@@ -6,8 +6,8 @@ use super::*;
 fn any_final_status_with_explicit_freshness() {
     for status in 200..1000 {
         let expected = match status {
-            // RFC 9111 section 3.3: needs Content-Range; a 304 freshens, it is not stored.
-            // RFC 6585 sections 3 to 6 for those behind.
+            // RFC 9111 section 3.3: needs Content-Range; a 304 freshens, it is not stored. RFC 6585 sections 3 to 6 for
+            // the statuses from 428 on.
             206 | 304 | 416 | 426 | 428 | 429 | 431 | 511 => Err(NotStorable::Status),
             _ => Ok(()),
         };
@@ -41,7 +41,7 @@ fn at_least_one_of_rfc_9111_section_3() {
             &[(CC, "stale-while-revalidate=60"), TAG],
             Err(NotStorable::NoFreshness),
         ),
-        // Stale from the first moment, but a validator can make use of it.
+        // Stale from the first moment, but useful to validate.
         (501, &[("expires", "0"), TAG], Ok(())),
         (501, &[(CC, "max-age=0"), TAG], Ok(())),
         // Neither lifetime, nor stale window, nor validator.
@@ -79,7 +79,7 @@ fn at_least_one_of_rfc_9111_section_3() {
     }
 }
 
-/// RFC 5861 section 4: what could stand in for a failure must not be pushed aside by one that answers nobody.
+/// RFC 5861 section 4: a failure that answers nobody must not replace a response that could stand in for it.
 #[test]
 fn a_failure_is_stored_where_it_may_be_sent_again() {
     const TAG: (&str, &str) = ("etag", "\"a\"");
@@ -215,7 +215,7 @@ fn cookies() {
         (&[COOKIE, (CC, "max-age=60, public")], true),
         (&[COOKIE, (CC, "s-maxage=60")], true),
         (&[COOKIE, ("cdn-cache-control", "max-age=60")], true),
-        // Not stored with the response in any case.
+        // The field is not stored with the response in any case.
         (&[COOKIE, (CC, "max-age=60, no-cache=\"set-cookie\"")], true),
         (&[COOKIE, (CC, "max-age=60, private=\"set-cookie\"")], true),
     ];
@@ -268,7 +268,8 @@ fn parts_are_storable_where_they_can_be_placed() {
     assert_eq!(conditional, Err(NotStorable::Status));
 }
 
-/// RFC 9111 section 5.2.2.3: those whose caching-related behaviour is implemented, which are the ones of RFC 9110 section 15.
+/// RFC 9111 section 5.2.2.3: the statuses whose caching-related behaviour is implemented, which are those of RFC 9110
+/// section 15.
 #[test]
 fn statuses_that_are_understood() {
     const SAYS: Lines = &[("cache-control", "must-understand, max-age=60")];
@@ -288,7 +289,7 @@ fn statuses_that_are_understood() {
         match get(status, SAYS) {
             Ok(()) => assert!(is_understood, "{status}"),
             Err(NotStorable::MustUnderstand) => assert!(!is_understood, "{status}"),
-            // They are never stored so, or for another reason.
+            // These are never stored in this form, or are refused for another reason.
             Err(NotStorable::Status) => {
                 assert!(
                     [206, 304, 416, 426, 428, 429, 431, 511].contains(&status),

@@ -1,8 +1,8 @@
-//! Answers to `POST` (RFC 9110 section 9.3.3).
+//! Responses to `POST` (RFC 9110 section 9.3.3).
 
 use super::*;
 
-/// Whether the answer of a `POST` to [`TARGET`] is stored.
+/// Whether the response to a `POST` to [`TARGET`] is stored.
 fn is_stored(status: u16, response: &HeaderMap) -> bool {
     let judged = judge(
         &Exchange {
@@ -20,7 +20,7 @@ fn is_stored(status: u16, response: &HeaderMap) -> bool {
     judged.is_ok()
 }
 
-/// An explicitly fresh answer with this `Content-Location`.
+/// An explicitly fresh response with this `Content-Location`.
 fn located(location: &str) -> HeaderMap {
     let mut response = fields(FRESH);
     response.insert("content-location", HeaderValue::from_str(location).unwrap());

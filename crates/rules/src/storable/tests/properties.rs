@@ -1,9 +1,9 @@
-//! Whatever an exchange consists of.
+//! Properties that hold for any exchange.
 
 use super::*;
 use proptest::{prelude::*, sample::select};
 
-/// Names and values that the judgement looks at, and any others.
+/// The names and values that the judgement looks at, and others.
 fn any_fields() -> impl Strategy<Value = HeaderMap> {
     let names = select(vec![
         "age",

@@ -2,7 +2,7 @@ use super::*;
 use http::HeaderValue;
 use proptest::prelude::*;
 
-/// A name that the first look does not let through to the list would carry tags in vain.
+/// A name that the first check rejects would carry tags in vain.
 #[test]
 fn no_field_is_overlooked_by_its_ending() {
     for name in &FIELDS {

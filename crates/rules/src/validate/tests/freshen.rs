@@ -1,10 +1,10 @@
-//! What a stored response becomes with a 304.
+//! How a 304 changes a stored response.
 
 use super::*;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, SET_COOKIE};
 
-/// RFC 9213 section 2.2: "MUST ignore the Cache-Control". A row: the targeted field of the stored response, that of the update, and whether
-/// what the update's `Cache-Control` names is taken over.
+/// RFC 9213 section 2.2: "MUST ignore the Cache-Control". Each row has the targeted field of the stored response, that
+/// of the update, and whether the fields that the update's `Cache-Control` names are taken over.
 #[test]
 fn cache_control_names_no_fields_where_a_targeted_field_governs() {
     let targets = [HeaderName::from_static("cdn-cache-control")];
@@ -14,7 +14,7 @@ fn cache_control_names_no_fields_where_a_targeted_field_governs() {
         (Some("max-age=60"), None, true),
         (Some("max-age=60"), Some("max-age=90"), true),
         (None, Some("max-age=60, private=\"x-a\""), false),
-        // What is no dictionary does not count.
+        // A value that is not a dictionary does not count.
         (Some("max-age=60"), Some("\"open"), false),
     ] {
         let with = |targeted: Option<&str>, lines: &[(&str, &str)]| {

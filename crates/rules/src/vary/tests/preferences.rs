@@ -1,4 +1,4 @@
-//! What clients prefer: lists that mean the same have one normal form.
+//! What clients prefer: lists with the same meaning have one normal form.
 
 use super::*;
 use proptest::sample::subsequence;
@@ -47,7 +47,7 @@ fn codings_that_match() {
 #[test]
 fn common_codings_have_the_normal_form_that_reading_gives() {
     for (written, expected) in preference::COMMON_CODINGS {
-        // A comma in front makes it uncommon and changes nothing.
+        // A comma in front makes the line uncommon and changes nothing.
         let read = format!(",{}", std::str::from_utf8(written).unwrap());
         assert_eq!(
             normal(&ACCEPT_ENCODING, &read).unwrap().as_bytes(),
@@ -124,7 +124,7 @@ fn normal_forms_read_well() {
     assert_eq!(normal(&ACCEPT_LANGUAGE, &many), None);
 }
 
-/// Names and weights of a list, read in the plainest way.
+/// The names and weights of a list, read in the plainest way.
 fn plain(line: &str) -> Vec<(String, u32)> {
     let members = line.split(',').map(str::trim).filter(|one| !one.is_empty());
     members
@@ -141,8 +141,8 @@ fn plain(line: &str) -> Vec<(String, u32)> {
         .collect()
 }
 
-/// The weight of each coding by the rules of RFC 9110 section 12.5.3; `identity` is `None` where nothing is said of it, or
-/// where it is all that is acceptable, so that its weight cannot matter.
+/// The weight of each coding by the rules of RFC 9110 section 12.5.3. `identity` is `None` if the list says nothing
+/// about it, or if it is all that is acceptable, so that its weight cannot matter.
 fn meaning(line: &str) -> BTreeMap<&'static str, Option<u32>> {
     let listed: BTreeMap<String, u32> = plain(line)
         .into_iter()
@@ -226,7 +226,8 @@ proptest! {
     }
 }
 
-/// RFC 9111 section 4.1: values are alike where they are known to mean the same, and a parameter's value has case and spaces.
+/// RFC 9111 section 4.1: values are equal if they are known to mean the same. The value of a parameter may depend on
+/// case and spaces.
 #[test]
 fn what_differs_in_a_parameter_is_no_repetition() {
     for (several, one) in [
