@@ -1,11 +1,11 @@
-//! Values on their way into a page: they come from clients, and must not become part of its code.
+//! Escapes values for a page: they come from clients, and must not become part of its code.
 
 use std::fmt::Write as _;
 
-/// Where in a page a value stands.
+/// The place of a value in a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EscapeContext {
-    /// Text, or an attribute's value that is text, quoted or not.
+    /// Text, or an attribute whose value is text, quoted or not.
     #[default]
     Text,
     /// Within `<script>`, or in an attribute that is a script (`onclick`).
@@ -18,25 +18,25 @@ pub enum EscapeContext {
     Address(Part),
 }
 
-/// Where in an address a value stands.
+/// The place of a value in an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// At its beginning.
+    /// The beginning.
     Start,
-    /// Before its query.
+    /// Before the query.
     Path,
-    /// In its query, where a parameter begins.
+    /// In the query, where a parameter begins.
     Parameters,
     /// Within a parameter.
     Parameter,
-    /// Behind `#`.
+    /// After `#`.
     Fragment,
     /// In an address that is code or a document (`javascript:`, `data:`).
     Code,
 }
 
 impl EscapeContext {
-    /// Appends `value`, escaped so that it stays a value here.
+    /// Appends `value`, escaped so that it stays a value in this place.
     pub fn escape(self, value: &str, to: &mut String) {
         match self {
             Self::Text => text(value, to),
@@ -49,7 +49,7 @@ impl EscapeContext {
             }
             Self::Address(Part::Start) if is_address(value) => text(value, to),
             Self::Address(Part::Code) => {
-                // It is decoded before it is run.
+                // The address is decoded before it is run.
                 let mut inner = String::new();
                 script(value, &mut inner);
                 address(&inner, to);
@@ -59,8 +59,9 @@ impl EscapeContext {
     }
 }
 
-/// Whether a value may stand for a whole address, or its beginning: one of this site, or of the web. No other scheme, which may be
-/// code; nothing that browsers take for one or for another host when they have left out what they leave out.
+/// Whether a value may be a whole address or its beginning: one of this site, or of the web. No other scheme is
+/// accepted, since it may be code. Nothing is accepted either that browsers take for a scheme or for another host once
+/// they have dropped the characters that they drop.
 fn is_address(value: &str) -> bool {
     let is_visible = !value.contains(|letter: char| letter.is_ascii_control() || letter == '\\');
     let starts = |scheme: &str| {
@@ -71,11 +72,11 @@ fn is_address(value: &str) -> bool {
     is_visible && (is_local || starts("https://") || starts("http://"))
 }
 
-/// Punctuation that neither text nor an attribute's value, quoted or not, takes for anything else.
+/// Punctuation that means nothing special in text or in an attribute's value, quoted or not.
 const HARMLESS: &str = "-_.~:/?,@!()*+%;#|";
 
-/// As references to characters, which text and attributes understand alike. Blanks too: they would end an attribute's value that
-/// is not quoted.
+/// Escapes as character references, which text and attributes understand alike. White space is escaped too: it would
+/// end an attribute's value without quotes.
 fn text(value: &str, to: &mut String) {
     for letter in value.chars() {
         match letter {
@@ -85,13 +86,13 @@ fn text(value: &str, to: &mut String) {
                 // Writing to a string cannot fail.
                 let _ = write!(to, "&#{};", u32::from(letter));
             }
-            // No control character has a reference.
+            // Control characters have no reference.
             _ => {}
         }
     }
 }
 
-/// As JavaScript writes them in strings. Outside of one they are an error, not code.
+/// Escapes as JavaScript does in strings. Outside of a string the escapes are an error, not code.
 fn script(value: &str, to: &mut String) {
     for unit in value.encode_utf16() {
         match u8::try_from(unit) {
@@ -103,7 +104,7 @@ fn script(value: &str, to: &mut String) {
     }
 }
 
-/// As CSS writes them in strings and names.
+/// Escapes as CSS does in strings and names.
 fn style(value: &str, to: &mut String) {
     for letter in value.chars() {
         if letter.is_ascii_alphanumeric() || letter == '_' {
@@ -114,7 +115,8 @@ fn style(value: &str, to: &mut String) {
     }
 }
 
-/// Percent-encoded but for what never needs it (RFC 3986 section 2.3), so that it can be neither a path nor a parameter of its own.
+/// Percent-encodes all but the bytes that never need it (RFC 3986 section 2.3), so that the value can be neither a path
+/// nor a parameter of its own.
 pub(crate) fn address(value: &str, to: &mut String) {
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
@@ -191,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Text as a browser reads it from where it stands: references resolved, once.
+    /// The text as a browser reads it in this place: with references resolved, once.
     fn resolved(escaped: &str) -> String {
         let mut parts = escaped.split("&#");
         let mut all = parts.next().unwrap_or_default().to_owned();

@@ -1,25 +1,25 @@
-//! The expression of a `test`: comparisons, `!`, `&`, `|`, parentheses.
+//! The expression in a `test`: comparisons, `!`, `&`, `|`, parentheses.
 //!
-//! Binds from the tightest: comparison, `!`, `&`, `|`. An expression that cannot be read never holds.
+//! Precedence, from the tightest: comparison, `!`, `&`, `|`. An expression that cannot be parsed never holds.
 
 use crate::variable::{Request, Variable};
 use std::{borrow::Cow, cmp::Ordering};
 
-/// Parentheses and `!` within one another, at most.
+/// The greatest depth of nested parentheses and `!`.
 const MOST_DEPTH: usize = 16;
 
-/// What a branch is sent for.
+/// The condition under which a branch is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression(Node);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
-    /// Cannot be read.
+    /// The expression cannot be parsed.
     Never,
     Any(Box<[Node]>),
     All(Box<[Node]>),
     Not(Box<Node>),
-    /// Holds where it is not empty and not `false`.
+    /// Holds if the operand is not empty and not `false`.
     Is(Operand),
     Compare(Operand, Operator, Operand),
 }
@@ -38,11 +38,11 @@ enum Operator {
     AtMost,
     Greater,
     AtLeast,
-    /// Contains, whatever the case where `true`.
+    /// Contains; ignores case if `true`.
     Has(bool),
 }
 
-/// Longer spellings first.
+/// Longer spellings come first.
 const OPERATORS: [(&str, Operator); 8] = [
     ("==", Operator::Equal),
     ("!=", Operator::Unequal),
@@ -55,7 +55,7 @@ const OPERATORS: [(&str, Operator); 8] = [
 ];
 
 impl Expression {
-    /// Reads the value of `test`.
+    /// Parses the value of `test`.
     pub(crate) fn read(text: &str) -> Self {
         let mut reader = Reader { rest: text };
         let node = reader.any(0);
@@ -63,12 +63,12 @@ impl Expression {
         Self(node.filter(|_| at_end).unwrap_or(Node::Never))
     }
 
-    /// Whether it holds for this request.
+    /// Whether the expression holds for this request.
     pub fn holds(&self, request: &dyn Request) -> bool {
         self.0.holds(request)
     }
 
-    /// Bytes of memory it takes.
+    /// The bytes of memory that it takes.
     pub(crate) fn weight(&self) -> usize {
         size_of::<Self>() + self.0.weight()
     }
@@ -87,13 +87,13 @@ impl Node {
             }
             Self::Compare(left, operator, right) => {
                 let (left, right) = (left.value(request), right.value(request));
-                // ESI 1.0 section 5.1: nothing is neither like nor unlike anything.
+                // ESI 1.0 section 5.1: an absent value is neither equal nor unequal to anything.
                 !left.is_empty() && !right.is_empty() && operator.compare(&left, &right)
             }
         }
     }
 
-    /// Bytes of memory beyond its own size.
+    /// The bytes of memory that it takes beyond its own size.
     fn weight(&self) -> usize {
         match self {
             Self::Never => 0,
@@ -140,7 +140,7 @@ impl Operator {
     }
 }
 
-/// As numbers where both are, otherwise as text.
+/// Compares as numbers if both are, otherwise as text.
 fn order(left: &str, right: &str) -> Ordering {
     match (number(left), number(right)) {
         (Some(left), Some(right)) => left.total_cmp(&right),
@@ -156,7 +156,7 @@ fn number(text: &str) -> Option<f64> {
             .bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b'.');
     let value: f64 = plain.then(|| text.parse().ok())??;
-    // There is but one zero.
+    // Turns a negative zero into zero.
     Some(value + 0.0)
 }
 

@@ -3,7 +3,7 @@
 use crate::{tag::Tag, template::Template, variable::Request};
 use std::time::Duration;
 
-/// An include, as the page has it.
+/// An include as the page has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Include {
     src: Template,
@@ -14,21 +14,21 @@ pub struct Include {
     wait: Option<u32>,
 }
 
-/// An include, as one request needs it. References are as the page has them: relative to its own address.
+/// An include as one request needs it. References are as the page has them: relative to the page's address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What is to be put there; `None` where a value of the request spoils it.
+    /// What to include; `None` if a value of the request makes it unusable.
     pub src: Option<String>,
-    /// What is put there if that fails.
+    /// What to include if that fails.
     pub alt: Option<String>,
-    /// Whether the page is whole without it (`onerror="continue"`).
+    /// Whether the page is complete without it (`onerror="continue"`).
     pub may_fail: bool,
-    /// How long the page lets it take, at most.
+    /// The longest time that the page allows for it.
     pub wait: Option<Duration>,
 }
 
 impl Include {
-    /// Reads a tag; `None` where it says nothing to include.
+    /// Reads a tag; `None` if it names nothing to include.
     pub(crate) fn read(tag: &Tag<'_>) -> Option<Self> {
         let src = tag.get("src").filter(|src| !src.trim().is_empty())?;
         let alt = tag.get("alt").filter(|alt| !alt.trim().is_empty());
@@ -40,7 +40,7 @@ impl Include {
         })
     }
 
-    /// The include for one request.
+    /// Returns the include for one request.
     pub(crate) fn address(&self, request: &dyn Request) -> Address {
         Address {
             src: self.src.address(request),
@@ -50,7 +50,7 @@ impl Include {
         }
     }
 
-    /// Bytes of memory it takes.
+    /// The bytes of memory that it takes.
     pub(crate) fn weight(&self) -> usize {
         size_of::<Self>() + self.src.weight() + self.alt.as_ref().map_or(0, Template::weight)
     }

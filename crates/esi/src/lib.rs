@@ -1,24 +1,24 @@
-//! The language of Edge Side Includes (ESI 1.0, W3C Note of 4 August 2001): reads a body, in pieces as it arrives, and says
-//! what is to be sent in its place. Never fetches: whoever runs it does.
+//! The language of Edge Side Includes (ESI 1.0, W3C Note of 4 August 2001). Reads a body in pieces, as it arrives, and
+//! says what to send in its place. It never fetches: the caller does.
 //!
-//! - [`Parser`] turns bytes into [`Token`]s. Text is named by its place in the body and never copied.
-//! - [`Page`] is all tokens of a body, to be kept beside it.
+//! - [`Parser`] turns bytes into [`Token`]s. A token names text by its place in the body, and copies none.
+//! - [`Page`] is all tokens of a body, kept beside it.
 //! - [`Run`] turns tokens into [`Step`]s for one request: text, values, includes.
 //!
-//! | element | what becomes of it |
+//! | element | result |
 //! |---|---|
 //! | `<esi:include src alt onerror maxwait>` | [`Include`] |
-//! | `<esi:remove>` | nothing, with all that is in it |
+//! | `<esi:remove>` | nothing, nor its content |
 //! | `<esi:comment>` | nothing |
 //! | `<!--esi … -->` | its content |
-//! | `<esi:vars>` | its content, `$(…)` in it replaced; `<esi:vars name="$(…)"/>` the value |
+//! | `<esi:vars>` | its content, with `$(…)` replaced; `<esi:vars name="$(…)"/>` is the value |
 //! | `<esi:choose>`, `when`, `otherwise` | the first branch that holds |
-//! | `<esi:try>`, `attempt`, `except` | left to whoever fetches: [`Step::Try`] |
-//! | any other `<esi:…>` | nothing; what is between it and its end stays |
+//! | `<esi:try>`, `attempt`, `except` | left to the caller, which fetches: [`Step::Try`] |
+//! | any other `<esi:…>` | nothing; the content between it and its end stays |
 //!
-//! Tags count wherever they stand, also in attributes, scripts and styles; but not in comments and `CDATA` sections, which
-//! stay as they are. A tag that never ends, or is longer than [`MOST_TAG`], is text. What was opened and is not closed is
-//! closed by the end of the body. So any bytes are a page, and bytes without a tag are sent as they came.
+//! Tags count everywhere, also in attributes, scripts and styles, except in comments and `CDATA` sections, which stay
+//! as they are. A tag that never ends, or is longer than [`MOST_TAG`], is text. The end of the body closes what is
+//! still open. So any bytes are a page, and bytes without a tag are sent as they came.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub use run::{Run, Step};
 pub use template::Template;
 pub use variable::{Request, Variable};
 
-/// Bytes of a body, by their offsets: from `start` up to `end`.
+/// A range of bytes of a body, by offset: from `start` up to, but not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Offset of the first byte.
@@ -50,26 +50,26 @@ pub struct Span {
     pub end: u64,
 }
 
-/// What a body consists of, in its order. Openings and [`Token::End`] always match.
+/// One part of a body; tokens come in its order. Openings and [`Token::End`] always match.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Token {
     /// These bytes, as they are. Never empty.
     Text(Span),
-    /// The value of a variable, escaped for the place where it stands.
+    /// The value of a variable, escaped for its place in the page.
     Value(Box<Variable>, EscapeContext),
     /// An include.
     Include(Box<Include>),
-    /// Opens alternatives; only what is in a branch is sent.
+    /// Opens alternatives. Only the content of a branch is sent.
     Choose,
-    /// Opens a branch: sent if this holds and no branch before it was sent.
+    /// Opens a branch, which is sent if this holds and no earlier branch was sent.
     When(Box<Expression>),
-    /// Opens a branch: sent if no branch before it was sent.
+    /// Opens a branch, which is sent if no earlier branch was sent.
     Otherwise,
-    /// Opens an attempt and what is sent in its place where it fails.
+    /// Opens an attempt and the content that is sent instead if it fails.
     Try,
     /// Opens the attempt.
     Attempt,
-    /// Opens what is sent where the attempt failed.
+    /// Opens the content that is sent if the attempt failed.
     Except,
     /// Closes what was opened last.
     End,

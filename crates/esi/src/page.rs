@@ -1,14 +1,14 @@
-//! All tokens of a body, to be kept beside it.
+//! The tokens of a whole body, kept beside it.
 
 use crate::{Parser, Span, Token};
 use bytes::Bytes;
 
-/// A body's tokens: they name places in it, and are of no use without it.
+/// The tokens of a body. They name places in the body, and are of no use without it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page(Box<[Token]>);
 
 impl Page {
-    /// Reads a whole body. `None` as soon as the tokens take so many bytes of memory that it no longer `fits`.
+    /// Reads a whole body. Returns `None` as soon as `fits` refuses the bytes of memory that the tokens take.
     pub fn read(body: &Bytes, mut fits: impl FnMut(u64) -> bool) -> Option<Self> {
         let mut parser = Parser::new();
         parser.push(body.clone());
@@ -28,7 +28,7 @@ impl Page {
         &self.0
     }
 
-    /// Whether the body, of `length` bytes, has none of the language in it and is sent as it is.
+    /// Whether the body, of `length` bytes, contains nothing of the language and is sent as it is.
     pub fn is_plain(&self, length: u64) -> bool {
         match &*self.0 {
             [] => length == 0,
@@ -37,14 +37,14 @@ impl Page {
         }
     }
 
-    /// Bytes of memory it takes.
+    /// The bytes of memory that the page takes.
     pub fn weight(&self) -> u64 {
         let beyond: usize = self.0.iter().map(beyond).sum();
         (size_of::<Self>() + size_of_val(&*self.0) + beyond) as u64
     }
 }
 
-/// A body's tokens as they are read.
+/// The tokens of a body while it is read.
 #[derive(Debug, Default)]
 pub struct Tokens {
     tokens: Vec<Token>,
@@ -52,7 +52,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The next token. Text that goes on is one.
+    /// Adds the next token. Text that continues the last token extends it.
     pub fn push(&mut self, token: Token) {
         match (&token, self.tokens.last_mut()) {
             (Token::Text(next), Some(Token::Text(last))) if last.end == next.start => {
@@ -65,17 +65,17 @@ impl Tokens {
         }
     }
 
-    /// Those read so far, in order. The last one may grow if it is text.
+    /// The tokens so far, in order. If the last one is text, it may still grow.
     pub fn as_slice(&self) -> &[Token] {
         &self.tokens
     }
 
-    /// Gives back what memory was taken for more of them.
+    /// Frees memory that was allocated for more tokens.
     pub fn shrink(&mut self) {
         self.tokens.shrink_to_fit();
     }
 
-    /// Bytes of memory they take.
+    /// The bytes of memory that the tokens take.
     pub fn weight(&self) -> u64 {
         (self.tokens.capacity() * size_of::<Token>() + self.beyond) as u64
     }
@@ -87,7 +87,7 @@ impl From<Tokens> for Page {
     }
 }
 
-/// Bytes that a token takes beyond itself.
+/// The bytes that a token takes beyond its own size.
 fn beyond(token: &Token) -> usize {
     match token {
         Token::Value(variable, _) => size_of_val(&**variable) + variable.weight(),

@@ -1,5 +1,5 @@
-//! From bytes to tokens: [`Parser`] goes from mark to mark (`text`), or past what has none (`skipped`); what begins a mark is found
-//! in `marks`, and what a tag opens and closes in `elements`.
+//! Turns bytes into tokens. [`Parser`] goes from mark to mark (`text`), or past bytes in which no mark counts
+//! (`skipped`). `marks` finds what begins a mark, and `elements` knows what a tag opens and closes.
 
 mod elements;
 mod forks;
@@ -17,61 +17,62 @@ use forks::Forks;
 use marks::Raw;
 use std::collections::VecDeque;
 
-/// Longest tag in bytes. What is longer is text.
+/// The length of the longest tag, in bytes. A longer one is text.
 pub const MOST_TAG: usize = 8 << 10;
 
-/// Elements open within one another, at most. What is opened beyond is left out with all that is in it.
+/// The greatest number of elements that may be open within one another. One opened beyond that is left out with all its
+/// content.
 pub const MOST_OPEN: usize = 16;
 
-/// Turns a body into tokens, piece by piece. Holds no more than the last piece and the beginning of a tag.
+/// Turns a body into tokens, piece by piece. Keeps no more than the last piece and the beginning of a tag.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
-    /// What has come and is not read, or just was.
+    /// The bytes that came and are not read yet, or were just read.
     window: Bytes,
     /// The offset of `window` in the body.
     base: u64,
-    /// How far `window` is read.
+    /// How much of `window` is read.
     at: usize,
     ended: bool,
     mode: Mode,
-    /// Within an element whose content is no markup.
+    /// The element around the current byte, if its content is not markup.
     place: Option<Raw>,
-    /// Where values stand.
+    /// Tracks the places of values.
     html: Forks,
-    /// Within `<!--esi`.
+    /// Whether the current byte is within `<!--esi`.
     in_comment: bool,
-    /// Within so many `<esi:vars>`.
+    /// How many `<esi:vars>` are open.
     vars: usize,
     open: Vec<OpenElement>,
     found: VecDeque<Token>,
 }
 
-/// What the bytes being read are.
+/// How the current bytes are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
     Text,
-    /// Text in which nothing counts, up to this.
+    /// As text in which nothing counts, up to this.
     Verbatim(&'static [u8]),
-    /// Left out, up to the end of this element, of which so many more are open.
+    /// Left out, up to the end of this element. That many more elements of its name are open.
     Removed(Element, usize),
 }
 
-/// How reading went.
+/// The result of a reading step.
 enum Read {
-    /// So many bytes, and on.
+    /// This many bytes were read; go on.
     On(usize),
-    /// Not without more bytes.
+    /// More bytes are needed.
     Wait,
 }
 
 impl Parser {
-    /// Nothing read.
+    /// Creates a parser that has read nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next piece of the body. To be called when [`next`](Self::next) has given all it has.
+    /// Adds the next piece of the body. Call it when [`next`](Self::next) has returned all it has.
     pub fn push(&mut self, piece: Bytes) {
         self.base += self.at as u64;
         let rest = self.window.slice(self.at.min(self.window.len())..);
@@ -86,12 +87,13 @@ impl Parser {
         };
     }
 
-    /// The body has ended.
+    /// Declares the end of the body.
     pub fn finish(&mut self) {
         self.ended = true;
     }
 
-    /// The next token; `None`: more is needed, or after [`finish`](Self::finish) there is no more.
+    /// Returns the next token. `None` means that more bytes are needed or, after [`finish`](Self::finish), that there
+    /// are no more tokens.
     #[expect(clippy::should_implement_trait, reason = "`None` is not the end")]
     pub fn next(&mut self) -> Option<Token> {
         loop {
@@ -119,12 +121,13 @@ impl Parser {
         }
     }
 
-    /// How far the body is read, when [`next`](Self::next) has given all it has: text yet to come begins there or later.
+    /// How far the body is read, once [`next`](Self::next) has returned all it has. Later text begins there or after
+    /// it.
     pub fn position(&self) -> u64 {
         self.base + self.at as u64
     }
 
-    /// The bytes of a text token. Good until the next [`push`](Self::push).
+    /// The bytes of a text token. Valid until the next [`push`](Self::push).
     pub fn bytes(&self, span: Span) -> Bytes {
         let at = |offset: u64| {
             let within = offset.saturating_sub(self.base);
@@ -138,7 +141,7 @@ impl Parser {
         self.window.get(self.at..).unwrap_or_default()
     }
 
-    /// These bytes from here on are text.
+    /// Passes on the next `length` bytes as text.
     fn pass(&mut self, length: usize) {
         if length > 0 {
             let start = self.base + self.at as u64;
@@ -147,7 +150,7 @@ impl Parser {
         }
     }
 
-    /// These bytes from here on are text in which markup counts.
+    /// Passes on the next `length` bytes as text in which markup counts.
     fn markup(&mut self, length: usize) {
         let rest = self.window.get(self.at..).unwrap_or_default();
         self.html.text(rest.get(..length).unwrap_or(rest));

@@ -1,40 +1,40 @@
-//! From tokens to what is sent, for one request.
+//! Turns tokens into what is sent, for one request.
 
 use crate::{Address, Request, Span, Token};
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// These bytes of the body are sent.
+    /// Send these bytes of the body.
     Text(Span),
-    /// This is sent.
+    /// Send this.
     Value(String),
-    /// What this names is sent.
+    /// Send what this names.
     Include(Address),
-    /// An attempt and what is sent if it fails; ends with [`Step::End`].
+    /// An attempt, and what to send if it fails. Ends with [`Step::End`].
     Try,
-    /// The attempt; ends with [`Step::End`]. It fails where an include in it fails that may not.
+    /// The attempt. It fails if an include in it fails that may not. Ends with [`Step::End`].
     Attempt,
-    /// What is sent in its place; ends with [`Step::End`].
+    /// What to send instead of a failed attempt. Ends with [`Step::End`].
     Except,
-    /// The end of what began last.
+    /// The end of the step that began last.
     End,
 }
 
-/// Where a run stands. Tokens are given to it in their order.
+/// The state of a run. It is given the tokens in their order.
 #[derive(Debug, Default)]
 pub struct Run(Vec<Frame>);
 
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     kind: Kind,
-    /// Whether it was to be sent when it was opened.
+    /// Whether its content was to be sent when it was opened.
     live: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Alternatives; whether one was taken.
+    /// Alternatives, and whether one was taken.
     Choose(bool),
     Branch,
     Try,
@@ -42,12 +42,12 @@ enum Kind {
 }
 
 impl Run {
-    /// At the beginning of a body.
+    /// Creates a run at the beginning of a body.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What this token comes to for `request`; `None`: nothing.
+    /// Returns the step that this token means for `request`; `None` if it means nothing.
     pub fn step(&mut self, token: &Token, request: &dyn Request) -> Option<Step> {
         let sends = self.is_sent();
         match token {
@@ -85,14 +85,14 @@ impl Run {
         }
     }
 
-    /// Whether content here is sent: what stands in `choose` and `try` themselves, beside their parts, is not.
+    /// Whether content is sent here. Content directly in `choose` and `try`, outside their parts, is not.
     fn is_sent(&self) -> bool {
         self.0
             .last()
             .is_none_or(|frame| frame.live && matches!(frame.kind, Kind::Branch | Kind::Side))
     }
 
-    /// A side of `try`.
+    /// Opens a side of `try`.
     fn side(&mut self, step: Step) -> Option<Step> {
         let live = self.0.last().is_some_and(|frame| frame.live);
         self.open(Kind::Side, live);

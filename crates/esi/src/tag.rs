@@ -1,19 +1,19 @@
-//! One tag: where it ends, its name, its attributes.
+//! One tag: its end, its name, its attributes.
 
 use std::borrow::Cow;
 
-/// How far a tag goes.
+/// How far a tag reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// So many bytes, `>` the last of them.
+    /// This many bytes; the last one is `>`.
     Ends(usize),
     /// Beyond the bytes at hand.
     Open,
-    /// Nowhere: another tag begins before.
+    /// It has no end: another tag begins first.
     Never,
 }
 
-/// Where the tag at the beginning of `bytes` ends. `>` in quotes does not end it.
+/// Finds the end of the tag at the beginning of `bytes`. A `>` in quotes does not end it.
 pub(crate) fn extent(bytes: &[u8]) -> Extent {
     let mut quote = None;
     for (at, &byte) in bytes.iter().enumerate() {
@@ -28,12 +28,12 @@ pub(crate) fn extent(bytes: &[u8]) -> Extent {
     Extent::Open
 }
 
-/// What stands between `<esi:` or `</esi:` and `>`.
+/// The content of a tag, between `<esi:` or `</esi:` and `>`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag<'a> {
     pub(crate) name: &'a [u8],
     attributes: &'a [u8],
-    /// Whether `/` ends it: there is no content.
+    /// Whether it ends with `/`, so that the element has no content.
     pub(crate) is_empty: bool,
 }
 
@@ -56,7 +56,8 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// The value of an attribute, its references resolved; of several the first. `None`: not there.
+    /// Returns the value of an attribute, with references resolved; the first if there are several. `None` if it is
+    /// absent.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         let mut rest = self.attributes;
         while let Some((found, value, after)) = attribute(rest) {
@@ -71,13 +72,13 @@ impl<'a> Tag<'a> {
 
 type Attribute<'a> = (&'a [u8], &'a [u8], &'a [u8]);
 
-/// The first attribute in `bytes`: name, value, what follows.
+/// Splits off the first attribute in `bytes`: its name, its value, and the rest.
 fn attribute(bytes: &[u8]) -> Option<Attribute<'_>> {
     let bytes = bytes.trim_ascii_start();
     let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'=';
     let (name, rest) = bytes.split_at(bytes.iter().position(ends).unwrap_or(bytes.len()));
     let Some(rest) = rest.trim_ascii_start().strip_prefix(b"=") else {
-        // Without a value. An empty name is the end.
+        // An attribute without a value. An empty name is the end.
         return (!name.is_empty()).then_some((name, b"", rest));
     };
     let rest = rest.trim_ascii_start();
@@ -95,7 +96,7 @@ fn attribute(bytes: &[u8]) -> Option<Attribute<'_>> {
     Some((name, value, rest))
 }
 
-/// The five references that XML has without a declaration; others stay as they are.
+/// Resolves the five references that XML has without a declaration. Others stay as they are.
 fn resolved(text: &str) -> Cow<'_, str> {
     const KNOWN: [(&str, char); 5] = [
         ("amp;", '&'),

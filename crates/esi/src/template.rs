@@ -43,7 +43,8 @@ impl Template {
         Self(parts.into())
     }
 
-    /// As an address: values are percent-encoded, but for the host. `None` where a value makes a path lead upwards.
+    /// Renders the text as an address: values are percent-encoded, except for the host. Returns `None` if a value makes
+    /// a path lead upwards.
     pub(crate) fn address(&self, request: &dyn Request) -> Option<String> {
         if let [Part::Text(only)] = &*self.0 {
             return Some(only.as_ref().to_owned());
@@ -75,7 +76,7 @@ impl Template {
         (!leads_upwards(&whole, &values)).then_some(whole)
     }
 
-    /// Bytes of memory it takes beyond its own size.
+    /// The bytes of memory that it takes beyond its own size.
     pub(crate) fn weight(&self) -> usize {
         let parts = self.0.iter().map(|part| match part {
             Part::Text(text) => text.len(),
@@ -85,7 +86,7 @@ impl Template {
     }
 }
 
-/// Whether one of `values`, which lie in `address` there, makes a segment of its path one that leads upwards.
+/// Whether one of `values`, given by their ranges in `address`, makes or completes a path segment that is `.` or `..`.
 fn leads_upwards(address: &str, values: &[Range<usize>]) -> bool {
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let mut start = 0;

@@ -1,23 +1,23 @@
-//! Variables: what a page may know of the request it is sent to.
+//! Variables: what a page may know about the request that it answers.
 
 mod agent;
 
 use crate::escape::{EscapeContext, Part};
 use std::borrow::Cow;
 
-/// The request that a page is sent to.
+/// The request that a page answers.
 pub trait Request {
     /// Its authority.
     fn host(&self) -> &str;
     /// Its path, without the query.
     fn path(&self) -> &str;
-    /// Its query as the client wrote it, without `?`; `None`: there is none.
+    /// Its query as the client wrote it, without `?`; `None` if it has none.
     fn query(&self) -> Option<&str>;
-    /// A header field by its name in lower case, several lines joined as the field's rules say.
+    /// A header field by its name in lower case. Several lines are joined by the field's rules.
     fn field(&self, name: &str) -> Option<Cow<'_, str>>;
 }
 
-/// Which variable.
+/// The name of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     Cookie,
@@ -27,7 +27,7 @@ enum Name {
     Referer,
     UserAgent,
     AcceptLanguage,
-    /// None that we know: never defined.
+    /// A name that we do not know. Such a variable is never defined.
     Other,
 }
 
@@ -54,19 +54,19 @@ pub struct Variable {
     default: Option<Box<str>>,
 }
 
-/// What text begins with.
+/// What a text begins with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reading {
-    /// A variable of so many bytes.
+    /// A variable of this many bytes.
     Is(Variable, usize),
     /// Something else.
     Not,
-    /// It ends too early to tell.
+    /// The text ends too early to tell.
     More,
 }
 
 impl Variable {
-    /// The variable that `text` begins with, and how many bytes it takes.
+    /// Reads the variable at the beginning of `text`. Returns it and its length in bytes.
     pub(crate) fn read(text: &str) -> Option<(Self, usize)> {
         match Self::begin(text) {
             Reading::Is(variable, length) => Some((variable, length)),
@@ -74,7 +74,7 @@ impl Variable {
         }
     }
 
-    /// What `text` begins with, of which there may be more to come.
+    /// Reads the beginning of `text`, which may be continued later.
     pub(crate) fn begin(text: &str) -> Reading {
         let Some(inside) = text.strip_prefix("$(") else {
             return if "$(".starts_with(text) {
@@ -113,22 +113,23 @@ impl Variable {
         Reading::Is(variable, text.len() - rest.len())
     }
 
-    /// Whether it is one that we know.
+    /// Whether we know its name.
     pub(crate) fn is_known(&self) -> bool {
         self.name != Name::Other
     }
 
-    /// Whether it is the authority, which was checked before the request was taken.
+    /// Whether it is the authority, which was checked before the request was accepted.
     pub(crate) fn is_host(&self) -> bool {
         self.name == Name::Host
     }
 
-    /// How it is escaped at `place`: what is part of an address as it comes stays so, where it stands in its own part of one.
+    /// How to escape the variable at `place`. A variable that is part of an address stays unescaped in its own part of
+    /// an address.
     pub(crate) fn place(&self, place: EscapeContext) -> EscapeContext {
         match (self.name, self.key.is_some(), place) {
             (Name::Host, _, EscapeContext::Address(Part::Path))
             | (Name::Query, false, EscapeContext::Address(Part::Parameters)) => EscapeContext::Text,
-            // What comes before may be empty: it must not name another host.
+            // The text before it may be empty, so it must not name another host.
             (Name::Path, _, EscapeContext::Address(Part::Path)) => {
                 EscapeContext::Address(Part::Start)
             }
@@ -136,7 +137,7 @@ impl Variable {
         }
     }
 
-    /// What the client sent; `None` where that is nothing.
+    /// Returns what the client sent; `None` if that is absent or empty.
     pub(crate) fn sent<'a>(&self, request: &'a dyn Request) -> Option<Cow<'a, str>> {
         let value = match (self.name, self.key.as_deref()) {
             (Name::Cookie, Some(key)) => cookie(request.field("cookie")?, key),
@@ -160,26 +161,26 @@ impl Variable {
         value.filter(|value| !value.is_empty())
     }
 
-    /// What the page says where the client sent nothing.
+    /// The page's own value, for a client that sent none.
     pub(crate) fn default(&self) -> &str {
         self.default.as_deref().unwrap_or_default()
     }
 
-    /// Bytes of memory beyond its own size.
+    /// The bytes of memory that it takes beyond its own size.
     pub(crate) fn weight(&self) -> usize {
         self.key.as_ref().map_or(0, |key| key.len())
             + self.default.as_ref().map_or(0, |default| default.len())
     }
 }
 
-/// Text without the quotes around it.
+/// Returns the text without the quotes around it.
 fn unquoted(text: &str) -> &str {
     let text = text.trim();
     let quoted = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
     quoted('\'').or_else(|| quoted('"')).unwrap_or(text)
 }
 
-/// A default, quoted or up to the parenthesis, and what follows; `None`: its end is not there.
+/// Splits a default, quoted or up to the parenthesis, from what follows; `None` if its end is not there.
 fn value(text: &str) -> Option<(&str, &str)> {
     for quote in ['\'', '"'] {
         if let Some(inside) = text.strip_prefix(quote) {
@@ -189,7 +190,7 @@ fn value(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(text.find(')')?))
 }
 
-/// The value of the first cookie of this name (RFC 6265 section 4.2.1).
+/// Returns the value of the first cookie of this name (RFC 6265 section 4.2.1).
 fn cookie<'a>(line: Cow<'a, str>, name: &str) -> Option<Cow<'a, str>> {
     match line {
         Cow::Borrowed(line) => cookie_in(line, name).map(Cow::Borrowed),
@@ -204,7 +205,7 @@ fn cookie_in<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// The value of the first parameter of this name, decoded.
+/// Returns the value of the first parameter of this name, decoded.
 fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
     query.split('&').find_map(|pair| {
         let (found, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -212,7 +213,7 @@ fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
     })
 }
 
-/// Percent-decoded, `+` a blank.
+/// Decodes percent-encoding, and `+` as a space.
 fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);
@@ -241,7 +242,7 @@ fn hex(digits: &[u8]) -> Option<u8> {
     u8::try_from(digit(0)? * 16 + digit(1)?).ok()
 }
 
-/// Whether the client takes this language (RFC 9110 section 12.5.4), by its own name or as a kind of it.
+/// Whether the client accepts this language (RFC 9110 section 12.5.4), by its own name or by a more specific one.
 fn lists(list: &str, language: &str) -> bool {
     list.split(',').any(|member| {
         let (range, weight) = member.split_once(';').unwrap_or((member, ""));

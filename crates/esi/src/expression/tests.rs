@@ -17,7 +17,7 @@ fn expressions_hold_as_written() {
         ("$(HTTP_COOKIE{none})", false),
         ("!$(HTTP_COOKIE{none})", true),
         ("$(HTTP_COOKIE{admin})", false),
-        // Nothing is compared with what is not there.
+        // An absent value compares with nothing.
         ("$(HTTP_COOKIE{none})==''", false),
         ("$(HTTP_COOKIE{none})!='Basic'", false),
         ("$(HTTP_COOKIE{none}) < 18", false),
@@ -46,7 +46,7 @@ fn expressions_hold_as_written() {
         ("true", true),
         ("false", false),
         ("'''it's'''=='x' | 1", true),
-        // What cannot be read never holds.
+        // An expression that cannot be parsed never holds.
         ("", false),
         ("!", false),
         ("1==", false),

@@ -1,4 +1,4 @@
-//! Elements with their names, and what their tags open and close.
+//! The elements and their names, and what their tags open and close.
 
 use super::{MOST_OPEN, Mode, Parser};
 use crate::{Token, expression::Expression, include::Include, tag::Tag, variable::Variable};
@@ -13,7 +13,7 @@ pub(super) enum OpenElement {
     Side,
 }
 
-/// Elements with content.
+/// The elements that we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     Remove,
@@ -42,13 +42,13 @@ const ELEMENTS: [(&[u8], Element); 10] = [
 ];
 
 impl Element {
-    /// The element that tags name so, without the prefix `esi:`; `None` where none with such a name is known.
+    /// Returns the element with this name in tags, without the prefix `esi:`; `None` if it is unknown.
     pub fn named(name: &[u8]) -> Option<Self> {
         let known = ELEMENTS.iter().find(|(known, _)| *known == name);
         known.map(|(_, element)| *element)
     }
 
-    /// The name as tags have it.
+    /// The name in tags.
     pub const fn name(self) -> &'static [u8] {
         match self {
             Self::Remove => b"esi:remove",
@@ -66,7 +66,7 @@ impl Element {
 }
 
 impl Parser {
-    /// `<esi:…>`.
+    /// Handles `<esi:…>`.
     pub(super) fn start(&mut self, tag: &Tag<'_>) {
         let Some(element) = Element::named(tag.name) else {
             return;
@@ -111,7 +111,7 @@ impl Parser {
             self.vars += usize::from(!tag.is_empty);
             return;
         };
-        // With a name it is the value and nothing else, however it is closed.
+        // With a name the tag is the value and nothing else, however it is closed.
         if let Some((variable, _)) = Variable::read(name.trim()) {
             let place = self.html.value(&variable);
             self.found
@@ -119,7 +119,7 @@ impl Parser {
         }
     }
 
-    /// Opens an element, unless there are too many.
+    /// Opens an element, unless too many are open.
     fn enter(&mut self, element: Element, open: OpenElement, token: Token) {
         if self.open.len() >= MOST_OPEN {
             self.mode = Mode::Removed(element, 0);
@@ -131,7 +131,7 @@ impl Parser {
         self.found.push_back(token);
     }
 
-    /// Opens a part of `whole`, which must be open, and closes the part before. A part without a whole is not counted.
+    /// Opens a part of `whole`, which must be open, and closes the part before it. Ignores a part without a whole.
     fn branch(&mut self, whole: OpenElement, element: Element, open: OpenElement, token: Token) {
         if self.open.last() == Some(&open) {
             self.shut();
@@ -141,7 +141,7 @@ impl Parser {
         }
     }
 
-    /// `</esi:…>`: closes the element and what is open in it. An end without a beginning is not counted.
+    /// Handles `</esi:…>`: closes the element and all that is open in it. Ignores an end without a beginning.
     pub(super) fn end(&mut self, tag: &Tag<'_>) {
         let open = match Element::named(tag.name) {
             Some(Element::Vars) => {
@@ -162,7 +162,7 @@ impl Parser {
         }
     }
 
-    /// Closes what was opened last.
+    /// Closes the element that was opened last.
     fn shut(&mut self) {
         if let Some(open) = self.open.pop() {
             self.html.leave(open);

@@ -1,5 +1,5 @@
-//! Where a value stands when the page has not come there on one way alone: through one branch of `choose` or another, a side of
-//! `try`, a value or its default.
+//! The place of a value that the page may reach in several ways: through one branch of `choose` or another, through a
+//! side of `try`, through a value or its default.
 
 use super::{elements::OpenElement, html::Html};
 use crate::{
@@ -7,31 +7,32 @@ use crate::{
     variable::Variable,
 };
 
-/// Ways that are told apart, at most. Of more, those are followed on which values are escaped most.
+/// The greatest number of ways that are told apart. If there are more, those are followed on which values are escaped
+/// most.
 const MOST_WAYS: usize = 8;
 
-/// Follows what is sent of the page's own text on each way that may have led here.
+/// Follows the page's own text that is sent on each way that may lead to the current place.
 #[derive(Clone, Debug)]
 pub(super) struct Forks {
-    /// Never empty, and no two alike.
+    /// The ways; never empty, and no two alike.
     ways: Vec<Html>,
-    /// Elements that are open and of which one part is sent.
+    /// The open elements of which one part is sent.
     open: Vec<Fork>,
 }
 
-/// An element of whose parts one is sent.
+/// An element of which one part is sent.
 #[derive(Clone, Debug)]
 struct Fork {
     begin: Vec<Html>,
-    /// Where conditions, or the attempt, have ended.
+    /// The ways at the end of the `when` branches, or of the attempt.
     first: Option<Vec<Html>>,
-    /// Where what is sent in their place has ended.
+    /// The ways at the end of what is sent instead of them.
     instead: Option<Vec<Html>>,
     is_instead: bool,
 }
 
 impl Fork {
-    /// Where parts like the one that is open have ended.
+    /// The ways at the end of parts like the open one.
     const fn end(&mut self) -> &mut Option<Vec<Html>> {
         if self.is_instead {
             &mut self.instead
@@ -51,7 +52,7 @@ impl Default for Forks {
 }
 
 impl Forks {
-    /// The next text of the page.
+    /// Adds the next text of the page.
     pub(super) fn text(&mut self, text: &[u8]) {
         for way in &mut self.ways {
             way.text(text);
@@ -62,7 +63,7 @@ impl Forks {
         }
     }
 
-    /// `variable` stands here: how it is escaped, so that it stays a value on each way.
+    /// Places `variable` here. Returns how to escape it, so that it stays a value on each way.
     pub(super) fn value(&mut self, variable: &Variable) -> EscapeContext {
         let default = variable.default().as_bytes();
         let instead = if default.is_empty() {
@@ -79,7 +80,7 @@ impl Forks {
         place
     }
 
-    /// This is opened. `is_instead`: it is sent where what came before in its element is not.
+    /// Opens an element or a part. `is_instead` says that it is sent if the earlier part of its element is not.
     pub(super) fn enter(&mut self, open: OpenElement, is_instead: bool) {
         match (open, self.open.last_mut()) {
             (OpenElement::Choose | OpenElement::Try, _) => self.open.push(Fork {
@@ -91,7 +92,7 @@ impl Forks {
             (OpenElement::Branch | OpenElement::Side, Some(fork)) => {
                 fork.is_instead = is_instead;
                 let before = match open {
-                    // An attempt in parts is one.
+                    // An attempt in several parts is one attempt.
                     OpenElement::Side => fork.end().take(),
                     _ => None,
                 };
@@ -101,7 +102,7 @@ impl Forks {
         }
     }
 
-    /// This was opened last, and ends.
+    /// Closes the element or part that was opened last.
     pub(super) fn leave(&mut self, open: OpenElement) {
         match open {
             OpenElement::Branch | OpenElement::Side => {
@@ -113,7 +114,7 @@ impl Forks {
             }
             OpenElement::Choose | OpenElement::Try => {
                 if let Some(fork) = self.open.pop() {
-                    // Where a part is not there, nothing is sent in its place.
+                    // If a part is absent, nothing is sent in its place.
                     self.ways.clear();
                     for end in [fork.first, fork.instead] {
                         join(&mut self.ways, end.unwrap_or_else(|| fork.begin.clone()));
@@ -137,14 +138,14 @@ fn join(ways: &mut Vec<Html>, more: Vec<Html>) {
     }
 }
 
-/// How a value is escaped that may stand in either place.
+/// How to escape a value that may be in either place.
 fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
     match (one, other) {
         (one, other) if one == other => one,
         (EscapeContext::Address(Part::Code), _) | (_, EscapeContext::Address(Part::Code)) => {
             EscapeContext::Address(Part::Code)
         }
-        // Of no part that would let anything through.
+        // The part that lets nothing through.
         (EscapeContext::Address(_), EscapeContext::Address(_)) => {
             EscapeContext::Address(Part::Parameter)
         }
@@ -153,7 +154,7 @@ fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
     }
 }
 
-/// A value escaped for a place stays one in all that are less strict.
+/// The strictness of a place. A value escaped for a place stays a value in all places that are less strict.
 const fn strictness(place: EscapeContext) -> u8 {
     match place {
         EscapeContext::Text => 0,

@@ -1,10 +1,10 @@
-//! Where in HTML or XML a value stands: text, an attribute and which, a script, a style.
+//! Tracks where in HTML or XML a value stands: in text, in which attribute, in a script, in a style.
 
 use super::Raw;
 use crate::escape::{EscapeContext, Part};
 use memchr::memchr;
 
-/// Longest name that is told from others, in bytes.
+/// The length of the longest name that is distinguished from others, in bytes.
 const LONGEST: usize = 16;
 
 /// Attributes whose value is an address.
@@ -28,15 +28,16 @@ const ADDRESSES: [&[u8]; 14] = [
 /// Schemes of addresses that hold code or a document.
 const CODE: [&[u8]; 3] = [b"javascript", b"vbscript", b"data"];
 
-/// Follows what is sent of the page's own text, a piece at a time.
+/// The state of the page's markup, from its own text that is sent, piece by piece.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Html {
     state: State,
-    /// The name that is being read or was read last, of an element, an attribute or a scheme; in lower case, as far as it counts.
+    /// The name of an element, an attribute or a scheme that is being read or was read last: in lower case, as much of
+    /// it as matters.
     name: Vec<u8>,
-    /// What the element that is open holds, where that is no markup.
+    /// The content of the open element, if it is not markup.
     element: Option<Raw>,
-    /// The place that the attribute's value is.
+    /// The place inside the attribute's value.
     place: EscapeContext,
 }
 
@@ -58,16 +59,16 @@ enum State {
     Named,
     /// After its `=`.
     Equals,
-    /// In its value, which this quote ends.
+    /// In its value, which ends at this quote.
     Value(Option<u8>),
     /// In a script or a style.
     Raw(Raw),
-    /// In what may be its end, of which so many bytes have come after `<`.
+    /// In what may be its end; this many bytes have come after `<`.
     RawEnd(Raw, usize),
 }
 
 impl Html {
-    /// The next text of the page.
+    /// Reads the next text of the page.
     pub(super) fn text(&mut self, text: &[u8]) {
         let mut rest = text;
         while let Some((&byte, after)) = rest.split_first() {
@@ -82,7 +83,7 @@ impl Html {
         }
     }
 
-    /// A value stands here: where that is.
+    /// Places a value here. Returns its place.
     pub(super) fn value(&mut self) -> EscapeContext {
         match self.state {
             State::Raw(raw) | State::RawEnd(raw, _) => match raw {
@@ -94,12 +95,12 @@ impl Html {
                 self.in_value()
             }
             State::Value(_) => self.in_value(),
-            // Nothing but text is escaped so that it stays what it is also in names.
+            // The escaping of text is the only one that is harmless in names too.
             _ => EscapeContext::Text,
         }
     }
 
-    /// Whether what follows is read as after `other`.
+    /// Whether text that follows is read as it is after `other`.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let is_like = match self.state {
             State::Text | State::Open | State::Closing | State::Raw(_) | State::RawEnd(..) => {
@@ -181,7 +182,7 @@ impl Html {
         self.after_name(byte)
     }
 
-    /// Before an attribute, in its name, or after it.
+    /// Reads a byte before an attribute, in its name, or after it.
     fn in_attribute(&mut self, byte: u8) -> State {
         match (self.state, byte) {
             (_, b'>' | b'/') => self.after_name(byte),
@@ -193,7 +194,7 @@ impl Html {
         }
     }
 
-    /// After the name of an element, an attribute, or a value without quotes.
+    /// The state after the name of an element or an attribute, or after a value without quotes.
     fn after_name(&self, byte: u8) -> State {
         match (byte, self.element) {
             (b'>', Some(raw)) => State::Raw(raw),
@@ -208,7 +209,7 @@ impl Html {
     }
 
     fn more(&mut self, state: State, byte: u8) -> State {
-        // One that is longer is none of ours, and stays longer.
+        // A longer name is none of ours, and stays longer.
         if self.name.len() <= LONGEST {
             self.name.push(byte.to_ascii_lowercase());
         }
@@ -228,13 +229,13 @@ impl Html {
         self.state
     }
 
-    /// The next byte of a value, which may be an address.
+    /// Reads the next byte of a value that may be an address.
     fn address(&mut self, byte: u8) {
         let EscapeContext::Address(part) = self.place else {
             return;
         };
         let part = match (part, byte) {
-            // Browsers leave these out, wherever they stand.
+            // Browsers drop these everywhere.
             (part, b'\t' | b'\n' | b'\r') => part,
             (Part::Start, ..=b' ') => Part::Start,
             (Part::Code, _) => Part::Code,
@@ -252,7 +253,7 @@ impl Html {
     }
 }
 
-/// One byte more of what may end a script or a style.
+/// Reads one more byte of what may end a script or a style.
 fn raw_end(raw: Raw, at: usize, byte: u8) -> State {
     let end: &[u8] = match raw {
         Raw::Script => b"/script",
@@ -267,7 +268,7 @@ fn raw_end(raw: Raw, at: usize, byte: u8) -> State {
     }
 }
 
-/// What HTML takes for a blank.
+/// Whether HTML takes the byte for white space.
 const fn is_blank(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
 }

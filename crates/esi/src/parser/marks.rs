@@ -1,4 +1,4 @@
-//! Finds marks: bytes at which something may begin that is no text.
+//! Finds marks: bytes at which something other than text may begin.
 
 use super::Parser;
 use memchr::{memchr, memchr3};
@@ -10,7 +10,7 @@ pub(super) enum Raw {
     Style,
 }
 
-/// What may begin at a byte.
+/// What begins at a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// `<esi:`
@@ -19,28 +19,28 @@ pub(super) enum Mark {
     EndTag,
     /// `<!--esi`
     CommentStart,
-    /// `-->` of that.
+    /// The `-->` of `<!--esi`.
     CommentEnd,
-    /// `<!--` or `<![CDATA[`, up to this.
+    /// `<!--` or `<![CDATA[`; ends with this.
     Verbatim(&'static [u8]),
     /// `<script` or `<style`.
     Raw(Raw),
-    /// Its end.
+    /// The end of that element.
     RawEnd,
     /// `$(`
     Variable,
 }
 
-/// What begins at a byte, as far as the bytes at hand tell.
+/// What begins at a byte, as far as the bytes at hand show.
 pub(super) enum MarkMatch {
     Nothing,
     Mark(Mark),
-    /// More bytes will tell.
+    /// More bytes are needed to tell.
     Unclear,
 }
 
 impl Parser {
-    /// The next byte from `from` on at which a mark may begin.
+    /// Returns the next byte, from `from` on, at which a mark may begin.
     pub(super) fn candidate(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let rest = bytes.get(from..)?;
         let found = if self.vars == 0 && !self.in_comment {
@@ -53,7 +53,7 @@ impl Parser {
         found.map(|at| from + at)
     }
 
-    /// What begins at the first byte of `here`.
+    /// Returns what begins at the first byte of `here`.
     pub(super) fn look(&self, here: &[u8]) -> MarkMatch {
         let markup = self.place.is_none();
         match here {
@@ -70,7 +70,7 @@ impl Parser {
         }
     }
 
-    /// Whether `here` begins with `mark`.
+    /// Whether `here` begins with `text`, and so with `mark`.
     fn is(&self, here: &[u8], text: &[u8], mark: Mark) -> MarkMatch {
         if here.starts_with(text) {
             MarkMatch::Mark(mark)
@@ -81,7 +81,8 @@ impl Parser {
         }
     }
 
-    /// `<!--esi` opens what counts, `<!--` what does not; `<!--esixyz` is a comment like any other.
+    /// Distinguishes `<!--esi`, whose content counts, from `<!--`, whose content does not. `<!--esixyz` is a comment
+    /// like any other.
     fn comment(&self, here: &[u8]) -> MarkMatch {
         const OURS: &[u8] = b"<!--esi";
         if let Some(after) = here.strip_prefix(OURS) {
@@ -119,7 +120,7 @@ impl Parser {
         self.named(here, name)
     }
 
-    /// Whether `here` begins with `name`, whatever its case, and no longer name.
+    /// Whether `here` begins with `name`, in any case, and not with a longer name.
     fn named(&self, here: &[u8], name: &[u8]) -> MarkMatch {
         let common = here.len().min(name.len());
         let alike = here

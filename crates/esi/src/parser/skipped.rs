@@ -1,11 +1,11 @@
-//! Bytes in which no mark counts: what is passed on as it is, and what is left out.
+//! Skips bytes in which no mark counts: those passed on as they are, and those left out.
 
 use super::{MOST_TAG, Mode, Parser, Read, elements::Element, marks::is_name};
 use crate::tag::{Extent, extent};
 use memchr::memmem;
 
 impl Parser {
-    /// Bytes in which nothing counts.
+    /// Passes on bytes in which nothing counts.
     pub(super) fn verbatim(&mut self, end: &'static [u8]) -> Read {
         let rest = self.rest();
         let length = match memmem::find(rest, end) {
@@ -23,13 +23,13 @@ impl Parser {
         Read::On(length)
     }
 
-    /// Bytes that are left out. Elements of the same name lie within one another, but for `remove`: that is for those who do not
-    /// read ESI, and what it holds is no markup.
+    /// Leaves bytes out. Elements of the same name may be nested, except `remove`: that one is for clients that do not
+    /// read ESI, and its content is not markup.
     pub(super) fn removed(&mut self, element: Element, within: usize) -> Read {
         let name = element.name();
         let rest = self.rest();
         let Some(at) = memmem::find(rest, name) else {
-            // The name may be there in part, and what comes before it.
+            // The end may hold a part of the name and what precedes it.
             let kept = if self.ended { 0 } else { name.len() + 1 };
             return on(rest.len().saturating_sub(kept));
         };
@@ -40,7 +40,7 @@ impl Parser {
             (None, None) => return on(after),
         };
         if rest.get(after).is_some_and(|next| is_name(*next)) {
-            // Another, whose name is longer.
+            // Another element, whose name is longer.
             return on(after);
         }
         let tag = rest.get(from..).unwrap_or_default();
@@ -60,7 +60,7 @@ impl Parser {
     }
 }
 
-/// So many bytes, if any.
+/// This many bytes; [`Read::Wait`] if there are none.
 fn on(length: usize) -> Read {
     if length == 0 {
         Read::Wait

@@ -4,12 +4,12 @@ use super::*;
 use crate::{Page, Run, Step, variable::tests::TestRequest};
 use proptest::prelude::*;
 
-/// A page as it is sent, an include as `[src|alt|?]`, an attempt as `{attempt|except}`.
+/// The page as it is sent, with an include as `[src|alt|?]` and an attempt as `{attempt|except}`.
 fn sent(body: &[u8], pieces: &[usize]) -> String {
     sent_to(body, pieces, &[("cookie", "user=Ann; x=\"';")])
 }
 
-/// The same, to a client that sends these fields.
+/// As [`sent`], to a client that sends these fields.
 fn sent_to(
     body: &[u8],
     pieces: &[usize],
@@ -165,7 +165,7 @@ const PAGES: &[(&str, &str)] = &[
         "{a:A}e:B}}C",
     ),
     ("<esi:try><esi:attempt>A", "{a:A}}"),
-    // With a name it is a value, and opens nothing.
+    // With a name the tag is a value, and opens nothing.
     (
         "<esi:vars name=\"$(HTTP_HOST)\">b$(HTTP_HOST)",
         "example.comb$(HTTP_HOST)",

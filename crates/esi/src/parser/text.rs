@@ -1,4 +1,4 @@
-//! Text in which marks count, and what becomes of a mark.
+//! Reads text in which marks count, and handles the marks.
 
 use super::{
     MOST_TAG, Mode, Parser, Read,
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Parser {
-    /// Text up to the next mark, and the mark.
+    /// Reads text up to the next mark, and the mark.
     pub(super) fn text(&mut self) -> Read {
         let rest = self.window.slice(self.at..);
         if rest.is_empty() {
@@ -38,7 +38,7 @@ impl Parser {
                     }
                     match self.mark(mark, here) {
                         Some(read) => return read,
-                        // It is none after all.
+                        // It is not a mark after all.
                         None => from = 1,
                     }
                 }
@@ -48,7 +48,7 @@ impl Parser {
         Read::On(rest.len())
     }
 
-    /// Text up to `at`, where something is not clear yet.
+    /// Reads text up to `at`, where more bytes are needed to tell what begins.
     fn up_to(&mut self, at: usize) -> Read {
         if at == 0 {
             return Read::Wait;
@@ -57,12 +57,12 @@ impl Parser {
         Read::On(at)
     }
 
-    /// Reads the mark that `here` begins with; `None`: it turns out to be text.
+    /// Reads the mark at the beginning of `here`; `None` if it turns out to be text.
     fn mark(&mut self, mark: Mark, here: &[u8]) -> Option<Read> {
         match mark {
             Mark::Verbatim(end) => {
                 self.mode = Mode::Verbatim(end);
-                // What opens it does not end it: `<!-->` is no whole comment.
+                // The opening does not end it: `<!-->` is not a whole comment.
                 self.pass(4);
                 Some(Read::On(4))
             }
@@ -92,7 +92,7 @@ impl Parser {
         }
     }
 
-    /// `$(…)` in `<esi:vars>`. What is none that we know is text: `$(` means much in scripts.
+    /// Reads `$(…)` in `<esi:vars>`. A variable that we do not know is text: `$(` means much in scripts.
     fn variable(&mut self, here: &[u8]) -> Option<Read> {
         let most = here.get(..MOST_TAG).unwrap_or(here);
         let (text, is_cut) = match std::str::from_utf8(most) {

@@ -1,8 +1,9 @@
-//! What `$(HTTP_USER_AGENT{…})` tells of a client (ESI 1.0 section 4): kinds as coarse as the note has them, for who still asks.
+//! What `$(HTTP_USER_AGENT{…})` says about a client (ESI 1.0 section 4): kinds as coarse as in the note, for pages that
+//! still ask.
 
 use std::borrow::Cow;
 
-/// The entry `key` of a `User-Agent`; `None` where there is none.
+/// Returns the entry `key` of a `User-Agent`; `None` if there is no such entry.
 pub fn entry<'a>(agent: Cow<'a, str>, key: &str) -> Option<Cow<'a, str>> {
     match key {
         "browser" => Some(Cow::Borrowed(browser(&agent))),
@@ -41,7 +42,7 @@ fn system(agent: &str) -> &'static str {
     named.map_or("OTHER", |(_, system)| system)
 }
 
-/// That of Internet Explorer, otherwise of the first product that is named.
+/// Returns the version of Internet Explorer, otherwise that of the first product named.
 fn version(agent: &str) -> &str {
     let of_explorer = if browser(agent) == "MSIE" {
         let mut marks = ["MSIE ", "rv:"].iter();

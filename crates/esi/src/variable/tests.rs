@@ -1,7 +1,7 @@
 use super::*;
 use crate::template::Template;
 
-/// A request as tests have it.
+/// A request for tests.
 #[derive(Default)]
 pub(crate) struct TestRequest {
     pub(crate) query: Option<&'static str>,
@@ -156,12 +156,12 @@ fn in_an_address_values_are_encoded_and_never_lead_upwards() {
         ("/f/$(QUERY_STRING{v}).", "v=.", None),
         ("/f?v=$(QUERY_STRING{v})", "v=..", Some("/f?v=..")),
         ("../up", "", Some("../up")),
-        // What the page itself says of its place stays.
+        // The page's own path segments stay.
         ("../f?x=$(QUERY_STRING{v})", "v=1", Some("../f?x=1")),
         ("./f/$(QUERY_STRING{v})", "v=1", Some("./f/1")),
         ("../$(QUERY_STRING{v})/..", "v=.a", Some("../.a/..")),
         ("/f/.$(QUERY_STRING{v})/s", "", None),
-        // Some servers decode before they look.
+        // Some servers decode before they check.
         ("/f/$(QUERY_STRING{v})/s", "v=../a", None),
         ("/f/$(QUERY_STRING{v})/s", "v=a%5C..", None),
         ("/f?$(QUERY_STRING{v})", "v=../a", Some("/f?..%2Fa")),

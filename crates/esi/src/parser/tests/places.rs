@@ -1,4 +1,4 @@
-//! How values are escaped where they stand in a page.
+//! How values are escaped in each place of a page.
 
 use super::{sent, sent_to};
 
@@ -9,7 +9,7 @@ const STYLE: &str = r"a\000026b\00003d\00002f\000027";
 const DOCUMENT: &str = "a&#38;#38;b&#38;#61;/&#38;#39;";
 const CODE: &str = "a%5Cu0026b%5Cu003d%5Cu002f%5Cu0027";
 
-/// What a cookie's value is where `@` stands in a page.
+/// What a cookie's value becomes at `@` in a page.
 const PLACES: &[(&str, &str)] = &[
     ("@", TEXT),
     ("<p>@</p>", TEXT),
@@ -18,7 +18,7 @@ const PLACES: &[(&str, &str)] = &[
     ("<!DOCTYPE html><p>@", TEXT),
     ("<?xml version=\"1.0\"?><a>@", TEXT),
     ("</a href=@>@", TEXT),
-    // Attributes that are text, in all ways of writing them.
+    // Attributes that are text, in all ways to write them.
     ("<p title=\"@\">", TEXT),
     ("<p title='@'>", TEXT),
     ("<p title=@>", TEXT),
@@ -63,14 +63,14 @@ const PLACES: &[(&str, &str)] = &[
     ("<script>a</script ><a href=/@>", ADDRESS),
     ("<style>a{b:@}</style>", STYLE),
     ("<style>a</style><p>@", TEXT),
-    // What is no markup, and what is left out.
+    // Bytes that are not markup, and bytes that are left out.
     ("<!-- <a href=\" --><p>@", TEXT),
     ("<![CDATA[<a href=\"]]>@", TEXT),
     ("<esi:remove><a href=\"</esi:remove>@", TEXT),
     ("<!--esi <a href=\"/@\"> -->", ADDRESS),
 ];
 
-/// A page without what is taken out of it.
+/// The page without what is removed from it.
 fn taken_out(page: &str) -> String {
     let page = page.replace("<esi:remove><a href=\"</esi:remove>", "");
     let page = page.replace("<esi:vars name=\"$(HTTP_COOKIE{none})\"/>", "");
@@ -96,7 +96,8 @@ fn a_value_is_escaped_as_its_place_demands() {
     }
 }
 
-/// What is part of an address as it comes stays so in its own part of one, and is a value like any other elsewhere.
+/// A variable that is part of an address stays as it is in its own part of one, and is a value like any other
+/// elsewhere.
 #[test]
 fn host_path_and_query_stay_what_they_are_in_their_part_of_an_address() {
     for (page, expected) in [
@@ -140,7 +141,7 @@ const SIDES: &str = "<esi:try><esi:attempt>[1]</esi:attempt><esi:except>[2]</esi
 const DEFAULT: &str = "$(HTTP_COOKIE{none}|\"[1]\")";
 const JS: &str = "javascript:f('";
 
-/// What a cookie's value is where `@` stands: a page, what stands in it for `#`, and in that for `[1]` and `[2]`.
+/// What a cookie's value becomes at `@`: a page, what replaces `#` in it, and what replaces `[1]` and `[2]` in that.
 const WAYS: &[(&str, &str, &str, &str, &str)] = &[
     ("<a href=\"#@", BRANCHES, "/x?q=", JS, CODE),
     ("<a href=\"#@", BRANCHES, JS, "/x?q=", CODE),
@@ -158,7 +159,7 @@ const WAYS: &[(&str, &str, &str, &str, &str)] = &[
         ADDRESS,
     ),
     ("<a href=\"#@", DEFAULT, JS, "", CODE),
-    // What each branch closes is closed; what one leaves open may be open.
+    // What every branch closes is closed; what one branch leaves open may be open.
     ("#@", BRANCHES, "<a href=\"/\">", "<b title='x'>", TEXT),
     ("#@\">", BRANCHES, "<p title=\"", "<a href=\"/", ADDRESS),
     ("#@\">", BRANCHES, "<p onclick=\"", "<a href=\"/", SCRIPT),
@@ -183,7 +184,7 @@ fn a_value_stays_one_whichever_way_led_to_it() {
     }
 }
 
-/// A way that was told from many others may be lost, but not the one on which most is escaped.
+/// Among many ways one may be lost, but not the one on which most is escaped.
 #[test]
 fn of_many_ways_the_strictest_is_followed() {
     let whens: Vec<_> = (0..40)
