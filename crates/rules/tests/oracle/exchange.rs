@@ -1,4 +1,4 @@
-//! Random exchanges, and what both readings of the RFCs say of them.
+//! Random exchanges, and what both readings of the RFCs say about them.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
@@ -12,7 +12,7 @@ use rules::{
 };
 use std::time::{Duration, SystemTime};
 
-/// How many exchanges a run compares.
+/// The number of exchanges that a run compares.
 pub(crate) const CASES: u32 = 20_000;
 /// When the response is received: 6 November 1994, 08:49:37.
 pub(crate) const RECEIVED: Time = Time::from_secs(784_111_777);
@@ -97,12 +97,12 @@ const REQUEST: &[&str] = &[
     "foo=bar",
 ];
 
-/// An IMF-fixdate so many seconds from receipt.
+/// An IMF-fixdate this many seconds from receipt.
 fn date(offset: i64) -> String {
     Time::from_secs(RECEIVED.as_secs().saturating_add_signed(offset)).to_http()
 }
 
-/// The name of each row, and values for it; a row is there in a part of the cases.
+/// The name of each row, with its values. Each row occurs in a part of the cases.
 fn fields() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let offsets = || select(vec![-100_000i64, -60, -3, 0, 60, 1000]);
     let text = |values: &'static [&'static str]| select(values).prop_map(str::to_owned);
@@ -166,7 +166,7 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
         proptest::bool::weighted(0.05),
         prop_oneof![
             (0..240u64).prop_map(|halves| halves * 500),
-            // The very end of `max-stale=10` behind some lifetimes.
+            // The last moment of `max-stale=10` after some lifetimes.
             select(vec![10_000u64, 70_000]),
         ],
     );
@@ -189,7 +189,7 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// What the two say of the same question.
+/// The answers of both to the same question.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair<T> {
     pub(crate) ours: T,
@@ -202,11 +202,11 @@ pub(crate) struct Compared<'a> {
     case: &'a Case,
     ours: Result<Facts, NotStorable>,
     theirs: CachePolicy,
-    /// Theirs without `Age`, whose remaining lifetime on receipt is the whole lifetime.
+    /// Theirs without `Age`: its remaining lifetime on receipt is the whole lifetime.
     ageless: CachePolicy,
 }
 
-/// A judgement whether to store; ours has a reason where it refuses.
+/// The judgements whether to store. Ours has a reason if it refuses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storing {
     pub(crate) ours: bool,
@@ -214,7 +214,7 @@ pub(crate) struct Storing {
     pub(crate) refused: Option<NotStorable>,
 }
 
-/// A judgement whether to reuse without asking the origin first.
+/// The judgements whether to reuse without asking the origin first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reuse {
     pub(crate) ours: bool,
@@ -268,19 +268,19 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// Our facts where both store.
+    /// Our facts, if both store.
     fn facts(&self) -> Option<Facts> {
         self.ours.ok().filter(|_| self.theirs.is_storable())
     }
 
-    /// Milliseconds.
+    /// The lifetimes, in milliseconds.
     pub(crate) fn lifetime(&self) -> Option<Pair<u64>> {
         let ours = self.facts()?.lifetime_ms;
         let theirs = millis(self.ageless.time_to_live(system(RECEIVED)));
         Some(Pair { ours, theirs })
     }
 
-    /// Milliseconds.
+    /// The ages, in milliseconds.
     pub(crate) fn age(&self) -> Option<Pair<u64>> {
         let now = self.now();
         let ours = millis(self.facts()?.age(now));
@@ -288,7 +288,7 @@ impl<'a> Compared<'a> {
         Some(Pair { ours, theirs })
     }
 
-    /// Judged with their age and lifetime in our facts, so that nothing but the judgement is compared.
+    /// Judges with their age and lifetime in our facts, so that only the judgement is compared.
     pub(crate) fn reuse(&self) -> Option<Reuse> {
         let facts = Facts {
             lifetime_ms: self.lifetime()?.theirs,
@@ -309,7 +309,7 @@ impl<'a> Compared<'a> {
         let asked = directives::request(request.headers());
         let verdict = reuse::judge(&facts, &asked, &site, now);
         let theirs = self.theirs.before_request(&request, system(now));
-        // `Vary: *` aside, which we never store, the later request is the same as the first.
+        // The later request is the same as the first, `Vary: *` aside, which we never store.
         Some(Reuse {
             ours: !matches!(verdict, Verdict::Validate(_)),
             theirs: matches!(theirs, BeforeRequest::Fresh(_)),
@@ -367,7 +367,7 @@ pub(crate) fn append(fields: &mut HeaderMap, members: &[&'static str]) {
     }
 }
 
-/// The very end of a client's `max-stale`: too rare to wait for.
+/// The last moment of a client's `max-stale`: too rare to occur by chance.
 pub(crate) fn at_the_end_of_max_stale() -> Case {
     Case {
         method: "GET",

@@ -1,4 +1,4 @@
-//! Why we differ from the oracle. Each reason holds in one direction: we do more than it does, or less.
+//! Why we differ from the oracle. Each reason holds in one direction: either we do more than it does, or less.
 
 use crate::exchange::{Case, Pair, Reuse, Storing};
 use http::Method;
@@ -10,93 +10,100 @@ use rules::{
 /// A class of disagreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
-    /// RFC 9111 section 3: any final status with explicit freshness may be stored; theirs is RFC 7234, a list of statuses.
+    /// RFC 9111 section 3: any final status with explicit freshness may be stored; theirs follows RFC 7234, with a list
+    /// of statuses.
     AnyFinalStatus,
-    /// Section 5.2.2.7: `private` with field names leaves the rest to shared caches; theirs refuses all.
+    /// Section 5.2.2.7: `private` with field names leaves the rest to shared caches; theirs refuses the whole response.
     QualifiedPrivate,
-    /// Section 5.2.2.3: `must-understand` takes `no-store` back; theirs does not know it.
+    /// Section 5.2.2.3: `must-understand` overrides `no-store`; theirs does not know it.
     MustUnderstand,
     /// Section 5.2: names are case-insensitive; theirs compares them as they are.
     Case,
-    /// Content is what a stored response is for; theirs stores responses to `HEAD`.
+    /// A response is stored for its content; theirs stores responses to `HEAD`.
     Head,
-    /// RFC 9110 section 9.3.3: `Content-Location` has to be the target; theirs does not look at it.
+    /// RFC 9110 section 9.3.3: `Content-Location` must be the target; theirs does not look at it.
     PostLocation,
     /// Without lifetime, window and validator there is nothing to gain (section 3, last paragraph).
     NothingToGain,
-    /// We do not store a cookie that the origin does not mean for all; theirs stores it for no time, even with `s-maxage`.
+    /// We do not store a cookie unless the origin means it for all; theirs stores it for no time, even with `s-maxage`.
     Cookie,
     /// Section 4.1: `Vary: *` never matches, so we do not store it; theirs stores it for no time.
     VaryStar,
-    /// Section 4.2.1 leaves it to us: of repeated values we take the smallest; theirs the first, and adds `must-revalidate`.
+    /// Section 4.2.1 leaves it to us: we take the smallest of repeated values; theirs takes the first, and adds
+    /// `must-revalidate`.
     Repeated,
-    /// Section 5.2.2.4: `no-cache` asks for validation before each use and says nothing of the lifetime; theirs makes it zero
-    /// (with field names, too), and then lets `max-stale` reach it.
+    /// Section 5.2.2.4: `no-cache` demands validation before each use and says nothing about the lifetime; theirs makes
+    /// it zero (with field names, too), and then lets `max-stale` reach it.
     NoCache,
-    /// Section 5.2.2.8: `proxy-revalidate` speaks of stale responses; theirs makes the lifetime zero.
+    /// Section 5.2.2.8: `proxy-revalidate` is about stale responses; theirs makes the lifetime zero.
     ProxyRevalidate,
     /// Section 5.4: `Pragma` means nothing in responses; theirs reads it as `no-cache`.
     ResponsePragma,
-    /// RFC 9110 section 5.6.7: all three formats of a date are to be read; theirs reads one.
+    /// RFC 9110 section 5.6.7: all three date formats must be read; theirs reads one.
     ObsoleteDate,
-    /// Section 1.2.2: what is too great is 2^31; theirs makes it zero.
+    /// Section 1.2.2: a value that is too great is 2^31; theirs makes it zero.
     Overflow,
-    /// Section 1.2.2: digits only; theirs takes a plus sign too.
+    /// Section 1.2.2: digits only; theirs accepts a plus sign too.
     PlusSign,
-    /// Section 4.2.1 encourages to take invalid freshness for stale; theirs ignores a directive whose argument is missing.
+    /// Section 4.2.1 encourages caches to treat invalid freshness as stale; theirs ignores a directive whose argument
+    /// is missing.
     MissingArgument,
-    /// RFC 8246 gives no lifetime; theirs gives `immutable` a day. Its section 2.1 lets a reload have the stored response.
+    /// RFC 8246 gives no lifetime; theirs gives `immutable` a day. Section 2.1 of that RFC lets a reload be answered
+    /// with the stored response.
     Immutable,
-    /// Section 4.2.1: `Expires` lines that differ: the first, or stale. We take the latter.
+    /// Section 4.2.1: if `Expires` lines differ, the first one counts, or the response is stale. We choose the latter.
     RepeatedExpires,
-    /// Section 4.2.3: the delay and `Date` count as age; theirs takes `Age` alone.
+    /// Section 4.2.3: the delay and `Date` count as age; theirs counts `Age` alone.
     DelayAndDate,
     /// Section 5.1: of a list, the first member counts; theirs ignores it.
     AgeList,
-    /// Section 5.4: `Pragma` counts where there is no `Cache-Control`; theirs always.
+    /// Section 5.4: `Pragma` counts only without `Cache-Control`; theirs counts it always.
     PragmaBesideCacheControl,
     /// RFC 5861 section 3; theirs does not know the directive.
     StaleWhileRevalidate,
     /// Section 5.2.1.2: "by no more than"; theirs excludes the bound.
     MaxStaleBound,
-    /// Section 5.2.2.10: `s-maxage` forbids stale answers (as `proxy-revalidate` does); theirs lets `max-stale` reach them.
+    /// Section 5.2.2.10: `s-maxage` forbids stale answers (as `proxy-revalidate` does); theirs lets `max-stale` reach
+    /// them.
     SharedRevalidate,
-    /// A request's malformed limit is read so that it wants the younger response; theirs ignores it, and takes a malformed
-    /// `max-stale` for no limit at all.
+    /// We read a request's malformed limit so that it asks for the younger response; theirs ignores it, and takes a
+    /// malformed `max-stale` for no limit at all.
     MalformedLimit,
-    /// `min-fresh=0` wants a fresh response; theirs gives a stale one when `max-stale` stands beside it.
+    /// `min-fresh=0` asks for a fresh response; theirs sends a stale one if `max-stale` is present too.
     MinFreshZero,
-    /// RFC 9111 section 4.1: values that mean the same match, however they are written; theirs compares bytes.
+    /// RFC 9111 section 4.1: values with the same meaning match, however they are written; theirs compares bytes.
     NormalForm,
-    /// RFC 9110 section 5.3: all lines of a field are its value; theirs compares the first.
+    /// RFC 9110 section 5.3: all lines of a field make its value; theirs compares the first.
     FurtherLines,
-    /// What `Vary` says and cannot be read may be anything; theirs passes over it.
+    /// A member of `Vary` that cannot be read may mean anything; theirs ignores it.
     UnreadableVary,
-    /// Section 4.3.4: a 304 without validators can mean no other than the one that was asked about; theirs takes it for another's.
+    /// Section 4.3.4: a 304 without validators can only mean the response that was asked about; theirs takes it for
+    /// another's.
     BareNotModified,
-    /// RFC 9110 section 5.6.7: two spellings of a date are one date; theirs compares bytes.
+    /// RFC 9110 section 5.6.7: two spellings of a date are the same date; theirs compares bytes.
     DateForm,
-    /// Section 4.3.4: "one of those same strong validators", of which a date is one; theirs looks for the tag that is new.
+    /// Section 4.3.4: "one of those same strong validators", and a date is one; theirs looks for the new tag.
     NewTag,
-    /// RFC 9110 section 8.8.3: what is no entity tag names nothing; theirs compares bytes.
+    /// RFC 9110 section 8.8.3: a value that is no entity tag names nothing; theirs compares bytes.
     GarbledTag,
-    /// Section 4.3.4: a strong tag selects what has that strong tag; theirs takes a weak one for it.
+    /// Section 4.3.4: a strong tag selects responses with that strong tag; theirs takes a weak one for it.
     WeakTagForStrong,
-    /// Section 3.2: "adding each header field in the provided response"; theirs replaces those that are stored, and adds none.
+    /// Section 3.2: "adding each header field in the provided response"; theirs replaces the stored fields, and adds
+    /// none.
     NewField,
     /// RFC 9110 section 5.3: a field may have several lines; theirs keeps one.
     OneLine,
-    /// RFC 9110 section 7.6.1: what `Connection` nominates is of this message alone; theirs stores it.
+    /// RFC 9110 section 7.6.1: the fields that `Connection` nominates belong to this message alone; theirs stores them.
     Nominated,
-    /// Section 5.2.2.4: `no-cache` with names keeps those fields from being stored as they came; theirs stores them.
+    /// Section 5.2.2.4: `no-cache` with names forbids storing those fields as they came; theirs stores them.
     NamedByNoCache,
-    /// What was never fresh is kept to be validated, and may be one user's page: we do not let another's `max-stale` open it,
-    /// though section 5.2.1.2 would; theirs does.
+    /// A response that was never fresh is kept to be validated, and may be one user's page. We do not let another's
+    /// `max-stale` open it, though section 5.2.1.2 would; theirs does.
     NeverFresh,
 }
 
 impl Why {
-    /// All of them, to be sure that each is met.
+    /// All reasons, to check that each is met.
     pub(crate) const ALL: [Self; 40] = [
         Self::AnyFinalStatus,
         Self::QualifiedPrivate,
@@ -141,16 +148,16 @@ impl Why {
     ];
 }
 
-/// The statuses their version understands.
+/// The statuses that their version understands.
 const UNDERSTOOD: &[u16] = &[
     200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501,
 ];
 
-/// What theirs gives `immutable`, in milliseconds.
+/// The lifetime that theirs gives `immutable`, in milliseconds.
 const DAY: u64 = 86_400_000;
 
-/// The same case without what the reason speaks of, where it has that: theirs reads both as they stand, and we read them alike. So the
-/// difference has to be gone then, or to have another reason.
+/// The same case without the spelling or repetition that a reason is about, if the case has it. Theirs reads both cases
+/// as they stand, and we read them alike. So the difference must disappear, or have another reason.
 pub(crate) fn plainer(case: &Case) -> Option<(Why, Case)> {
     let change = |change: &dyn Fn(&[&'static str]) -> Vec<&'static str>| Case {
         response: change(&case.response),
@@ -164,7 +171,7 @@ pub(crate) fn plainer(case: &Case) -> Option<(Why, Case)> {
     repeats.then(|| (Why::Repeated, change(&single)))
 }
 
-/// The members with their names in lower case, as others of [`RESPONSE`] and [`REQUEST`] have them.
+/// The members with their names in lower case, as other members of [`RESPONSE`] and [`REQUEST`] have them.
 fn lower(members: &[&'static str]) -> Vec<&'static str> {
     let lower = |member: &&'static str| match *member {
         "Max-Age=10" => "max-age=10",
@@ -178,8 +185,8 @@ fn lower(members: &[&'static str]) -> Vec<&'static str> {
     members.iter().map(lower).collect()
 }
 
-/// Of members with one name, the one that we heed: the smallest, and what cannot be read is less than all; of what a client wants to be
-/// fresh the greatest.
+/// For each name, the member that we heed: the smallest, where one that cannot be read is less than all; for the
+/// freshness that a client asks for, the greatest.
 fn single(members: &[&'static str]) -> Vec<&'static str> {
     let mut single: Vec<&'static str> = Vec::new();
     for member in members {
@@ -221,7 +228,7 @@ fn has(members: &[&str], wanted: &str) -> bool {
     members.iter().any(|member| name(member) == wanted)
 }
 
-/// Whether a name is written in another case than lower.
+/// Whether a name is not written in lower case.
 fn has_case(members: &[&str]) -> bool {
     let is_odd = |member: &&str| !member.starts_with(name(member).as_str());
     members.iter().any(is_odd)

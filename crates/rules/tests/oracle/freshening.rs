@@ -1,4 +1,4 @@
-//! A stored response and a 304: whether it is meant, and what its fields are then.
+//! A stored response and a 304: whether the 304 selects it, and its fields afterwards.
 
 use crate::{
     exchange::{RECEIVED, request, system},
@@ -10,7 +10,7 @@ use proptest::{prelude::*, sample::select};
 use rules::validate::{self, Validators};
 use std::{collections::BTreeSet, time::Duration};
 
-/// Lines of fields: of the stored response, and of the 304.
+/// The field lines of the stored response and of the 304.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     stored: Vec<(&'static str, &'static str)>,
@@ -21,7 +21,7 @@ const EARLY: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 const EARLY_OBSOLETE: &str = "Sunday, 06-Nov-94 08:49:37 GMT";
 const LATE: &str = "Mon, 07 Nov 1994 08:49:37 GMT";
 
-/// A row: a name, and the lines of it that a message may have.
+/// Each row has a name and the sets of lines that a message may have of it.
 const LINES: &[(&str, &[&[&str]])] = &[
     ("etag", &[&["\"a\""], &["W/\"a\""], &["\"b\""], &["\"open"]]),
     ("last-modified", &[&[EARLY], &[EARLY_OBSOLETE], &[LATE]]),
@@ -58,7 +58,7 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// Why the two differ, for each difference; an error where there is no reason.
+    /// Returns the reason for each difference; an error if one has none.
     pub(crate) fn compare(&self) -> Result<Vec<Why>, String> {
         let (stored, update) = (fields(&self.stored), fields(&self.update));
         let (ours, theirs) = (ours(&stored, &update), theirs(&stored, &update));
@@ -89,9 +89,9 @@ impl Case {
     }
 }
 
-/// What is stored from then on; `None`: the 304 is not for it.
+/// Returns the fields that are stored afterwards; `None` if the 304 does not select the response.
 fn ours(stored: &HeaderMap, update: &HeaderMap) -> Option<HeaderMap> {
-    // By then its date is a strong validator.
+    // With this `Date`, its `Last-Modified` is a strong validator.
     let date = RECEIVED.plus(Duration::from_secs(1));
     let candidates = [Validators::of(stored, date)];
     if validate::selected(update, &candidates).is_empty() {
@@ -136,7 +136,7 @@ fn more(stored: &HeaderMap, update: &HeaderMap) -> Option<Why> {
     if is_one_date && tags.0.is_empty() && matches!(tags.1[..], ["\"a\"" | "\"b\""]) {
         return Some(Why::NewTag);
     }
-    // What is no tag names nothing: the dates decide.
+    // A value that is no tag names nothing, so the dates decide.
     let is_garbled = |fields| values(fields, "etag") == ["\"open"];
     let decide = dates.0 == dates.1 && !dates.0.is_empty();
     (decide && (is_garbled(stored) || is_garbled(update))).then_some(Why::GarbledTag)
@@ -154,7 +154,7 @@ fn less(stored: &HeaderMap, update: &HeaderMap) -> Option<Why> {
     }
 }
 
-/// Why the lines of a field differ after both have updated it.
+/// Why the lines of a field differ after both have freshened it.
 fn updated(
     name: &str,
     (stored, update): (&HeaderMap, &HeaderMap),
@@ -174,7 +174,7 @@ fn updated(
     if old.is_empty() {
         return (ours == new && theirs.is_empty()).then_some(Why::NewField);
     }
-    // Of several lines it has the last that was stored, or the first that came.
+    // Of several lines theirs keeps the last stored one, or the first new one.
     let (kept, one) = if new.is_empty() || nominated {
         (&old, old.last())
     } else {

@@ -1,9 +1,9 @@
 //! Our rules against `http-cache-semantics`, an independent reading of the same RFCs, over random exchanges.
 //!
-//! Storing, lifetime, age and reuse are compared one by one ([`exchange`]), and so are which request a variant answers ([`variants`]) and
-//! what a 304 makes of it ([`freshening`]). Where the two differ, [`explain`] must name the reason, and
-//! that reason must allow the difference in that direction; of spelling and repetition the difference must be gone without them. Every reason is met in a fixed run, so that none outlives
-//! its cause.
+//! Storing, lifetime, age and reuse are compared one by one ([`exchange`]), then which request a variant answers
+//! ([`variants`]) and what a 304 makes of a stored response ([`freshening`]). Where the two differ, [`explain`] must
+//! name a reason that allows the difference in that direction. If the reason is spelling or repetition, the difference
+//! must disappear without them. A fixed run must meet every reason, so that none outlives its cause.
 
 #![expect(clippy::unwrap_used, reason = "a test's own input is what it says")]
 
@@ -17,7 +17,7 @@ use explain::Why;
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use std::collections::BTreeSet;
 
-/// What is compared of a case.
+/// What is compared for a case.
 #[derive(Clone, Copy, Debug)]
 enum Question {
     Storing,
@@ -37,7 +37,7 @@ struct Answers {
 impl Question {
     const ALL: [Self; 4] = [Self::Storing, Self::Lifetime, Self::Age, Self::Reuse];
 
-    /// `None`: one of the two does not store, and there is nothing to ask.
+    /// Returns `None` if one of the two does not store: there is nothing to ask then.
     fn ask(self, case: &Case) -> Option<Answers> {
         let compared = Compared::of(case);
         Some(match self {
@@ -53,7 +53,7 @@ impl Question {
                 let lifetime = compared.lifetime()?;
                 Answers {
                     ours: lifetime.ours,
-                    // The heuristic of the other counts in whole seconds.
+                    // The other's heuristic counts in whole seconds.
                     differ: lifetime.ours.abs_diff(lifetime.theirs) >= 1000,
                     why: explain::lifetime(case, lifetime),
                 }
@@ -77,7 +77,7 @@ impl Question {
         })
     }
 
-    /// The reasons of the difference, the last of which holds by itself.
+    /// Returns the reasons for the difference. The last one explains it by itself.
     fn explain(self, case: &Case) -> Result<Vec<Why>, TestCaseError> {
         let mut reasons = Vec::new();
         let mut case = case.clone();
@@ -89,7 +89,7 @@ impl Question {
             let fault = || TestCaseError::fail(format!("{self:?}: {:?}", Compared::of(&case)));
             let (why, plainer) = explain::plainer(&case).ok_or_else(fault)?;
             let again = self.ask(&plainer);
-            // Reuse is judged by what theirs says of the lifetime.
+            // Reuse is judged by their lifetime.
             let is_ours = !matches!(self, Self::Reuse);
             if is_ours && again.is_some_and(|again| again.ours != answers.ours) {
                 return Err(TestCaseError::fail(format!(
@@ -104,7 +104,7 @@ impl Question {
     }
 }
 
-/// Compares a case; gives the reasons of the differences found.
+/// Compares a case. Returns the reasons for the differences found.
 fn compare(case: &Case) -> Result<Vec<Why>, TestCaseError> {
     let mut reasons = Vec::new();
     for question in Question::ALL {

@@ -1,4 +1,5 @@
-//! Two requests for the same, a response to the first that nominates fields, and whether both say it may answer the second.
+//! Two requests for the same target, a response to the first that nominates fields, and whether both implementations
+//! let it answer the second.
 
 use crate::{
     exchange::{RECEIVED, append, request, system},
@@ -9,10 +10,10 @@ use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 use proptest::{prelude::*, sample::select};
 use rules::vary::{self, Nominated};
 
-/// The lines of a field, and the number of what they mean: two that have one are the same to an origin.
+/// The lines of a field, and the number of their meaning: two values with the same number mean the same to an origin.
 type Value = (&'static [&'static str], u8);
 
-/// The two requests' values of each field in [`FIELDS`], by its place there, and the lines of `Vary`.
+/// The two requests' values of each field in [`FIELDS`], by its index, and the lines of `Vary`.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     vary: Vec<&'static str>,
@@ -20,7 +21,8 @@ pub(crate) struct Case {
     later: Vec<Value>,
 }
 
-/// RFC 9110 sections 12.5.1, 12.5.3 and 12.5.4 say what is the same; a field that nobody knows has but its lines (section 5.3).
+/// RFC 9110 sections 12.5.1, 12.5.3 and 12.5.4 say which values mean the same; an unknown field is its lines (section
+/// 5.3).
 const FIELDS: &[(&str, &[Value])] = &[
     (
         "accept",
@@ -85,7 +87,7 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// Whether both judge alike; where they do not, why. An error where we do not judge as the RFCs do.
+    /// Compares the judgements. Returns why they differ, if they do; an error if we do not judge as the RFCs do.
     pub(crate) fn compare(&self) -> Result<Option<Why>, String> {
         let (ours, theirs) = (self.ours(), self.theirs());
         let (means, is_unreadable) = (self.means_the_same(), self.is_unreadable());
@@ -104,7 +106,7 @@ impl Case {
         };
         let holds = match why {
             Why::UnreadableVary => true,
-            // It looks at the first line of each alone, as it stands.
+            // Theirs looks only at the first line of each, as it stands.
             _ => theirs == self.begins_the_same(),
         };
         holds
@@ -156,13 +158,13 @@ impl Case {
         lines.flat_map(|line| line.split(',')).map(str::trim)
     }
 
-    /// Section 4.1: `*` never matches, and neither does what nobody can read.
+    /// Section 4.1: `*` never matches, and neither does a member that cannot be read.
     fn is_unreadable(&self) -> bool {
         self.members()
             .any(|member| matches!(member, "*" | "not a name"))
     }
 
-    /// The nominated fields' values in both requests.
+    /// The values of the nominated fields in both requests.
     fn pairs(&self) -> impl Iterator<Item = (Value, Value)> {
         let both = self.first.iter().zip(&self.later);
         let all = FIELDS.iter().zip(both);
