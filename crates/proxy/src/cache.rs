@@ -6,12 +6,8 @@ pub(crate) use worker::OwnSite;
 pub use worker::{Service, Worker};
 
 use crate::{
-    collapse::Flights,
-    compress::Compressor,
-    hit_for_miss::HitForMiss,
-    policy::Site,
-    recent::RecentKeys,
-    walk::{esi::Readings, receive},
+    clock, collapse::Flights, compress::Compressor, hit_for_miss::HitForMiss, policy::Site,
+    recent::RecentKeys, walk::esi::Readings,
 };
 use arc_swap::ArcSwap;
 use std::{
@@ -118,7 +114,7 @@ impl Cache {
         purges: Vec<Purge>,
         wait: Option<Duration>,
     ) -> Result<PurgeAnswer, PurgeError> {
-        let now = receive::now();
+        let now = clock::now();
         let door = &self.purger;
         door.purge(purges, now, wait, self.busiest()).await
     }
@@ -132,7 +128,7 @@ impl Cache {
         purges: Vec<Purge>,
         asker: Asker,
     ) -> Result<PurgeAnswer, PurgeError> {
-        let now = receive::now();
+        let now = clock::now();
         let door = &self.purger;
         door.purge_here(purges, now, asker, self.busiest()).await
     }

@@ -25,8 +25,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub enum FlightStatus {
     /// Still under way.
     Flying,
-    /// Something was stored: look again.
-    Stored,
+    /// Another variant than its request's was stored meanwhile: look again.
+    OtherVariant,
     /// This was stored or freshened: look again. It is newer than any request that was there before the flight [began](Follower::began).
     Fetched(Arc<Stored>),
     /// A part is on its way: follow it, where it has what you want of it, and look again otherwise. The flight goes on, for others to
@@ -34,8 +34,8 @@ pub enum FlightStatus {
     PartComing(Arc<Stored>),
     /// What came was purged, or replaced, before it could be shared: look again, and fetch it together.
     Overtaken,
-    /// A lower tier had it: look again.
-    AlreadyThere,
+    /// It is in memory by now, from a lower tier or another flight: look again.
+    FoundHere,
     /// Nothing to share: fetch on your own.
     Released,
     /// The origin failed; the same failure is yours, unless something stale may be sent.
@@ -50,9 +50,9 @@ impl FlightStatus {
         match self {
             Self::Fetched(brought) | Self::PartComing(brought) => Some(brought),
             Self::Flying
-            | Self::Stored
+            | Self::OtherVariant
             | Self::Overtaken
-            | Self::AlreadyThere
+            | Self::FoundHere
             | Self::Released
             | Self::Failed(_)
             | Self::Stale(_) => None,
@@ -311,8 +311,8 @@ impl Follower {
         self.began
     }
 
-    /// Waits until the flight has landed, and tells how.
-    pub async fn flight_status(&mut self) -> FlightStatus {
+    /// Waits until there is news of the flight: it has landed, or a part is coming.
+    pub async fn next_status(&mut self) -> FlightStatus {
         match self
             .status
             .wait_for(|status| !matches!(status, FlightStatus::Flying))

@@ -5,13 +5,13 @@ mod detail;
 mod record;
 
 pub use counters::{Counters, FORWARDS, HIT_KINDS, bump};
-pub use detail::{Bypass, Detail, Failing, Unkept};
+pub use detail::{BypassReason, Detail, Failing, Unkept};
 pub use record::{Ending, Record};
 
 use crate::error::Failure;
 use rules::{
     reuse::StaleReason,
-    status::{Forward, Handled},
+    status::{ForwardReason, Handled},
 };
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ impl Outcome {
     }
 
     /// Forwarded for `why`.
-    pub const fn forwarded(why: Forward) -> Self {
+    pub const fn forwarded(why: ForwardReason) -> Self {
         let handled = Handled::Forwarded {
             why,
             status: None,
@@ -131,9 +131,12 @@ impl Outcome {
                 _,
             ) if may_validate(why) => "REVALIDATED",
             (Handled::Forwarded { why, .. }, _) => match why {
-                Forward::Bypass | Forward::Method => "BYPASS",
-                Forward::Stale | Forward::Request => "EXPIRED",
-                Forward::UriMiss | Forward::VaryMiss | Forward::Miss | Forward::Partial => "MISS",
+                ForwardReason::Bypass | ForwardReason::Method => "BYPASS",
+                ForwardReason::Stale | ForwardReason::Request => "EXPIRED",
+                ForwardReason::UriMiss
+                | ForwardReason::VaryMiss
+                | ForwardReason::Miss
+                | ForwardReason::Partial => "MISS",
             },
             (Handled::Own, _) => "NONE",
         }
@@ -142,10 +145,13 @@ impl Outcome {
 
 /// Whether a 304 to a request forwarded for this reason confirms something stored. Where nothing is, it answers the client's own
 /// condition.
-const fn may_validate(why: Forward) -> bool {
+const fn may_validate(why: ForwardReason) -> bool {
     matches!(
         why,
-        Forward::VaryMiss | Forward::Request | Forward::Stale | Forward::Partial
+        ForwardReason::VaryMiss
+            | ForwardReason::Request
+            | ForwardReason::Stale
+            | ForwardReason::Partial
     )
 }
 

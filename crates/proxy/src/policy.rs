@@ -111,7 +111,7 @@ pub struct Policy {
     /// What makes up the cache key.
     pub key: KeySpec,
     /// When the store is neither asked nor filled.
-    pub bypass: Bypass,
+    pub bypass: BypassRules,
     /// What becomes of answers with `Set-Cookie`.
     pub set_cookie: SetCookie,
     /// Whether clients may force a fetch (`no-cache`, `max-age=0`, `Pragma`).
@@ -186,7 +186,7 @@ pub struct KeySpec {
 
 /// When the store is neither asked nor filled: one entry of any list is enough.
 #[derive(Debug, Default, Clone)]
-pub struct Bypass {
+pub struct BypassRules {
     /// The request carries one of these cookies.
     pub cookies: Vec<NamePattern>,
     /// The request carries one of these header fields.
@@ -203,7 +203,7 @@ pub struct Bypass {
     pub sets: Vec<NamePattern>,
 }
 
-impl Bypass {
+impl BypassRules {
     /// Whether some request may bypass the store.
     pub fn has_rules(&self) -> bool {
         let Self {

@@ -157,7 +157,7 @@ fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts, asked: Asked) -> Vec<&'
         let is_for_host = hosts == Hosts::Any || routing::is_for_host(matcher, &subject);
         is_for_host
             && match asked {
-                Asked::Whole => routing::could_match_on_its_hosts(matcher, &subject),
+                Asked::Whole => routing::may_match_on_its_hosts(matcher, &subject),
                 Asked::Beginning => routing::is_for_path(matcher, &subject),
             }
     };

@@ -3,6 +3,7 @@
 use crate::{
     body::ReplyBody,
     cache::Worker,
+    clock,
     listen::{Connection, InterimSink, RequestBody, RequestHead},
     walk::{
         self, deliver,
@@ -83,7 +84,7 @@ fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
         &connection(false),
         InterimSink::deaf(),
         Beside::default(),
-        receive::now(),
+        clock::now(),
     );
     asked.is_ok_and(|ask| receive::is_redirected(&ask))
 }

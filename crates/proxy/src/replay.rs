@@ -8,14 +8,13 @@ use crate::{
     ask::Ask,
     cache::OwnSite,
     listen::{Connection, InterimSink, RequestHead},
-    outcome::Bypass,
+    outcome::BypassReason,
     policy::Site,
     purging,
     walk::{
         admit::{self, Times},
-        bypass::rule,
         invalidate,
-        lookup::{self, Bypassed},
+        lookup::{self, Bypassed, bypassed},
         receive::{self, Beside},
     },
     way::Terms,
@@ -41,7 +40,7 @@ pub struct Replay {
 #[derive(Debug)]
 pub struct ReplayedRequest {
     ask: Ask,
-    bypass: Option<Bypass>,
+    bypass: Option<BypassReason>,
 }
 
 /// What becomes of a request before anything is decided about the store.
@@ -81,10 +80,7 @@ impl Replay {
             Ok(ask) => ask,
             Err(failure) => return Received::Refused(failure.detail()),
         };
-        let bypass = rule::bypassed(&ask).map(|why| match why {
-            Bypassed::Site(why) => why,
-            Bypassed::Method | Bypassed::Condition(_) => Bypass::Method,
-        });
+        let bypass = bypassed::bypassed(&ask).map(Bypassed::reason);
         if bypass.is_none() {
             lookup::keep_cookies_from_store(&mut ask);
         }
@@ -151,7 +147,7 @@ impl ReplayedRequest {
     }
 
     /// Why the store would have been bypassed, if it would.
-    pub fn bypass(&self) -> Option<Bypass> {
+    pub fn bypass(&self) -> Option<BypassReason> {
         self.bypass
     }
 
@@ -253,7 +249,7 @@ mod tests {
         );
         assert_eq!(judge(&[]), Err(NotStorable::NoFreshness));
         let post = ask(&replay, &Method::POST, "/p", &host);
-        assert_eq!(post.bypass(), Some(Bypass::Method));
+        assert_eq!(post.bypass(), Some(BypassReason::Method));
         let keys = post.invalidated(StatusCode::FOUND, &fields(&[("location", "/q")]));
         assert_eq!(
             keys,

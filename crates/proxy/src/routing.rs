@@ -58,28 +58,28 @@ impl Matcher {
 
     /// Whether all conditions hold; an empty list holds always. `cookies` are those of the subject.
     pub fn matches(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
-        self.names(subject) && self.suits(subject, cookies)
+        self.matches_target(subject) && self.matches_but_target(subject, cookies)
     }
 
     /// Whether all conditions hold but those on the client.
-    pub fn fits(&self, subject: &Subject<'_>) -> bool {
-        self.names(subject) && self.likes(subject, &Cookies::of(subject.fields))
+    pub fn matches_but_client(&self, subject: &Subject<'_>) -> bool {
+        self.matches_target(subject) && self.matches_fields(subject, &Cookies::of(subject.fields))
     }
 
     /// Whether the conditions on host, path and method hold.
-    fn names(&self, subject: &Subject<'_>) -> bool {
+    fn matches_target(&self, subject: &Subject<'_>) -> bool {
         any(&self.hosts, |host| host.matches(subject.host))
             && any(&self.paths, |path| path.matches(subject.path))
             && any(&self.methods, |method| takes_in(method, subject.method))
     }
 
     /// Whether all others hold.
-    fn suits(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
-        self.likes(subject, cookies) && self.allows(subject)
+    fn matches_but_target(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
+        self.matches_fields(subject, cookies) && self.matches_client(subject)
     }
 
     /// Whether the conditions on fields and query hold.
-    fn likes(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
+    fn matches_fields(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
         any(&self.headers, |field| field.matches(subject.fields))
             && (self.cookies.is_empty() || cookies.any_matches(&self.cookies))
             && any(&self.query, |parameter| {
@@ -88,7 +88,7 @@ impl Matcher {
     }
 
     /// Whether it is for this client. Who that is matters to few routes only.
-    fn allows(&self, subject: &Subject<'_>) -> bool {
+    fn matches_client(&self, subject: &Subject<'_>) -> bool {
         self.clients.is_empty() || {
             let client = subject.client.address(subject.fields);
             client.is_some_and(|client| self.clients.iter().any(|net| net.contains(&client)))
@@ -103,7 +103,7 @@ pub fn takes_in(method: &Method, other: &Method) -> bool {
 }
 
 /// Whether some request for the subject's path and query could match on some host that it is for, whatever its method, fields and client.
-pub fn could_match_on_its_hosts(matcher: &Matcher, subject: &Subject<'_>) -> bool {
+pub fn may_match_on_its_hosts(matcher: &Matcher, subject: &Subject<'_>) -> bool {
     is_for_path(matcher, subject)
         && any(&matcher.query, |parameter| {
             query_matches(parameter, subject.query)

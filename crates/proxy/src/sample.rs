@@ -5,7 +5,8 @@ use crate::{
     cache::{Cache, Tiers, Worker},
     listen::{Connection, InterimSink},
     policy::{
-        Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
+        BypassRules, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site,
+        Stale,
     },
     said::FieldPresence,
 };
@@ -85,7 +86,7 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         lifetime: Lifetime::default(),
         stale: Stale::default(),
         key,
-        bypass: Bypass::default(),
+        bypass: BypassRules::default(),
         set_cookie: SetCookie::default(),
         client_may_force: true,
         compress: None,

@@ -15,11 +15,11 @@
 //! | | `Hit` | [`deliver`]; [`plain`] where the head goes out as it is kept |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
 //! | | `Bypass` | [`bypass`]: the store is not asked for the answer, which tells of what is stored all the same: an unsafe method's success [`invalidate`]s; what was found and is stale may stand in for an origin that fails |
+//! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`bypass`] | `only-if-cached` | our own error (504) |
 //! | | `Max-Forwards: 0` | our own answer: we are who is meant |
 //! | | 101 | a [`tunnel`] |
 //! | | an answer, or none | the origin's; our own error |
-//! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |
 //! | | follows a leader | looks up again, or reads the part that the leader fetches; fails with it, or fetches once more together; fetches its own variant with those who want it too; or fetches alone |

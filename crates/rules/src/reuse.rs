@@ -1,6 +1,6 @@
 //! Whether a stored response may answer a request at `now` (RFC 9111 section 4, 4.2.4, 5.2.1; RFC 5861).
 
-use crate::{directives::RequestDirectives, freshness::Facts, status::Forward, time::Time};
+use crate::{directives::RequestDirectives, freshness::Facts, status::ForwardReason, time::Time};
 use http::StatusCode;
 use std::{fmt, time::Duration};
 
@@ -77,11 +77,11 @@ impl ValidateReason {
 
     /// Why a request is forwarded for this reason (RFC 9211 section 2.2). `is_fresh` says whether the stored response
     /// is fresh.
-    pub const fn forward(self, is_fresh: bool) -> Forward {
+    pub const fn forward_reason(self, is_fresh: bool) -> ForwardReason {
         if self.is_the_clients() && is_fresh {
-            Forward::Request
+            ForwardReason::Request
         } else {
-            Forward::Stale
+            ForwardReason::Stale
         }
     }
 

@@ -8,7 +8,7 @@ use text::{GREATEST, Text};
 
 /// Why a request was forwarded (RFC 9211 section 2.2). `Display` gives [`Forward::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Forward {
+pub enum ForwardReason {
     /// The site told the cache not to handle the request.
     Bypass,
     /// The method has to be forwarded.
@@ -27,7 +27,7 @@ pub enum Forward {
     Partial,
 }
 
-impl Forward {
+impl ForwardReason {
     /// The token: `bypass`, `method`, `uri-miss`, `vary-miss`, `miss`, `request`, `stale`, `partial`.
     pub const fn token(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Forward {
     }
 }
 
-impl fmt::Display for Forward {
+impl fmt::Display for ForwardReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.token())
     }
@@ -57,7 +57,7 @@ pub enum Handled {
     /// Forwarded to the origin.
     Forwarded {
         /// `fwd`: why it was forwarded.
-        why: Forward,
+        why: ForwardReason,
         /// `fwd-status`: the origin's status, if it gave one. `None` if it equals the status that is sent.
         status: Option<u16>,
         /// Whether the response was stored.

@@ -7,7 +7,7 @@ use proxy::{
     purge_clients::ByPath,
     way::LateBypass,
 };
-use rules::{freshness::LifetimeSource, reuse::Verdict, status::Forward};
+use rules::{freshness::LifetimeSource, reuse::Verdict, status::ForwardReason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -142,30 +142,39 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
 }
 
 /// Where the answer would come from, why, and more on why.
-fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static str>) {
-    match explanation.by_path {
-        Some(ByPath::Purge) => return (From::Larder, "purge", None),
-        Some(ByPath::List) => return (From::Larder, "list", None),
-        None => {}
+type Outlook = (From, &'static str, Option<&'static str>);
+
+/// The outlook of a request that the store is not asked about.
+fn outlook_beside_store(explanation: &Explanation) -> Option<Outlook> {
+    let bypass = explanation.bypass;
+    let by_path = match explanation.by_path {
+        Some(ByPath::Purge) => Some("purge"),
+        Some(ByPath::List) => Some("list"),
+        None => None,
+    };
+    if let Some(why) = by_path {
+        Some((From::Larder, why, None))
+    } else if explanation.denied.is_some() {
+        Some((From::Larder, "denied", None))
+    } else if explanation.redirected {
+        Some((From::Larder, "redirect", None))
+    } else if explanation.claims_group {
+        Some((From::Larder, "user-context", None))
+    } else if bypass.is_some() && explanation.only_stored {
+        Some((From::Larder, "only-if-cached", Some("bypass")))
+    } else {
+        let why = ForwardReason::Bypass.token();
+        bypass.map(|rule| (From::Origin, why, Some(rule)))
     }
-    if explanation.denied.is_some() {
-        return (From::Larder, "denied", None);
-    }
-    if explanation.redirected {
-        return (From::Larder, "redirect", None);
-    }
-    if explanation.claims_group {
-        return (From::Larder, "user-context", None);
-    }
-    if explanation.bypass.is_some() && explanation.only_stored {
-        return (From::Larder, "only-if-cached", Some("bypass"));
-    }
-    if explanation.bypass.is_some() {
-        return (From::Origin, Forward::Bypass.token(), explanation.bypass);
+}
+
+fn outlook(explanation: &Explanation) -> Outlook {
+    if let Some(outlook) = outlook_beside_store(explanation) {
+        return outlook;
     }
     // Where nothing stored answers.
-    let origin = |why: Forward, detail| match explanation.late_bypass {
-        Some(LateBypass::Cookie) => (From::Origin, Forward::Bypass.token(), Some("cookie")),
+    let origin = |why: ForwardReason, detail| match explanation.late_bypass {
+        Some(LateBypass::Cookie) => (From::Origin, ForwardReason::Bypass.token(), Some("cookie")),
         None if explanation.only_stored => (From::Larder, "only-if-cached", None),
         Some(LateBypass::Condition) | None => (From::Origin, why.token(), detail),
     };
@@ -174,21 +183,26 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
         let none = explanation.stored.is_empty();
         return origin(
             if none {
-                Forward::UriMiss
+                ForwardReason::UriMiss
             } else {
-                Forward::VaryMiss
+                ForwardReason::VaryMiss
             },
             None,
         );
     };
     if selected.invalidated {
-        return origin(Forward::VaryMiss, Some("invalidated"));
+        return origin(ForwardReason::VaryMiss, Some("invalidated"));
     }
     let (why, reason) = match selected.verdict {
-        Verdict::Validate(_) if selected.unsure => (Some(Forward::Stale), Detail::Unsure.token()),
-        Verdict::Validate(reason) => (Some(reason.forward(selected.is_fresh)), reason.token()),
-        _ if !selected.is_enough => (Some(Forward::Partial), "parts"),
-        _ if selected.condition_fails => (Some(Forward::Request), "condition"),
+        Verdict::Validate(_) if selected.unsure => {
+            (Some(ForwardReason::Stale), Detail::Unsure.token())
+        }
+        Verdict::Validate(reason) => (
+            Some(reason.forward_reason(selected.is_fresh)),
+            reason.token(),
+        ),
+        _ if !selected.is_enough => (Some(ForwardReason::Partial), "parts"),
+        _ if selected.condition_fails => (Some(ForwardReason::Request), "condition"),
         Verdict::Fresh(_) => (None, "fresh"),
         Verdict::Stale(reason) => (None, reason.token()),
     };

@@ -23,7 +23,7 @@ async fn a_leader_that_vanishes_releases_its_followers() {
     };
     drop(flight);
     assert!(matches!(
-        follower.flight_status().await,
+        follower.next_status().await,
         FlightStatus::Released
     ));
     assert!(matches!(join(&flights), Seat::Lead(_)));
@@ -42,16 +42,16 @@ async fn a_flight_whose_body_breaks_off_has_failed_whenever_it_lands() {
         };
         let last_word = flight.last_word();
         if is_landed {
-            flight.land(FlightStatus::Stored);
+            flight.land(FlightStatus::OtherVariant);
             assert!(follower.failure().is_none());
             last_word.failed(&Failure::BadPart);
         } else {
             last_word.failed(&Failure::BadPart);
-            flight.land(FlightStatus::Stored);
+            flight.land(FlightStatus::OtherVariant);
         }
         assert!(matches!(follower.failure(), Some(Failure::BadPart)));
         assert!(matches!(
-            follower.flight_status().await,
+            follower.next_status().await,
             FlightStatus::Failed(Failure::BadPart)
         ));
     }
@@ -84,10 +84,10 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
         let Seat::Lead(_new) = join() else {
             panic!("leads anew")
         };
-        old.land(FlightStatus::Stored);
+        old.land(FlightStatus::OtherVariant);
         assert!(matches!(
-            follower.flight_status().await,
-            FlightStatus::Stored
+            follower.next_status().await,
+            FlightStatus::OtherVariant
         ));
         assert!(flights.flying(key.as_bytes(), &log));
     }
@@ -103,10 +103,10 @@ async fn a_fetch_goes_on_until_its_followers_have_looked() {
     let Seat::Follow(mut follower) = join(&flights) else {
         panic!("second follows")
     };
-    flight.land(FlightStatus::Stored);
+    flight.land(FlightStatus::OtherVariant);
     assert!(matches!(
-        follower.flight_status().await,
-        FlightStatus::Stored
+        follower.next_status().await,
+        FlightStatus::OtherVariant
     ));
     let is_abandoned = || poll_fn(|context| Poll::Ready(fill.poll_abandoned(context).is_ready()));
     assert!(!is_abandoned().await);

@@ -4,17 +4,16 @@ use super::{Explanation, judge::Judge};
 use crate::{
     ask::Ask,
     cache::{Cache, OwnSite},
-    content_key,
+    clock, content_key,
     listen::{Connection, InterimSink, Limits, RequestHead, parse_request},
-    outcome::Bypass,
+    outcome::BypassReason,
     policy::{PurgePolicy, Site},
     purge_clients::{self, ByPath, Head, Spoken, recognise},
     routing::{self, Subject},
     said::FieldPresence,
     walk::{
-        bypass::rule,
         forward::collapse_key_of,
-        lookup::{self, Bypassed},
+        lookup::{self, Bypassed, bypassed},
         receive::{self, Beside},
         user_context,
     },
@@ -29,7 +28,7 @@ use store::{Stored, Variants};
 pub(super) struct ExplainedRequest {
     ask: Ask,
     by_path: Option<ByPath>,
-    bypass: Option<Bypass>,
+    bypass: Option<BypassReason>,
 }
 
 impl ExplainedRequest {
@@ -52,7 +51,7 @@ impl ExplainedRequest {
         ask_for_refresh(&site.purge, &connection, &mut head);
         head.said = FieldPresence::by(&head.fields);
         let beside = Beside::received(&mut head);
-        let (interim, now) = (InterimSink::deaf(), receive::now());
+        let (interim, now) = (InterimSink::deaf(), clock::now());
         let mut ask = receive::read(site, &mut head, &connection, interim, beside, now).ok()?;
         if ask.policy().graphql.is_some() {
             content_key::read_get(&mut ask);
@@ -92,7 +91,7 @@ impl ExplainedRequest {
             .and_then(|index| stored.get(index))
             .is_none_or(|one| one.replaceable);
         let terms = lookup::terms(ask);
-        let bypass = self.bypass.map(Bypass::token);
+        let bypass = self.bypass.map(BypassReason::token);
         Explanation {
             route: ask.route().name.clone(),
             key: ask.key.text(),
@@ -163,20 +162,16 @@ fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut Requ
 }
 
 /// Why it bypasses the store. `switches`: it wants to speak another protocol.
-fn bypass(ask: &Ask, switches: bool) -> Option<Bypass> {
-    let why = match rule::bypassed(ask) {
-        Some(Bypassed::Site(why)) => Some(why),
-        Some(Bypassed::Method | Bypassed::Condition(_)) => Some(Bypass::Method),
-        None => None,
-    };
-    if switches && why != Some(Bypass::Route) {
-        return Some(Bypass::Upgrade);
+fn bypass(ask: &Ask, switches: bool) -> Option<BypassReason> {
+    let why = bypassed::bypassed(ask).map(Bypassed::reason);
+    if switches && why != Some(BypassReason::Route) {
+        return Some(BypassReason::Upgrade);
     }
     // The application alone knows it, and is not asked here.
     let by_group = ask.policy().user_context.is_some()
         && user_context::is_somebody(&ask.fields)
         && !ask.fields.contains_key(user_context::HASH);
-    why.or_else(|| by_group.then_some(Bypass::Group))
+    why.or_else(|| by_group.then_some(BypassReason::Group))
 }
 
 /// Whether a client that sends it is refused, but for the field that stands here for what the application would tell.
@@ -217,7 +212,7 @@ fn passed_over(ask: &Ask) -> Option<String> {
         client,
     };
     let mut before = ask.site.routes.iter().take(ask.route);
-    let route = before.find(|route| route.matcher.fits(&subject))?;
+    let route = before.find(|route| route.matcher.matches_but_client(&subject))?;
     Some(route.name.clone())
 }
 

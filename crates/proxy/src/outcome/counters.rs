@@ -2,22 +2,22 @@
 
 use super::{Detail, Outcome, may_validate};
 use http::StatusCode;
-use rules::status::{Forward, Handled};
+use rules::status::{ForwardReason, Handled};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Kinds of hits counted apart.
 pub const HIT_KINDS: [&str; 3] = ["fresh", "stale", "stale-on-failure"];
 
 /// Forward reasons, in the order of [`Counters::forwarded`].
-pub const FORWARDS: [Forward; 8] = [
-    Forward::Bypass,
-    Forward::Method,
-    Forward::UriMiss,
-    Forward::VaryMiss,
-    Forward::Miss,
-    Forward::Request,
-    Forward::Stale,
-    Forward::Partial,
+pub const FORWARDS: [ForwardReason; 8] = [
+    ForwardReason::Bypass,
+    ForwardReason::Method,
+    ForwardReason::UriMiss,
+    ForwardReason::VaryMiss,
+    ForwardReason::Miss,
+    ForwardReason::Request,
+    ForwardReason::Stale,
+    ForwardReason::Partial,
 ];
 
 /// One worker's counters. Only that worker writes; anybody reads.
@@ -103,14 +103,14 @@ impl Counters {
     }
 
     /// Counts a request whose client left before an answer began, forwarded for `why` by then or not at all.
-    pub fn left(&self, why: Option<Forward>) {
+    pub fn left(&self, why: Option<ForwardReason>) {
         bump(&self.clients_left);
         if let Some(why) = why {
             self.forwarded(why);
         }
     }
 
-    fn forwarded(&self, why: Forward) {
+    fn forwarded(&self, why: ForwardReason) {
         let mut kinds = FORWARDS.iter().zip(&self.forwarded);
         if let Some((_, counter)) = kinds.find(|(forward, _)| **forward == why) {
             bump(counter);

@@ -27,7 +27,7 @@ pub enum Detail {
     /// Fresh, and sent because the origin, whose word the client wanted, failed.
     FreshOnFailure(Failing),
     /// The site says so.
-    Bypass(Bypass),
+    Bypass(BypassReason),
     /// We answered ourselves.
     Failed(Failure),
     /// The listener answered, without asking: why, in one token.
@@ -107,7 +107,7 @@ pub enum Unkept {
 
 /// Why the store was bypassed: mostly a rule of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bypass {
+pub enum BypassReason {
     /// Nothing is stored on this route (`cache = false`).
     Route,
     /// A cookie of the request.
@@ -162,7 +162,7 @@ impl Detail {
     }
 }
 
-impl Bypass {
+impl BypassReason {
     /// The rule as `detail` of `Cache-Status` spells it.
     pub const fn token(self) -> &'static str {
         match self {

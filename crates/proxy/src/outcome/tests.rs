@@ -20,11 +20,11 @@ fn on_failure() -> Outcome {
         detail: Some(Detail::StaleOnFailure(Failing::Status(
             StatusCode::SERVICE_UNAVAILABLE,
         ))),
-        ..answered(Forward::Stale, 503)
+        ..answered(ForwardReason::Stale, 503)
     }
 }
 
-fn answered(why: Forward, status: u16) -> Outcome {
+fn answered(why: ForwardReason, status: u16) -> Outcome {
     Outcome {
         handled: Handled::Forwarded {
             why,
@@ -52,24 +52,24 @@ fn each_outcome_in_the_words_of_nginx() {
                 detail: Some(Detail::FreshOnFailure(Failing::Status(
                     StatusCode::SERVICE_UNAVAILABLE,
                 ))),
-                ..answered(Forward::Request, 503)
+                ..answered(ForwardReason::Request, 503)
             },
             "HIT",
         ),
-        (Outcome::forwarded(Forward::Bypass), "BYPASS"),
-        (Outcome::forwarded(Forward::Method), "BYPASS"),
-        (Outcome::forwarded(Forward::Stale), "EXPIRED"),
-        (Outcome::forwarded(Forward::Request), "EXPIRED"),
-        (Outcome::forwarded(Forward::UriMiss), "MISS"),
-        (Outcome::forwarded(Forward::VaryMiss), "MISS"),
-        (Outcome::forwarded(Forward::Miss), "MISS"),
-        (Outcome::forwarded(Forward::Partial), "MISS"),
-        (answered(Forward::Stale, 200), "EXPIRED"),
-        (answered(Forward::Stale, 304), "REVALIDATED"),
-        (answered(Forward::VaryMiss, 304), "REVALIDATED"),
+        (Outcome::forwarded(ForwardReason::Bypass), "BYPASS"),
+        (Outcome::forwarded(ForwardReason::Method), "BYPASS"),
+        (Outcome::forwarded(ForwardReason::Stale), "EXPIRED"),
+        (Outcome::forwarded(ForwardReason::Request), "EXPIRED"),
+        (Outcome::forwarded(ForwardReason::UriMiss), "MISS"),
+        (Outcome::forwarded(ForwardReason::VaryMiss), "MISS"),
+        (Outcome::forwarded(ForwardReason::Miss), "MISS"),
+        (Outcome::forwarded(ForwardReason::Partial), "MISS"),
+        (answered(ForwardReason::Stale, 200), "EXPIRED"),
+        (answered(ForwardReason::Stale, 304), "REVALIDATED"),
+        (answered(ForwardReason::VaryMiss, 304), "REVALIDATED"),
         // The client's own condition: nothing is stored that could be confirmed.
-        (answered(Forward::UriMiss, 304), "MISS"),
-        (answered(Forward::Bypass, 304), "BYPASS"),
+        (answered(ForwardReason::UriMiss, 304), "MISS"),
+        (answered(ForwardReason::Bypass, 304), "BYPASS"),
         (Outcome::failed(Failure::OnlyIfCached), "NONE"),
     ] {
         assert_eq!(outcome.nginx_word(), word, "{outcome:?}");

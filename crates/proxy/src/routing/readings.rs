@@ -91,7 +91,7 @@ pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
 /// Whether all that a route asks of the subject beside host, path and method holds.
 fn judge(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
     let cookies = Cookies::of(subject.fields);
-    move |matcher| matcher.suits(subject, &cookies)
+    move |matcher| matcher.matches_but_target(subject, &cookies)
 }
 
 /// As [`choose`](super::choose) for each of `subjects`, which differ in path and method alone. Beside these each route is judged once at
@@ -109,7 +109,7 @@ fn choose_each(
         let mut is_suited = None;
         for (subject, chosen) in subjects.iter().zip(&mut chosen) {
             if chosen.is_none()
-                && matcher.names(subject)
+                && matcher.matches_target(subject)
                 && *is_suited.get_or_insert_with(|| suits(matcher))
             {
                 *chosen = Some(index);

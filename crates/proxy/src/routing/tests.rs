@@ -143,7 +143,7 @@ fn each_list_must_hold_and_one_of_its_entries_is_enough() {
         let cookies = Cookies::of(&none);
         assert_eq!(matcher.matches(&subject, &cookies), expected, "{subject:?}");
         let could_match =
-            is_for_host(&matcher, &subject) && could_match_on_its_hosts(&matcher, &subject);
+            is_for_host(&matcher, &subject) && may_match_on_its_hosts(&matcher, &subject);
         assert_eq!(could_match, path != "/c", "{subject:?}");
     }
     assert!(matcher.looks_beyond(&key_spec()));

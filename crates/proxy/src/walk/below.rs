@@ -5,11 +5,9 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    clock,
     outcome::Outcome,
-    walk::{
-        lookup::{self, Decision, Hit, Looked, Need},
-        receive,
-    },
+    walk::lookup::{self, Decision, Hit, Looked, Need},
 };
 use rules::{status::Handled, time::Time};
 use std::{rc::Rc, sync::Arc, time::Duration};
@@ -88,7 +86,7 @@ async fn in_tier(
             shared::SharedTierLookup::Here(here) => here,
         };
         let newest = here.iter().map(|stored| stored.facts.response_time).max();
-        need = match lookup::adopted(worker, ask, receive::now(), here) {
+        need = match lookup::adopted(worker, ask, clock::now(), here) {
             // What is to be refreshed has been answered with already: the same again refreshes nothing.
             Decision::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
             Decision::Hit(hit) | Decision::StaleHit(hit) => return SharedLookup::Hit(hit),
@@ -159,7 +157,7 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
         return;
     };
-    let (fetched, now) = (&worker.cache.fetched, receive::now());
+    let (fetched, now) = (&worker.cache.fetched, clock::now());
     let again = fetched.knows(key, now);
     fetched.remember(key, MAY_LAST, now);
     let place = place_of(key, stored);
@@ -185,7 +183,7 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         worker
             .cache
             .purger
-            .invalidate_here(all_of(key), receive::now());
+            .invalidate_here(all_of(key), clock::now());
     }
 }
 
@@ -272,7 +270,7 @@ pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item
     }
     let disk = worker.cache.disk.as_ref();
     if is_any && (is_below || disk.is_some_and(|disk| disk.knows(key))) {
-        worker.cache.purger.invalidate(all_of(key), receive::now());
+        worker.cache.purger.invalidate(all_of(key), clock::now());
     }
 }
 
@@ -292,7 +290,7 @@ pub fn give_up(worker: &Worker, key: &[u8], stored: &Stored) {
         worker
             .cache
             .purger
-            .invalidate_here(all_of(key), receive::now());
+            .invalidate_here(all_of(key), clock::now());
     }
 }
 

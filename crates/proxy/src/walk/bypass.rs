@@ -7,23 +7,23 @@ mod head;
 mod max_forwards;
 mod outgoing;
 mod post;
-pub mod rule;
 mod stand_in;
 
 use crate::{
     ask::{Ask, Upgrade},
     body::ReplyBody,
     cache::Worker,
+    clock,
     error::Failure,
     listen::RequestBody,
-    outcome::{Bypass, Detail, Outcome, bump},
+    outcome::{BypassReason, Detail, Outcome, bump},
     walk::{
         admit::Times,
         deliver,
         forward::give_fields_back,
         invalidate::{self, Undecided},
         lookup::Bypassed,
-        outbound, receive,
+        outbound,
         waiting::AbandonGuard,
     },
 };
@@ -33,7 +33,7 @@ use http::{HeaderMap, Response, header};
 use http_body::Body as _;
 use origin::ResponseBody;
 use outgoing::{only_whole_is_right, outgoing, whole};
-use rules::{method::is_safe, status::Forward};
+use rules::{method::is_safe, status::ForwardReason};
 use std::{rc::Rc, sync::Arc, time::Instant};
 
 /// Passes one request to its origin.
@@ -52,7 +52,7 @@ pub async fn bypass(
     }
     let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
     let mut ask = Rc::new(ask);
-    let guard = AbandonGuard::new(&worker, &*ask, Some(forward(why)));
+    let guard = AbandonGuard::new(&worker, &*ask, Some(forward_reason(why)));
     let began = Instant::now();
     let passed = pass(&worker, &ask, content, why, upgrade).await;
     guard.over();
@@ -76,16 +76,16 @@ fn failed(why: Bypassed, failure: &Failure, began: Instant) -> Outcome {
         Failure::Origin(_) => Outcome {
             detail: Some(Detail::Failed(failure.clone())),
             origin_time: (!failure.asked_nobody()).then(|| began.elapsed()),
-            ..Outcome::forwarded(forward(why))
+            ..Outcome::forwarded(forward_reason(why))
         },
         _ => Outcome::failed(failure.clone()),
     }
 }
 
-fn forward(why: Bypassed) -> Forward {
+fn forward_reason(why: Bypassed) -> ForwardReason {
     match why {
-        Bypassed::Site(_) => Forward::Bypass,
-        Bypassed::Method => Forward::Method,
+        Bypassed::Reason(_) => ForwardReason::Bypass,
+        Bypassed::Method => ForwardReason::Method,
         Bypassed::Condition(why) => why,
     }
 }
@@ -94,14 +94,14 @@ fn forward(why: Bypassed) -> Forward {
 fn means_application(ask: &Ask, why: Bypassed) -> bool {
     let by_rule = matches!(
         why,
-        Bypassed::Site(
-            Bypass::Cookie
-                | Bypass::Header
-                | Bypass::Path
-                | Bypass::Ambiguous
-                | Bypass::Query
-                | Bypass::Method
-                | Bypass::Group
+        Bypassed::Reason(
+            BypassReason::Cookie
+                | BypassReason::Header
+                | BypassReason::Path
+                | BypassReason::Ambiguous
+                | BypassReason::Query
+                | BypassReason::Method
+                | BypassReason::Group
         )
     );
     by_rule || ask.fields.contains_key(header::AUTHORIZATION)
@@ -119,7 +119,7 @@ async fn pass(
     let whole = whole(ask, &mut fields);
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
-    let mut asked = receive::now();
+    let mut asked = clock::now();
     let mut undecided = Undecided::begin(worker, ask);
     let mut answer = exchange(worker, ask, why, fields, body).await;
     if answer
@@ -134,7 +134,7 @@ async fn pass(
     {
         // It keeps its turn while it is not read.
         drop(answer);
-        asked = receive::now();
+        asked = clock::now();
         let body = request_body(ask, RequestBody::none())?;
         answer = exchange(worker, ask, why, whole, body).await;
     }
@@ -143,12 +143,12 @@ async fn pass(
     }
     let response = answer?;
     let origin_time = began.elapsed();
-    let times = Times::of(asked, receive::now(), response.extensions());
+    let times = Times::of(asked, clock::now(), response.extensions());
     let mut outcome = Outcome {
         origin_time: Some(origin_time),
-        ..Outcome::forwarded(forward(why))
+        ..Outcome::forwarded(forward_reason(why))
     };
-    if let Bypassed::Site(reason) = why {
+    if let Bypassed::Reason(reason) = why {
         outcome.detail = Some(Detail::Bypass(reason));
     }
     undecided.answered(response.status(), response.headers());

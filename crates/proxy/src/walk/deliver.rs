@@ -10,6 +10,7 @@ use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
+    clock,
     error::Failure,
     heads,
     outcome::Outcome,
@@ -19,7 +20,7 @@ use crate::{
         esi,
         lookup::Hit,
         outbound::edit,
-        receive, report,
+        report,
         shape::{self, Shaped},
         user_context,
     },
@@ -97,7 +98,7 @@ fn shaped_stored(
     let waited = collapsed || outcome.origin_time.is_some() || outcome.is_on_failure();
     let age = stored
         .facts
-        .age(if waited { receive::now() } else { ask.now });
+        .age(if waited { clock::now() } else { ask.now });
     // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4); what one has says so where the origin
     // did: an `Age` of ours would mean that it is another's (section 5.1).
     let unconfirmed = collapsed || outcome.handled == Handled::Hit || outcome.is_on_failure();

@@ -11,6 +11,7 @@ use crate::{
     ask::Ask,
     body::Content,
     cache::Worker,
+    clock,
     error::Failure,
     hit_for_miss::Unshared,
     outcome::{Detail, Failing},
@@ -20,7 +21,6 @@ use crate::{
         lookup::{self, Hit, Need},
         outbound,
         pump::Pump,
-        receive,
     },
 };
 use http::{HeaderMap, Response, header, response};
@@ -107,7 +107,7 @@ pub async fn fetch(
     writer: Option<Writer>,
     lease: Option<Lease>,
 ) -> Fetched {
-    let now = receive::now();
+    let now = clock::now();
     let ticket = worker.cache.memory.begin();
     // Who has waited for others until now may have been overtaken by a purge, which its ticket knows nothing of.
     let purged = lookup::purged_since(worker, ask, need);
@@ -159,7 +159,7 @@ impl<'a> Fetch<'a> {
             // It keeps a turn and a connection while it is not read, and this one needs both.
             drop(answer);
             plan = self.second_plan(&plan);
-            self.times.request = receive::now();
+            self.times.request = clock::now();
             let again = self.exchange(&plan).await;
             answer = again.and_then(|response| {
                 let is_useless = self.is_useless(&plan, &response);

@@ -15,13 +15,14 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
+    clock,
     collapse::{FlightStatus, Seat},
     error::Failure,
     walk::{
         below::{self, SharedLookup},
         deliver, fetch,
         lookup::{self, Need},
-        outbound, receive,
+        outbound,
         waiting::AbandonGuard,
     },
     way::{self, Company},
@@ -147,11 +148,11 @@ async fn together(
             match meanwhile(worker, ask, &need) {
                 Meanwhile::Nothing => {}
                 Meanwhile::Answer(hit) => {
-                    flight.land(FlightStatus::AlreadyThere);
+                    flight.land(FlightStatus::FoundHere);
                     return Ok(deliver::stored(worker, ask, *hit));
                 }
                 Meanwhile::Variants(need) => {
-                    flight.land(FlightStatus::Stored);
+                    flight.land(FlightStatus::OtherVariant);
                     return Err(FollowerFallback::Together(need));
                 }
             }
@@ -188,7 +189,7 @@ async fn together(
 
 /// Whether the last answer to such a request was lately of no use to others. It may have come while this one waited.
 pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
-    let (table, now) = (&worker.cache.hit_for_miss, receive::now());
+    let (table, now) = (&worker.cache.hit_for_miss, clock::now());
     table.knows(&collapse_key(ask, need), ask.asker(), now)
 }
 

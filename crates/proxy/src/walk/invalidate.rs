@@ -1,6 +1,6 @@
 //! Invalidate: what a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875 section 3).
 
-use crate::{ask::Ask, cache::Worker, marks, outcome::bump, purging, walk::receive};
+use crate::{ask::Ask, cache::Worker, clock, marks, outcome::bump, purging};
 use http::{HeaderMap, StatusCode};
 use rules::{invalidate, surrogate};
 use std::rc::Rc;
@@ -196,7 +196,7 @@ impl Certainty {
             what,
             soft: matches!(self, Self::MayHaveChanged),
         };
-        worker.cache.purger.invalidate(purge, receive::now());
+        worker.cache.purger.invalidate(purge, clock::now());
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lookup: what the store has for a request, and whether it may be used now.
 
+pub mod bypassed;
 mod content;
 mod from_disk;
 mod judge;
@@ -13,14 +14,14 @@ pub use terms::{condition_is_the_origins, is_forced, reuse_site, reuse_site_for,
 use crate::{
     ask::{self, Ask},
     cache::Worker,
-    outcome::{Bypass, Detail, Outcome},
-    walk::bypass::rule,
+    outcome::{BypassReason, Detail, Outcome},
     way::{self, LateBypass},
 };
+use bypassed::bypassed;
 use from_disk::{drawn, is_left, is_worked_on, unpromoted};
 use http::HeaderMap;
 use judge::among;
-use rules::{status::Forward, time::Time};
+use rules::{status::ForwardReason, time::Time};
 use std::sync::Arc;
 use store::{
     Body, Stored,
@@ -64,20 +65,30 @@ pub struct Hit {
 /// Why the store is bypassed.
 #[derive(Clone, Copy, Debug)]
 pub enum Bypassed {
-    /// The site says so.
-    Site(Bypass),
+    /// A rule of the site, or what the request is, for this reason.
+    Reason(BypassReason),
     /// The method is not answered from the store.
     Method,
     /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer, for this
     /// reason. A cache must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
-    Condition(Forward),
+    Condition(ForwardReason),
+}
+
+impl Bypassed {
+    /// The reason as one that a rule could give: a condition bypasses the store as a method does.
+    pub const fn reason(self) -> BypassReason {
+        match self {
+            Self::Reason(why) => why,
+            Self::Method | Self::Condition(_) => BypassReason::Method,
+        }
+    }
 }
 
 /// What the origin must be asked for.
 #[derive(Clone, Debug)]
 pub struct Need {
     /// Why the store does not answer: `fwd` of `Cache-Status` (RFC 9211 section 2.2).
-    pub why: Forward,
+    pub why: ForwardReason,
     /// The same more precisely; `None` where `why` says it all.
     pub detail: Option<Detail>,
     /// The stored response this request selects, though not usable as it is: to be validated, completed, or sent if the
@@ -88,7 +99,7 @@ pub struct Need {
 }
 
 impl Need {
-    fn miss(why: Forward) -> Self {
+    fn miss(why: ForwardReason) -> Self {
         Self {
             why,
             detail: None,
@@ -100,7 +111,7 @@ impl Need {
     /// Whether `ask`, whose need this is, wants a part of a body that is on its way and not to be waited for: the part is fetched beside it.
     pub fn is_beside_fill(&self, ask: &Ask) -> bool {
         let selected = self.selected.as_ref();
-        self.why == Forward::Partial
+        self.why == ForwardReason::Partial
             && ask.range().is_some()
             && selected.is_some_and(|stored| matches!(stored.body, Body::Filling(_)))
     }
@@ -119,7 +130,7 @@ impl Need {
 
 /// Looks up a request. On the path of a hit.
 pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
-    if let Some(why) = rule::bypassed(ask) {
+    if let Some(why) = bypassed(ask) {
         return Looked::Decided(Decision::Bypass(why));
     }
     keep_cookies_from_store(ask);
@@ -132,7 +143,7 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
         return;
     };
     let policy = &route.policy;
-    let stores_nothing = rule::stores_nothing(&policy.bypass, &ask.fields);
+    let stores_nothing = bypassed::stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
         ask.cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
         ask.stores_nothing = stores_nothing;
@@ -148,7 +159,7 @@ pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
             Some(bypass) => {
                 ask.stand_in = need.selected;
                 Decision::Bypass(match bypass {
-                    LateBypass::Cookie => Bypassed::Site(Bypass::Cookie),
+                    LateBypass::Cookie => Bypassed::Reason(BypassReason::Cookie),
                     LateBypass::Condition => Bypassed::Condition(need.why),
                 })
             }
@@ -166,7 +177,7 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
     worker.cache.memory.log().wake(now);
     let found = match worker.cache.memory.find(ask.key.as_bytes()) {
         Some(variants) => among(worker, ask, now, &variants),
-        None => Decision::Forward(Need::miss(Forward::UriMiss)),
+        None => Decision::Forward(Need::miss(ForwardReason::UriMiss)),
     };
     let Some(disk) = &worker.cache.disk else {
         return Looked::Decided(found);

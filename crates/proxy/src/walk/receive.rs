@@ -8,6 +8,7 @@ pub use beside::{Beside, Brought, protocol};
 use crate::{
     ask::{Ask, Key, chosen},
     cache::{OwnSite, Worker},
+    clock,
     content_key::Content,
     error::{BadRequest, Failure},
     listen::{Connection, InterimSink, RequestHead},
@@ -21,17 +22,7 @@ use rules::{
     directives::{self, RequestDirectives},
     time::Time,
 };
-use std::{
-    cell::Cell,
-    mem,
-    rc::Rc,
-    time::{Instant, SystemTime},
-};
-
-/// The present moment.
-pub fn now() -> Time {
-    SystemTime::now().into()
-}
+use std::{cell::Cell, mem, rc::Rc, time::Instant};
 
 /// Reads a request: what it asks for, under which key, on which route. That may [want HTTPS](is_redirected). What is needed of its head is
 /// taken out.
@@ -55,7 +46,7 @@ pub fn receive(
         ..Beside::default()
     };
     beside.end_connection(head);
-    read(site, head, connection, interim, beside, now())
+    read(site, head, connection, interim, beside, clock::now())
 }
 
 /// As [`receive`], for a request that is its head and nothing more ([`serve_head`](crate::listen::Serve::serve_head)).
@@ -71,7 +62,7 @@ pub fn alone(
         timed: worker.log.is_some(),
         ..Beside::default()
     };
-    read(site, head, connection, interim, beside, now())
+    read(site, head, connection, interim, beside, clock::now())
 }
 
 /// Why the request is not for its connection, where it is not: its target is of the other of `http` and `https`. Over HTTP/2 each names

@@ -10,7 +10,7 @@ use crate::{
         lookup::Need,
     },
 };
-use rules::status::Forward;
+use rules::status::ForwardReason;
 use std::{rc::Rc, sync::Arc};
 use store::Stored;
 
@@ -19,7 +19,7 @@ use store::Stored;
 pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let need = Need {
-        why: Forward::Stale,
+        why: ForwardReason::Stale,
         detail: None,
         selected: Some(stored.clone()),
         others: Vec::new(),
@@ -35,7 +35,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         return;
     };
     if !matches!(forward::meanwhile(worker, ask, &need), Meanwhile::Nothing) {
-        flight.land(FlightStatus::AlreadyThere);
+        flight.land(FlightStatus::FoundHere);
         return;
     }
     bump(&worker.counters.refreshes);

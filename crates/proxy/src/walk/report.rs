@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
-    heads,
+    clock, heads,
     listen::{Connection, OwnAnswer, RequestHead},
     outcome::{Detail, Ending, Outcome, Record, bump},
     policy::{Report, Site},
@@ -262,7 +262,7 @@ impl Unrouted<'_> {
             cache: outcome.nginx_word(),
             detail: outcome.detail.as_ref().map(Detail::token),
             origin_time: None,
-            at_ms: receive::now().as_millis(),
+            at_ms: clock::now().as_millis(),
             took: Duration::ZERO,
             bytes: 0,
         }

@@ -11,12 +11,12 @@ use crate::{
     content_key,
     error::{BadRequest, Failure},
     listen::RequestBody,
-    outcome::Bypass,
+    outcome::BypassReason,
     walk::{
         Later, WalkAnswer,
-        bypass::{bypass, rule},
+        bypass::bypass,
         deliver, esi, look_up_known,
-        lookup::Bypassed,
+        lookup::{Bypassed, bypassed},
         waiting::AbandonGuard,
     },
 };
@@ -51,7 +51,7 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkA
         let who = who(&ask);
         ask.key.asker(&who);
     }
-    if is_question || !is_somebody(&ask.fields) || rule::bypassed(&ask).is_some() {
+    if is_question || !is_somebody(&ask.fields) || bypassed::bypassed(&ask).is_some() {
         return look_up_known(worker, ask, content);
     }
     match question(worker, &ask) {
@@ -143,7 +143,7 @@ fn go_on(
         ask.fields.insert(HASH, hash);
         return look_up_known(worker, ask, content);
     }
-    let why = Bypassed::Site(Bypass::Group);
+    let why = Bypassed::Reason(BypassReason::Group);
     WalkAnswer::Later(Box::pin(bypass(worker.clone(), ask, content, why)))
 }
 

@@ -9,7 +9,7 @@ use crate::{
     walk::report,
 };
 use http::StatusCode;
-use rules::status::Forward;
+use rules::status::ForwardReason;
 use std::{ops::Deref, thread};
 
 /// What nginx logs where a client closed its request.
@@ -21,13 +21,13 @@ pub struct AbandonGuard<'a, A: Deref<Target = Ask>> {
     /// The request, for who borrows it while it waits.
     pub ask: A,
     /// Why it went to an origin; `None`: that was not decided yet.
-    why: Option<Forward>,
+    why: Option<ForwardReason>,
     is_over: bool,
 }
 
 impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
     /// From now on.
-    pub fn new(worker: &'a Worker, ask: A, why: Option<Forward>) -> Self {
+    pub fn new(worker: &'a Worker, ask: A, why: Option<ForwardReason>) -> Self {
         Self {
             worker,
             ask,

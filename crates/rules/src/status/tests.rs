@@ -15,7 +15,7 @@ const PLAIN: Member<'static> = Member {
     detail: None,
 };
 
-fn forwarded(why: Forward) -> Handled {
+fn forwarded(why: ForwardReason) -> Handled {
     Handled::Forwarded {
         why,
         status: None,
@@ -61,7 +61,7 @@ fn members_as_rfc_9211_spells_them() {
         ),
         (
             Member {
-                handled: forwarded(Forward::UriMiss),
+                handled: forwarded(ForwardReason::UriMiss),
                 ..PLAIN
             },
             "larder; fwd=uri-miss",
@@ -69,7 +69,7 @@ fn members_as_rfc_9211_spells_them() {
         (
             Member {
                 handled: Handled::Forwarded {
-                    why: Forward::Stale,
+                    why: ForwardReason::Stale,
                     status: Some(304),
                     stored: true,
                     collapsed: true,
@@ -145,7 +145,7 @@ fn a_detail_that_is_no_token_is_quoted() {
 
 #[test]
 fn forward_reasons_are_those_of_section_2_2() {
-    use Forward::{Bypass, Method, Miss, Partial, Request, Stale, UriMiss, VaryMiss};
+    use ForwardReason::{Bypass, Method, Miss, Partial, Request, Stale, UriMiss, VaryMiss};
     let all = [
         Bypass, Method, UriMiss, VaryMiss, Miss, Request, Stale, Partial,
     ];
@@ -183,7 +183,7 @@ proptest! {
         detail in any::<String>(),
         hit in any::<bool>(),
     ) {
-        let handled = if hit { Handled::Hit } else { forwarded(Forward::Miss) };
+        let handled = if hit { Handled::Hit } else { forwarded(ForwardReason::Miss) };
         let member = Member {
             name: &name,
             handled,

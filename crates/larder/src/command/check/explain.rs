@@ -7,7 +7,7 @@ use crate::config::{meant::Config, value::SharedUrl};
 use keyed::{edited, keyed, passed};
 use matching::{expression, field, matches, named, path};
 use proxy::policy::{
-    Bypass, Compress, Esi, Lifetime, LifetimeMode, NamePattern, Policy, StatusPattern,
+    BypassRules, Compress, Esi, Lifetime, LifetimeMode, NamePattern, Policy, StatusPattern,
 };
 use rules::{coding::Coding, storable::SetCookie};
 use std::{
@@ -211,7 +211,7 @@ fn stale(policy: &Policy) -> Vec<String> {
 }
 
 /// Which requests bypass the store, a line for each kind.
-fn passed_by(bypass: &Bypass) -> Vec<String> {
+fn passed_by(bypass: &BypassRules) -> Vec<String> {
     let names = |list: &[NamePattern]| list.iter().map(named).collect();
     let plain = bypass.paths.plain().iter().map(path);
     let expressions = bypass.paths.expressions().iter();

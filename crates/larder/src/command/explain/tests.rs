@@ -257,7 +257,7 @@ fn reasons_not_to_answer_from_the_store() {
 /// Every token that the rules and the walk have is put into words.
 #[test]
 fn no_reason_is_left_as_a_token() {
-    use proxy::outcome::{Bypass, FORWARDS};
+    use proxy::outcome::{BypassReason, FORWARDS};
     use rules::reuse::{StaleReason, ValidateReason};
     let forwards = FORWARDS
         .iter()
@@ -290,14 +290,14 @@ fn no_reason_is_left_as_a_token() {
         );
     }
     for bypass in [
-        Bypass::Route,
-        Bypass::Cookie,
-        Bypass::Header,
-        Bypass::Path,
-        Bypass::Ambiguous,
-        Bypass::Method,
-        Bypass::Query,
-        Bypass::Group,
+        BypassReason::Route,
+        BypassReason::Cookie,
+        BypassReason::Header,
+        BypassReason::Path,
+        BypassReason::Ambiguous,
+        BypassReason::Method,
+        BypassReason::Query,
+        BypassReason::Group,
     ] {
         let told = told(&answer(
             From::Origin,

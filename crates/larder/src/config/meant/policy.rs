@@ -17,7 +17,8 @@ use crate::config::{
 use http::HeaderName;
 use origin::Origin;
 use proxy::policy::{
-    AnyPath, Bypass, Edit, Esi, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
+    AnyPath, BypassRules, Edit, Esi, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy,
+    Stale,
 };
 use rules::{
     key::{QueryChoice, tracking},
@@ -184,8 +185,8 @@ fn key(written: Option<&written::Key>) -> KeySpec {
     }
 }
 
-fn bypass(written: Option<&written::Bypass>) -> Bypass {
-    written.map_or_else(Bypass::default, |written| Bypass {
+fn bypass(written: Option<&written::Bypass>) -> BypassRules {
+    written.map_or_else(BypassRules::default, |written| BypassRules {
         cookies: cookies(written.cookies.as_ref()),
         headers: values(written.headers.as_ref()),
         paths: AnyPath::of(values(written.paths.as_ref())),

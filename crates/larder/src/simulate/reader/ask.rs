@@ -6,7 +6,7 @@ use crate::simulate::{
     event::{Event, Judged, Kept},
 };
 use proxy::{
-    outcome::Bypass,
+    outcome::BypassReason,
     replay::{Replay, ReplayedRequest},
 };
 use rules::{freshness::Facts, storable::NotStorable};
@@ -128,7 +128,7 @@ impl Reader {
                 totals.apart_example = asked.uri();
             }
             totals.apart.add(answer.sent, body, took);
-            Some(Bypass::Cookie.token())
+            Some(BypassReason::Cookie.token())
         } else {
             for (unstored, judged) in totals.unfilled.iter_mut().zip(&self.judged) {
                 if judged.is_err() {

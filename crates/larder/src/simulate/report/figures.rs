@@ -8,7 +8,7 @@ use crate::simulate::{
     tally::{Setting, Simulation, Tally, Unfilled},
     urls::{ByHash, Cost, Urls},
 };
-use proxy::outcome::Bypass;
+use proxy::outcome::BypassReason;
 use std::collections::BTreeMap;
 
 /// URLs that are told, at most.
@@ -91,7 +91,7 @@ pub(super) fn bypassed(totals: &Totals, tally: &Tally) -> Vec<Reason> {
     let mut groups = totals.bypassed.clone();
     let missed = tally.apart.missed.of_all(&tally.apart.asked, &totals.apart);
     if missed.requests > 0 {
-        let group = groups.entry(Bypass::Cookie.token()).or_default();
+        let group = groups.entry(BypassReason::Cookie.token()).or_default();
         if group.requests == 0 {
             group.example.clone_from(&totals.apart_example);
         }

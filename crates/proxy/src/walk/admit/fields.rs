@@ -1,9 +1,6 @@
 //! The fields of an answer that is stored: as they are kept, and as the request's own client gets them.
 
-use crate::{
-    ask::Ask,
-    walk::{coding, receive},
-};
+use crate::{ask::Ask, clock, walk::coding};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header, response};
 use rules::{
     directives::{self, ResponseDirectives},
@@ -119,7 +116,7 @@ fn all_fields(
     if storable.strip_set_cookie {
         own.remove(header::SET_COOKIE);
     }
-    complete(ask, version, &mut own, receive::now);
+    complete(ask, version, &mut own, clock::now);
     coding::vary(ask, status, &mut own);
     own
 }

@@ -4,7 +4,6 @@
 use super::{
     head,
     post::{Post, is_untouched, store_post},
-    rule,
 };
 use crate::{
     ask::{Ask, Upgrade},
@@ -17,7 +16,7 @@ use crate::{
         coding,
         deliver::{self, Received},
         esi, invalidate,
-        lookup::Bypassed,
+        lookup::{Bypassed, bypassed},
         tunnel,
     },
 };
@@ -66,7 +65,7 @@ pub(super) fn land(
     if status == StatusCode::SWITCHING_PROTOCOLS {
         return switch(worker, ask, response, upgrade, &outcome);
     }
-    let may_fill = rule::may_fill(ask);
+    let may_fill = bypassed::may_fill(ask);
     let is_post = ask.method == Method::POST;
     let before = worker.cache.memory.begin();
     let is_current = is_post && may_fill && is_untouched(worker, ask, response.headers(), asked);
@@ -76,7 +75,7 @@ pub(super) fn land(
     let is_current = is_current && ticket.log_at == before.log_at + own;
     let (head, body) = response.into_parts();
     // What the site bypasses the store for may be one user's, and says nothing of what is stored.
-    if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Site(_)) {
+    if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Reason(_)) {
         head::says(worker, ask, &head, (asked, times));
     }
     let content = if is_current {

@@ -1,7 +1,7 @@
 //! What is stored, for a request that bypasses the store only lest its answer be kept (`misses_with`), or since it has a condition that the
 //! origin is to judge, where the origin fails: what others get then answers it too, as far as it meets the condition.
 
-use super::forward;
+use super::forward_reason;
 use crate::{
     ask::Ask,
     body::ReplyBody,
@@ -44,7 +44,7 @@ pub(super) fn instead<B>(
     let (ttl, detail) = on_failure(&stored, failing);
     let outcome = Outcome {
         handled: Handled::Forwarded {
-            why: forward(why),
+            why: forward_reason(why),
             status,
             stored: false,
             collapsed: false,
@@ -52,7 +52,7 @@ pub(super) fn instead<B>(
         ttl: Some(ttl),
         detail: Some(detail),
         origin_time,
-        ..Outcome::forwarded(forward(why))
+        ..Outcome::forwarded(forward_reason(why))
     };
     let hit = Hit {
         stored,

@@ -5,8 +5,9 @@ use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
+    clock,
     outcome::Outcome,
-    walk::{admit, coding, esi, receive, shape::Shaped},
+    walk::{admit, coding, esi, shape::Shaped},
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
 use rules::{
@@ -44,7 +45,7 @@ impl Received {
         let may_be_coded = !lines.any(|(name, value)| forbids_transform(name, value));
         drop(lines);
         // What is said to us alone goes.
-        admit::complete(ask, version, &mut fields, receive::now);
+        admit::complete(ask, version, &mut fields, clock::now);
         if has(&fields, &X_CACHE_DEBUG) {
             fields.insert(X_CACHE, hit_or_miss(outcome));
         }

@@ -4,12 +4,12 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
+    clock,
     outcome::{Detail, Failing, Outcome, Unkept},
     walk::{
         deliver,
         fetch::{Fetched, Landing},
         lookup::{Hit, Need},
-        receive,
     },
 };
 use http::Response;
@@ -100,7 +100,7 @@ fn outcome(worker: &Worker, ask: &Ask, need: &Need, fetched: &Fetched) -> Outcom
     let (stored, ttl, detail) = match &fetched.landing {
         Landing::Found(hit) => return hit.outcome.clone(),
         Landing::Stored { stored, kept, .. } => {
-            let left = stored.facts.remaining(receive::now());
+            let left = stored.facts.remaining(clock::now());
             let kept = kept.clone().and_then(|()| has_room(worker, ask, stored));
             let detail = kept.clone().err().or_else(|| need.detail.clone());
             // What was said to this request alone has no lifetime for others.
@@ -155,7 +155,7 @@ fn has_room(worker: &Worker, ask: &Ask, stored: &Stored) -> Result<(), Detail> {
 /// The `ttl` and the reason of what is stored and sent because the origin failed: fresh where it was the client that wanted the origin's
 /// word.
 pub fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
-    let now = receive::now();
+    let now = clock::now();
     let Some(left) = stored.facts.remaining(now) else {
         let ttl = status::stale_ttl(stored.facts.staleness(now));
         return (ttl, Detail::StaleOnFailure(why));

@@ -5,6 +5,7 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
+    clock,
     collapse::{FlightStatus, Follower, is_purged},
     error::Failure,
     hit_for_miss::Unshared,
@@ -14,7 +15,6 @@ use crate::{
         fetch::Landing,
         land,
         lookup::{self, Decision, Need},
-        receive,
     },
     way,
 };
@@ -34,10 +34,11 @@ pub async fn follow(
     mut follower: Follower,
     history: History,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
-    match timeout(ask.policy().collapse_wait, follower.flight_status()).await {
+    match timeout(ask.policy().collapse_wait, follower.next_status()).await {
         Ok(
-            status
-            @ (FlightStatus::Stored | FlightStatus::Fetched(_) | FlightStatus::PartComing(_)),
+            status @ (FlightStatus::OtherVariant
+            | FlightStatus::Fetched(_)
+            | FlightStatus::PartComing(_)),
         ) => {
             let is_newer = follower.began() > history.came;
             let found = look_up_landed(worker, ask, &status, is_newer).await;
@@ -49,7 +50,7 @@ pub async fn follow(
                 (found, _) => collapsed(worker, ask, need, (status, found)),
             }
         }
-        Ok(FlightStatus::Overtaken | FlightStatus::AlreadyThere) => {
+        Ok(FlightStatus::Overtaken | FlightStatus::FoundHere) => {
             found_meanwhile(worker, ask, need).await
         }
         Ok(FlightStatus::Failed(failure)) => failed(worker, ask, need, failure, history),
@@ -109,7 +110,7 @@ fn waited_in_vain(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need
         .is_some_and(|stored| way::is_late(&stored.facts))
     {
         let (table, key) = (&worker.cache.hit_for_miss, collapse_key(ask, need));
-        table.remember(&key, ask.asker(), Unshared::Late, receive::now());
+        table.remember(&key, ask.asker(), Unshared::Late, clock::now());
     }
 }
 
@@ -126,7 +127,7 @@ async fn found_meanwhile(
     ask: &Rc<Ask>,
     need: Need,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
-    match below::find(worker, ask, receive::now()).await {
+    match below::find(worker, ask, clock::now()).await {
         Decision::Hit(hit) | Decision::StaleHit(hit) => Ok(deliver::stored(worker, ask, hit)),
         Decision::Forward(now) => Err(FollowerFallback::Together(now)),
         Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
@@ -160,16 +161,16 @@ async fn look_up_landed(
     is_newer: bool,
 ) -> Decision {
     if let FlightStatus::PartComing(part) = status
-        && let Some(hit) = lookup::of_part(worker, ask, part, receive::now())
+        && let Some(hit) = lookup::of_part(worker, ask, part, clock::now())
     {
         return Decision::Hit(hit);
     }
-    let found = below::find(worker, ask, receive::now()).await;
+    let found = below::find(worker, ask, clock::now()).await;
     if let Decision::Forward(need) = &found
         && need.is_unsure()
         && is_newer
         && let FlightStatus::Fetched(fetched) = status
-        && let Some(hit) = lookup::confirmed(worker, ask, fetched, receive::now())
+        && let Some(hit) = lookup::confirmed(worker, ask, fetched, clock::now())
     {
         return Decision::Hit(hit);
     }

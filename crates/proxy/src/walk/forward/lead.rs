@@ -3,6 +3,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    clock,
     collapse::{Flight, FlightStatus},
     outcome::{Detail, Unkept},
     walk::{
@@ -11,7 +12,6 @@ use crate::{
         forward::not_fetched,
         lookup::Need,
         pump::Pump,
-        receive,
     },
 };
 use std::{future::poll_fn, rc::Rc};
@@ -59,7 +59,7 @@ impl Leader {
         }
         if has_failed(&ask, &fetched.landing) {
             let failed = &worker.cache.failed;
-            failed.remember(flight.key(), 0, receive::now());
+            failed.remember(flight.key(), 0, clock::now());
         }
         let coming = match flight_status(&fetched.landing) {
             FlightStatus::PartComing(part) => {
@@ -99,7 +99,7 @@ fn has_failed(ask: &Ask, landing: &Landing) -> bool {
 /// How a flight ends once the head is there.
 fn flight_status(landing: &Landing) -> FlightStatus {
     match landing {
-        Landing::Found(_) => FlightStatus::AlreadyThere,
+        Landing::Found(_) => FlightStatus::FoundHere,
         Landing::Stored { stored, kept, .. } => match kept {
             Ok(()) | Err(Detail::Unkept(Unkept::Beside)) if is_coming(stored) => {
                 FlightStatus::PartComing(stored.clone())

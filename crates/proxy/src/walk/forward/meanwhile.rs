@@ -3,12 +3,10 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    walk::{
-        lookup::{self, Decision, Hit, Looked, Need},
-        receive,
-    },
+    clock,
+    walk::lookup::{self, Decision, Hit, Looked, Need},
 };
-use rules::status::Forward;
+use rules::status::ForwardReason;
 
 /// What another flight has landed after a request's lookup and before its own took off.
 pub enum Meanwhile {
@@ -26,10 +24,10 @@ pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
     if need.is_for_the_origin() {
         return Meanwhile::Nothing;
     }
-    match lookup::find(worker, ask, receive::now()) {
+    match lookup::find(worker, ask, clock::now()) {
         Looked::Decided(Decision::Hit(hit)) => Meanwhile::Answer(Box::new(hit)),
         Looked::Decided(Decision::Forward(now))
-            if now.why == Forward::VaryMiss && need.why != Forward::VaryMiss =>
+            if now.why == ForwardReason::VaryMiss && need.why != ForwardReason::VaryMiss =>
         {
             Meanwhile::Variants(now)
         }

@@ -1,8 +1,8 @@
 use super::*;
-use crate::{outcome::Detail, sample, walk::receive};
+use crate::{clock, outcome::Detail, sample};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
-use rules::{freshness, reuse::ValidateReason, status::Forward, vary};
+use rules::{freshness, reuse::ValidateReason, status::ForwardReason, vary};
 use std::{
     pin::pin,
     task::{Context, Poll, Waker},
@@ -17,7 +17,7 @@ fn ask(foo: &str) -> Rc<Ask> {
 
 /// Another request's flight lands: a page of an hour, which varies by `Foo`.
 fn land(worker: &Worker, ask: &Ask) {
-    let (now, fields) = (receive::now(), HeaderMap::new());
+    let (now, fields) = (clock::now(), HeaderMap::new());
     let (directives, site) = Default::default();
     let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
     let facts = freshness::Facts {
@@ -46,7 +46,7 @@ fn land(worker: &Worker, ask: &Ask) {
     kept.expect("nothing was purged");
 }
 
-fn need(why: Forward) -> Need {
+fn need(why: ForwardReason) -> Need {
     Need {
         why,
         detail: None,
@@ -59,24 +59,24 @@ fn need(why: Forward) -> Need {
 fn what_landed_since_lookup_is_seen_before_anybody_fetches() {
     let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));
     let look = |why| meanwhile(&worker, &ask, &need(why));
-    assert!(matches!(look(Forward::UriMiss), Meanwhile::Nothing));
+    assert!(matches!(look(ForwardReason::UriMiss), Meanwhile::Nothing));
 
     land(&worker, &self::ask("0"));
-    let Meanwhile::Variants(now) = look(Forward::UriMiss) else {
+    let Meanwhile::Variants(now) = look(ForwardReason::UriMiss) else {
         panic!("another's page is none of this one's");
     };
-    assert_eq!((now.why, now.others.len()), (Forward::VaryMiss, 1));
-    assert!(matches!(look(Forward::VaryMiss), Meanwhile::Nothing));
+    assert_eq!((now.why, now.others.len()), (ForwardReason::VaryMiss, 1));
+    assert!(matches!(look(ForwardReason::VaryMiss), Meanwhile::Nothing));
 
     land(&worker, &ask);
-    for why in [Forward::UriMiss, Forward::VaryMiss] {
+    for why in [ForwardReason::UriMiss, ForwardReason::VaryMiss] {
         let Meanwhile::Answer(hit) = look(why) else {
             panic!("it is there");
         };
         assert!(matches!(&hit.stored.body, Body::Whole(body) if body == "1"));
     }
     // Who wants the origin's own word gets it, whatever is there.
-    for why in [Forward::Request, Forward::Stale] {
+    for why in [ForwardReason::Request, ForwardReason::Stale] {
         let need = Need {
             detail: Some(Detail::Validated(ValidateReason::RequestNoCache)),
             ..need(why)
@@ -93,7 +93,7 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
     let mut first = pin!(together(
         &worker,
         &ask,
-        need(Forward::UriMiss),
+        need(ForwardReason::UriMiss),
         History::new()
     ));
     let first = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));

@@ -3,6 +3,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    clock,
     error::Failure,
     hit_for_miss::Unshared,
     outcome::{Failing, bump},
@@ -10,7 +11,6 @@ use crate::{
         fetch::{Fetch, Landing},
         forward::collapse_key,
         lookup::{self, Need, answers, reuse_site},
-        receive,
     },
 };
 use http::StatusCode;
@@ -71,7 +71,7 @@ fn in_place(
     failure: reuse::Failure,
 ) -> Option<(Arc<Stored>, Option<Reader>)> {
     let held = worker.cache.memory.peek(ask.key.as_bytes())?;
-    let selected = held.select(&ask.fields, &mut Vec::new(), receive::now())?;
+    let selected = held.select(&ask.fields, &mut Vec::new(), clock::now())?;
     let Body::Filling(fill) = &selected.body else {
         let stored = usable_on_failure(worker, ask, selected, failure)?;
         return Some((stored, None));
@@ -106,12 +106,6 @@ fn may_stand_in(
         return None;
     }
     let site = reuse_site(policy);
-    let usable = reuse::on_failure(
-        &stored.facts,
-        &ask.directives,
-        &site,
-        failure,
-        receive::now(),
-    );
+    let usable = reuse::on_failure(&stored.facts, &ask.directives, &site, failure, clock::now());
     usable.then_some(stored)
 }

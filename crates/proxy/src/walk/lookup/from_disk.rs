@@ -6,7 +6,7 @@ use crate::{
     cache::Worker,
     walk::{coding, esi},
 };
-use rules::{status::Forward, time::Time};
+use rules::{status::ForwardReason, time::Time};
 use std::sync::Arc;
 use store::{
     Body, Stored, Variants,
@@ -26,7 +26,7 @@ pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -
     let (memory, most) = (&worker.cache.memory, ask.site.most_variants);
     match memory.adopt(ask.key.as_bytes(), found, most) {
         Some(variants) => among(worker, ask, now, &variants),
-        None => Decision::Forward(Need::miss(Forward::UriMiss)),
+        None => Decision::Forward(Need::miss(ForwardReason::UriMiss)),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>
     }
     match Variants::from_vec(found) {
         Some(variants) => among(worker, ask, now, &variants),
-        None => Decision::Forward(Need::miss(Forward::UriMiss)),
+        None => Decision::Forward(Need::miss(ForwardReason::UriMiss)),
     }
 }
 

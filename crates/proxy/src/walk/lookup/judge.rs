@@ -13,7 +13,7 @@ use crate::{
 };
 use rules::{
     reuse::{self, Verdict},
-    status::{self, Forward},
+    status::{self, ForwardReason},
     time::Time,
 };
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
     match selected.map(|stored| left(worker, ask, stored)) {
         Some(Left::Good(stored)) => judge(ask, stored, now, others),
         Some(Left::Unsure(stored)) => Decision::Forward(Need {
-            why: Forward::Stale,
+            why: ForwardReason::Stale,
             detail: Some(Detail::Unsure),
             others: others()
                 .into_iter()
@@ -44,15 +44,15 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
         Some(Left::Gone) if selected.is_some_and(|gone| !gone.body.is_gone()) => {
             match Variants::from_vec(others()) {
                 Some(left) => among(worker, ask, now, &left),
-                None => Decision::Forward(Need::miss(Forward::UriMiss)),
+                None => Decision::Forward(Need::miss(ForwardReason::UriMiss)),
             }
         }
         Some(Left::Gone) | None => {
             let others = others();
             let why = if others.is_empty() {
-                Forward::UriMiss
+                ForwardReason::UriMiss
             } else {
-                Forward::VaryMiss
+                ForwardReason::VaryMiss
             };
             Decision::Forward(Need {
                 others,
@@ -185,7 +185,7 @@ fn judge(
             }
         }
         Verdict::Validate(reason) => {
-            let why = reason.forward(stored.facts.remaining(now).is_some());
+            let why = reason.forward_reason(stored.facts.remaining(now).is_some());
             return need(why, Some(Detail::Validated(reason)), stored);
         }
     };
@@ -193,7 +193,7 @@ fn judge(
         Availability::Sufficient(reader) => {
             let refresh = matches!(outcome.detail, Some(Detail::Stale(why)) if why.refreshes());
             if condition_is_the_origins(ask, &stored) {
-                return Decision::Bypass(Bypassed::Condition(Forward::Request));
+                return Decision::Bypass(Bypassed::Condition(ForwardReason::Request));
             }
             let hit = Hit {
                 stored,
@@ -207,6 +207,6 @@ fn judge(
                 Decision::Hit(hit)
             }
         }
-        Availability::Insufficient => need(Forward::Partial, None, stored),
+        Availability::Insufficient => need(ForwardReason::Partial, None, stored),
     }
 }

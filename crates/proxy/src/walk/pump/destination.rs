@@ -3,8 +3,9 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    clock,
     hit_for_miss::{Asker, Unshared},
-    walk::{below, forward::collapse_key_of, receive},
+    walk::{below, forward::collapse_key_of},
 };
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Reservation, Stored, Variants, shared::Lease};
@@ -106,7 +107,7 @@ impl Destination {
         let held = held.iter().flat_map(Variants::as_slice);
         let others = held.filter(|held| held.id() != stored.id());
         let key = collapse_key_of(key, &ask.fields, others);
-        let (table, now) = (&cache.hit_for_miss, receive::now());
+        let (table, now) = (&cache.hit_for_miss, clock::now());
         table.remember(&key, ask.asker(), why, now);
         if matches!(why, Unshared::Unanswered(_)) {
             cache.failed.remember(&key, 0, now);

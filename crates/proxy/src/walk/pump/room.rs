@@ -3,7 +3,8 @@
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
-    walk::{below::MAY_LAST, receive},
+    clock,
+    walk::below::MAY_LAST,
 };
 use std::sync::Arc;
 use store::fill::{Backing, Overflow, Pushed, Writer};
@@ -63,7 +64,7 @@ struct ToDisk {
 impl Overflow for ToDisk {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
         let disk = self.cache.disk.as_ref()?;
-        let (fetched, now) = (&self.cache.fetched, receive::now());
+        let (fetched, now) = (&self.cache.fetched, clock::now());
         let again = fetched.knows(&self.key, now) || disk.knows(&self.key);
         fetched.remember(&self.key, MAY_LAST, now);
         if !again {

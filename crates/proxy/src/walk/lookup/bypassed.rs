@@ -1,7 +1,8 @@
 //! Which requests bypass the store, and which may not fill it.
 
-use crate::walk::{lookup::Bypassed, outbound, user_context};
-use crate::{ask::Ask, outcome::Bypass, policy, routing};
+use super::Bypassed;
+use crate::walk::{outbound, user_context};
+use crate::{ask::Ask, outcome::BypassReason, policy, routing};
 use http::{HeaderMap, Method, header};
 use rules::method::is_retrieval;
 
@@ -9,26 +10,26 @@ use rules::method::is_retrieval;
 pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     let policy = ask.policy();
     if !policy.cache {
-        return Some(Bypassed::Site(Bypass::Route));
+        return Some(Bypassed::Reason(BypassReason::Route));
     }
     if let Some(why) = ask.content.unkeyed {
-        return Some(Bypassed::Site(Bypass::Unkeyed(why)));
+        return Some(Bypassed::Reason(BypassReason::Unkeyed(why)));
     }
     let keyed = ask.content.keyed.is_some();
     if !keyed && !is_retrieval(&ask.method) {
         return Some(Bypassed::Method);
     }
     if ask.upgrade.is_some() {
-        return Some(Bypassed::Site(Bypass::Upgrade));
+        return Some(Bypassed::Reason(BypassReason::Upgrade));
     }
     if withholds(ask) {
-        return Some(Bypassed::Site(Bypass::Connection));
+        return Some(Bypassed::Reason(BypassReason::Connection));
     }
     if !keyed && ask.has_content {
         // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
-        return Some(Bypassed::Site(Bypass::Content));
+        return Some(Bypassed::Reason(BypassReason::Content));
     }
-    by_rule(ask).map(Bypassed::Site)
+    by_rule(ask).map(Bypassed::Reason)
 }
 
 /// Whether the request keeps from the origin what others of its key tell it. What is written anew for each request makes no difference,
@@ -39,9 +40,9 @@ fn withholds(ask: &Ask) -> bool {
 }
 
 /// Which of the site's rules bypasses the store for this request, if any.
-fn by_rule(ask: &Ask) -> Option<Bypass> {
+fn by_rule(ask: &Ask) -> Option<BypassReason> {
     if ask.is_ambiguous {
-        return Some(Bypass::Ambiguous);
+        return Some(BypassReason::Ambiguous);
     }
     let bypass = &ask.policy().bypass;
     if !bypass.has_rules() {
@@ -82,32 +83,32 @@ fn is_sent_as_keyed(ask: &Ask) -> bool {
 
 /// Which of the site's rules bypasses the store, if any. `path` and `query` are normalised.
 pub fn site_bypass(
-    bypass: &policy::Bypass,
+    bypass: &policy::BypassRules,
     method: &Method,
     path: &str,
     query: Option<&str>,
     fields: &HeaderMap,
-) -> Option<Bypass> {
+) -> Option<BypassReason> {
     if routing::any_cookie_matches(&bypass.cookies, fields) {
-        Some(Bypass::Cookie)
+        Some(BypassReason::Cookie)
     } else if bypass.headers.iter().any(|pattern| pattern.matches(fields)) {
-        Some(Bypass::Header)
+        Some(BypassReason::Header)
     } else if bypass.paths.matches(path) {
-        Some(Bypass::Path)
+        Some(BypassReason::Path)
     } else if bypass
         .methods
         .iter()
         .any(|one| routing::takes_in(one, method))
     {
-        Some(Bypass::Method)
+        Some(BypassReason::Method)
     } else if routing::any_parameter_matches(&bypass.query, query) {
-        Some(Bypass::Query)
+        Some(BypassReason::Query)
     } else {
         None
     }
 }
 
 /// Whether the request may be answered from the store and must not fill it.
-pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
+pub fn stores_nothing(bypass: &policy::BypassRules, fields: &HeaderMap) -> bool {
     routing::any_cookie_matches(&bypass.misses_with, fields)
 }
