@@ -1,11 +1,12 @@
-//! The disk tier: bigger than memory, survives a restart.
+//! The disk tier: larger than memory, and kept over a restart.
 //!
-//! Small and middle bodies lie with their heads in *segments*, files that are only appended to (`format`); large ones have a
-//! file each. What lies where is kept in memory (`index`), found again at the start (`load`), and changed by one thread
-//! alone (`keeper`). Reads take what lies in the page cache at once, and leave anything else to a few threads (`device`,
-//! `record`, `open`). Every byte is verified when it is first read since the start; what was verified may go from the page cache
-//! to a socket as it lies there (`span`). What purges are held against lies apart (`codec::label`), so that the keeper can go over
-//! all of it: what is purged is given up, and counted (`counting`).
+//! Small and middle bodies lie with their heads in *segments*, files that are only appended to (`format`). Each large
+//! body has a file of its own. The index of all records is kept in memory (`index`). It is rebuilt at the start
+//! (`load`), and one thread alone changes it (`keeper`). A read takes at once what lies in the page cache; anything
+//! else is left to a few threads (`device`, `record`, `open`). Every byte is verified when it is first read after the
+//! start. Verified bytes may go from the page cache to a socket directly (`span`). Labels, which purges are compared
+//! with, lie apart from their records (`codec::label`), so that the keeper can go over all of them: it gives up what is
+//! purged, and counts it (`counting`).
 
 mod admission;
 mod at_hand;
@@ -77,14 +78,14 @@ pub use record::Bodies;
 pub use span::{FileSpan, MOST_SPAN};
 pub use statistics::Statistics;
 
-/// Threads that wait for the device on behalf of readers.
+/// Number of threads that wait for the device on behalf of readers.
 const READERS: usize = 4;
 
-/// Bytes a second that memory may hand down where no other limit is set: what is asked for once and pushes the rest of memory out is
-/// not to decide what the device is worn out by.
+/// Bytes a second that memory may demote where no other limit is set. Responses that are asked for once and push the
+/// rest out of memory must not decide how fast the device wears out.
 const DEMOTION_RATE: u64 = 64 << 20;
 
-/// The device failed, or the bytes are not what was written. The tier has counted and logged it.
+/// The device failed, or the bytes are not those that were written. The tier has already counted and logged it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the body cannot be read from disk")]
 pub struct Failed;
@@ -94,15 +95,16 @@ pub struct Failed;
 pub struct Disk {
     shared: Arc<DiskState>,
     keeper: Mutex<Option<JoinHandle<()>>>,
-    /// Last, so that nobody else has the directory before the keeper is done.
+    /// Last field, so that no other process gets the directory before the keeper is done.
     _lock: Locked,
 }
 
 impl Disk {
-    /// Takes the directory. Returns at once: the index is read by a thread of the tier, and used while it is.
+    /// Opens the tier in its directory. Returns at once: a thread of the tier reads the index, which is already used
+    /// meanwhile.
     ///
-    /// `log` has taken back what its journal kept: what another run wrote is held against it, and what that run had checked
-    /// further than `log` stands now counts as checked up to there.
+    /// `log` must have read its journal already. What an earlier run wrote is compared with it. If that run had checked
+    /// something further than `log` now stands, it counts as checked up to there.
     ///
     /// # Errors
     /// The directory cannot be used.
@@ -153,8 +155,8 @@ impl Disk {
         }))
     }
 
-    /// Whether anything is kept under `key`, as far as the index knows: a hash may collide, and what is not loaded yet may be
-    /// there.
+    /// Whether anything is kept under `key`, as far as the index knows: hashes may collide, and what is not loaded yet
+    /// may be there.
     pub fn knows(&self, key: &[u8]) -> bool {
         let hash = self.shared.hash(key);
         !self.shared.is_whole.load(Acquire)
@@ -162,7 +164,8 @@ impl Disk {
             || self.shared.device.queue.knows(hash)
     }
 
-    /// As [`knows`](Self::knows), and what is kept under `key` counts as used: memory answers with it, so that nobody asks here.
+    /// Like [`knows`](Self::knows), and counts what is kept under `key` as used. For keys that memory answers, because
+    /// then nobody asks here.
     pub fn uses(&self, key: &[u8]) -> bool {
         let hash = self.shared.hash(key);
         self.shared.index.use_all(hash) || self.knows(key)
@@ -173,8 +176,8 @@ impl Disk {
         self.shared.device.queue.knows(self.shared.hash(key))
     }
 
-    /// Whether another version of `stored`, or the same, is kept under `key`, as far as the index knows; what is not loaded yet may be
-    /// there.
+    /// Whether this or another version of `stored` is kept under `key`, as far as the index knows; what is not loaded
+    /// yet may be there.
     pub fn has_version(&self, key: &[u8], stored: &Stored) -> bool {
         if !self.shared.is_whole.load(Acquire) {
             return true;
@@ -184,47 +187,49 @@ impl Disk {
         !versions.is_empty()
     }
 
-    /// As [`forget`](Self::forget), of versions of `stored` alone; also of those that are not loaded yet.
+    /// Like [`forget`](Self::forget), for versions of `stored` alone, including those that are not loaded yet.
     pub fn forget_versions(&self, key: &[u8], stored: &Stored) {
         let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
         if !self.shared.withheld.add_variant(hash, variant) {
-            // Better nothing than an older one.
+            // It is better to find nothing than an older version.
             self.shared.purge(key);
         }
         let queue = &self.shared.device.queue;
-        // First, as `forget` does.
+        // Before the index, as in `forget`.
         if queue.knows(hash) {
             queue.push(Task::ForgetVersions(hash, variant));
         }
         self.shared.forget_versions(hash, variant);
     }
 
-    /// Something newer was not taken: nothing older is to be found under `key` later. False where something may be there already, or that
-    /// cannot be promised: then it is to be purged.
+    /// Makes sure that nothing older is found under `key` later, because something newer was not taken. False if
+    /// something may be there already, or if that cannot be promised: then the caller must purge the key.
     pub fn withhold(&self, key: &[u8]) -> bool {
         let hash = self.shared.hash(key);
         let is_there = self.shared.index.knows(hash) || self.shared.device.queue.knows(hash);
         !is_there && self.shared.withheld.add(hash, key) && !self.shared.index.knows(hash)
     }
 
-    /// Nothing is found under `key` any more, until the tier is opened again; nor what was offered before and is not written yet.
+    /// Forgets everything under `key` until the tier is opened again, including what was offered before and is not
+    /// written yet.
     pub fn forget(&self, key: &[u8]) {
         let hash = self.shared.hash(key);
         let queue = &self.shared.device.queue;
-        // What waits is in the index by the time that the queue does not know it any more.
+        // By the time the queue no longer knows the key, what waited in it is in the index.
         if queue.knows(hash) {
             queue.push(Task::Forget(hash));
         }
         self.shared.forget_all(hash);
     }
 
-    /// The smallest number of the log that anything kept was checked up to: purges after it must be remembered. `None`: nothing
-    /// is kept.
+    /// The smallest number of the log that anything kept was checked up to: the log must remember the purges after it.
+    /// `None` if nothing is kept.
     pub fn oldest_checked(&self) -> Option<u64> {
         if !self.shared.is_whole.load(Acquire) {
             return Some(0);
         }
-        // What is between the two at this moment may be missed: once the log forgets, it counts as purged.
+        // This may miss a response that is between the two at this moment. Once the log forgets, that response counts
+        // as purged.
         let queued = self.shared.device.queue.oldest_checked();
         let written = self.shared.oldest_in_segments();
         queued.into_iter().chain(written).min()
@@ -242,30 +247,30 @@ impl Disk {
 
     /// Waits until the index is whole and everything that was queued before is written.
     pub fn flush(&self) {
-        // They queue what they have written.
+        // The writers queue what they have written.
         self.shared.device.writers.finish();
         let (answer, done) = sync_channel(1);
         self.shared.device.queue.push(Task::Flush(answer));
-        // An error: the tier is closed.
+        // An error means that the tier is closed.
         let _ = done.recv();
     }
 
-    /// Ends the tier, [flushed](Self::flush): nothing more is taken, and the open segment is sealed, so that its index need not be made
-    /// out at the next start. A second call does nothing.
+    /// [Flushes](Self::flush) and closes the tier. Nothing more is taken. The open segment is sealed, so that its index
+    /// need not be rebuilt at the next start. A second call does nothing.
     pub fn close(&self) {
         self.flush();
         let device = &self.shared.device;
         device.queue.close();
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = keeper.take() {
-            // A keeper that panicked has written nothing more.
+            // If the keeper panicked, it has written nothing more.
             let _ = thread.join();
         }
         device.readers.close();
         device.writers.close();
     }
 
-    /// What the operator should know since the last call; for the program to log now and then.
+    /// Takes the events since the last call that the operator should know. The program logs them now and then.
     pub fn events(&self) -> Vec<Event> {
         self.shared.device.health.take()
     }

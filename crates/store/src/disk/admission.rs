@@ -1,17 +1,17 @@
-//! What the tier takes: as much as may be written, while the device works.
+//! Admission: the tier takes as much as may be written, while the device works.
 
 use super::{Disk, Doing, Writer, bucket::Bucket, health::count};
 use crate::{Body, Stored};
 use std::{sync::Arc, time::Instant};
 
 impl Disk {
-    /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up (for what takes the place
-    /// of another the rate does not count, and the queue is longer), tier out of order.
+    /// Queues `stored` to be written. False if it is not taken: the queue is full, the write rate is used up, or the
+    /// tier is out of order. For a response that replaces another, the rate does not count, and the queue is longer.
     pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
         self.take(key, stored, None)
     }
 
-    /// As [`offer`](Self::offer), of what memory has evicted, at a bounded rate.
+    /// Like [`offer`](Self::offer), for what memory has evicted, at a bounded rate.
     pub fn demote(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
         self.take(key, stored, Some(&self.shared.device.demotions))
     }
@@ -35,13 +35,14 @@ impl Disk {
         if takes {
             buckets().for_each(|bucket| bucket.spend(size));
         } else {
-            // What is not written costs nothing.
+            // What is not written costs nothing of the rate.
             count(&device.counts.refused);
         }
         takes
     }
 
-    /// Begins a body too large for memory, of `length` bytes if that is known. `None` where the tier does not take it.
+    /// Begins to write a body that is too large for memory, of `length` bytes if that is known. `None` if the tier does
+    /// not take it.
     pub fn begin(&self, length: Option<u64>) -> Option<Writer> {
         let device = &self.shared.device;
         let takes = length.is_none_or(|length| length <= self.shared.most_large)

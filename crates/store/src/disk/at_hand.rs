@@ -1,22 +1,23 @@
-//! When something was last seen to lie in the page cache.
+//! When a body was last seen in the page cache.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// For so many seconds bytes that were seen to lie in the page cache are believed to be there still.
+/// Seconds for which bytes that were seen in the page cache are believed to be there still.
 pub(super) const AT_HAND_SECONDS: u32 = 2;
 
-/// When all of a body was seen to lie in the page cache, by [`Device::seconds`](super::device::Device::seconds); 0: not looked at.
+/// When all of a body was last seen in the page cache, by [`Device::seconds`](super::device::Device::seconds). 0: not
+/// looked at yet.
 #[derive(Debug, Default)]
 pub(super) struct AtHand(AtomicU32);
 
 impl AtHand {
-    /// Whether that was a moment ago.
+    /// Whether it was seen less than [`AT_HAND_SECONDS`] ago.
     pub fn is_fresh(&self, now: u32) -> bool {
         let seen = self.0.load(Relaxed);
         seen != 0 && now.saturating_sub(seen) < AT_HAND_SECONDS
     }
 
-    /// It was seen at `second`. Whether it had been seen before.
+    /// Notes that it was seen at `second`. Returns whether it had been seen before.
     pub fn see(&self, second: u32) -> bool {
         self.0.swap(second, Relaxed) != 0
     }

@@ -1,4 +1,4 @@
-//! How many bytes may be written a second.
+//! Limits the bytes that are written a second.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,12 +9,12 @@ use std::{
 #[derive(Debug)]
 pub(super) struct Bucket {
     rate: Option<u64>,
-    /// Bytes that may be written, and when it was filled last.
+    /// Bytes that may be written, and when the bucket was last filled.
     level: Mutex<(i64, Instant)>,
 }
 
 impl Bucket {
-    /// A full one. `rate` is in bytes a second; without one, nothing bounds what is written.
+    /// Creates a full bucket. `rate` is in bytes a second; `None` bounds nothing.
     pub fn new(rate: Option<u64>, now: Instant) -> Self {
         Self {
             rate,
@@ -22,14 +22,14 @@ impl Bucket {
         }
     }
 
-    /// Takes so many bytes. False where the bucket is empty; the last that is taken may take it below empty, so that what is
-    /// larger than the bucket is written too.
+    /// Takes `wanted` bytes. False if the bucket is empty. The last bytes taken may bring it below empty, so that what
+    /// is larger than the bucket is written too.
     pub fn take(&self, wanted: u64, now: Instant) -> bool {
         let Some(rate) = self.rate else { return true };
         let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = now.saturating_duration_since(level.1).as_nanos();
         let gained = passed.saturating_mul(u128::from(rate)) / 1_000_000_000;
-        // Less than a byte is left to the next.
+        // Less than a byte is left for the next call.
         if gained > 0 {
             let gained = bytes(u64::try_from(gained).unwrap_or(u64::MAX));
             *level = (level.0.saturating_add(gained).min(bytes(rate)), now);
@@ -41,7 +41,7 @@ impl Bucket {
         has
     }
 
-    /// Takes so many bytes of something that has begun, whatever is left.
+    /// Takes `spent` bytes for something that has begun, whatever is left.
     pub fn spend(&self, spent: u64) {
         if self.rate.is_some() {
             let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ mod tests {
     fn a_minute_takes_what_the_rate_gives() {
         const RATE: u64 = 1_000_000;
         const ONE: u64 = 7_000;
-        // Someone who always wants more, after a time without anybody; how often he tries does not matter.
+        // A caller that always wants more, after a time without any. How often it tries does not matter.
         for (step, least) in [(700, 60), (1_900, 60), (40_000, 60), (3_000_000, 20)] {
             let begun = Instant::now();
             let bucket = Bucket::new(Some(RATE), begun);

@@ -1,4 +1,4 @@
-//! Looking at a directory from outside: `larder disk stat` and `larder disk verify`. Nothing is written.
+//! Inspects a directory from outside, for `larder disk stat` and `larder disk verify`. Writes nothing.
 
 use super::{
     OpenError,
@@ -21,15 +21,15 @@ use std::{
 /// What a directory holds, as its indexes say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// Whether a process has it.
+    /// Whether a process uses the directory.
     pub is_in_use: bool,
     /// Segments.
     pub segments: u64,
-    /// Segments without an index: the one being written, and those a crash left.
+    /// Segments without an index: the one that is being written, and those that a crash left.
     pub unsealed: u64,
     /// Records in sealed segments, superseded ones included.
     pub records: u64,
-    /// Files with a large body each.
+    /// Files that hold one large body each.
     pub large_files: u64,
     /// Bytes of segments.
     pub segment_bytes: u64,
@@ -37,35 +37,35 @@ pub struct Stat {
     pub large_bytes: u64,
 }
 
-/// What is wrong in one place.
+/// A fault in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The file.
     pub file: PathBuf,
-    /// Where in it.
+    /// The offset in the file.
     pub offset: u64,
-    /// What.
+    /// The kind of fault.
     pub what: What,
 }
 
-/// What is wrong.
+/// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The header of the file.
+    /// The file does not begin with the header of such a file.
     FileHead,
-    /// The index of a sealed segment does not agree with its records, or is damaged.
+    /// The index of a sealed segment is damaged, or does not agree with its records.
     Index,
-    /// What a sealed segment says of its records for purges is damaged; it is made again, of the records.
+    /// The labels of a sealed segment are damaged. They are made again from its records.
     Labels,
-    /// A record that its index names is not there, or its head is damaged.
+    /// A record that the index names is not there, or its head is damaged.
     Record,
-    /// The bytes of a record's body.
+    /// The bytes of a record's body are damaged.
     Body,
-    /// A chunk of a large file.
+    /// A chunk of a large file is damaged.
     Chunk,
-    /// A large file that a record names is not there, or is another.
+    /// A large file that a record names is not there, or is a different file.
     Missing,
-    /// The end of a segment that was never sealed was never whole; nothing is lost that could have been found.
+    /// The end of a segment that was never sealed is incomplete. Nothing is lost that could have been found.
     Torn,
     /// The file cannot be read.
     Unreadable,
@@ -88,7 +88,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// What was verified.
+/// The result of [`verify`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Sound records, superseded ones included.
@@ -97,14 +97,14 @@ pub struct Verified {
     pub large_files: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// Faults, without ends that were never whole.
+    /// Faults, without incomplete ends ([`What::Torn`]).
     pub faults: u64,
 }
 
-/// Says what the directory holds. It may be in use.
+/// Says what the directory holds. The directory may be in use.
 ///
 /// # Errors
-/// It cannot be read, or a newer version wrote it.
+/// The directory cannot be read, or a newer version wrote it.
 pub fn stat(path: &Path) -> Result<Stat, OpenError> {
     let seed = directory::read_seed(path)?;
     let listing = directory::list(path)?;
@@ -116,7 +116,7 @@ pub fn stat(path: &Path) -> Result<Stat, OpenError> {
     };
     for id in listing.segments {
         let name = path.join(segment_name(id));
-        // One that goes while we look is not there.
+        // A segment that is removed while we look counts as not there.
         stat.segment_bytes += fs::metadata(&name).map_or(0, |about| about.len());
         stat.segments += 1;
         let opened = Segment::open(&name, id, seed.unwrap_or(0), false);
@@ -132,11 +132,11 @@ pub fn stat(path: &Path) -> Result<Stat, OpenError> {
     Ok(stat)
 }
 
-/// Reads every byte of the directory, and tells `see` of each fault. While the directory is in use, what is being written may
-/// look torn, and what goes meanwhile may look missing.
+/// Reads every byte of the directory, and calls `see` with each fault. While the directory is in use, what is being
+/// written may look torn, and what is removed meanwhile may look missing.
 ///
 /// # Errors
-/// It cannot be read at all, or a newer version wrote it.
+/// The directory cannot be read at all, or a newer version wrote it.
 pub fn verify(path: &Path, see: &mut dyn FnMut(&Fault)) -> Result<Verified, OpenError> {
     let seed = directory::read_seed(path)?.unwrap_or(0);
     let mut listing = directory::list(path)?;
@@ -175,7 +175,7 @@ struct Check<'a> {
     seed: u64,
     see: &'a mut dyn FnMut(&Fault),
     done: Verified,
-    /// Large files that records name: what they drew, and the length of the body.
+    /// The large files that records name: the nonce of each, and the length of its body.
     named: HashMap<u64, (u64, u64)>,
 }
 
@@ -277,13 +277,13 @@ impl Check<'_> {
     }
 }
 
-/// Whether `entry` is among `all`, which are in the order of their places.
+/// Whether `all` contains `entry`. `all` is sorted by place.
 fn is_among(all: &[Entry], entry: &Entry) -> bool {
     let at = all.binary_search_by_key(&entry.unit, |held| held.unit);
     at.ok().and_then(|at| all.get(at)) == Some(entry)
 }
 
-/// Whether `labels` are sound, each of one of `entries`.
+/// Whether `labels` are sound, and each belongs to one of `entries`.
 fn are_sound(labels: Option<&[u8]>, entries: &[Entry]) -> bool {
     let Some(mut rest) = labels else { return false };
     while !rest.is_empty() {

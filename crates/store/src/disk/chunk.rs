@@ -1,9 +1,9 @@
-//! Chunks of a body: what is read and verified at once.
+//! Chunks of a body: the units that are read and verified.
 
 use super::format::CHUNK;
 use bytes::Bytes;
 
-/// What of chunk `number` lies in `at..end`.
+/// The part of chunk `number` that lies in `at..end`.
 pub(super) fn cut(number: u64, chunk: &Bytes, at: u64, end: u64) -> Bytes {
     let first = begin(number);
     let to = (end.saturating_sub(first) as usize).min(chunk.len());

@@ -1,4 +1,4 @@
-//! How much of what is kept purges touch.
+//! Counts how many stored responses a purge touches.
 
 use super::{Disk, queue::Task};
 use crate::purge::{Address, Label, Purge, What};
@@ -11,33 +11,33 @@ use std::{
 };
 use tokio::{sync::oneshot, time::timeout};
 
-/// Whoever purges by URL waits for a look at everything no longer than this: most of what it touched is known without.
+/// The longest that a purge by URL waits for a look at everything. Most of what it touched is known without that.
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Whoever purges otherwise waits no longer than this: the device may be slow.
+/// The longest that any other purge waits, because the device may be slow.
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// A question to the thread that keeps the directory: how much of what is kept `purges` cover.
+/// A question to the keeper: how many of the stored responses `purges` cover.
 #[derive(Debug)]
 pub(super) struct Question {
     purges: Vec<Purge>,
-    /// As much as was found so far.
+    /// The number found so far.
     found: Arc<AtomicU64>,
-    /// Dropped when everything was looked at.
+    /// Dropped when everything has been looked at.
     over: oneshot::Sender<()>,
 }
 
 impl Question {
-    /// Whether nobody waits for the answer any more.
+    /// Whether nobody waits for the answer any longer.
     pub fn is_over(&self) -> bool {
         self.over.is_closed()
     }
 
-    /// Looks at one stored response.
+    /// Counts one stored response if one of the purges covers it.
     pub fn look(&self, label: &Label<'_>) {
         let is_plain = is_plain(label.key);
         let covers = |purge: &Purge| match purge.what {
-            // By their tags or their URL they are counted otherwise.
+            // Tags and plain URLs are counted in other ways.
             What::Tags(_) => false,
             What::Url(_) if is_plain => false,
             _ => label.is_covered_by(purge),
@@ -48,15 +48,15 @@ impl Question {
     }
 }
 
-/// Whether a key holds nothing but a URL.
+/// Whether a key is a URL and nothing else.
 pub(super) fn is_plain(key: &[u8]) -> bool {
     !key.contains(&b'\n')
 }
 
 impl Disk {
-    /// How many stored responses `purges`, which have taken effect, touched here, without those found by their tags
-    /// ([`Carried`](crate::purge::Carried)): at least so many, where that would take too long to find out. May count what another
-    /// purge has covered a short while ago.
+    /// How many stored responses `purges` touched here; they have taken effect already. Responses found by their tags
+    /// ([`Carried`](crate::purge::Carried)) are not included. If it would take too long to find out, the result is a
+    /// lower bound. The result may include what another purge covered a short while ago.
     pub(crate) async fn touched(&self, purges: &[Purge]) -> u64 {
         let known: u64 = purges.iter().map(|purge| self.of_urls(purge)).sum();
         let has_long_keys = self.shared.has_long_keys.load(Relaxed);
@@ -74,7 +74,7 @@ impl Disk {
         known + self.survey(open, within).await
     }
 
-    /// How many stored responses there are of the URLs of `purge`. After a hard one they are not found any more.
+    /// How many stored responses there are under the URLs of `purge`. After a hard purge they are no longer found.
     fn of_urls(&self, purge: &Purge) -> u64 {
         let What::Url(urls) = &purge.what else {
             return 0;
@@ -90,7 +90,7 @@ impl Disk {
         .sum()
     }
 
-    /// How many stored responses `purges` cover, as far as that is known `within` this time.
+    /// How many stored responses `purges` cover, as far as is known `within` this time.
     async fn survey(&self, purges: Vec<Purge>, within: Duration) -> u64 {
         let found = Arc::new(AtomicU64::new(0));
         let (over, told) = oneshot::channel();
@@ -99,7 +99,7 @@ impl Disk {
             found: found.clone(),
             over,
         }));
-        // Over, closed or too late: what was found by then is known.
+        // The survey is over, the tier is closed or time has run out. In each case the count so far is the answer.
         let _ = timeout(within, told).await;
         found.load(Relaxed)
     }

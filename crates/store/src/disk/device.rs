@@ -1,4 +1,4 @@
-//! What everything that reads and writes has in common.
+//! The state that all readers and writers of the tier share.
 
 use super::{
     bucket::Bucket,
@@ -17,47 +17,47 @@ use std::{
     time::Instant,
 };
 
-/// How a read may be done.
+/// How a read may proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadMode {
-    /// From the page cache only: on a worker's thread.
+    /// From the page cache only, on a worker's thread.
     NonBlocking,
-    /// Waiting for the device: on a thread of the tier.
+    /// May wait for the device, on a thread of the tier.
     Blocking,
 }
 
-/// Why something was not read.
+/// Why bytes were not read.
 #[derive(Debug)]
 pub(super) enum Missed {
-    /// It does not lie in the page cache.
+    /// They are not in the page cache.
     Waits,
-    /// It is not what was written, or not whole.
+    /// They are not those that were written, or not complete.
     Damaged,
-    /// The device failed; counted and told already.
+    /// The device failed. It has been counted and reported already.
     Failed,
 }
 
-/// The directory, the threads that wait for it, and how it is doing.
+/// The directory, the threads that wait for the device, and its health.
 #[derive(Debug)]
 pub(super) struct Device {
     pub path: PathBuf,
-    /// Drawn when the directory was made: seeds the hashes of keys.
+    /// Drawn at random when the directory was made. Seeds the hashes of keys.
     pub seed: u64,
     pub readers: Pool,
     pub writers: Pool,
     pub queue: Queue,
     pub health: Health,
     pub bucket: Bucket,
-    /// The same for what memory evicts.
+    /// The same for what memory demotes.
     pub demotions: Bucket,
     pub counts: Counts,
-    /// The file system knows no reads that do not wait.
+    /// Whether the file system has no reads that do not wait.
     pub always_waits: AtomicBool,
     pub began: Instant,
 }
 
 impl Device {
-    /// Fills `into` from `offset` of `file`, which is `path`.
+    /// Fills `into` from `offset` of `file`, whose path is `path`.
     pub fn read(
         &self,
         file: &File,
@@ -99,7 +99,7 @@ impl Device {
         let slice = &mut [IoSliceMut::new(into)];
         match preadv2(file, slice, offset, ReadWriteFlags::NOWAIT) {
             Ok(read) if read == wanted => Ok(Ok(())),
-            // The rest is not there, or the file ends: the reader that waits will know.
+            // The rest is not in the page cache, or the file ends: a blocking read will tell.
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Err(Missed::Waits),
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
                 self.always_waits.store(true, Relaxed);
@@ -109,7 +109,7 @@ impl Device {
         }
     }
 
-    /// Seconds since the tier was opened, and one.
+    /// Seconds since the tier was opened, plus one.
     pub fn seconds(&self) -> u32 {
         let seconds = self.began.elapsed().as_secs().saturating_add(1);
         u32::try_from(seconds).unwrap_or(u32::MAX)
@@ -120,8 +120,8 @@ impl Device {
         matches!(self.read_at_once(file, &mut [0], offset), Ok(Ok(())))
     }
 
-    /// Counts a failure, and has it told where it is the first. Where the file system is full, room is made, so that there is some when it is
-    /// tried again.
+    /// Counts a failure, and reports it if it is the first. If the file system is full, it also has room made, so that
+    /// there is some for the next attempt.
     pub fn failed(&self, doing: Doing, file: &Path, error: &io::Error) {
         count(&self.counts.errors);
         self.health.failed(doing, file, error);
@@ -130,23 +130,23 @@ impl Device {
         }
     }
 
-    /// Counts bytes that are not what was written, and has them told.
+    /// Counts and reports bytes that are not those that were written.
     pub fn damaged(&self, file: PathBuf, offset: u64) {
         count(&self.counts.damaged);
         self.health.tell(Event::Damaged { file, offset });
     }
 
-    /// Queues something for the thread that keeps the directory.
+    /// Queues a task for the keeper.
     pub fn tell_keeper(&self, task: Task) {
         self.queue.push(task);
     }
 
-    /// A segment's file.
+    /// The path of a segment's file.
     pub fn segment_path(&self, id: u32) -> PathBuf {
         self.path.join(segment_name(id))
     }
 
-    /// A large file.
+    /// The path of a large file.
     pub fn large_path(&self, id: u64) -> PathBuf {
         self.path.join(large_name(id))
     }
@@ -160,7 +160,7 @@ pub(super) fn large_name(id: u64) -> String {
     format!("large-{id:016x}")
 }
 
-/// A number that nobody can guess. Never zero.
+/// Returns a number that nobody can guess. It is never zero.
 pub(super) fn random() -> u64 {
     RandomState::new().hash_one(std::time::SystemTime::now()) | 1
 }

@@ -1,4 +1,4 @@
-//! The directory: who has it, what wrote it, and what lies in it.
+//! The directory: which process has it, which version wrote it, and which files lie in it.
 
 use super::{OpenError, device::random, format::FORMAT};
 use crate::lock::Locked;
@@ -12,11 +12,11 @@ const LOCK: &str = "lock";
 const ABOUT: &str = "about";
 const FIRST_LINE: &str = "larder disk tier";
 
-/// Files of greater numbers are none of ours: so many are never written, and there are to be numbers after them.
+/// Files with greater numbers are not ours: that many are never written, and there must be numbers left after them.
 const LAST_SEGMENT: u32 = u32::MAX / 2;
 const LAST_LARGE: u64 = u64::MAX / 2;
 
-/// What lies in a directory.
+/// The files in a directory.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub segments: Vec<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Listing {
     pub large: Vec<(u64, u64)>,
 }
 
-/// Makes the directory where it is missing, as long as its parent is there.
+/// Makes the directory if it is missing. Its parent must exist.
 pub(super) fn make(path: &Path) -> Result<(), OpenError> {
     match fs::create_dir(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -34,7 +34,7 @@ pub(super) fn make(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Takes the directory for this process, for as long as the lock is kept.
+/// Takes the directory for this process until the lock is dropped.
 pub(super) fn lock(path: &Path) -> Result<Locked, OpenError> {
     let lock = path.join(LOCK);
     let mut options = OpenOptions::new();
@@ -46,31 +46,33 @@ pub(super) fn lock(path: &Path) -> Result<Locked, OpenError> {
     })
 }
 
-/// Whether a process has the directory.
+/// Whether a process uses the directory.
 pub(super) fn is_in_use(path: &Path) -> bool {
     let file = File::open(path.join(LOCK));
     file.is_ok_and(Locked::is_taken)
 }
 
-/// How the directory was found.
+/// The state in which the directory was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// New, or as it was left.
+    /// New, or as the last run left it.
     Good,
     /// The last run had another log of purges.
     BesideAnotherLog,
 }
 
-/// What the directory says of itself.
+/// The content of the file that describes the directory.
 #[derive(Debug)]
 struct About {
     seed: u64,
-    /// Where the log of purges was, in a form that fits into a line; `None` where an earlier version wrote it, which did not say.
+    /// Where the log of purges was, in a form that fits into a line. `None` if an earlier version wrote the file, which
+    /// did not say.
     log: Option<String>,
 }
 
-/// The number that was drawn when the directory was made, and how it was found; `log` as in [`Config::log`](super::Config::log). It is
-/// drawn anew where there is none, and where the log was another one: what was written under another number cannot be found any more.
+/// The random number of the directory, and how the directory was found. `log` is [`Config::log`](super::Config::log). A
+/// new number is drawn if there is none, or if the log was a different one: what was written under another number
+/// cannot be found any more.
 pub(super) fn seed(path: &Path, log: Option<&Path>) -> Result<(u64, Before), OpenError> {
     let log = place(log);
     let (seed, before) = match read(path)? {
@@ -87,7 +89,8 @@ pub(super) fn seed(path: &Path, log: Option<&Path>) -> Result<(u64, Before), Ope
     Ok((seed, before))
 }
 
-/// How the place of the log is written. Its own directory has no name there, so that it may be moved.
+/// The place of the log as it is written. A log in the directory itself is named without its path, so that the
+/// directory can be moved.
 fn place(log: Option<&Path>) -> String {
     let Some(log) = log else {
         return "here".to_owned();
@@ -99,7 +102,7 @@ fn place(log: Option<&Path>) -> String {
         .to_string()
 }
 
-/// The number, where there is one.
+/// The random number of the directory, if it has one.
 pub(super) fn read_seed(path: &Path) -> Result<Option<u64>, OpenError> {
     Ok(read(path)?.map(|about| about.seed))
 }
@@ -139,7 +142,7 @@ fn write(path: &Path, seed: u64, log: &str) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// What lies in the directory. Names that are none of ours are left alone.
+/// Lists the files in the directory. Names that are not ours are ignored.
 pub(super) fn list(path: &Path) -> Result<Listing, OpenError> {
     let error = |error| OpenError::Io(path.to_owned(), error);
     let mut listing = Listing::default();
@@ -149,7 +152,7 @@ pub(super) fn list(path: &Path) -> Result<Listing, OpenError> {
         let Some((kind, number)) = name.to_str().and_then(|name| name.split_once('-')) else {
             continue;
         };
-        // As they are written here: another file may bear the same number otherwise.
+        // Only digits as we write them: otherwise another file could have the same number.
         let is_ours = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         match (kind, number.len()) {
             _ if !number.bytes().all(is_ours) => {}

@@ -1,4 +1,4 @@
-//! Large files: those that are open, and which records name which.
+//! Large files: those that are open, and the records that name each.
 
 use super::{index::RecordPosition, large::Large};
 use std::{
@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// At most so many stay open that nobody reads.
+/// At most this many files stay open that nobody reads.
 const MOST_OPEN: usize = 256;
 
-/// Large files that were asked for lately.
+/// Large files that were lately asked for.
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles(Mutex<RecentFiles>);
 
@@ -28,14 +28,14 @@ struct OpenFile {
 }
 
 impl OpenFiles {
-    /// The file of that number; `None` where it is not kept open.
+    /// The file of that number; `None` if it is not kept open.
     pub fn get(&self, id: u64) -> Option<Arc<Large>> {
         let open = self.lock();
         open.files.get(&id).map(|open| open.large.clone())
     }
 
-    /// Keeps `file` open, which is that of `large`. Returns the one that is kept, which another may have opened before, and what is kept
-    /// open no more for it.
+    /// Keeps `file`, the file of `large`, open. Returns the body whose file is kept, which another thread may have
+    /// opened before, and the file that is no longer kept open because of this call.
     pub fn put(&self, large: Arc<Large>, file: Arc<File>) -> (Arc<Large>, Option<Arc<File>>) {
         let mut open = self.lock();
         if let Some(kept) = open.files.get(&large.id) {
@@ -55,7 +55,7 @@ impl OpenFiles {
         (large, left.map(|left| left.file))
     }
 
-    /// Keeps it open no more, since it makes room for others. Who reads it goes on.
+    /// Stops keeping a file open, because it is evicted. Those who read it already can go on.
     pub fn remove(&self, id: u64) -> Option<Arc<File>> {
         let mut open = self.lock();
         let left = open.files.remove(&id)?;
@@ -69,29 +69,29 @@ impl OpenFiles {
     }
 }
 
-/// A large file as the books have it.
+/// What the ledger knows of a large file.
 #[derive(Debug, Default)]
 struct Account {
     bytes: u64,
-    /// Records that name it.
+    /// Number of records that name it.
     names: u32,
 }
 
-/// Which large files there are, and which records name them. The keeper's own.
+/// Which large files there are, and which records name them. Only the keeper has it.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     files: HashMap<u64, Account>,
-    /// The file and the hash of the key.
+    /// The file that a record names, and the hash of the record's key.
     names: BTreeMap<RecordPosition, (u64, u64)>,
 }
 
 impl Ledger {
-    /// A file has grown by `bytes`, or was found.
+    /// Notes that a file has grown by `bytes`, or was found with that length.
     pub fn grow(&mut self, id: u64, bytes: u64) {
         self.files.entry(id).or_default().bytes += bytes;
     }
 
-    /// So many bytes were counted for a file that does not have them. How many are not counted any more.
+    /// Takes off up to `bytes` that were counted for a file and are not in it. Returns how many were taken off.
     pub fn shrink(&mut self, id: u64, bytes: u64) -> u64 {
         let Some(account) = self.files.get_mut(&id) else {
             return 0;
@@ -101,19 +101,19 @@ impl Ledger {
         spare
     }
 
-    /// Whether the file is there.
+    /// Whether the file is known.
     pub fn has(&self, id: u64) -> bool {
         self.files.contains_key(&id)
     }
 
-    /// The record at `place` names the file.
+    /// Notes that the record at `place` names the file.
     pub fn name(&mut self, place: RecordPosition, id: u64, key: u64) {
         if self.names.insert(place, (id, key)).is_none() {
             self.files.entry(id).or_default().names += 1;
         }
     }
 
-    /// The record at `place` is gone. The file that nothing names any more, and its bytes.
+    /// Notes that the record at `place` is gone. Returns the file and its bytes if no other record names it.
     pub fn unname(&mut self, place: RecordPosition) -> Option<(u64, u64)> {
         let (id, _) = self.names.remove(&place)?;
         let account = self.files.get_mut(&id)?;
@@ -124,34 +124,34 @@ impl Ledger {
         self.files.remove(&id).map(|account| (id, account.bytes))
     }
 
-    /// The bytes of a file that nothing names, which is forgotten.
+    /// Forgets the file if no record names it. Returns its bytes.
     pub fn drop_unnamed(&mut self, id: u64) -> Option<u64> {
         let is_unnamed = self.files.get(&id).is_some_and(|file| file.names == 0);
         let account = is_unnamed.then(|| self.files.remove(&id)).flatten();
         account.map(|account| account.bytes)
     }
 
-    /// Files below `first` that nothing names.
+    /// Files with numbers below `first` that no record names.
     pub fn unnamed_before(&self, first: u64) -> Vec<u64> {
         let all = self.files.iter();
         let unnamed = all.filter(|(id, file)| **id < first && file.names == 0);
         unnamed.map(|(id, _)| *id).collect()
     }
 
-    /// Records of `segment` that name files, the oldest first, with the hashes of their keys.
+    /// The records of `segment` that name files, the oldest first, with the hashes of their keys.
     pub fn of_segment(&self, segment: u32) -> Vec<(RecordPosition, u64)> {
         let range = RecordPosition::new(segment, 0)..=RecordPosition::new(segment, u32::MAX);
         let all = self.names.range(range);
         all.map(|(place, (_, key))| (*place, *key)).collect()
     }
 
-    /// Records that name the file, with the hashes of their keys.
+    /// The records that name the file, with the hashes of their keys.
     pub fn naming(&self, id: u64) -> Vec<(RecordPosition, u64)> {
         let all = self.names.iter().filter(|(_, (file, _))| *file == id);
         all.map(|(place, (_, key))| (*place, *key)).collect()
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn count(&self) -> u64 {
         self.files.len() as u64
     }

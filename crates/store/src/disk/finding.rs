@@ -1,4 +1,4 @@
-//! Finding what is kept under a key.
+//! Finds what is kept under a key.
 
 use super::{
     Disk, DiskState,
@@ -15,21 +15,21 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// What the tier has under a key.
+/// The result of a lookup in the tier.
 pub enum DiskLookup {
     /// Nothing.
     Nothing,
-    /// These, read without waiting.
+    /// These stored responses, which were read without waiting.
     Here(Vec<Arc<Stored>>),
     /// The device must be waited for.
     Wait(Finding),
 }
 
-/// A read that waits for the device; done on a thread of the tier.
+/// A read that waits for the device, on a thread of the tier.
 pub struct Finding(oneshot::Receiver<Vec<Arc<Stored>>>);
 
 impl Future for Finding {
-    /// Empty where nothing is there after all.
+    /// Empty if nothing is there after all.
     type Output = Vec<Arc<Stored>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -38,8 +38,9 @@ impl Future for Finding {
 }
 
 impl Disk {
-    /// What is kept under `key`; never waits. Small bodies come with it, large ones as [`OnDisk`](super::OnDisk); those between as
-    /// `bodies` says, where the device need not be waited for. What a purge covers is not found any more.
+    /// Returns what is kept under `key`, without ever waiting. Small bodies come with it, large ones as
+    /// [`OnDisk`](super::OnDisk). Bodies of middle size come as `bodies` says, if the device need not be waited for.
+    /// What a purge covers is no longer found.
     pub fn find(&self, key: &[u8], bodies: Bodies) -> DiskLookup {
         let spots = self.shared.index.find(self.shared.hash(key));
         let mut here = Vec::new();
@@ -67,8 +68,8 @@ impl Disk {
         }
     }
 
-    /// As [`find`](Self::find), waiting where the device must be waited for, and neither a hit nor a miss: for who wants to know
-    /// what is there, and answers nothing with it.
+    /// Like [`find`](Self::find), but waits for the device if necessary, and counts neither a hit nor a miss. For
+    /// callers that want to know what is there and answer nothing with it.
     pub async fn peek(&self, key: &[u8]) -> Vec<Arc<Stored>> {
         let spots = self.shared.index.find(self.shared.hash(key));
         match self.read_soon(key, spots, Vec::new(), false) {
@@ -77,7 +78,7 @@ impl Disk {
         }
     }
 
-    /// Has `rest` read by a thread of the tier; `None` where too many reads wait already.
+    /// Has a thread of the tier read `rest`; `None` if too many reads wait already.
     fn read_soon(
         &self,
         key: &[u8],
@@ -95,7 +96,7 @@ impl Disk {
             if counts {
                 shared.count(!here.is_empty());
             }
-            // Who asked may have gone.
+            // The caller may have gone.
             let _ = answer.send(here);
         };
         let is_taken = self.shared.device.readers.run_soon(read);
@@ -107,7 +108,7 @@ impl Disk {
 }
 
 impl DiskState {
-    /// The stored response at `spot`, unless a purge covers it.
+    /// Reads the stored response at `spot`, unless a purge covers it.
     pub(super) fn standing(
         &self,
         key: &[u8],
@@ -125,7 +126,7 @@ impl DiskState {
             return Ok(None);
         }
         if self.log.has_released(checked) && self.index.at(spot.key, spot.place).is_none() {
-            // What gave it up may have held it against an expression that is forgotten by now.
+            // The sweep that gave it up may have compared it with an expression that is forgotten by now.
             return Ok(None);
         }
         Ok(Some(Arc::new(match standing {

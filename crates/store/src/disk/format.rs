@@ -1,12 +1,13 @@
-//! What the files of the tier look like. All numbers are little-endian.
+//! The format of the tier's files. All numbers are little-endian.
 //!
-//! A *segment* is a header of [`FILE_HEAD`] bytes, records one after the other, each beginning at a multiple of [`ALIGN`],
-//! and, once it is sealed, its index, the [labels](crate::codec::label) of its records and a trailer of [`TRAILER`] bytes. A *record*
-//! is a header of [`RECORD_HEAD`] bytes, the head of the stored response, a checksum for each chunk of its body, and the body;
-//! where the body has a file of its own, the record names that file instead. A *large file* is laid out as `layout` says.
+//! A *segment* is a header of [`FILE_HEAD`] bytes, followed by records. Each record begins at a multiple of [`ALIGN`].
+//! A sealed segment also has its index, the [labels](crate::codec::label) of its records and a trailer of [`TRAILER`]
+//! bytes. A *record* is a header of [`RECORD_HEAD`] bytes, the head of the stored response, a checksum for each chunk
+//! of its body, and the body. If the body has a file of its own, the record names that file instead. `layout` describes
+//! a *large file*.
 //!
-//! Each checksum is seeded with a number drawn at random for the file and with the place of what it covers, so that bytes
-//! of another record, or of an older file of the same name, are never taken for these.
+//! Each checksum is seeded with a number drawn at random for the file and with the place of the bytes that it covers.
+//! So bytes of another record, or of an older file of the same name, are never taken for these.
 
 mod file;
 mod record;
@@ -20,7 +21,7 @@ pub(super) use file::{FileHead, Kind};
 pub(super) use record::RecordHead;
 pub(super) use sealed::{Entry, Trailer};
 
-/// The version of everything below, and of `codec`. A directory of a later one is left alone.
+/// The version of everything below, and of `codec`. A directory with a later version is left alone.
 pub(super) const FORMAT: u32 = 2;
 /// Records begin at multiples of this.
 pub(super) const ALIGN: u64 = 16;
@@ -36,23 +37,23 @@ pub(super) const TRAILER: usize = 64;
 pub(super) const ENTRY: usize = 32;
 /// Bytes of a checksum.
 pub(super) const SUM: usize = 8;
-/// The largest head that is kept.
+/// Bytes of the largest head that is kept.
 pub(super) const MOST_HEAD: usize = 1 << 20;
-/// The largest body that lies in a segment; a larger one has a file of its own.
+/// Bytes of the largest body that lies in a segment. A larger one has a file of its own.
 pub(super) const MOST_INLINE: u64 = 2 << 20;
 
-/// The checksum of `bytes` that lie at `place` of the file that drew `nonce`.
+/// The checksum of `bytes` at `place` of the file that has `nonce`.
 pub(super) fn sum(bytes: &[u8], nonce: u64, place: u64) -> u64 {
     xxh3_64_with_seed(bytes, seed(nonce, place))
 }
 
-/// A seed for what lies at `place`, or is the `place`th of something that has a seed.
+/// The seed for what lies at `place`, or for the `place`th part of something that has a seed.
 pub(super) fn seed(seed: u64, place: u64) -> u64 {
     // Odd, so that no two places of a file share a seed.
     (seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(29)
 }
 
-/// The number at `at`; zero where there is none, which no checksum lets through.
+/// The number at `at`; zero if there is none, which no checksum accepts.
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
     bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
@@ -63,7 +64,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Fills up to 64 bytes, the last eight of them the checksum of the others.
+/// Pads `bytes` to 64 bytes. The last eight are the checksum of the others.
 fn closed(bytes: &[u8], nonce: u64, place: u64) -> [u8; 64] {
     let mut all = [0; 64];
     let (body, end) = all.split_at_mut(56);
@@ -74,13 +75,14 @@ fn closed(bytes: &[u8], nonce: u64, place: u64) -> [u8; 64] {
     all
 }
 
-/// Whether `chunk`, the `number`th of the body of a record that begins at `offset`, is what `sums` says.
+/// Whether `chunk` agrees with its checksum in `sums`. It is the `number`th chunk of the body of a record with the seed
+/// `own`.
 pub(super) fn is_chunk_sound(chunk: &[u8], sums: &[u8], number: usize, own: u64) -> bool {
     sums.len() >= (number + 1) * SUM
         && u64_at(sums, number * SUM) == sum(chunk, own, number as u64 + 1)
 }
 
-/// The checksum of a chunk of a large file.
+/// The checksum of chunk `number` of a large file.
 pub(super) fn large_sum(chunk: &[u8], nonce: u64, number: u64) -> [u8; SUM] {
     sum(chunk, nonce, number + 1).to_le_bytes()
 }

@@ -1,4 +1,4 @@
-//! Whether the tier works, what it has to say of that, and its counters.
+//! The tier's health, the events that it reports, and its counters.
 
 use std::{
     collections::VecDeque,
@@ -11,11 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the tier leaves the device alone after it has failed.
+/// How long the tier leaves the device alone after a failure.
 const REST: Duration = Duration::from_secs(10);
-/// So many failed reads in a row, and the device is left alone.
+/// After this many failed reads in a row, the device is left alone.
 const PATIENCE: u64 = 8;
-/// At most so many events wait to be told.
+/// At most this many events wait to be reported.
 const MOST_EVENTS: usize = 64;
 
 /// What the tier was doing when it failed.
@@ -23,36 +23,37 @@ const MOST_EVENTS: usize = 64;
 pub enum Doing {
     /// Reading a stored response.
     Reading,
-    /// Writing one, or making room for it.
+    /// Writing a stored response, or making room for it.
     Writing,
 }
 
-/// Something that the operator should know. Its text is one line.
+/// An event that the operator should know. Its text is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The index is whole.
+    /// The index is complete.
     Loaded {
         /// Stored responses found.
         records: u64,
-        /// Since the tier was opened.
+        /// Time since the tier was opened.
         took: Duration,
     },
     /// The device failed. The tier is left alone for a while; the cache goes on without it.
     Failed {
-        /// What failed.
+        /// The direction that failed.
         doing: Doing,
-        /// Where.
+        /// The file.
         file: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: String,
     },
-    /// It works again.
+    /// The device works again.
     Mended(Doing),
-    /// What lay there was held against another log of purges, where it cannot be known what was purged since: it is forgotten.
+    /// The stored responses were checked against a different log of purges, and it is not known what was purged since.
+    /// They are forgotten.
     Outdated,
-    /// Bytes are not what was written. They were not given out, and are forgotten.
+    /// Bytes are not those that were written. They were not given out, and are forgotten.
     Damaged {
-        /// Where.
+        /// The file.
         file: PathBuf,
         /// Where the record or chunk begins.
         offset: u64,
@@ -109,15 +110,15 @@ pub(super) struct Counts {
     pub forwarded: AtomicU64,
 }
 
-/// Adds one.
+/// Adds one to `counter`.
 pub(super) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Relaxed);
 }
 
-/// Whether one direction works.
+/// The health of one direction.
 #[derive(Debug, Default)]
 struct Line {
-    /// Milliseconds since the tier was opened at which it is tried again.
+    /// When the device is tried again, in milliseconds since the tier was opened.
     rests_until: AtomicU64,
     is_failing: AtomicBool,
     in_a_row: AtomicU64,
@@ -133,7 +134,7 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// Of a tier that is opened now and works.
+    /// The health of a tier that is opened now and works.
     pub fn new() -> Self {
         Self {
             since: Instant::now(),
@@ -143,25 +144,25 @@ impl Health {
         }
     }
 
-    /// Since the tier was opened.
+    /// Time since the tier was opened.
     pub fn age(&self) -> Duration {
         self.since.elapsed()
     }
 
-    /// Whether the device may be asked.
+    /// Whether the device may be used.
     pub fn may(&self, doing: Doing) -> bool {
         let line = self.line(doing);
-        // No clock on the path of a hit while all is well.
+        // A hit does not read the clock while all is well.
         !line.is_failing.load(Relaxed)
             || self.age().as_millis() as u64 >= line.rests_until.load(Relaxed)
     }
 
-    /// Whether it failed and has not been seen to work since.
+    /// Whether the device failed and has not been seen to work since.
     pub fn is_failing(&self, doing: Doing) -> bool {
         self.line(doing).is_failing.load(Relaxed)
     }
 
-    /// It worked.
+    /// Notes that the device worked.
     pub fn worked(&self, doing: Doing) {
         let line = self.line(doing);
         if line.in_a_row.load(Relaxed) != 0 {
@@ -172,7 +173,7 @@ impl Health {
         }
     }
 
-    /// It failed. One failed read may be one bad sector; one failed write is enough.
+    /// Notes that the device failed. One failed read may be one bad sector; one failed write is enough.
     pub fn failed(&self, doing: Doing, file: &Path, error: &io::Error) {
         let line = self.line(doing);
         let in_a_row = line.in_a_row.fetch_add(1, Relaxed) + 1;
@@ -190,7 +191,7 @@ impl Health {
         }
     }
 
-    /// Has `event` told, unless too many wait.
+    /// Queues `event` to be reported, unless too many wait.
     pub fn tell(&self, event: Event) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         if events.len() < MOST_EVENTS {
@@ -198,7 +199,7 @@ impl Health {
         }
     }
 
-    /// What is to be told.
+    /// Takes the events to be reported.
     pub fn take(&self) -> Vec<Event> {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         events.drain(..).collect()

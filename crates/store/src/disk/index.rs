@@ -1,4 +1,5 @@
-//! Where records lie, by the hash of their key: 24 bytes each, in tables that are never less than half full.
+//! Where records lie, by the hash of their key. A record takes 24 bytes, in tables that are at least half full unless
+//! they are as small as tables get.
 
 mod spot;
 mod table;
@@ -11,7 +12,7 @@ use table::Table;
 
 pub(super) use spot::{RecordPosition, Spot};
 
-/// At most this many records under one hash; beyond it the oldest goes.
+/// At most this many records are kept under one hash. The oldest makes room for one more.
 const MOST: usize = 32;
 const SHARDS: usize = 256;
 
@@ -24,14 +25,14 @@ pub(super) struct Index {
 type Shard = Mutex<Table>;
 
 impl Index {
-    /// An empty one.
+    /// Creates an empty index.
     pub fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
         }
     }
 
-    /// Every record under `key`, the latest first; they count as used.
+    /// Returns every record under `key`, the latest first, and counts them as used.
     pub fn find(&self, key: u64) -> Vec<Spot> {
         let mut found = Vec::new();
         self.with(key, |table| {
@@ -44,7 +45,7 @@ impl Index {
         found
     }
 
-    /// Whether there is a record under `key`. Those that are there count as used.
+    /// Whether there is a record under `key`. Counts all of them as used.
     pub fn use_all(&self, key: u64) -> bool {
         let mut knows = false;
         self.with(key, |table| {
@@ -63,7 +64,7 @@ impl Index {
         knows
     }
 
-    /// The records under `key` that are of this variant.
+    /// The records of this variant under `key`.
     pub fn versions(&self, key: u64, variant: u32) -> Vec<Spot> {
         let mut found = Vec::new();
         self.with(key, |table| {
@@ -76,7 +77,7 @@ impl Index {
         found
     }
 
-    /// The record at `place`, if it is still the one to be found there.
+    /// The record at `place`, if the index still has it.
     pub fn at(&self, key: u64, place: RecordPosition) -> Option<Spot> {
         let mut found = None;
         self.with(key, |table| {
@@ -89,17 +90,18 @@ impl Index {
         found
     }
 
-    /// All of the body of the record at `place` was verified.
+    /// Notes that the whole body of the record at `place` was verified.
     pub fn mark_sound(&self, key: u64, place: RecordPosition) {
         self.change(key, place, |spot| spot.bits |= SOUND);
     }
 
-    /// The record at `place` was asked for.
+    /// Notes that the record at `place` was asked for.
     pub fn mark_used(&self, key: u64, place: RecordPosition) {
         self.change(key, place, |spot| spot.bits |= USED);
     }
 
-    /// The tags of the record at `place` are counted from now on. False where it is not there, or they are already.
+    /// Notes that the tags of the record at `place` are counted. False if it is not there, or they were counted
+    /// already.
     pub fn mark_counted(&self, key: u64, place: RecordPosition) -> bool {
         let mut counts = false;
         self.change(key, place, |spot| {
@@ -119,7 +121,7 @@ impl Index {
         counted
     }
 
-    /// Changes what is known of the record at `place`, if it is there.
+    /// Changes the entry of the record at `place`, if it is there.
     fn change(&self, key: u64, place: RecordPosition, mut change: impl FnMut(&mut Spot)) {
         self.with(key, |table| {
             table.each(key, |spot| {
@@ -130,14 +132,15 @@ impl Index {
         });
     }
 
-    /// How many records there are under `key`.
+    /// The number of records under `key`.
     pub fn count(&self, key: u64) -> u64 {
         let mut count = 0;
         self.with(key, |table| table.each(key, |_| count += 1));
         count
     }
 
-    /// Adds a record, unless a later one like it is there. Returns those that are not found any more, in whatever order they came.
+    /// Adds a record, unless a later one of the same variant is there. Returns the records that are no longer found, in
+    /// whatever order they came.
     pub fn insert(&self, new: Spot) -> Vec<Spot> {
         self.with(new.key, |table| {
             let (mut gone, mut kept) = (Vec::new(), 0);
@@ -168,12 +171,12 @@ impl Index {
         })
     }
 
-    /// Forgets the record at `place`; what it was.
+    /// Removes the record at `place`, and returns it.
     pub fn remove(&self, key: u64, place: RecordPosition) -> Option<Spot> {
         self.with(key, |table| table.remove(key, place))
     }
 
-    /// Forgets every record of `segment`, without knowing which there are.
+    /// Removes every record of `segment`, without knowing which there are.
     pub fn remove_segment(&self, segment: u32) {
         for shard in &self.shards {
             let mut table = lock(shard);
@@ -185,7 +188,7 @@ impl Index {
         }
     }
 
-    /// Records, and bytes of memory that the tables take.
+    /// The number of records, and the bytes of memory that the tables take.
     pub fn size(&self) -> (u64, u64) {
         let tables = self.shards.iter().map(lock);
         tables.fold((0, size_of::<[Shard; SHARDS]>() as u64), |(n, b), table| {
@@ -195,7 +198,7 @@ impl Index {
     }
 
     fn with<T>(&self, key: u64, act: impl FnOnce(&mut Table) -> T) -> T {
-        // There are as many as a byte has values.
+        // There are as many shards as a byte has values.
         match self.shards.get(usize::from(key as u8)) {
             Some(shard) => act(&mut lock(shard)),
             None => act(&mut Table::default()),

@@ -20,30 +20,30 @@ use std::{
     },
 };
 
-/// The body of a record that is not read with its head.
+/// A body in a record that was not read with its head.
 #[derive(Debug)]
 pub(super) struct Inline {
     pub device: Arc<Device>,
-    /// What memory holds keeps no file open that has made room for others.
+    /// Weak, so that what memory holds keeps no evicted segment's file open.
     segment: Weak<Segment>,
     key: u64,
     place: RecordPosition,
     /// Where the body begins.
     body: u64,
-    /// The checksums of its chunks.
+    /// The checksums of the body's chunks.
     sums: Bytes,
     own: u64,
-    /// Every chunk was verified before, since the program started.
+    /// Whether every chunk had been verified since the program started, when this was made.
     is_sound: bool,
-    /// Chunks that were verified since.
+    /// The chunks verified since then.
     sound: Sound,
-    /// It could not be read.
+    /// Whether the body could not be read.
     is_failed: AtomicBool,
     at_hand: AtHand,
 }
 
 impl Inline {
-    /// That of the record at `spot`, whose head was read, with the checksums of its chunks.
+    /// Creates the body of the record at `spot`, whose head was read together with the checksums of its chunks.
     pub fn new(
         device: Arc<Device>,
         segment: &Arc<Segment>,
@@ -67,22 +67,22 @@ impl Inline {
         }
     }
 
-    /// Whether it could not be read.
+    /// Whether the body could not be read.
     pub fn is_failed(&self) -> bool {
         self.is_failed.load(Relaxed)
     }
 
-    /// It could not be read, or not to its end.
+    /// Notes that the body could not be read, or not to its end.
     pub fn fail(&self) {
         self.is_failed.store(true, Relaxed);
     }
 
-    /// The segment, for who reads: its file stays open as long as this is held.
+    /// The segment, for readers: its file stays open as long as they hold this.
     pub fn segment(&self) -> Option<Arc<Segment>> {
         self.segment.upgrade()
     }
 
-    /// Whether its segment has made room for others. Who began to read before goes on.
+    /// Whether its segment was evicted. Those who began to read before can go on.
     pub fn is_gone(&self) -> bool {
         self.segment().is_none_or(|segment| segment.is_gone())
     }
@@ -92,13 +92,13 @@ impl Inline {
         self.device.segment_path(self.place.segment())
     }
 
-    /// Whether all of it lay in the page cache a moment ago, when it was read last.
+    /// Whether all of it was in the page cache a moment ago, when it was last read.
     pub fn was_at_hand(&self) -> bool {
         self.at_hand.is_fresh(self.device.seconds())
     }
 
-    /// All of it lay in the page cache at `second`, and is read. Where that was so before, the index is told of the use: it has
-    /// not been asked since.
+    /// Notes that all of it was in the page cache at `second`, and is read. If it had been seen there before, the index
+    /// is told of the use, because it has not been asked since.
     pub fn see_at_hand(&self, second: u32) {
         if self.at_hand.see(second) {
             self.device.tell_keeper(Task::Used(self.key, self.place));
@@ -116,15 +116,15 @@ impl Inline {
         self.is_sound || self.sound.has(number)
     }
 
-    /// Chunk `number` of the `whole` bytes was verified. Once all were, the index knows.
+    /// Notes that chunk `number` of the `whole` bytes was verified. Once all are, the index is told.
     pub fn mark(&self, number: u64, whole: u64) {
         if !self.is_sound && self.sound.mark(number, whole) {
             self.device.tell_keeper(Task::Sound(self.key, self.place));
         }
     }
 
-    /// Reads chunk `number` into `into`, which it fills. Where that fails, the record is forgotten, unless it is the device
-    /// that is out of order.
+    /// Reads chunk `number` into `into`, which it fills. If that fails, the record is forgotten, unless the device is
+    /// out of order.
     pub fn read(
         &self,
         file: &File,

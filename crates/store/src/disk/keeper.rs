@@ -1,4 +1,4 @@
-//! The one thread that writes segments, and makes room.
+//! The keeper: the one thread that writes segments and makes room.
 
 mod append;
 mod carrying;
@@ -26,27 +26,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Removed files stay open for so long, and are looked at so often: who has found a response there begins to read it by then.
+/// Removed files stay open at least this long, and are looked at this often. Whoever found a response in one begins to
+/// read it within this time.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// The thread's own state.
+/// The state of the thread.
 pub(super) struct Keeper {
     pub shared: Arc<DiskState>,
     open: Option<OpenSegment>,
     /// The number of the next segment.
     next: u32,
-    /// Bytes of all files.
+    /// Bytes of all files together.
     pub total: u64,
-    /// The file system was found to be full before the tier was.
+    /// Whether the file system was found to be full before the tier was.
     is_tight: bool,
     pub ledger: Ledger,
-    /// Files that were removed or are kept open no more, each with when that was.
+    /// Files that were removed or are no longer kept open, and when that happened.
     leaving: Vec<(Instant, Leaving)>,
     rounds: Rounds,
 }
 
-/// A file that may still be read, also by who has found a response there and has not begun. Whoever lets go of it last gives the blocks of
-/// a removed one back, which takes a while: that is to be this thread and no worker.
+/// A file that may still be read, also by those who found a response in it and have not begun. The last to close a
+/// removed file gives its blocks back, which takes a while: that must be this thread and not a worker.
 enum Leaving {
     Segment(Arc<Segment>),
     Large(Arc<File>),
@@ -71,7 +72,7 @@ impl Leaving {
 
 /// Why a record was not written.
 enum Refused {
-    /// It is not worth it, or there is no room; nothing is wrong.
+    /// It is not worth writing, or there is no room; nothing is wrong.
     Unfit,
     /// The device failed.
     Failed(Error),
@@ -84,7 +85,7 @@ impl From<Error> for Refused {
 }
 
 impl Keeper {
-    /// Has found and written nothing yet.
+    /// Creates a keeper that has found and written nothing yet.
     pub fn new(shared: Arc<DiskState>) -> Self {
         Self {
             open: None,
@@ -98,13 +99,13 @@ impl Keeper {
         }
     }
 
-    /// A large file was found.
+    /// Notes a large file that was found.
     pub fn found_large(&mut self, id: u64, bytes: u64) {
         self.ledger.grow(id, bytes);
         self.total += bytes;
     }
 
-    /// Loads what is in `segments`, then does what is asked for until the tier is closed.
+    /// Loads `segments`, then carries out tasks until the tier is closed.
     pub fn run(mut self, segments: Vec<u32>) {
         self.load(segments);
         loop {
@@ -121,7 +122,7 @@ impl Keeper {
             self.shared.total.store(self.total, Relaxed);
             self.shared.large.store(self.ledger.count(), Relaxed);
         }
-        // Sealed, its index need not be made out again; where that fails, it will be.
+        // The index of a sealed segment need not be rebuilt. If sealing fails, it will be.
         let _ = self.seal();
     }
 
@@ -152,7 +153,7 @@ impl Keeper {
                     self.ledger.grow(id, bytes);
                     self.total += bytes;
                 }
-                // Who asked may have gone with the tier.
+                // The caller may have gone with the tier.
                 let _ = answer.send(has_room);
             }
             Task::Spare(id, bytes) => {
@@ -187,8 +188,8 @@ impl Keeper {
         }
     }
 
-    /// `stored` was to be written and is not: what it would have superseded is not answered with any more, here and in memory, also after
-    /// a restart. A purge that covers `stored` by its URL covers that too.
+    /// Withdraws what `stored`, which was not written, would have replaced: it is no longer answered with, here and in
+    /// memory, also after a restart. A purge that covers `stored` by its URL covers that too.
     fn withdraw(&self, key: &[u8], stored: &Stored) {
         let is_known = self.shared.index.knows(self.shared.hash(key));
         if is_known && !self.shared.log.refuses(key, None, stored.checked()) {
@@ -211,11 +212,12 @@ impl Keeper {
         self.append(key, stored, &content, false)
     }
 
-    /// Whether what stands so with the log, and was checked up to `checked`, may be written.
+    /// Whether a response with this `standing`, checked up to `checked`, may be written.
     fn may_write(&self, standing: Standing, checked: u64) -> bool {
         match standing {
             Standing::Good => true,
-            // A sweep that gives up what was purged softly may have passed already, and the log forget why it is stale.
+            // A sweep that gives up what was purged softly may have passed already. Then the log may forget why the
+            // response is stale.
             Standing::Stale { .. } | Standing::Unsure => {
                 checked >= self.shared.swept.1.load(Relaxed)
                     && !self.rounds.gives_up_softly()
@@ -225,20 +227,20 @@ impl Keeper {
         }
     }
 
-    /// `left` stays open for a while yet.
+    /// Keeps `left` open for a while yet.
     fn leaves(&mut self, left: Leaving) {
         self.leaving.retain(|(_, other)| !other.is_same(&left));
         self.leaving.push((Instant::now(), left));
     }
 
-    /// Adds a record to the index; what it supersedes is forgotten.
+    /// Adds a record to the index, and forgets those that it supersedes.
     fn enter(&mut self, spot: Spot) {
         for gone in self.shared.index.insert(spot) {
             self.has_left(Some(gone));
         }
     }
 
-    /// `gone` is not to be found any more.
+    /// Settles the accounts for `gone`, which was removed from the index.
     pub fn has_left(&mut self, gone: Option<Spot>) {
         let Some(gone) = gone else { return };
         self.uncount(&gone);

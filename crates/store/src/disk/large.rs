@@ -1,4 +1,4 @@
-//! Large bodies: a file each, in chunks that can be read and verified alone.
+//! Large bodies: one file each, in chunks that can be read and verified alone.
 
 mod descriptor;
 mod straight;
@@ -31,7 +31,7 @@ use tail::{Tail, wake};
 
 pub use writer::Writer;
 
-/// A large file: being written, or whole.
+/// A large file: being written, or complete.
 #[derive(Debug)]
 pub(super) struct Large {
     pub id: u64,
@@ -40,21 +40,21 @@ pub(super) struct Large {
     descriptor: Mutex<Descriptor>,
     /// Bytes of the body that can be read.
     readable: AtomicU64,
-    /// It will never be whole, or what was written could not be read back.
+    /// Whether it will never be complete, or could not be read back.
     is_failed: AtomicBool,
     is_whole: AtomicBool,
-    /// Whether a record names it.
+    /// Whether a record names the file.
     is_named: AtomicBool,
-    /// It made room: its file has no name any more, and lasts for those who read it.
+    /// Whether it was evicted: its file has no name any more, and lasts for those who read it.
     is_removed: AtomicBool,
-    /// Chunks that were read and found good, once it was whole.
+    /// The chunks that were verified since the file was complete.
     pub sound: Sound,
     at_hand: AtHand,
     tail: Mutex<Tail>,
 }
 
 impl Large {
-    /// One that is to be written, with a body of `length` bytes if that is known.
+    /// Creates a file that is to be written, for a body of `length` bytes if that is known.
     pub fn new(id: u64, nonce: u64, length: Option<u64>, device: Arc<Device>) -> Self {
         Self {
             id,
@@ -72,8 +72,8 @@ impl Large {
         }
     }
 
-    /// One that a record names, with a body of `length` bytes, and its file. A file of that number that is another (an old record may
-    /// name one that went, and whose number was given out again) is as good as none.
+    /// Opens a file that a record names, with a body of `length` bytes. Returns the file too. A different file of that
+    /// number counts as missing: an old record may name a file that went, and whose number was given out again.
     pub fn open(
         id: u64,
         nonce: u64,
@@ -105,12 +105,12 @@ impl Large {
         self.readable.load(Acquire)
     }
 
-    /// Whether all of it is written.
+    /// Whether the whole file is written.
     pub fn is_whole(&self) -> bool {
         self.is_whole.load(Acquire)
     }
 
-    /// Whether it will never be whole, or could not be read back.
+    /// Whether it will never be complete, or could not be read back.
     pub fn is_failed(&self) -> bool {
         self.is_failed.load(Acquire)
     }
@@ -120,38 +120,41 @@ impl Large {
         self.sound.has(number)
     }
 
-    /// Whether all of it lay in the page cache a moment ago, when it was read last.
+    /// Whether all of it was in the page cache a moment ago, when it was last read.
     pub fn was_at_hand(&self) -> bool {
         self.at_hand.is_fresh(self.device.seconds())
     }
 
-    /// All of it lay in the page cache when it was read, which began at `second` of its device.
+    /// Notes that all of it was in the page cache when it was read. The read began at `second` of the device.
     pub fn see_at_hand(&self, second: u32) {
         self.at_hand.see(second);
     }
 
-    /// The file, for who reads: it stays open as long as this is held. `None` where it is not made yet, or nobody has it open any more.
+    /// The file, for readers: it stays open as long as they hold this. `None` if it is not made yet, or nobody has it
+    /// open any longer.
     pub fn file(&self) -> Option<Arc<File>> {
         self.descriptor().file()
     }
 
-    /// A record names it: the file stays when nobody reads it any more. Its descriptor, which is in the hands of the caller from now on.
+    /// Notes that a record names the file, which now stays when nobody reads it. Returns the open file, which the
+    /// caller must keep open from now on.
     pub fn name(&self) -> Option<Arc<File>> {
         self.is_named.store(true, Relaxed);
         self.descriptor().share()
     }
 
-    /// It made room for others.
+    /// Notes that it was evicted.
     pub fn leave(&self) {
         self.is_removed.store(true, Relaxed);
     }
 
-    /// Whether it made room for others, or nobody has had it open lately: nobody is to begin to read it. Who began before goes on.
+    /// Whether it was evicted, or nobody has had it open lately: then nobody may begin to read it. Those who began
+    /// before can go on.
     pub fn is_gone(&self) -> bool {
         self.is_removed.load(Relaxed) || self.descriptor().is_left()
     }
 
-    /// Reads chunk `number` of `file`, of `length` bytes, into `into`, which it fills.
+    /// Reads chunk `number` of `file` into `into`, which it fills.
     pub fn read(
         &self,
         file: &File,
@@ -182,7 +185,7 @@ impl Large {
         let read = read(&mut sum, layout::sum_offset(number)).and_then(|()| read(into, offset));
         match read {
             Ok(()) if large_sum(into, self.nonce, number) == sum => Ok(()),
-            // Other bytes than were written, or none where the file was cut.
+            // The bytes are not those that were written, or are missing because the file was cut.
             Ok(()) | Err(Missed::Damaged) => {
                 self.device.damaged(self.device.large_path(self.id), offset);
                 self.device.tell_keeper(Task::LargeDamaged(self.id));
@@ -192,7 +195,7 @@ impl Large {
         }
     }
 
-    /// It will never be whole, or cannot be read.
+    /// Notes that it will never be complete, or cannot be read.
     pub fn fail(&self) {
         self.is_failed.store(true, Release);
         let mut tail = self.tail();
@@ -218,7 +221,7 @@ impl Drop for Large {
             return;
         }
         self.device.tell_keeper(Task::Unnamed(self.id));
-        // Closing the last descriptor of a file that is deleted gives its blocks back, which takes a while.
+        // Closing the last descriptor of a deleted file gives its blocks back, which takes a while.
         if let Some(file) = self.file() {
             self.device.tell_keeper(Task::Left(file));
         }

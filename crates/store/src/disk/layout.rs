@@ -1,33 +1,34 @@
-//! Where the chunks of a large file lie, and their checksums.
+//! The layout of a large file: where its chunks and their checksums lie.
 //!
-//! A page with the file's header, then groups: a page of checksums, and the [`GROUP`] chunks they are of, one after the other. So
-//! a body lies in long runs, which the kernel sends from the file without a stop, and a chunk is verified alone.
+//! The first page has the file's header. Groups follow: a page of checksums, then the [`GROUP`] chunks that they cover,
+//! one after the other. So a body lies in long runs, which the kernel sends from the file without a stop, and a chunk
+//! can be verified alone.
 
 use super::format::{CHUNK, SUM};
 
-/// Chunks of a group: as many as a page holds checksums of.
+/// Chunks of a group: as many as there are checksums in a page.
 const GROUP: u64 = PAGE / SUM as u64;
 const PAGE: u64 = 4096;
 /// Bytes of a group's chunks.
 const RUN: u64 = GROUP * CHUNK as u64;
 
-/// Where the checksum of chunk `number` lies.
+/// The offset of the checksum of chunk `number`.
 pub(super) fn sum_offset(number: u64) -> u64 {
     group(number / GROUP).saturating_add(number % GROUP * SUM as u64)
 }
 
-/// Where chunk `number` begins.
+/// The offset of chunk `number`.
 pub(super) fn offset(number: u64) -> u64 {
     let before = number % GROUP * CHUNK as u64;
     group(number / GROUP).saturating_add(PAGE + before)
 }
 
-/// How many bytes of the body lie together from byte `at` of it on.
+/// How many bytes of the body lie together from its byte `at` on.
 pub(super) fn run(at: u64) -> u64 {
     RUN - at % RUN
 }
 
-/// Bytes of the file that holds `length` bytes of body.
+/// Bytes of the file that holds a body of `length` bytes.
 pub(super) fn file_length(length: u64) -> u64 {
     match length.checked_sub(1) {
         None => PAGE,

@@ -1,4 +1,4 @@
-//! What another run left in the directory is found again.
+//! Finds again what an earlier run left in the directory.
 
 use super::{
     Doing,
@@ -19,12 +19,12 @@ use std::{
     },
 };
 
-/// Keys and variants of which the latest record has lost its content to make room: what came before it was superseded long ago, and is not
-/// to be found again.
+/// Keys and variants whose latest record has lost its content, because that was evicted. Earlier records of them were
+/// superseded long ago, and must not be found again.
 type Gone = HashSet<(u64, u32)>;
 
 impl Keeper {
-    /// Reads the index of every segment, the latest first: what was written last is asked for first.
+    /// Reads the index of every segment. The latest comes first, because what was written last is asked for first.
     pub fn load(&mut self, mut segments: Vec<u32>) {
         segments.sort_unstable();
         let mut gone = Gone::default();
@@ -34,7 +34,7 @@ impl Keeper {
                 self.shared.device.failed(Doing::Reading, &path, &error);
             }
         }
-        // What a crash left without a head, or what lost its last one.
+        // Files that a crash left without a head, or that lost their last one.
         for id in self.ledger.unnamed_before(self.shared.first_large) {
             if let Some(bytes) = self.ledger.drop_unnamed(id) {
                 self.remove_large(id, bytes);
@@ -55,7 +55,7 @@ impl Keeper {
         let path = self.shared.device.segment_path(id);
         let directory = self.shared.device.seed;
         let Opened::Segment(segment) = Segment::open(&path, id, directory, true)? else {
-            // A header that was torn, or of a directory that this once was: nothing in it can be found.
+            // The header is torn, or of a directory that this once was: nothing in the file can be found.
             return fs::remove_file(&path);
         };
         let entries = match segment.index()? {
@@ -70,7 +70,7 @@ impl Keeper {
         }
         self.total += segment.bytes.load(Relaxed);
         self.shared.segments_mut().insert(id, Arc::new(segment));
-        // The latest first here too.
+        // The latest comes first here too.
         for entry in entries.iter().rev() {
             self.load_record(id, entry, gone);
         }
@@ -83,7 +83,7 @@ impl Keeper {
             return;
         }
         if let Some(key) = self.shared.withheld.key(entry.key) {
-            // Here and in memory, also after a restart.
+            // This withdraws it here and in memory, also after a restart.
             self.shared.purge(&key);
             return;
         }
@@ -103,7 +103,7 @@ impl Keeper {
     }
 }
 
-/// Reads a segment that was never sealed, cuts what is torn, and seals it.
+/// Reads a segment that was never sealed, cuts off what is torn, and seals it.
 pub(super) fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
     let length = segment.file.metadata()?.len();
     let (mut entries, mut labels) = (Vec::new(), Vec::new());
@@ -113,7 +113,7 @@ pub(super) fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
         FILE_HEAD as u64,
         length,
         |at, seen| {
-            // One whose body is damaged hides what came before it, until it is read and given up.
+            // A record with a damaged body hides what came before it, until it is read and given up.
             if let ScannedRecord::Sound(head, bytes) | ScannedRecord::BadBody(head, bytes) = seen {
                 segment.note(head.checked);
                 let entry = entry(&head, at);

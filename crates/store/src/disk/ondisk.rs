@@ -8,14 +8,14 @@ use bytes::Bytes;
 use rules::range::Span;
 use std::sync::Arc;
 
-/// Bytes on disk: a body, or a span of one. Cheap to clone. Keeps no file open that can be found by its record, unless it is
-/// [held](Self::held): who has these bytes for long asks [`is_gone`](Self::is_gone) before a use.
+/// Bytes on disk: a body, or a span of one. Cheap to clone. Keeps no file open that can be found by its record, unless
+/// it is [held](Self::held). Whoever has these bytes for long asks [`is_gone`](Self::is_gone) before each use.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
     source: DiskSource,
-    /// The file, open, where these bytes are [held](Self::held).
+    /// The open file, if these bytes are [held](Self::held).
     open: Option<Arc<OpenSource>>,
-    /// Bytes of the whole source, by which the length of its last chunk is known.
+    /// Bytes of the whole source, which tell the length of its last chunk.
     whole: u64,
     first: u64,
     length: u64,
@@ -42,7 +42,7 @@ impl OnDisk {
         }
     }
 
-    /// The file of its own that these bytes are all of.
+    /// The large file, if these bytes are all of its body.
     pub(super) fn whole_file(&self) -> Option<&Arc<Large>> {
         match &self.source {
             DiskSource::Large(large) if self.length == self.whole => Some(large),
@@ -50,7 +50,7 @@ impl OnDisk {
         }
     }
 
-    /// Whether they lie in a segment, with others.
+    /// Whether they lie in a segment, with other records.
     pub fn is_in_segment(&self) -> bool {
         matches!(self.source, DiskSource::Inline(_))
     }
@@ -65,15 +65,15 @@ impl OnDisk {
         self.length == 0
     }
 
-    /// Whether it is gone, turned out to be damaged or could not be read, or the device is out of order now: nothing of it is to
-    /// be promised to anybody. Bytes that nobody has read may still turn out to be bad.
+    /// Whether these bytes are gone, turned out to be damaged or could not be read, or the device is out of order now.
+    /// Then nothing of them may be promised to anybody. Bytes that nobody has read may still turn out to be damaged.
     pub fn is_broken(&self) -> bool {
         self.source.is_failed()
             || self.is_gone()
             || !self.source.device().health.may(Doing::Reading)
     }
 
-    /// Whether its file has made room for others, or is kept open no more: the tier may have the bytes all the same.
+    /// Whether the file was evicted, or is no longer kept open. The tier may have the bytes all the same.
     pub fn is_gone(&self) -> bool {
         match &self.source {
             DiskSource::Large(large) => large.is_gone(),
@@ -81,7 +81,7 @@ impl OnDisk {
         }
     }
 
-    /// The part in `span`, relative to these bytes; `None` where it does not lie within them.
+    /// The part in `span`, relative to these bytes; `None` if it does not lie within them.
     #[must_use]
     pub fn slice(&self, span: Span) -> Option<Self> {
         let fits = span.first <= span.last && span.last < self.length;
@@ -92,7 +92,8 @@ impl OnDisk {
         })
     }
 
-    /// The same, and its file stays open as long as this is there: for who has promised these bytes, and comes to read them later.
+    /// Returns the same bytes, with the file open for as long as they exist. For those who have promised these bytes
+    /// and read them later.
     #[must_use]
     pub fn held(mut self) -> Self {
         self.open
@@ -100,7 +101,7 @@ impl OnDisk {
         self
     }
 
-    /// Reads from the first byte on.
+    /// Returns a reader that begins at the first byte.
     pub fn reader(&self) -> Reader {
         let end = self.first + self.length;
         let open = self.open.as_deref().cloned();
@@ -108,7 +109,7 @@ impl OnDisk {
         Reader::new(open, self.first, end, self.whole)
     }
 
-    /// Reads all of it, waiting for the device; every piece goes to `see`.
+    /// Reads all bytes, waiting for the device, and calls `see` with every piece.
     pub(super) fn read_all(&self, mut see: impl FnMut(Bytes)) -> Result<(), Failed> {
         let end = self.first + self.length;
         let mut at = self.first;

@@ -1,4 +1,4 @@
-//! A source with its file, and how its chunks are read.
+//! A source with its open file, from which chunks are read.
 
 use super::{
     Failed, chunk,
@@ -17,35 +17,34 @@ use tokio::sync::oneshot;
 /// A chunk that a thread of the tier reads.
 pub(super) type PendingChunk = oneshot::Receiver<Result<Bytes, Failed>>;
 
-/// A source with its file.
+/// A source with its open file.
 #[derive(Clone, Debug)]
 pub(super) struct OpenSource {
     pub source: DiskSource,
     segment: Option<Arc<Segment>>,
-    /// Where it has a file of its own.
+    /// The file, if the body has one of its own.
     file: OnceLock<Arc<File>>,
 }
 
 impl OpenSource {
-    /// `source` with the `segment` that it lies in; without one where it has a file of its own, or where the segment is
-    /// gone.
+    /// Opens `source`, which lies in `segment`; without one if it has a file of its own, or the segment is gone.
     pub fn new(source: DiskSource, segment: Option<Arc<Segment>>) -> Self {
         let open = Self {
             source,
             segment,
             file: OnceLock::new(),
         };
-        // It stays open from now on.
+        // The file stays open from now on.
         let _ = open.file();
         open
     }
 
-    /// The file; `None` where a large one is not made yet, or it is gone.
+    /// The file; `None` if it is gone, or is a large file that is not made yet.
     pub fn file(&self) -> Option<&File> {
         match &self.source {
             DiskSource::Large(large) => {
                 if self.file.get().is_none() {
-                    // Another may have been first.
+                    // Another thread may have been first.
                     let _ = self.file.set(large.file()?);
                 }
                 self.file.get().map(|file| &**file)
@@ -54,15 +53,15 @@ impl OpenSource {
         }
     }
 
-    /// Whether the page cache has the byte at `at` of the body, so that the device need not be waited for. False where
-    /// there is no file.
+    /// Whether the byte at `at` of the body is in the page cache, so that reading it does not wait for the device.
+    /// False if there is no file.
     pub fn is_at_hand(&self, at: u64) -> bool {
         let source = &self.source;
         let file = self.file();
         file.is_some_and(|file| source.device().is_at_hand(file, source.offset(at)))
     }
 
-    /// Reads chunk `number` of the `whole` bytes and verifies it, into `buffer`.
+    /// Reads chunk `number` of the `whole` bytes into `buffer`, and verifies it.
     pub fn chunk(
         &self,
         number: u64,
@@ -96,7 +95,7 @@ impl OpenSource {
         Ok(buffer.into())
     }
 
-    /// The first chunk of those in `at..end`, of `whole` bytes, that does not lie in the page cache.
+    /// The first chunk in `at..end` of the `whole` bytes that is not in the page cache.
     pub fn first_missing(&self, at: u64, end: u64, whole: u64) -> Option<u64> {
         let mut chunks = at / CHUNK as u64..end.div_ceil(CHUNK as u64);
         chunks.find(|number| {
@@ -105,14 +104,15 @@ impl OpenSource {
         })
     }
 
-    /// Has chunk `number` of the `whole` bytes read by a thread of the tier; `None` where that is closed. It is never refused,
-    /// since the head may be sent: a reader has one job at most, and so there are no more than readers.
+    /// Has a thread of the tier read chunk `number` of the `whole` bytes; `None` if the tier is closed. It is never
+    /// refused otherwise, since the head may have been sent. A reader has at most one job, so that there are no more
+    /// jobs than readers.
     pub fn read_aside(&self, number: u64, whole: u64) -> Option<PendingChunk> {
         let (answer, pending) = oneshot::channel();
         let open = self.clone();
         let read = move || {
             let chunk = open.chunk(number, whole, Vec::new(), ReadMode::Blocking);
-            // Who asked may have gone.
+            // The reader may have gone.
             let _ = answer.send(chunk.map_err(|_| Failed));
         };
         let readers = &self.source.device().readers;

@@ -1,4 +1,4 @@
-//! A few threads that wait for the device, so that no worker has to.
+//! Threads that wait for the device, so that no worker has to.
 
 use std::{
     collections::VecDeque,
@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-/// With this many jobs waiting, those that may be refused are, and what they were for counts as not there.
+/// When this many jobs wait, further ones that may be refused are refused. What they were to read counts as not there.
 const MOST: usize = 1024;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -20,7 +20,7 @@ struct Jobs {
     is_closed: bool,
 }
 
-/// The threads' door. Jobs begin in the order in which they came.
+/// The handle of the threads. Jobs begin in the order in which they came.
 #[derive(Clone)]
 pub(super) struct Pool(Arc<(Mutex<Jobs>, Condvar)>);
 
@@ -47,13 +47,13 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Has `job` done. False where too many wait already, or the tier is closed.
+    /// Queues `job`. False if too many jobs wait already, or the tier is closed.
     pub fn run_soon(&self, job: impl FnOnce() + Send + 'static) -> bool {
         self.run_among(MOST, job)
     }
 
-    /// Has `job` done, however many wait: for what has begun, and would break off. Who asks sees to it that there are not too
-    /// many. False where the tier is closed.
+    /// Queues `job`, however many wait: for what has begun, and would break off. The caller makes sure that there are
+    /// not too many. False if the tier is closed.
     pub fn run_always(&self, job: impl FnOnce() + Send + 'static) -> bool {
         self.run_among(usize::MAX, job)
     }
@@ -68,7 +68,7 @@ impl Pool {
         takes
     }
 
-    /// Ends the threads when they are done with what they do; what waits is dropped.
+    /// Ends the threads when they have finished their current jobs. Jobs that wait are dropped.
     pub fn close(&self) {
         let mut jobs = self.lock();
         jobs.is_closed = true;
@@ -78,7 +78,7 @@ impl Pool {
         self.0.1.notify_all();
     }
 
-    /// Waits until all that was taken is done.
+    /// Waits until all queued jobs are done.
     pub fn finish(&self) {
         let mut jobs = self.lock();
         while !jobs.is_closed && (jobs.running > 0 || !jobs.list.is_empty()) {
@@ -97,7 +97,7 @@ impl Pool {
             };
             jobs.running += 1;
             drop(jobs);
-            // A panic costs what it happened to: whoever waits for that learns that nobody answers.
+            // A panic costs only its own job: whoever waits for that learns that nobody answers.
             let _ = catch_unwind(AssertUnwindSafe(job));
             self.lock().running -= 1;
             self.0.1.notify_all();

@@ -1,4 +1,4 @@
-//! What waits for the thread that keeps the directory.
+//! The queue of tasks for the keeper.
 
 use super::{
     counting::Question,
@@ -12,11 +12,11 @@ use std::{
     time::Duration,
 };
 
-/// At most so many bytes of bodies wait to be written: they are memory that no budget counts.
+/// At most this many bytes wait to be written: they are memory that no budget counts.
 const MOST_BYTES: u64 = 16 << 20;
-/// At most so many stored responses wait to be written.
+/// At most this many stored responses wait to be written.
 const MOST: usize = 4096;
-/// How many times more may wait of what takes the place of another.
+/// How many times as much may wait when a response replaces another.
 const MORE_REPLACING: u32 = 4;
 
 /// A stored response to be written.
@@ -24,15 +24,16 @@ const MORE_REPLACING: u32 = 4;
 pub(super) struct Offer {
     pub key: Box<[u8]>,
     pub stored: Arc<Stored>,
-    /// What it takes of [`MOST_BYTES`]. A body of parts has fewer bytes once one of them turns out to be broken.
+    /// What it takes of [`MOST_BYTES`]. Noted here, because a body of parts has fewer bytes once one of them turns out
+    /// to be broken.
     bytes: u64,
     _coming: Coming,
 }
 
-/// The hashes of keys of which something is about to be written, and how often each.
+/// The hashes of keys under which something is about to be written, and how many responses that is.
 type Keys = Arc<Mutex<HashMap<u64, u32>>>;
 
-/// Says that something of a key is about to be written, until it is dropped.
+/// Marks that something is about to be written under a key, until it is dropped.
 #[derive(Debug)]
 struct Coming {
     keys: Keys,
@@ -64,7 +65,7 @@ fn lock(keys: &Keys) -> MutexGuard<'_, HashMap<u64, u32>> {
     keys.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a stored response takes of memory while it waits, with its key.
+/// Bytes of memory that a stored response and its key take while it waits.
 fn bytes(key: &[u8], stored: &Stored) -> u64 {
     let body = match &stored.body {
         Body::Disk(_) => None,
@@ -73,49 +74,49 @@ fn bytes(key: &[u8], stored: &Stored) -> u64 {
     body.unwrap_or(0) + (key.len() + stored.fields.len()) as u64
 }
 
-/// Something for that thread to do.
+/// A task for the keeper.
 #[derive(Debug)]
 pub(super) enum Task {
-    /// Write it.
+    /// Write this stored response.
     Store(Offer),
-    /// The record of this key at this place holds damaged bytes.
+    /// Forget the record of this key at this place, which has damaged bytes.
     Damaged(u64, RecordPosition),
-    /// All of the body of the record of this key at this place was verified.
+    /// Note that the whole body of the record of this key at this place was verified.
     Sound(u64, RecordPosition),
-    /// The record of this key at this place was asked for.
+    /// Note that the record of this key at this place was asked for.
     Used(u64, RecordPosition),
-    /// This large file holds damaged bytes.
+    /// Forget this large file, which has damaged bytes.
     LargeDamaged(u64),
-    /// This record, which names a file or whose tags are counted, is not found any more.
+    /// Settle the accounts for this record, which was forgotten. It names a file, or its tags are counted.
     Forgotten(Spot),
-    /// Nothing that came before is found under this key any more.
+    /// Forget everything under this key that came before.
     Forget(u64),
-    /// The same, of this variant of the key alone.
+    /// The same for one variant of the key.
     ForgetVersions(u64, u32),
-    /// Say what purges cover.
+    /// Count what purges cover.
     Survey(Question),
-    /// Make room for so many bytes of this large file; says whether there is.
+    /// Make room for this many bytes of this large file, and answer whether there is room.
     Room(u64, u64, SyncSender<bool>),
-    /// So many bytes of the room for this large file were not needed.
+    /// Take back this many bytes of room that this large file did not need.
     Spare(u64, u64),
-    /// The file system is full.
+    /// Make room, because the file system is full.
     Full,
-    /// This file is kept open no more, but for those who read it.
+    /// Keep this file, which is otherwise no longer kept open, for those who read it.
     Left(Arc<File>),
-    /// Nobody holds this large file and no record names it.
+    /// Remove this large file, which nobody holds and no record names.
     Unnamed(u64),
-    /// Everything that came before is done.
+    /// Answer that everything that came before is done.
     Flush(SyncSender<()>),
 }
 
-/// What comes next.
+/// What comes next from the queue.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// This is to be done.
+    /// This task.
     Task(Task),
-    /// Nothing came for as long as it was waited for.
+    /// Nothing: no task came within the time.
     Quiet,
-    /// The queue is closed, and nothing is left.
+    /// Nothing ever again: the queue is closed and empty.
     Closed,
 }
 
@@ -127,7 +128,7 @@ struct Tasks {
     is_closed: bool,
 }
 
-/// The thread's door.
+/// The handle of the keeper.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     tasks: Mutex<Tasks>,
@@ -136,13 +137,14 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Whether something of the key with this hash is about to be written.
+    /// Whether something is about to be written under the key with this hash.
     pub fn knows(&self, hash: u64) -> bool {
         lock(&self.coming).contains_key(&hash)
     }
 
-    /// Queues a stored response, whose key has this hash; false where the queue is full. There is more room for what takes the place
-    /// of another: left out, the other would be found as if it were the latest, and has to be withdrawn.
+    /// Queues a stored response whose key has this hash; false if the queue is full. There is more room for a response
+    /// that replaces another: if it is left out, the older one would be found as if it were the latest, and must be
+    /// withdrawn.
     pub fn offer(&self, key: &[u8], hash: u64, stored: &Arc<Stored>, replaces: bool) -> bool {
         let offer = Offer {
             key: key.into(),
@@ -152,7 +154,7 @@ impl Queue {
         };
         let mut tasks = self.lock();
         let bytes = tasks.bytes + offer.bytes;
-        // One is always taken, however large.
+        // A response is always taken if no other waits, however large.
         let times = if replaces { MORE_REPLACING } else { 1 };
         let fits = tasks.offers < MOST * times as usize
             && (bytes <= MOST_BYTES * u64::from(times) || tasks.offers == 0);
@@ -166,7 +168,7 @@ impl Queue {
         takes
     }
 
-    /// Queues anything else; what is dropped because the queue is closed answers nobody.
+    /// Queues any other task. A task that is dropped because the queue is closed is not answered.
     pub fn push(&self, task: Task) {
         let mut tasks = self.lock();
         if !tasks.is_closed {
@@ -175,7 +177,7 @@ impl Queue {
         }
     }
 
-    /// The next thing to do; waits for it, for as long as it has `patience`.
+    /// Takes the next task. Waits for one at most as long as `patience`.
     pub fn next(&self, patience: Duration) -> Next {
         let mut tasks = self.lock();
         while tasks.list.is_empty() && !tasks.is_closed {
@@ -196,13 +198,13 @@ impl Queue {
         Next::Task(task)
     }
 
-    /// Nothing more is taken.
+    /// Closes the queue: nothing more is taken.
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.more.notify_all();
     }
 
-    /// The smallest number of the log that anything queued was checked up to.
+    /// The smallest number of the log that any queued response was checked up to.
     pub fn oldest_checked(&self) -> Option<u64> {
         let tasks = self.lock();
         let queued = tasks.list.iter().filter_map(|task| match task {
@@ -212,7 +214,7 @@ impl Queue {
         queued.map(|offer| offer.stored.checked()).min()
     }
 
-    /// Bytes that wait.
+    /// Bytes that wait to be written.
     #[cfg(test)]
     pub fn bytes(&self) -> u64 {
         self.lock().bytes

@@ -1,4 +1,4 @@
-//! Reading bytes on disk without waiting on a worker's thread.
+//! Reads bytes on disk without waiting on a worker's thread.
 
 use super::{
     Doing, Failed, chunk,
@@ -15,10 +15,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// At most so many pieces that were given out are kept in view, to be filled again when nobody holds them any more.
+/// At most this many pieces that were given out are remembered. Their buffers are filled again when nobody holds them
+/// any longer.
 const REUSED: usize = 8;
 
-/// Reads bytes from disk, chunk by chunk, each verified before any of it is given out.
+/// Reads bytes from disk, chunk by chunk. Each chunk is verified before any of it is given out.
 #[derive(Debug)]
 pub struct Reader {
     open: OpenSource,
@@ -26,24 +27,24 @@ pub struct Reader {
     whole: u64,
     at: u64,
     end: u64,
-    /// The chunk that a thread of the tier reads.
+    /// The chunk that a thread of the tier is reading.
     pending: Option<PendingChunk>,
-    /// What was given out.
+    /// The chunks that were given out.
     given: VecDeque<Bytes>,
     looked: Looked,
 }
 
-/// Whether all of a body was looked for in the page cache, and found.
+/// Whether all of a body has been found in the page cache.
 #[derive(Clone, Copy, Debug)]
 enum Looked {
-    /// Not from its first byte on, or not found.
+    /// Not looked for from the first byte on, or not found.
     No,
-    /// All so far, since this second of its device.
+    /// All of it so far; the look began at this second of the device.
     Since(u32),
 }
 
 impl Reader {
-    /// For the bytes in `at..end` of `whole`.
+    /// Creates a reader for the bytes in `at..end` of the `whole` bytes.
     pub(super) fn new(open: OpenSource, at: u64, end: u64, whole: u64) -> Self {
         Self {
             open,
@@ -56,7 +57,8 @@ impl Reader {
         }
     }
 
-    /// The next piece; `None` at the end. What lies in the page cache is read at once, anything else by a thread of the tier.
+    /// Returns the next piece, `None` at the end. What is in the page cache is read at once. A thread of the tier reads
+    /// anything else.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
         let Some(chunk) = ready!(self.poll_chunk(context)) else {
             return Poll::Ready(None);
@@ -73,8 +75,8 @@ impl Reader {
         Poll::Ready(Some(piece))
     }
 
-    /// As [`poll_next`](Self::poll_next), for who can send from a file: what was verified before and lies in the page cache is
-    /// not read again.
+    /// Like [`poll_next`](Self::poll_next), for callers that can send from a file: what was verified before and is in
+    /// the page cache is not read again.
     pub fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Part, Failed>>> {
         if self.pending.is_none()
             && !self.is_broken()
@@ -93,7 +95,7 @@ impl Reader {
         source.is_failed() || !source.device().health.may(Doing::Reading)
     }
 
-    /// What can be sent from the file as it lies there, from here on.
+    /// The bytes from here on that can be sent directly from the file.
     fn span(&mut self) -> Option<FileSpan> {
         let most = self.end.min(self.at.saturating_add(MOST_SPAN));
         let was_at_hand = self.open.source.was_at_hand();
@@ -115,7 +117,8 @@ impl Reader {
         Some(FileSpan::new(self.open.clone(), self.at, end, self.whole))
     }
 
-    /// The bytes up to `end` were looked for in the page cache and found. Once those are all, nobody need look again for a moment.
+    /// Notes that the bytes up to `end` were found in the page cache. Once those are all, nobody need look again for a
+    /// moment.
     fn look(&mut self, end: u64) {
         let device = self.open.source.device();
         let since = match self.looked {
@@ -153,8 +156,8 @@ impl Reader {
         Poll::Ready(Some(read.unwrap_or(Err(Failed))))
     }
 
-    /// A buffer that was given out and that nobody holds any more, or an empty one. A buffer that is filled again need not be
-    /// cleared, and lies in the processor's cache.
+    /// Returns a buffer that was given out and that nobody holds any longer, or an empty one. A buffer that is filled
+    /// again need not be cleared, and lies in the processor's cache.
     fn spare(&mut self) -> Vec<u8> {
         if self.given.len() > REUSED {
             self.given.pop_front();

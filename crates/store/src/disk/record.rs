@@ -1,4 +1,4 @@
-//! Reading records: a head, and a body beside it or in a file of its own.
+//! Reads records: a head, and a body beside it or in a file of its own.
 
 mod response;
 
@@ -13,23 +13,23 @@ use crate::{Stored, codec::View};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Records up to this size are read whole, with their body; of others the head alone.
+/// Records up to this size are read whole, with their body. Of larger ones only the head is read.
 const WHOLE: usize = (256 << 10) + 4096;
-/// As [`WHOLE`], where bodies are left on disk: what is smaller is read sooner than sent from its file.
+/// Like [`WHOLE`], where bodies are left on disk: a smaller body is read faster than it is sent from its file.
 const SMALL: usize = (16 << 10) + 4096;
-/// What is read of a record to have its head; where that is longer, it is read again.
+/// Bytes that are read first of a larger record, to get its head. If the head is longer, the record is read again.
 const GUESS: usize = 4096;
 
-/// What becomes of bodies of middle size.
+/// What to do with bodies of middle size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bodies {
-    /// They are read into memory with their heads.
+    /// Read them into memory with their heads.
     Read,
-    /// They stay on disk, to be sent from there.
+    /// Leave them on disk, to be sent from there.
     Left,
 }
 
-/// A record that was read, and is sound as far as it was.
+/// A record that was read. What was read of it is sound.
 pub(super) struct Record {
     segment: Arc<Segment>,
     spot: Spot,
@@ -38,7 +38,7 @@ pub(super) struct Record {
 }
 
 impl DiskState {
-    /// The stored response at `spot`; `None` where it is that of another key, or gone.
+    /// Reads the stored response at `spot`; `None` if it is of another key, or gone.
     pub fn read(
         &self,
         key: &[u8],
@@ -60,7 +60,7 @@ impl DiskState {
         read
     }
 
-    /// The stored response at `spot`, and its key.
+    /// Reads the stored response at `spot`, and its key.
     pub fn reread(&self, spot: Spot) -> Result<(Box<[u8]>, Stored), Missed> {
         let segment = self.segment(spot.place.segment()).ok_or(Missed::Damaged)?;
         let record = self.record(segment, spot, ReadMode::Blocking, Bodies::Read)?;
@@ -72,7 +72,7 @@ impl DiskState {
             .ok_or(Missed::Damaged)
     }
 
-    /// Reads the record at `spot`: all of it where that is little, otherwise all before its body.
+    /// Reads the record at `spot`: all of it if it is small, otherwise everything before its body.
     pub fn record(
         &self,
         segment: Arc<Segment>,

@@ -1,19 +1,20 @@
-//! Reading a segment record by record, where its index is missing or not to be believed.
+//! Reads a segment record by record, where its index is missing or cannot be trusted.
 
 use super::format::{CHUNK, Entry, RECORD_HEAD, RecordHead, is_chunk_sound, seed};
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-/// What lies at one place of a segment.
+/// What the scan found at one place of a segment.
 pub(super) enum ScannedRecord<'a> {
     /// A sound record: its header, and all its bytes.
     Sound(RecordHead, &'a [u8]),
-    /// The same of a record whose body is not what was written.
+    /// A record whose body is not what was written: its header, and all its bytes.
     BadBody(RecordHead, &'a [u8]),
-    /// No record begins here, or its head is not what was written: nothing behind it can be told.
+    /// No record begins here, or its head is not what was written: nothing after it can be read.
     End,
 }
 
-/// Reads the records of a segment between `from` and `to`, and tells `see` of each and of where they end. Where that is.
+/// Reads the records of a segment between `from` and `to`. Calls `see` with each, and with the end. Returns where the
+/// records end.
 pub(super) fn scan(
     file: &File,
     nonce: u64,
@@ -42,7 +43,7 @@ pub(super) fn scan(
     Ok(at)
 }
 
-/// The record at `at`, if all of it lies before `to` and its head is sound.
+/// Reads the record at `at`, if all of it lies before `to` and its head is sound.
 fn read(
     file: &File,
     nonce: u64,
@@ -63,7 +64,7 @@ fn read(
     Ok(head.is_sound(bytes, nonce, at).then_some(head))
 }
 
-/// The entry of a record that begins at `at`.
+/// The index entry of a record that begins at `at`.
 pub(super) fn entry(head: &RecordHead, at: u64) -> Entry {
     Entry {
         key: head.key,

@@ -12,7 +12,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
-/// A segment: written by one thread, read by all.
+/// A segment: one thread writes it, all threads read it.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub id: u32,
@@ -20,9 +20,9 @@ pub(super) struct Segment {
     pub nonce: u64,
     /// Bytes that count against the limit.
     pub bytes: AtomicU64,
-    /// The smallest number of the log that a record was checked up to.
+    /// The smallest number of the log that any record was checked up to.
     pub checked: AtomicU64,
-    /// It made room: its file has no name any more, and lasts for those who read it.
+    /// Whether it was evicted: its file has no name any more, and lasts for those who read it.
     is_gone: AtomicBool,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Segment {
 pub(super) enum Opened {
     /// A segment of this directory.
     Segment(Segment),
-    /// Something else: not ours, or its header is torn.
+    /// Something else: it is not ours, or its header is torn.
     Foreign,
 }
 
 impl Segment {
-    /// Makes a new one.
+    /// Creates a new segment.
     pub fn create(path: &Path, id: u32, directory: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).open(path)?;
@@ -60,7 +60,7 @@ impl Segment {
         })
     }
 
-    /// Opens one. `writable`: it may have to be mended.
+    /// Opens a segment. `writable`: it may have to be mended.
     pub fn open(path: &Path, id: u32, directory: u64, writable: bool) -> io::Result<Opened> {
         let file = OpenOptions::new().read(true).write(writable).open(path)?;
         let length = file.metadata()?.len();
@@ -87,7 +87,7 @@ impl Segment {
         }))
     }
 
-    /// What stands behind the index; `None` where the segment was never sealed, or that is damaged.
+    /// Reads the trailer; `None` if the segment was never sealed, or the trailer is damaged.
     fn trailer(&self) -> io::Result<Option<Trailer>> {
         let length = self.file.metadata()?.len();
         let Some(at) = length.checked_sub(TRAILER as u64) else {
@@ -98,20 +98,20 @@ impl Segment {
         Ok(Trailer::read(&trailer, self.nonce, at))
     }
 
-    /// The index behind the records, and the number that [`checked`](Self::checked) is; `None` where it was never sealed, or is
+    /// Reads the trailer and the index behind the records; `None` if the segment was never sealed, or either is
     /// damaged.
     pub fn index(&self) -> io::Result<Option<(Trailer, Vec<Entry>)>> {
         let Some(trailer) = self.trailer()? else {
             return Ok(None);
         };
-        // Its checksum and its place agree: there are so many bytes.
+        // The trailer's checksum and place agree, so that there are this many bytes.
         let mut bytes = vec![0; trailer.count as usize * ENTRY];
         self.file.read_exact_at(&mut bytes, trailer.index)?;
         let entries = trailer.entries(&bytes, self.nonce);
         Ok(entries.map(|entries| (trailer, entries)))
     }
 
-    /// The labels of its records; `None` where it was never sealed, or they are missing or damaged.
+    /// Reads the labels of its records; `None` if it was never sealed, or the labels are missing or damaged.
     pub fn labels(&self) -> io::Result<Option<Vec<u8>>> {
         let Some(trailer) = self.trailer()? else {
             return Ok(None);
@@ -125,8 +125,8 @@ impl Segment {
         Ok(is_sound.then_some(bytes))
     }
 
-    /// Writes the index and `labels` behind the last record, which ends at `end`, and has all of it on the device. The segment's
-    /// length.
+    /// Writes the index and `labels` behind the last record, which ends at `end`, and syncs all of it to the device.
+    /// Returns the length of the segment.
     pub fn seal(&self, entries: &[Entry], labels: &[u8], end: u64) -> io::Result<u64> {
         let checked = self.checked.load(Relaxed);
         let trailer = Trailer::write(entries, labels, end, checked, self.nonce);
@@ -136,12 +136,12 @@ impl Segment {
         Ok(end + trailer.len() as u64)
     }
 
-    /// It made room for others.
+    /// Notes that it was evicted.
     pub fn leave(&self) {
         self.is_gone.store(true, Relaxed);
     }
 
-    /// Whether it made room for others: nobody is to begin to read it.
+    /// Whether it was evicted: then nobody may begin to read it.
     pub fn is_gone(&self) -> bool {
         self.is_gone.load(Relaxed)
     }

@@ -1,7 +1,7 @@
 //! Which chunks of a body were verified since the program started.
 //!
-//! What was verified once may go from the page cache to a socket without being looked at again: after a crash or a loss of
-//! power the program starts anew, and knows nothing of what it had verified.
+//! A chunk that was verified once may go from the page cache to a socket without being checked again. After a crash or
+//! a loss of power the program starts again, and no longer knows what it had verified.
 
 use super::format::CHUNK;
 use std::sync::{
@@ -12,7 +12,7 @@ use std::sync::{
     },
 };
 
-/// The chunks of one body, a bit each.
+/// The chunks of one body, one bit each.
 #[derive(Debug, Default)]
 pub(super) struct Sound {
     bits: OnceLock<Box<[AtomicU64]>>,
@@ -20,7 +20,7 @@ pub(super) struct Sound {
 }
 
 impl Sound {
-    /// Notes chunk `number` of a body of `whole` bytes. Whether it was the last one missing.
+    /// Notes that chunk `number` of a body of `whole` bytes was verified. Returns whether it was the last one missing.
     pub fn mark(&self, number: u64, whole: u64) -> bool {
         let chunks = chunks(whole);
         let make = || (0..chunks.div_ceil(64)).map(|_| AtomicU64::new(0));
@@ -33,7 +33,7 @@ impl Sound {
         is_new && self.count.fetch_add(1, AcqRel) + 1 == chunks
     }
 
-    /// Whether chunk `number` is noted.
+    /// Whether chunk `number` was verified.
     pub fn has(&self, number: u64) -> bool {
         let word = self
             .bits

@@ -1,11 +1,11 @@
-//! What bytes lie in: a file of their own, or a record of a segment.
+//! The place that bytes lie in: a file of their own, or a record of a segment.
 
 use super::{
     chunk, device::Device, format::CHUNK, inline::Inline, large::Large, layout, open::OpenSource,
 };
 use std::{path::PathBuf, sync::Arc};
 
-/// What bytes lie in.
+/// The place that bytes lie in.
 #[derive(Clone, Debug)]
 pub(super) enum DiskSource {
     /// A file of their own.
@@ -23,7 +23,7 @@ impl DiskSource {
         }
     }
 
-    /// For who reads: the file stays open meanwhile.
+    /// Opens it for a reader: the file stays open meanwhile.
     pub fn open(&self) -> OpenSource {
         let segment = match self {
             Self::Large(_) => None,
@@ -40,7 +40,7 @@ impl DiskSource {
         }
     }
 
-    /// It cannot be read.
+    /// Notes that it cannot be read.
     pub fn fail(&self) {
         match self {
             Self::Large(large) => large.fail(),
@@ -64,7 +64,7 @@ impl DiskSource {
         }
     }
 
-    /// Whether all of it was seen to lie in the page cache a moment ago.
+    /// Whether all of it was seen in the page cache a moment ago.
     pub fn was_at_hand(&self) -> bool {
         match self {
             Self::Large(large) => large.was_at_hand(),
@@ -72,7 +72,7 @@ impl DiskSource {
         }
     }
 
-    /// All of it lay in the page cache when it was read, which began at `second` of its device.
+    /// Notes that all of it was in the page cache when it was read. The read began at `second` of the device.
     pub fn see_at_hand(&self, second: u32) {
         match self {
             Self::Large(large) => large.see_at_hand(second),
@@ -80,7 +80,7 @@ impl DiskSource {
         }
     }
 
-    /// Where the byte at `at` of the body lies in the file.
+    /// The offset in the file of the body's byte `at`.
     pub fn offset(&self, at: u64) -> u64 {
         let number = at / CHUNK as u64;
         let first = match self {
@@ -90,7 +90,7 @@ impl DiskSource {
         first + (at - chunk::begin(number))
     }
 
-    /// Where the bytes of the body from `at` on lie in the file, and how many of those up to `end` lie together.
+    /// The offset in the file of the body's byte `at`, and how many of the bytes up to `end` lie together there.
     pub fn run(&self, at: u64, end: u64) -> (u64, u64) {
         let end = match self {
             Self::Large(_) => end.min(at.saturating_add(layout::run(at))),

@@ -1,4 +1,4 @@
-//! Bytes of a file that go to a socket without passing through memory of ours.
+//! Bytes of a file that go to a socket without passing through our memory.
 
 use super::{
     at_hand::AT_HAND_SECONDS,
@@ -14,26 +14,26 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// At most so many bytes at a time: what a socket takes at once, and what others on the worker wait for.
+/// At most this many bytes at a time: as many as a socket takes at once, and as others on the worker have to wait for.
 pub const MOST_SPAN: u64 = 2 << 20;
 
-/// Bytes of a body in a file, verified before. Keeps the file open.
+/// Verified bytes of a body in a file. Keeps the file open.
 #[derive(Debug)]
 pub struct FileSpan {
     open: OpenSource,
-    /// Counted from the first byte of the body.
+    /// Offset in the body.
     at: u64,
     end: u64,
     /// Bytes of the whole body.
     whole: u64,
-    /// When it was last seen to lie in the page cache, in seconds of its device.
+    /// When they were last seen in the page cache, in seconds of the device.
     pub(super) seen: u32,
-    /// The number of the chunk that a thread of the tier reads.
+    /// The chunk that a thread of the tier is reading, with its number.
     pending: Option<(u64, PendingChunk)>,
 }
 
 impl FileSpan {
-    /// What lies in the page cache at this moment.
+    /// Creates a span of bytes that are in the page cache at this moment.
     pub(super) fn new(open: OpenSource, at: u64, end: u64, whole: u64) -> Self {
         let seen = open.source.device().seconds();
         Self {
@@ -46,12 +46,12 @@ impl FileSpan {
         }
     }
 
-    /// Ready when the bytes still to be sent lie in the page cache, as far as is known, so that sending them does not wait for the
-    /// device. A client may have taken minutes for those before: what has left the page cache meanwhile is read by a thread of the tier,
-    /// and verified.
+    /// Ready when the bytes still to be sent are in the page cache, as far as is known, so that sending them does not
+    /// wait for the device. The client may have taken minutes for the bytes before them. A thread of the tier reads and
+    /// verifies what has left the page cache meanwhile.
     ///
     /// # Errors
-    /// They cannot be read, or are not what was written.
+    /// The bytes cannot be read, or are not those that were written.
     pub fn poll_at_hand(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let now = self.open.source.device().seconds();
         let mut from = match &mut self.pending {
@@ -61,7 +61,7 @@ impl FileSpan {
         };
         while let Some(missing) = self.open.first_missing(from, self.end, self.whole) {
             let read = self.open.read_aside(missing, self.whole);
-            // Not taken where the tier is closed.
+            // `None` means that the tier is closed.
             let read = read.ok_or(io::ErrorKind::NotFound)?;
             self.pending = Some((missing, read));
             from = ready!(self.poll_read(context))?;
@@ -70,7 +70,7 @@ impl FileSpan {
         Poll::Ready(Ok(()))
     }
 
-    /// Where the chunk ends that was read.
+    /// Returns where the chunk that was read ends.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
         let Some((number, read)) = &mut self.pending else {
             return Poll::Ready(Ok(self.at));
@@ -95,10 +95,11 @@ impl FileSpan {
         self.len() == 0
     }
 
-    /// Sends to `socket`, which must not block, as much as it takes; how much that was. What is left begins after it.
+    /// Sends as much as `socket`, which must not block, takes. Returns how much that was. The rest begins after it.
     ///
     /// # Errors
-    /// Those of the socket, `WouldBlock` among them; those of the device, counted; `UnexpectedEof` where the file ends early.
+    /// Those of the socket, `WouldBlock` among them; those of the device, which are counted; `UnexpectedEof` if the
+    /// file ends early.
     pub fn send_to(&mut self, socket: impl AsFd) -> io::Result<usize> {
         let mut all = 0;
         while !self.is_empty() {
@@ -109,7 +110,7 @@ impl FileSpan {
                         break;
                     }
                 }
-                // The next call says it again.
+                // The next call returns the error again.
                 Err(_) if all > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -117,7 +118,7 @@ impl FileSpan {
         Ok(all)
     }
 
-    /// Sends what lies together in the file; how much of how much.
+    /// Sends what lies together in the file. Returns how much was sent, and of how much.
     fn send_run(&mut self, socket: impl AsFd) -> io::Result<(usize, usize)> {
         let source = &self.open.source;
         let (mut offset, length) = source.run(self.at, self.end);

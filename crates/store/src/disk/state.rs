@@ -1,4 +1,4 @@
-//! What the threads of the tier and its callers share.
+//! The state that the tier's threads and its callers share.
 
 use super::{
     device::{self, Device},
@@ -23,7 +23,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What the tier's threads and its callers share.
+/// The state that the tier's threads and its callers share.
 #[derive(Debug)]
 pub(super) struct DiskState {
     pub device: Arc<Device>,
@@ -42,21 +42,23 @@ pub(super) struct DiskState {
     pub open_files: OpenFiles,
     pub is_whole: AtomicBool,
     pub withheld: Withheld,
-    /// The numbers up to which purges, hard ones and all, were held against everything that is found.
+    /// The numbers of the log up to which everything that can be found was compared with hard purges, and with all
+    /// purges.
     pub swept: (AtomicU64, AtomicU64),
-    /// Whether keys were seen that hold more than a URL.
+    /// Whether a key was seen that is more than a URL.
     pub has_long_keys: AtomicBool,
-    /// As the keeper has them.
+    /// Bytes of all files, and the number of large ones, as the keeper has them.
     pub total: AtomicU64,
     pub large: AtomicU64,
 }
 
 impl DiskState {
-    /// A tier of `size` bytes on `device`, in whose directory `listing` was found. Nothing of that is in the index yet.
+    /// Creates the state of a tier of `size` bytes on `device`, whose directory has the files of `listing`. None of
+    /// them are in the index yet.
     pub fn new(size: u64, device: Device, log: Arc<Log>, listing: &Listing) -> Self {
         const SMALLEST: u64 = 64 << 10;
         const USUAL: u64 = 128 << 20;
-        // Few enough that each can stay open, and enough that the oldest is a small part of all.
+        // There are few enough segments that each can stay open, and enough that the oldest is a small part of all.
         let segment_size = (size / 32).clamp(SMALLEST, USUAL).max(size / 4096);
         let (segments, large) = (listing.segments.iter(), listing.large.iter());
         let next_segment = segments.max().unwrap_or(&0).saturating_add(1);
@@ -85,7 +87,7 @@ impl DiskState {
         }
     }
 
-    /// Keeps `file` open, which is that of `large`, for those who ask for it next. The one that is kept.
+    /// Keeps `file`, the file of `large`, open for those who ask for it next. Returns the one that is kept.
     pub fn keep_open(&self, large: Arc<Large>, file: Arc<File>) -> Arc<Large> {
         let (kept, left) = self.open_files.put(large, file);
         if let Some(left) = left {
@@ -94,21 +96,22 @@ impl DiskState {
         kept
     }
 
-    /// The hash of a key; nobody outside can aim at it.
+    /// The hash of a key. It is seeded, so that nobody outside can aim at it.
     pub fn hash(&self, key: &[u8]) -> u64 {
         xxh3_64_with_seed(key, self.device.seed)
     }
 
-    /// A large file of a number of its own, for a body of `length` bytes if that is known.
+    /// Creates a large file with a new number, for a body of `length` bytes if that is known.
     pub fn new_large(&self, length: Option<u64>) -> Large {
         let id = self.next_large.fetch_add(1, Relaxed);
         Large::new(id, device::random(), length, self.device.clone())
     }
 
-    /// Up to which number of this node's log a record is known to be good.
+    /// The number of this node's log up to which a record is known to be good.
     pub fn checked(&self, segment: &Segment, written: u64) -> u64 {
-        // What another run wrote may be ahead of a log that did not survive as far. Where that stands at nothing that survived,
-        // this lies below all of it; where it did survive, this run began above all that was written, and it changes nothing.
+        // What an earlier run wrote may be ahead of a log that lost its newest part. If nothing survived at the number
+        // where the log stands, the result lies below all of it. If the log did survive, this run began above
+        // everything that was written, and `min` changes nothing.
         if segment.id < self.first_segment {
             written.min(self.log_at.saturating_sub(1))
         } else {
@@ -116,7 +119,7 @@ impl DiskState {
         }
     }
 
-    /// The record at `spot` is not to be found any more.
+    /// Forgets the record at `spot`: it is no longer found.
     pub fn forget(&self, spot: Spot) {
         let gone = self.index.remove(spot.key, spot.place);
         if let Some(gone) = gone.filter(|gone| gone.is_large() || gone.is_counted()) {
@@ -124,14 +127,14 @@ impl DiskState {
         }
     }
 
-    /// As [`forget`](Self::forget), of every record under the key of this hash.
+    /// Like [`forget`](Self::forget), for every record under keys with this hash.
     pub fn forget_all(&self, key: u64) {
         for spot in self.index.find(key) {
             self.forget(spot);
         }
     }
 
-    /// As [`forget_all`](Self::forget_all), of what is of this variant.
+    /// Like [`forget_all`](Self::forget_all), for this variant alone.
     pub fn forget_versions(&self, key: u64, variant: u32) {
         for spot in self.index.versions(key, variant) {
             self.forget(spot);
@@ -144,12 +147,12 @@ impl DiskState {
         self.log.apply(purge, SystemTime::now().into(), None);
     }
 
-    /// The open segment of that number.
+    /// The segment of that number, if there is one.
     pub fn segment(&self, id: u32) -> Option<Arc<Segment>> {
         self.segments().get(&id).cloned()
     }
 
-    /// The number of the log that everything in any segment was checked up to at least.
+    /// The number of the log that everything in every segment was checked up to at least.
     pub fn oldest_in_segments(&self) -> Option<u64> {
         let segments = self.segments();
         let all = segments.values();
@@ -157,12 +160,12 @@ impl DiskState {
             .min()
     }
 
-    /// All segments by their numbers, the oldest first.
+    /// All segments by number, the oldest first.
     pub fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Segment>>> {
         self.segments.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`segments`](Self::segments), to add or remove one: nobody finds any meanwhile.
+    /// Like [`segments`](Self::segments), to add or remove one. Nobody finds anything meanwhile.
     pub fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Arc<Segment>>> {
         self.segments
             .write()

@@ -1,4 +1,4 @@
-//! What the tier counts.
+//! The tier's figures for metrics.
 
 use super::{Disk, Doing};
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,35 +10,36 @@ pub struct Statistics {
     pub records: u64,
     /// Bytes of all files.
     pub bytes: u64,
-    /// The most they may be.
+    /// The most bytes that the files may have.
     pub limit: u64,
     /// Segments.
     pub segments: u64,
-    /// Files with a large body each.
+    /// Files that hold one large body each.
     pub large_files: u64,
     /// Bytes of memory that the index takes.
     pub index_bytes: u64,
-    /// Whether everything that another run left has been found.
+    /// Whether everything that an earlier run left has been found.
     pub is_whole: bool,
-    /// Keys that were found.
+    /// Lookups that found something.
     pub hits: u64,
-    /// Keys that were not.
+    /// Lookups that found nothing.
     pub misses: u64,
     /// Stored responses written.
     pub writes: u64,
     /// Bytes written.
     pub bytes_written: u64,
-    /// Stored responses not written: queue full, write rate used up, no room, or the device fails.
+    /// Stored responses not written: the queue was full, the write rate was used up, there was no room, or the device
+    /// failed.
     pub refused_writes: u64,
-    /// Stored responses that went for others.
+    /// Stored responses that were evicted.
     pub evicted: u64,
-    /// Stored responses that would have gone, but were written again because they had been asked for.
+    /// Stored responses that were written again instead of evicted, because they had been asked for.
     pub forwarded: u64,
     /// Operations that the operating system failed.
     pub errors: u64,
-    /// Times that bytes were not what was written.
+    /// How often bytes were not those that were written.
     pub damaged: u64,
-    /// Whether it is left alone for a while, because the device fails.
+    /// Whether the device fails, so that it is left alone for a while.
     pub is_failing: bool,
 }
 

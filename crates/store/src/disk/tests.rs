@@ -1,4 +1,4 @@
-//! The tier through its door, on a directory of each test's own.
+//! Tests of the tier through its public functions, each on a directory of its own.
 
 use super::*;
 use crate::{Body, Fields, Part, Parts, Stored, purge::Purge, sample};
@@ -24,7 +24,7 @@ mod loading;
 mod place;
 mod spans;
 
-/// A directory that goes with the test.
+/// A directory that is removed after the test.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -59,7 +59,7 @@ impl Dir {
         disk
     }
 
-    /// The files whose names begin so, in order.
+    /// The files whose names begin with `kind`, in order.
     fn files(&self, kind: &str) -> Vec<PathBuf> {
         let mut files: Vec<_> = fs::read_dir(&self.0)
             .expect("a directory")
@@ -97,7 +97,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for what `poll` comes to.
+/// Waits until `poll` is ready, and returns its result.
 fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -126,7 +126,7 @@ fn read(bytes: &OnDisk) -> Result<Vec<u8>, Failed> {
     Ok(all)
 }
 
-/// How the bytes are handed to who can send from a file: in memory, or in the file.
+/// How many bytes a reader that can send from a file gets in memory, and how many in the file.
 fn parts(bytes: &OnDisk) -> (u64, u64) {
     let mut reader = bytes.reader();
     let (mut in_memory, mut in_file) = (0, 0);
@@ -152,7 +152,7 @@ fn content(stored: &Stored) -> Result<Vec<u8>, Failed> {
     Ok(all)
 }
 
-/// Bytes of which no two stretches are alike.
+/// Bytes in which no two stretches are alike.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let words = std::iter::repeat_with(move || {
@@ -164,7 +164,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     words.flatten().take(length).collect()
 }
 
-/// A response that says in a field which it is.
+/// A response with its number in a field.
 fn response(number: u64, length: usize) -> Arc<Stored> {
     let mut fields = HeaderMap::new();
     fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
@@ -189,7 +189,7 @@ fn put(disk: &Disk, number: u64, length: usize) {
     disk.flush();
 }
 
-/// What is kept under the key of `number` is that response or nothing. Whether it is there.
+/// Checks that either that response or nothing is kept under the key of `number`. Returns whether it is there.
 fn holds(disk: &Disk, wanted: u64, length: usize) -> bool {
     let found = find(disk, &key(wanted));
     let put = response(wanted, length);
@@ -393,7 +393,7 @@ fn a_log_that_was_lost_is_believed_from_where_it_stands() {
     log.apply(Purge::hard(what), Time::from_secs(9), None);
     assert!(find(&disk, b"k").is_empty(), "its first purge is no older");
     drop(disk);
-    // A log of which nothing survived but a number, and one that is smaller than what was given out before.
+    // A log of which only a number survived, and one that is smaller than what was given out before.
     let log = Arc::new(Log::default());
     log.restore(crate::purge::Remembered {
         entries: Vec::new(),
@@ -412,7 +412,7 @@ fn what_memory_evicts_is_written_at_a_bounded_rate_of_its_own() {
     let disk = dir.open();
     assert!(disk.demote(&key(0), &response(0, 1000)));
     disk.flush();
-    // For longer than any test takes.
+    // This is longer than any test takes.
     disk.shared.device.demotions.spend(1 << 50);
     assert!(!disk.demote(&key(1), &response(1, 1000)));
     assert_eq!(disk.statistics().refused_writes, 1);
@@ -432,7 +432,7 @@ fn what_memory_evicts_is_written_at_a_bounded_rate_of_its_own() {
     );
 }
 
-/// What is refused for its size is not written, and what is not written costs nothing of the rate.
+/// A response that is refused for its size is not written, and costs nothing of the rate.
 #[test]
 fn what_is_refused_costs_nothing_of_the_rate() {
     let dir = Dir::new();

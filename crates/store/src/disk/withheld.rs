@@ -1,4 +1,5 @@
-//! What of something newer came, and was not taken, before it was known what an earlier run left of it.
+//! Keys and variants of which something newer came and was not taken, before it was known what an earlier run left of
+//! them.
 
 use super::index::Spot;
 use std::{
@@ -8,18 +9,18 @@ use std::{
 
 /// At most this many keys are remembered.
 const MOST: usize = 4096;
-/// And so many variants, which take a few bytes each.
+/// At most this many variants are remembered. Each takes a few bytes.
 pub(super) const MOST_VARIANTS: usize = 1 << 16;
 
-/// What is found of these keys and variants while the tier is loaded is given up. `None` once all is loaded.
+/// The keys and variants. What is found of them while the tier is loaded is given up. `None` once all is loaded.
 #[derive(Debug)]
 pub(super) struct Withheld(Mutex<Option<Held>>);
 
 #[derive(Debug, Default)]
 struct Held {
-    /// By hash, with the whole key.
+    /// Whole keys by their hashes.
     keys: HashMap<u64, Box<[u8]>>,
-    /// The hashes of a key and of one of its variants.
+    /// Each with the hashes of a key and of one of its variants.
     variants: HashSet<(u64, u32)>,
 }
 
@@ -30,7 +31,7 @@ impl Default for Withheld {
 }
 
 impl Withheld {
-    /// Remembers a key. False where all is loaded, or there are too many.
+    /// Remembers a key. False if all is loaded, or there are too many.
     pub fn add(&self, hash: u64, key: &[u8]) -> bool {
         let mut held = self.lock();
         match &mut *held {
@@ -42,7 +43,7 @@ impl Withheld {
         }
     }
 
-    /// Remembers a variant of the key with this hash; needs nothing where all is loaded. False where there are too many.
+    /// Remembers a variant of the key with this hash. False if there are too many. Does nothing once all is loaded.
     pub fn add_variant(&self, hash: u64, variant: u32) -> bool {
         let mut held = self.lock();
         let Some(Held { variants, .. }) = &mut *held else {
@@ -55,19 +56,20 @@ impl Withheld {
         has_room
     }
 
-    /// The key of this hash, if it is one of them.
+    /// The remembered key with this hash, if there is one.
     pub fn key(&self, hash: u64) -> Option<Box<[u8]>> {
         self.lock().as_ref()?.keys.get(&hash).cloned()
     }
 
-    /// Does `act`, unless `found` is of one of the variants: who adds that in this moment does it before or afterwards.
+    /// Does `act`, unless `found` is of a remembered variant. A variant that is added at this moment is added before or
+    /// after `act`.
     pub fn unless_held<T>(&self, found: Spot, act: impl FnOnce() -> T) -> Option<T> {
         let held = self.lock();
         let is_held = |held: &Held| held.variants.contains(&(found.key, found.variant));
         (!held.as_ref().is_some_and(is_held)).then(act)
     }
 
-    /// All is loaded.
+    /// Notes that all is loaded.
     pub fn end(&self) {
         *self.lock() = None;
     }

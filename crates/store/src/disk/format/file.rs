@@ -16,16 +16,16 @@ pub(in crate::disk) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::disk) struct FileHead {
     pub kind: Kind,
-    /// Its number, which its name says too.
+    /// Its number, which is also in its name.
     pub id: u64,
-    /// Drawn at random; seeds its checksums.
+    /// Drawn at random. Seeds the checksums of the file.
     pub nonce: u64,
-    /// The directory that it belongs to, by its seed.
+    /// The seed of the directory that it belongs to.
     pub directory: u64,
 }
 
 impl FileHead {
-    /// As bytes, with their checksum.
+    /// The header as bytes, with its checksum.
     pub fn write(&self) -> [u8; FILE_HEAD] {
         let mut out = Vec::with_capacity(FILE_HEAD);
         out.extend_from_slice(match self.kind {
@@ -39,8 +39,7 @@ impl FileHead {
         closed(&out, self.nonce, 0)
     }
 
-    /// Reads what [`write`](Self::write) has made; `None` where it is anything else: torn, flipped, or of another
-    /// format.
+    /// Reads what [`write`](Self::write) wrote; `None` if it is anything else: torn, flipped, or of another format.
     pub fn read(bytes: &[u8; FILE_HEAD]) -> Option<Self> {
         let kind = if bytes.starts_with(&SEGMENT) {
             Kind::Segment

@@ -1,10 +1,10 @@
-//! A record: its header, and all of it as bytes.
+//! A record: its header, and the whole record as bytes.
 
 use super::{ALIGN, CHUNK, MOST_HEAD, MOST_INLINE, RECORD_HEAD, SUM, seed, sum, u32_at, u64_at};
 
 const RECORD: u32 = u32::from_le_bytes(*b"LREC");
 
-/// The header of a record. The checksum before it covers it, the head and the checksums of the chunks.
+/// The header of a record. The checksum before it covers the header, the head and the checksums of the chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::disk) struct RecordHead {
     pub head: u32,
@@ -14,7 +14,7 @@ pub(in crate::disk) struct RecordHead {
     pub key: u64,
     /// [What tells variants apart](crate::disk::index::Spot::variant).
     pub variant: u32,
-    /// The file that holds the body, and what it drew; both zero where the body lies here.
+    /// The file that holds the body, and its nonce. Both are zero if the body lies in the record.
     pub large: u64,
     pub nonce: u64,
     /// The number of the log up to which no purge covered it.
@@ -22,8 +22,8 @@ pub(in crate::disk) struct RecordHead {
 }
 
 impl RecordHead {
-    /// Reads it from the beginning of a record; `None` where it is none, or speaks of more than a record may hold. The
-    /// checksum is not looked at.
+    /// Reads the header from the beginning of a record. `None` if it is not one, or if its numbers exceed what a record
+    /// may hold. The checksum is not checked.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let head = Self {
             head: u32_at(bytes, 12),
@@ -63,12 +63,12 @@ impl RecordHead {
         }
     }
 
-    /// Where in the record the checksums of the chunks begin.
+    /// The offset of the chunks' checksums in the record.
     pub fn sums(&self) -> usize {
         RECORD_HEAD + self.head as usize
     }
 
-    /// Bytes before the body: what the first checksum covers, and that itself.
+    /// Bytes before the body: the first checksum and what it covers.
     pub fn meta(&self) -> usize {
         self.sums() + SUM * self.inline().div_ceil(CHUNK)
     }
@@ -78,13 +78,14 @@ impl RecordHead {
         ((self.meta() + self.inline()) as u64).next_multiple_of(ALIGN)
     }
 
-    /// Whether the first checksum of `record`, which begins at `offset`, is right.
+    /// Whether the first checksum of `record`, which begins at `offset`, is correct.
     pub fn is_sound(&self, record: &[u8], nonce: u64, offset: u64) -> bool {
         let covered = record.get(SUM..self.meta());
         covered.is_some_and(|covered| sum(covered, nonce, offset) == u64_at(record, 0))
     }
 
-    /// Writes a record that will begin at `offset`: `head`, and `body` in pieces unless that has a file of its own.
+    /// Returns a record that will begin at `offset`: `head`, the checksums and `body`, which is empty if it has a file
+    /// of its own.
     pub fn record(&self, head: &[u8], body: &[u8], nonce: u64, offset: u64) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.size() as usize);
         out.extend_from_slice(&[0; SUM]);

@@ -9,7 +9,7 @@ const SEALED: [u8; 8] = *b"LARDERIX";
 pub(in crate::disk) struct Entry {
     pub key: u64,
     pub large: u64,
-    /// Where it begins, in units of [`ALIGN`](super::ALIGN).
+    /// Where the record begins, in units of [`ALIGN`](super::ALIGN).
     pub unit: u32,
     pub size: u32,
     pub variant: u32,
@@ -35,7 +35,7 @@ impl Entry {
     }
 }
 
-/// The end of a sealed segment.
+/// The trailer of a sealed segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::disk) struct Trailer {
     /// Where the index begins.
@@ -44,13 +44,13 @@ pub(in crate::disk) struct Trailer {
     /// The smallest number of the log that a record was checked up to.
     pub checked: u64,
     sum: u64,
-    /// Bytes of the [labels](crate::codec::label); none in a segment of a version that wrote none.
+    /// Bytes of the [labels](crate::codec::label); zero in a segment of a version that wrote none.
     pub labels: u64,
     labels_sum: u64,
 }
 
 impl Trailer {
-    /// The index of `entries`, to lie at `index`, and `labels` and the trailer behind it.
+    /// Returns the index of `entries`, which is to lie at `index`, followed by `labels` and the trailer.
     pub fn write(
         entries: &[Entry],
         labels: &[u8],
@@ -102,7 +102,7 @@ impl Trailer {
         self.labels_at().saturating_add(self.labels)
     }
 
-    /// The trailer of a segment whose last bytes, from `at` on, these are.
+    /// Reads the trailer of a segment from its last bytes, which begin at `at`.
     pub fn read(bytes: &[u8; TRAILER], nonce: u64, at: u64) -> Option<Self> {
         let trailer = Self {
             index: u64_at(bytes, 8),
@@ -115,19 +115,19 @@ impl Trailer {
         (trailer.bytes(nonce) == *bytes && trailer.end() == at).then_some(trailer)
     }
 
-    /// The entries that `bytes` hold, which lay where the trailer says.
+    /// The entries in `bytes`, which were read from where the trailer says. `None` if they are damaged.
     pub fn entries(&self, bytes: &[u8], nonce: u64) -> Option<Vec<Entry>> {
         let is_sound = sum(bytes, nonce, self.index) == self.sum;
         is_sound.then(|| bytes.chunks_exact(ENTRY).map(Entry::read).collect())
     }
 
-    /// Whether `bytes`, which lay where the trailer says, are the labels that were written.
+    /// Whether `bytes`, which were read from where the trailer says, are the labels that were written.
     pub fn are_labels(&self, bytes: &[u8], nonce: u64) -> bool {
         label_sum(bytes, nonce, self.labels_at()) == self.labels_sum
     }
 }
 
-/// The checksum of labels that lie at `at`; zero of none, as in segments that have none.
+/// The checksum of labels that lie at `at`. It is zero if there are none, as in segments without labels.
 fn label_sum(labels: &[u8], nonce: u64, at: u64) -> u64 {
     if labels.is_empty() {
         0

@@ -1,4 +1,4 @@
-//! One record: its key, its place, and what is known of it.
+//! One record in the index: its key, its place, and its flags.
 
 use crate::{
     Stored,
@@ -12,15 +12,15 @@ pub(super) const USED: u32 = 1 << 31;
 const LARGE: u32 = 1 << 30;
 pub(super) const SOUND: u32 = 1 << 29;
 pub(super) const COUNTED: u32 = 1 << 28;
-/// The rest is the size.
+/// All flags. The other bits are the size.
 const FLAGS: u32 = USED | LARGE | SOUND | COUNTED;
 
-/// Where a record begins: its segment, and the offset there. A later record has a greater place.
+/// Where a record begins: its segment and its offset in it. A later record has a greater position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(in crate::disk) struct RecordPosition(u64);
 
 impl RecordPosition {
-    /// The place in `segment` that is `unit` steps of [`ALIGN`] bytes from its beginning.
+    /// The position in `segment` that is `unit` steps of [`ALIGN`] bytes from its beginning.
     pub const fn new(segment: u32, unit: u32) -> Self {
         Self((segment as u64) << 32 | unit as u64)
     }
@@ -36,7 +36,7 @@ impl RecordPosition {
     }
 }
 
-/// One record. Segments are counted from one, so that no place is zero: that is an empty slot.
+/// One record. Segments are counted from one, so that no record has position zero, which marks an empty slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::disk) struct Spot {
     pub key: u64,
@@ -55,7 +55,7 @@ impl Spot {
         })
     }
 
-    /// That of a record of `segment`, by its entry.
+    /// The record of `segment` that `entry` describes.
     pub fn of(segment: u32, entry: &Entry) -> Self {
         Self::new(
             entry.key,
@@ -66,8 +66,8 @@ impl Spot {
         )
     }
 
-    /// A record of `size` bytes that nobody has asked for or verified. `key` and `variant` are hashes; `is_large`: its
-    /// body has a file of its own.
+    /// Creates a record of `size` bytes that nobody has asked for or verified. `key` and `variant` are hashes.
+    /// `is_large`: the body has a file of its own.
     pub fn new(key: u64, place: RecordPosition, variant: u32, size: u32, is_large: bool) -> Self {
         let flag = if is_large { LARGE } else { 0 };
         Self {
@@ -98,7 +98,7 @@ impl Spot {
         self.bits & SOUND != 0
     }
 
-    /// Whether its tags are counted among those that are [carried](crate::purge::Carried).
+    /// Whether its tags are counted as [carried](crate::purge::Carried).
     pub fn is_counted(&self) -> bool {
         self.bits & COUNTED != 0
     }
@@ -107,7 +107,7 @@ impl Spot {
         self.place == RecordPosition(0)
     }
 
-    /// Whether this takes the place of `other`, or the other way round.
+    /// Whether this record and `other` are of one variant, so that the later replaces the earlier.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.variant == other.variant
     }

@@ -1,4 +1,4 @@
-//! A table of records, with what is empty between them.
+//! A hash table of records.
 
 use super::{RecordPosition, Spot};
 
@@ -21,7 +21,7 @@ impl Table {
         if at + 1 < self.slots.len() { at + 1 } else { 0 }
     }
 
-    /// Shows each record of `key`, in no order.
+    /// Calls `see` with each record of `key`, in no particular order.
     pub fn each(&mut self, key: u64, mut see: impl FnMut(&mut Spot)) {
         let mut at = self.home(key);
         while let Some(spot) = self.slots.get_mut(at).filter(|spot| !spot.is_empty()) {
@@ -32,9 +32,9 @@ impl Table {
         }
     }
 
-    /// Adds a record, beside those of the same key. The table grows where it gets too full.
+    /// Adds a record, beside those of the same key. Grows the table if it gets too full.
     pub fn add(&mut self, new: Spot) {
-        // At most seven eighths: there is always an empty slot, at which every search ends.
+        // At most seven eighths are used. So there is always an empty slot, at which every search ends.
         if (self.used + 1) * 8 > self.slots.len() * 7 {
             self.resize((self.slots.len() * 3 / 2).max(SMALLEST));
         }
@@ -60,8 +60,8 @@ impl Table {
         }
     }
 
-    /// Takes the record of `key` at `place` out; `None` where there is none. The table shrinks where less than half of
-    /// it is used.
+    /// Removes the record of `key` at `place`; `None` if there is none. Shrinks the table if less than half of it is
+    /// used.
     pub fn remove(&mut self, key: u64, place: RecordPosition) -> Option<Spot> {
         let mut at = self.home(key);
         let removed = loop {
@@ -79,12 +79,12 @@ impl Table {
         Some(removed)
     }
 
-    /// Empties the slot `hole` and moves up what would not be found past it.
+    /// Empties the slot `hole`, and moves up the records that would not be found past it.
     fn close(&mut self, mut hole: usize) {
         let mut at = self.next(hole);
         while let Some(spot) = self.slots.get(at).filter(|spot| !spot.is_empty()).copied() {
             let from = self.home(spot.key);
-            // Whether its search passes the hole: the hole lies in the round from its home to where it is.
+            // Whether a search for it passes the hole, which then lies between its home and its slot.
             let passes = if from <= at {
                 from <= hole && hole < at
             } else {

@@ -19,10 +19,10 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-/// A segment holds no more records than this: their index is kept until it is sealed.
+/// At most this many records are in a segment, because their index is kept in memory until the segment is sealed.
 const MOST_RECORDS: usize = 1 << 16;
 
-/// Nor, beyond that of one record, more bytes of labels.
+/// Once a segment has this many bytes of labels, no further record is added.
 const MOST_LABELS: usize = 8 << 20;
 
 /// The segment that records are appended to.
@@ -35,7 +35,7 @@ pub(super) struct OpenSegment {
 }
 
 impl OpenSegment {
-    /// Writes a record and its label behind the others; where it lies.
+    /// Writes a record and its label behind the others. Returns its position.
     fn write(
         &mut self,
         record: &RecordHead,
@@ -64,7 +64,8 @@ impl OpenSegment {
 }
 
 impl Keeper {
-    /// Appends a record to the open segment. `forward`: it is one from a segment that goes, for which no other goes.
+    /// Appends a record to the open segment. `forward`: it comes from a segment that is evicted, and nothing else is
+    /// evicted for it.
     pub(super) fn append(
         &mut self,
         key: &[u8],
@@ -130,7 +131,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// A segment with room for `size` bytes, what is written of them when it is sealed included.
+    /// Returns the open segment, with room for `size` bytes. `size` includes what is written for them when the segment
+    /// is sealed.
     fn open_for(&mut self, size: u64) -> io::Result<&mut OpenSegment> {
         let limit = self.shared.segment_size;
         let is_full = self.open.as_ref().is_some_and(|open| {
@@ -155,13 +157,13 @@ impl Keeper {
         let id = self.next;
         let device = &self.shared.device;
         let path = device.segment_path(id);
-        // Whoever removed the directory gets it back.
+        // If somebody removed the directory, it is made again.
         let _ = fs::create_dir(&device.path);
-        // Also where that fails: what there is of it is in the way.
+        // Even if that fails: the partial file is in the way of that number.
         self.next += 1;
         let segment = Segment::create(&path, id, device.seed)?;
         let segment = Arc::new(segment);
-        // Room for what sealing adds is taken at once.
+        // Takes the room for what sealing adds now.
         let bytes = (FILE_HEAD + TRAILER) as u64;
         segment.bytes.store(bytes, Relaxed);
         self.total += bytes;
@@ -175,7 +177,7 @@ impl Keeper {
         })
     }
 
-    /// Seals the open segment. Where that fails, it stays as it is and is read through when it is loaded.
+    /// Seals the open segment. If that fails, it stays as it is, and is scanned when it is loaded.
     pub(super) fn seal(&mut self) -> io::Result<()> {
         let Some(open) = self.open.take() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Which tags are carried by what is kept, for purges to say how much they touched.
+//! Counts the tags that kept responses carry, so that a purge can say how much it touched.
 
 use super::{Keeper, Leaving};
 use crate::{
@@ -16,21 +16,21 @@ use crate::{
 use std::sync::Arc;
 
 impl Keeper {
-    /// Counts the tags of what was just written to `spot`, checked up to `checked`.
+    /// Counts the tags of `stored`, which was just written to `spot` and checked up to `checked`.
     pub(super) fn count_written(&mut self, key: &[u8], stored: &Stored, checked: u64, spot: Spot) {
         let Some(marks) = &stored.marks else { return };
         if !self.shared.index.mark_counted(spot.key, spot.place) {
             return;
         }
         self.shared.log.carried().add(marks.texts(), checked);
-        // A purge that took effect since it was last looked at has found nothing to take off.
+        // A purge that took effect since the last check found nothing to take off.
         if self.shared.log.standing(key, stored) == Standing::Gone {
             let gone = self.shared.index.remove(spot.key, spot.place);
             self.has_left(gone);
         }
     }
 
-    /// Counts the tags of `spot`, which are not counted yet.
+    /// Counts the tags of `spot`, unless they are counted already.
     pub(super) fn count_found(&self, spot: &Spot, label: &Label<'_>) {
         if !label.tags.is_empty() && self.shared.index.mark_counted(spot.key, spot.place) {
             let carried = self.shared.log.carried();
@@ -38,7 +38,8 @@ impl Keeper {
         }
     }
 
-    /// What was at `spot` is not kept any more. Damaged bytes do not say what they carried, and count on.
+    /// Takes off the tags of `spot`, which is no longer kept. Damaged bytes do not say which tags they carried; those
+    /// stay counted.
     pub(super) fn uncount(&self, spot: &Spot) {
         if spot.is_counted()
             && let Some(segment) = self.segment(spot.place.segment())
@@ -58,7 +59,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// What is in `segment` will not be kept any more.
+    /// Takes off the tags of everything in `segment`, which is about to go.
     pub(super) fn uncount_all(&self, segment: &Segment) {
         let Ok(Some(labels)) = segment.labels() else {
             return;
@@ -75,7 +76,7 @@ impl Keeper {
         }
     }
 
-    /// A segment, also one that was removed lately.
+    /// Returns a segment, including one that was removed lately.
     fn segment(&self, id: u32) -> Option<Arc<Segment>> {
         let is_it = |left: &(_, Leaving)| match &left.1 {
             Leaving::Segment(segment) if segment.id == id => Some(segment.clone()),

@@ -1,4 +1,4 @@
-//! What a record is to hold: the body, or the name of the file that it is written to.
+//! The content of a record: the body, or the name of the file that has it.
 
 use super::{Keeper, Refused};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// What a record is to hold.
+/// The content of a record.
 pub(super) enum Content {
     /// The body itself.
     Inline(Vec<u8>),
@@ -17,7 +17,7 @@ pub(super) enum Content {
 }
 
 impl Keeper {
-    /// What the record of `stored` is to hold; a large body that is not in a file yet is written to one.
+    /// Returns the content for the record of `stored`. A large body that is not in a file yet is written to one.
     pub(super) fn content(&mut self, stored: &Stored) -> Result<Content, Refused> {
         if let Body::Disk(bytes) = &stored.body
             && let Some(large) = bytes.whole_file()
@@ -66,7 +66,7 @@ impl Keeper {
     }
 }
 
-/// Reads a piece, wherever it lies.
+/// Reads a piece, and calls `see` with its bytes, wherever they lie.
 fn read_piece(piece: &BodyPiece, mut see: impl FnMut(Bytes)) -> Result<(), Refused> {
     match piece {
         BodyPiece::Memory(bytes) => {

@@ -1,12 +1,12 @@
-//! A file system that is full before the tier is: the tier takes no more than there is room for.
+//! Handles a file system that is full before the tier is: the tier takes no more than there is room for.
 
 use super::{Keeper, Leaving};
 use rustix::fs::statvfs;
 use std::{os::unix::fs::MetadataExt, sync::atomic::Ordering::Relaxed};
 
 impl Keeper {
-    /// The file system is full: from now on it is asked before anything is written, and the oldest goes at once. Nothing of that is written
-    /// again: there is no room for it.
+    /// Notes that the file system is full. From now on its free space is checked before anything is written. The oldest
+    /// is evicted at once, and none of that is written again, because there is no room for it.
     pub(super) fn fill_up(&mut self) {
         self.is_tight = true;
         if self.free().is_some() {
@@ -16,10 +16,11 @@ impl Keeper {
         }
     }
 
-    /// Has the oldest go until the file system has room for `bytes` and a little more, and says whether it has by now. Removed files take
-    /// their place until nobody reads them any more, so that what comes next may be early for it.
+    /// Evicts the oldest until the file system has room for `bytes` and a little more. Returns whether it has room by
+    /// now. Removed files take their space until nobody reads them any longer, so that a write right after this may
+    /// come too early.
     pub(super) fn make_way(&mut self, bytes: u64, mut chance: bool) -> bool {
-        // Not all file systems say.
+        // Not all file systems tell their free space.
         let Some(free) = self.free() else {
             return true;
         };
@@ -35,15 +36,15 @@ impl Keeper {
         self.is_free(bytes)
     }
 
-    /// Whether the file system has room for `bytes` now.
+    /// Whether the file system now has room for `bytes`.
     pub(super) fn is_free(&self, bytes: u64) -> bool {
         self.free().is_none_or(|free| bytes <= free)
     }
 
-    /// Bytes that the file system has room for; `None` where it does not say.
+    /// Bytes that are free in the file system; `None` if it does not say.
     fn free(&self) -> Option<u64> {
         let status = statvfs(&self.shared.device.path).ok()?;
-        // Of files too there may be no more, where it counts them.
+        // A file system that counts its files may have none left.
         let has_names = status.f_files == 0 || status.f_favail > 0;
         Some(if has_names {
             status.f_bavail.saturating_mul(status.f_frsize)
@@ -52,14 +53,14 @@ impl Keeper {
         })
     }
 
-    /// Bytes of what is removed and still open.
+    /// Bytes of files that are removed and still open.
     fn leaving(&self) -> u64 {
         self.leaving.iter().map(|(_, left)| left.bytes()).sum()
     }
 }
 
 impl Leaving {
-    /// What it still takes of the file system, where it has no name any more.
+    /// Bytes that it still takes of the file system, if it has no name any more.
     fn bytes(&self) -> u64 {
         match self {
             Self::Segment(segment) => segment.bytes.load(Relaxed),

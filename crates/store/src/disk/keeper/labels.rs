@@ -1,5 +1,6 @@
-//! The labels of a segment. Where they are missing or damaged they are made again, of the heads of its records: what cannot be held
-//! against purges by expression would keep these from ever being forgotten, and the log takes only so many.
+//! The labels of a segment. If they are missing or damaged, they are made again from the heads of its records. A record
+//! that cannot be compared with purges by expression would keep these from ever being forgotten, and the log takes only
+//! so many.
 
 use super::Keeper;
 use crate::{
@@ -20,7 +21,7 @@ use std::{
 };
 
 impl Keeper {
-    /// The labels of a segment; `None` where it is gone, or they cannot be read.
+    /// Returns the labels of a segment; `None` if the segment is gone, or they cannot be read.
     pub(super) fn labels(&mut self, id: u32) -> Option<Vec<u8>> {
         if let Some(open) = &self.open
             && open.segment.id == id
@@ -47,10 +48,10 @@ impl Keeper {
         segment.labels().ok()?
     }
 
-    /// Writes index and labels anew behind the records.
+    /// Writes index and labels again behind the records.
     fn seal_again(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
         let Some((trailer, entries)) = segment.index()? else {
-            // It could not be sealed when it was full.
+            // The segment could not be sealed when it was full.
             return mend(segment).map(drop);
         };
         let Some(labels) = self.labels_of(segment, &entries) else {
@@ -61,12 +62,14 @@ impl Keeper {
         Ok(())
     }
 
-    /// What does not say any more what it is purged by is given up. `None` where the device fails.
+    /// Makes labels from the heads of records. A record that no longer says which purges cover it is given up. `None`
+    /// if the device fails.
     fn labels_of(&mut self, segment: &Arc<Segment>, entries: &[Entry]) -> Option<Vec<u8>> {
         let mut labels = Vec::new();
         for entry in entries {
             let place = RecordPosition::new(segment.id, entry.unit);
-            // Also of what was given up: it is found again at the next start, and has to be held against purges then.
+            // Also for a record that was given up: it is found again at the next start, and must be compared with
+            // purges then.
             let spot = self.shared.index.at(entry.key, place);
             let spot = spot.unwrap_or_else(|| Spot::of(segment.id, entry));
             let (segment, mode) = (segment.clone(), ReadMode::Blocking);

@@ -1,4 +1,4 @@
-//! Making room: the oldest goes, unless it was asked for.
+//! Makes room: evicts the oldest, unless it was asked for.
 
 use super::{Keeper, Leaving, Refused};
 use crate::{
@@ -12,11 +12,11 @@ use crate::{
 };
 use std::{fs, sync::atomic::Ordering::Relaxed};
 
-/// A record of what goes, to be written again.
+/// A record of an evicted segment that is to be written again.
 type Again = (Box<[u8]>, Stored);
 
 impl Keeper {
-    /// Has the oldest go until there is room for `bytes`.
+    /// Evicts the oldest until there is room for `bytes`. False if there is none.
     pub fn make_room(&mut self, bytes: u64) -> bool {
         let mut chances = self.shared.segments().len() as u64 + self.ledger.count();
         while self.total.saturating_add(bytes) > self.shared.size {
@@ -28,8 +28,9 @@ impl Keeper {
         !self.is_tight || self.make_way(bytes, chances > 0)
     }
 
-    /// The oldest goes: a large file that the oldest segment names, or else that segment. With `chance`, what of it was asked
-    /// for since it was written is written again: heads of large files, and a quarter of the segment's bytes.
+    /// Evicts the oldest: a large file that the oldest segment names, or else that segment. With `chance`, what was
+    /// asked for since it was written is written again: heads of large files, and up to a quarter of the segment's
+    /// bytes. False if there is no segment.
     pub(super) fn evict(&mut self, chance: bool) -> bool {
         let oldest = self.shared.segments().values().next().cloned();
         let Some(segment) = oldest else {
@@ -40,7 +41,7 @@ impl Keeper {
             let spot = self.shared.index.at(*key, *place);
             chance && spot.is_some_and(|spot| spot.is_used())
         };
-        // Each large file by itself: with the segment, all would go at once.
+        // Evicts each large file by itself: with the segment, all would go at once.
         if let Some((place, key)) = named.iter().find(|named| !deserves(named)) {
             let (key, place) = (*key, *place);
             let gone = self.shared.index.remove(key, place);
@@ -77,7 +78,7 @@ impl Keeper {
         }
     }
 
-    /// What is at `spot`, unless a purge covers it.
+    /// Reads what is at `spot`, unless a purge covers it.
     fn worth_keeping(&self, spot: Spot) -> Option<Again> {
         let again = self.shared.reread(spot).ok()?;
         let checked = again.1.checked();
@@ -94,7 +95,7 @@ impl Keeper {
         }
     }
 
-    /// Takes the records of `segment` out of the index; those that deserve it are read to be written again.
+    /// Removes the records of `segment` from the index. Reads and returns those that deserve to be written again.
     fn leave(&mut self, segment: &Segment, entries: &[Entry], chance: bool) -> Vec<Again> {
         let mut left = segment.bytes.load(Relaxed) / 4;
         let mut again = Vec::new();
@@ -126,7 +127,7 @@ impl Keeper {
             segment.leave();
             self.leaves(Leaving::Segment(segment));
         }
-        // A file that somebody else removed is gone as well.
+        // If somebody else removed the file, it is gone as well.
         let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
         self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
     }
@@ -137,14 +138,14 @@ impl Keeper {
         }
     }
 
-    /// Keeps the large file `id` open no more.
+    /// Stops keeping the large file `id` open.
     pub(super) fn close_large(&mut self, id: u64) {
         if let Some(file) = self.shared.open_files.remove(id) {
             self.leaves(Leaving::Large(file));
         }
     }
 
-    /// Removes the large file `id`, of `bytes` bytes. One that cannot be removed counts as gone all the same.
+    /// Removes the large file `id` of `bytes` bytes. If it cannot be removed, it counts as gone all the same.
     pub fn remove_large(&mut self, id: u64, bytes: u64) {
         let _ = fs::remove_file(self.shared.device.large_path(id));
         self.close_large(id);

@@ -1,5 +1,5 @@
-//! Rounds over the labels of everything that is kept, a few at a time between other tasks: what purges cover is given up, tags are
-//! counted, and who asks is told how much a purge touches.
+//! Rounds over the labels of everything that is kept, a few at a time between other tasks. They give up what purges
+//! cover, count tags, and answer how much a purge touches.
 
 use super::Keeper;
 use crate::disk::{
@@ -12,27 +12,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is looked whether anything was purged.
+/// How often the keeper checks whether anything was purged.
 const EVERY: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
 
-/// What a sweep takes is at most this part of all time.
+/// A sweep takes at most one part in this many of all time, unless the log is crowded.
 const SHARE: u32 = 50;
 
-/// How long labels are looked at in one go, and how many between two looks at the clock; and how long it rests then, so that hits on
-/// the same core and other tasks hardly wait: less where somebody waits for an answer.
+/// `STEP` is how long labels are looked at in one go, and `AT_ONCE` how many between two looks at the clock. Then the
+/// round rests, so that hits on the same core and other tasks hardly wait: for `REST`, or for `SHORT_REST` if somebody
+/// waits for an answer.
 const STEP: Duration = Duration::from_micros(200);
 const AT_ONCE: usize = 16;
 const REST: Duration = Duration::from_micros(300);
 const SHORT_REST: Duration = Duration::from_micros(50);
 
-/// At most so many questions are answered at one time; who asks beyond that is told of nothing.
+/// At most this many questions are answered at one time. A further one finds nothing.
 const MOST_QUESTIONS: usize = 32;
 
-/// The thread's rounds.
+/// The rounds of the thread.
 #[derive(Default)]
 pub(super) struct Rounds {
     sweep: Sweep,
-    /// Each with the segments that it was not told of yet.
+    /// Each question, with the segments that were not yet looked at for it.
     questions: Vec<(Vec<u32>, Question)>,
     current: Option<Current>,
     /// When the last step ended.
@@ -44,30 +45,31 @@ pub(super) struct Rounds {
 struct Sweep {
     /// Segments still to be swept.
     left: Vec<u32>,
-    /// Where the log stood when the last one began; `None` before the first, which counts what was found at the start.
+    /// Where the log stood when the last sweep began. `None` before the first, which counts what was found at the
+    /// start.
     head: Option<u64>,
-    /// Until when the next rests.
+    /// When the next sweep may begin.
     rests_until: Option<Instant>,
-    /// What looking at labels has taken so far, without the rests.
+    /// Time that looking at labels has taken so far, without the rests.
     spent: Duration,
-    /// What was purged only softly is given up too.
+    /// Whether it also gives up what was purged only softly.
     softly: bool,
-    /// Something could not be looked at.
+    /// Whether some segment could not be looked at.
     is_partial: bool,
 }
 
-/// The segment that is looked at.
+/// The segment whose labels are being looked at.
 struct Current {
     id: u32,
     labels: Vec<u8>,
     at: usize,
     sweeps: bool,
-    /// Which questions it is looked at for, by their place.
+    /// The indices of the questions that it is looked at for.
     asked: Vec<usize>,
 }
 
 impl Rounds {
-    /// How long may be waited for other tasks.
+    /// How long the thread may wait for other tasks.
     pub fn patience(&self) -> Duration {
         let sweep = &self.sweep;
         if !self.questions.is_empty() {
@@ -79,13 +81,13 @@ impl Rounds {
         }
     }
 
-    /// Whether a sweep is under way that gives up what was purged only softly.
+    /// Whether a sweep is under way that also gives up what was purged only softly.
     pub fn gives_up_softly(&self) -> bool {
         let is_under_way = self.current.as_ref().is_some_and(|current| current.sweeps);
         self.sweep.softly && (is_under_way || !self.sweep.left.is_empty())
     }
 
-    /// Which segment comes next; all who wait for it have it at once.
+    /// The next segment, whether it is swept, and the questions that it is looked at for: all that wait for it.
     fn next(&mut self) -> Option<(u32, bool, Vec<usize>)> {
         let asked = self.questions.first().and_then(|(left, _)| left.last());
         let id = *asked.or(self.sweep.left.last())?;
@@ -101,7 +103,7 @@ impl Rounds {
 }
 
 impl Keeper {
-    /// `question` goes over everything from now on.
+    /// Begins to look at everything for `question`.
     pub(super) fn survey(&mut self, question: Question) {
         let segments: Vec<_> = self.shared.segments().keys().copied().collect();
         if !segments.is_empty() && self.rounds.questions.len() < MOST_QUESTIONS {
@@ -109,7 +111,7 @@ impl Keeper {
         }
     }
 
-    /// One step of the rounds that are to be gone.
+    /// Takes one step of the rounds that are due.
     pub(super) fn go_round(&mut self) {
         let rest = self.rounds.patience().min(REST);
         let stepped = self.rounds.stepped;
@@ -158,7 +160,7 @@ impl Keeper {
         }
     }
 
-    /// Turns to the next segment.
+    /// Begins with the next segment.
     fn turn(&mut self) {
         while let Some((id, sweeps, asked)) = self.rounds.next() {
             if let Some(labels) = self.labels(id) {
@@ -176,14 +178,14 @@ impl Keeper {
         }
     }
 
-    /// A segment was looked at. Questions that were told of all are answered by being dropped.
+    /// Ends the look at a segment. Questions that have been told of everything are dropped, which answers them.
     fn end(&mut self, sweeps: bool) {
         let Rounds {
             sweep, questions, ..
         } = &mut self.rounds;
         questions.retain(|(left, question)| !left.is_empty() && !question.is_over());
         if sweeps && sweep.left.is_empty() {
-            // Purges by expression wait for room.
+            // When the log is crowded, purges by expression wait for room.
             let share = if sweep.softly { 1 } else { SHARE };
             sweep.rests_until = Some(Instant::now() + EVERY.max(sweep.spent * share));
             let head = sweep.head.unwrap_or_default();
@@ -196,7 +198,7 @@ impl Keeper {
         }
     }
 
-    /// Looks at a few labels; whether there are more.
+    /// Looks at a few labels. Returns whether there are more.
     fn look(&mut self, current: &mut Current) -> bool {
         let Some(segment) = self.shared.segment(current.id) else {
             return false;
@@ -233,7 +235,7 @@ impl Keeper {
         true
     }
 
-    /// Gives up what `label` is of, at `place`, if a purge covers it.
+    /// Gives up the record at `place`, which has `label`, if a purge covers it.
     fn sweep(&mut self, label: &Label<'_>, key: u64, place: RecordPosition) {
         let softly = self.rounds.sweep.softly;
         if !self.shared.log.has_purged(label, softly) {

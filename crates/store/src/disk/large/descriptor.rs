@@ -1,25 +1,27 @@
-//! Who keeps a large file open.
+//! Tracks who keeps a large file open.
 
 use std::{
     fs::File,
     sync::{Arc, Weak},
 };
 
-/// A large file as it is open, or not.
+/// The state of a large file's descriptor.
 #[derive(Debug, Default)]
 pub(super) enum Descriptor {
-    /// It is not made yet.
+    /// The file is not made yet.
     #[default]
     None,
-    /// No record names it: whoever holds the body keeps it open.
+    /// No record names the file. Whoever holds the body keeps it open.
     Own(Arc<File>),
-    /// A record names it, by which it is found and opened again: who reads it or [holds](crate::disk::OnDisk::held) it keeps it open, and nobody else but
-    /// [`OpenFiles`](crate::disk::files::OpenFiles) a few. What memory holds keeps no file open, and none that has made room for others.
+    /// A record names the file, by which it is found and opened again. Those who read it or
+    /// [hold](crate::disk::OnDisk::held) it keep it open. Nobody else does, except
+    /// [`OpenFiles`](crate::disk::files::OpenFiles) for a few. So what memory holds keeps no file open, and no evicted
+    /// one.
     Shared(Weak<File>),
 }
 
 impl Descriptor {
-    /// The file; `None` where it is not made, or nobody has it open any more.
+    /// The file; `None` if it is not made, or nobody has it open any longer.
     pub fn file(&self) -> Option<Arc<File>> {
         match self {
             Self::None => None,
@@ -28,7 +30,7 @@ impl Descriptor {
         }
     }
 
-    /// The file; it is others' to keep it open from now on. `None` as above.
+    /// Returns the file, which others must keep open from now on. `None` as in [`file`](Self::file).
     pub fn share(&mut self) -> Option<Arc<File>> {
         let file = self.file();
         if let Self::Own(file) = self {
@@ -37,7 +39,7 @@ impl Descriptor {
         file
     }
 
-    /// Whether nobody has it open any more.
+    /// Whether nobody has it open any longer.
     pub fn is_left(&self) -> bool {
         matches!(self, Self::Shared(file) if file.strong_count() == 0)
     }

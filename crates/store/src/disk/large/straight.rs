@@ -1,17 +1,17 @@
-//! A large body of which all is here.
+//! Writes a large body that has arrived completely.
 
 use super::Large;
 use crate::disk::format::CHUNK;
 use std::{io, sync::atomic::Ordering::Release};
 
-/// Writes a body of which all is here.
+/// A writer for a body that has arrived completely.
 pub(in crate::disk) struct Straight<'a> {
     large: &'a Large,
     chunk: Vec<u8>,
 }
 
 impl Straight<'_> {
-    /// Adds what comes next of the body. Whole chunks are written.
+    /// Appends the next bytes of the body, and writes whole chunks.
     ///
     /// # Errors
     /// The device failed, or there was no more room (`QuotaExceeded`).
@@ -27,7 +27,7 @@ impl Straight<'_> {
         Ok(())
     }
 
-    /// The body is complete.
+    /// Ends the body.
     pub fn finish(mut self) -> io::Result<()> {
         if !self.chunk.is_empty() {
             self.write()?;
@@ -44,7 +44,7 @@ impl Straight<'_> {
 }
 
 impl Large {
-    /// Writes a body of which all is here, on the calling thread: there is room for so many `bytes` of the file.
+    /// Begins to write a complete body on the calling thread. There must be room for `bytes` of the file.
     pub fn straight(&self, bytes: u64) -> Straight<'_> {
         self.tail().room = bytes;
         Straight {

@@ -1,4 +1,4 @@
-//! What of a large body is still to be written.
+//! The part of a large body that is still to be written.
 
 use bytes::Bytes;
 use std::{
@@ -7,25 +7,25 @@ use std::{
     task::{Context, Waker},
 };
 
-/// What is still to be written.
+/// The part that is still to be written.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     pub pieces: VecDeque<Bytes>,
     pub bytes: usize,
-    /// No more pieces come: what is left is the last chunk.
+    /// Whether no more pieces come, so that the rest ends with the last chunk.
     pub is_last: bool,
-    /// A thread writes.
+    /// Whether a thread is writing.
     pub is_busy: bool,
-    /// Bytes of the file there is room for.
+    /// Bytes of the file that there is room for.
     pub room: u64,
-    /// Bytes the file will have, as far as the origin tells the truth.
+    /// Bytes that the file will have, if the origin tells the truth.
     pub announced: Option<u64>,
-    /// The writer, where it waits for room in `pieces` or for the end.
+    /// The writer, if it waits for room in `pieces` or for the end.
     waiting: Option<Waker>,
 }
 
 impl Tail {
-    /// Nothing yet, of a file that will have so many bytes.
+    /// Creates an empty tail, for a file that will have `announced` bytes.
     pub fn new(announced: Option<u64>) -> Self {
         Self {
             announced,
@@ -33,7 +33,7 @@ impl Tail {
         }
     }
 
-    /// Has the writer woken when something changes.
+    /// Has the writer woken at the next change.
     pub fn wait(&mut self, context: &Context<'_>) {
         self.waiting = Some(context.waker().clone());
     }

@@ -1,4 +1,4 @@
-//! Large bodies that are written as they come.
+//! Writes large bodies as they arrive.
 
 use super::Large;
 use crate::disk::{Failed, OnDisk, format::CHUNK};
@@ -8,10 +8,10 @@ use std::{
     task::{Context, Poll},
 };
 
-/// At most so many bytes wait to be written, beside the piece that was pushed last.
+/// At most this many bytes wait to be written, besides the piece that was pushed last.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Writes a large body as it comes. Dropped before it is [finished](Self::poll_finish), its file goes.
+/// Writes a large body as it arrives. If it is dropped before it is [finished](Self::poll_finish), its file is removed.
 #[derive(Debug)]
 pub struct Writer {
     large: Arc<Large>,
@@ -30,7 +30,7 @@ impl Writer {
         }
     }
 
-    /// Queues a piece; ready when it may be pushed. Errors end the file.
+    /// Queues a piece. Ready when it is queued. An error ends the file.
     pub fn poll_push(
         &mut self,
         piece: &Bytes,
@@ -59,13 +59,13 @@ impl Writer {
         Poll::Ready(Ok(()))
     }
 
-    /// What has been written so far and can be read back (whole chunks).
+    /// The whole chunks that have been written so far and can be read back.
     pub fn written(&self) -> OnDisk {
         OnDisk::large(self.large.clone(), self.large.readable())
     }
 
-    /// No more comes; ready when all is written: what the body is from now on. An error where the device failed, or nothing was
-    /// pushed.
+    /// Ends the body. Ready with the complete body when all of it is written. An error if the device failed, or nothing
+    /// was pushed.
     pub fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<OnDisk, Failed>> {
         if self.pushed == 0 {
             return Poll::Ready(Err(Failed));

@@ -1,4 +1,4 @@
-//! Writing what has come of a large body, on a thread of the tier.
+//! Writes what has arrived of a large body, on a thread of the tier.
 
 use super::{Descriptor, Large, tail::wake};
 use crate::disk::{
@@ -18,11 +18,11 @@ use std::{
     },
 };
 
-/// Room for so much is asked for at a time.
+/// Bytes of room that are asked for at a time.
 const ROOM: u64 = 8 << 20;
 
 impl Large {
-    /// Writes what waits, as far as it makes whole chunks. On a thread of the tier.
+    /// Writes the whole chunks that wait. Runs on a thread of the tier.
     pub(super) fn write(&self) {
         loop {
             let Some((chunks, is_last)) = self.take() else {
@@ -43,7 +43,7 @@ impl Large {
         }
     }
 
-    /// What can be written now; `None` where that is nothing, and the thread is done.
+    /// Takes what can be written now; `None` if that is nothing, and the thread is done.
     fn take(&self) -> Option<(Vec<u8>, bool)> {
         let mut tail = self.tail();
         let bytes = if tail.is_last {
@@ -71,7 +71,8 @@ impl Large {
         Some((out, is_last))
     }
 
-    /// Writes one chunk behind the others. The error is the device's; without one there is no room.
+    /// Writes one chunk behind the others. `Err(Some)` is an error of the device; `Err(None)` means that there is no
+    /// room.
     pub(super) fn write_chunk(&self, chunk: &[u8]) -> Result<(), Option<io::Error>> {
         let readable = self.readable.load(Relaxed);
         let number = readable / CHUNK as u64;
@@ -87,7 +88,7 @@ impl Large {
         Ok(())
     }
 
-    /// The file, made when it is first needed.
+    /// Returns the file, which is made when it is first needed.
     fn made(&self) -> io::Result<Arc<File>> {
         if let Some(file) = self.file() {
             return Ok(file);
@@ -107,7 +108,7 @@ impl Large {
         Ok(file)
     }
 
-    /// Has room made for a file of `length` bytes.
+    /// Has the keeper make room for a file of `length` bytes.
     fn reserve(&self, length: u64) -> bool {
         let tail = self.tail();
         let (room, is_last, announced) = (tail.room, tail.is_last, tail.announced);
@@ -133,7 +134,7 @@ impl Large {
         got.is_some()
     }
 
-    /// Gives back the room that was not needed.
+    /// Gives back room that was not needed.
     fn give_back(&self) {
         let mut tail = self.tail();
         let needed = file_length(self.readable()).min(tail.room);

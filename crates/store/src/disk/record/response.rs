@@ -1,4 +1,4 @@
-//! The stored response that a record holds.
+//! Makes the stored response that a record holds.
 
 use super::Record;
 use crate::{
@@ -16,7 +16,7 @@ use rules::range::Span;
 use std::{io::ErrorKind, sync::Arc};
 
 impl DiskState {
-    /// What `record` holds for `key`; `None` where it is that of another key.
+    /// The response that `record` holds for `key`; `None` if it is of another key.
     pub(super) fn stored(
         &self,
         key: &[u8],
@@ -34,7 +34,7 @@ impl DiskState {
         let piece = self.piece(record, mode)?;
         let fields = record.bytes.slice_ref(view.fields);
         let fields = match &piece {
-            // They share the allocation with the body, where that is not a small one.
+            // They share the allocation with the body, unless that is small.
             BodyPiece::Memory(_) | BodyPiece::Mapped(_) => Fields::from_packed(fields),
             BodyPiece::Disk(_) => Fields::from_packed(fields).map(|fields| fields.detached()),
         };
@@ -55,7 +55,7 @@ impl DiskState {
         Ok(Some(stored.with_unsent(unsent).with_uses(view.uses)))
     }
 
-    /// The body of a record: in memory where it was read with its head.
+    /// The body of a record. It is in memory if it was read with its head.
     fn piece(&self, record: &Record, mode: ReadMode) -> Result<BodyPiece, Missed> {
         let head = &record.head;
         if head.large != 0 {
@@ -77,7 +77,7 @@ impl DiskState {
         is_sound.then(|| body.into()).ok_or(Missed::Damaged)
     }
 
-    /// The large file `id`, opened where nobody has it open; that may wait.
+    /// The large file `id`. It is opened if nobody has it open, which may wait.
     fn large(
         &self,
         id: u64,
@@ -94,7 +94,7 @@ impl DiskState {
         }
         match Large::open(id, nonce, length, self.device.clone()) {
             Ok((large, file)) => Ok(self.keep_open(Arc::new(large), file)),
-            // Gone, or cut in its head: a power loss may do either.
+            // The file is gone, or cut in its header: a power loss may do either.
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) =>
             {
@@ -109,7 +109,7 @@ impl DiskState {
     }
 }
 
-/// The body that `piece` holds.
+/// Makes the body from `piece`, the bytes that lie beside the head.
 fn laid_out(layout: &Layout, piece: BodyPiece) -> Option<Body> {
     let Layout::Parts { length, parts } = layout else {
         return Some(piece.into());

@@ -7,7 +7,7 @@ use super::{
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A directory with one sealed segment of a few records. Their numbers and lengths.
+/// A directory with one sealed segment of a few records. Returns their numbers and lengths.
 fn small(dir: &Dir) -> Vec<(u64, usize)> {
     let all = vec![(1, 0), (2, 40), (3, 100), (4, 17)];
     let disk = dir.open();
@@ -17,7 +17,7 @@ fn small(dir: &Dir) -> Vec<(u64, usize)> {
     all
 }
 
-/// Opens the directory as it was left, and looks for everything. How much of it is there.
+/// Opens the directory as it was left, and looks for everything. Returns how much of it is there.
 fn survivors(dir: &Dir, all: &[(u64, usize)]) -> usize {
     let disk = dir.open();
     let found = all
@@ -26,23 +26,23 @@ fn survivors(dir: &Dir, all: &[(u64, usize)]) -> usize {
     found.count()
 }
 
-/// Each byte of a segment is changed in turn, and the segment is cut at each length.
+/// Changes each byte of a segment in turn, and cuts the segment at each length.
 #[test]
 fn no_flip_and_no_cut_gives_a_wrong_byte() {
     let dir = Dir::new();
     let all = small(&dir);
     let path = dir.files("segment-").remove(0);
     let whole = fs::read(&path).expect("read");
-    // What follows is made out again where it is damaged.
+    // What follows is made again if it is damaged.
     let index = index_of(&whole);
     for at in 0..whole.len() {
-        // Loading may mend or remove the segment, and so each begins anew.
+        // Loading may mend or remove the segment, so each round begins anew.
         let _ = dir.files("segment-").iter().map(fs::remove_file).count();
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).expect("written");
         let found = survivors(&dir, &all);
-        // Zeros may be what fills up the last unit of a record.
+        // Zeros may be the padding of a record's last unit.
         let counts = at < index && whole[at] != 0;
         assert!(found < all.len() || !counts, "flip at {at}");
         fs::write(&path, &whole[..at]).expect("written");
@@ -52,7 +52,7 @@ fn no_flip_and_no_cut_gives_a_wrong_byte() {
     assert_eq!(survivors(&dir, &all), all.len());
 }
 
-/// Where the index of a sealed segment begins, which its trailer says first.
+/// Where the index of a sealed segment begins. The trailer has it first.
 fn index_of(segment: &[u8]) -> usize {
     let trailer = &segment[segment.len() - format::TRAILER..];
     u64::from_le_bytes(trailer[8..16].try_into().expect("eight")) as usize
@@ -61,7 +61,7 @@ fn index_of(segment: &[u8]) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Bytes change while the tier is open: nothing is read again at the start.
+    /// Changes bytes while the tier is open: nothing is read again at the start.
     #[test]
     fn a_change_under_an_open_tier_is_found_out(at in any::<prop::sample::Index>(), run in prop::collection::vec(any::<u8>(), 1..30)) {
         use std::os::unix::fs::FileExt;
@@ -81,7 +81,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// After a power loss pages of a file that was not synced are there or are zeros, in no order.
+    /// After a power loss, the pages of a file that was not synced are there or are zeros, in no particular order.
     #[test]
     fn pages_that_were_never_written_give_no_wrong_byte(lost in prop::collection::vec(any::<bool>(), 64), sealed: bool) {
         const PAGE: usize = 4096;
@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// What a crash leaves is a copy of the directory at any moment.
+/// A copy of the directory at any moment is what a crash leaves.
 #[test]
 fn a_copy_taken_while_it_is_written_holds_no_wrong_byte() {
     let (dir, copy) = (Dir::new(), Dir::new());
@@ -208,8 +208,8 @@ fn a_segment_of_another_directory_is_not_taken() {
     assert!(!holds(&other.open(), 1, 500));
 }
 
-/// A small file system of its own. There is no other full device that behaves like one: without the right to mount, the test
-/// fails and says so.
+/// A small file system of its own. No other full device behaves like one. Without the right to mount, the test fails
+/// and says so.
 fn tiny(dir: &Dir) -> Mounted {
     fs::create_dir(&dir.0).expect("made");
     let mounted = std::process::Command::new("mount")
@@ -307,7 +307,7 @@ fn a_directory_that_went_comes_back() {
     assert!(!dir.files("segment-").is_empty());
 }
 
-/// A body that is read as it is sent: who holds it learns that it is of no use, whole or as a part.
+/// A body that is read as it is sent: its holder learns that it is of no use, whole or in part.
 #[test]
 fn who_holds_a_damaged_body_may_know() {
     let dir = Dir::new();

@@ -1,8 +1,8 @@
-//! Many records.
+//! Tests with many records.
 
 use super::*;
 
-/// Prints how long a million stored responses take to be found again, and what their index takes.
+/// Prints how long it takes to find a million stored responses again, and how much memory their index takes.
 #[test]
 #[ignore = "writes a million records; run with --ignored --nocapture, in release"]
 fn a_million_records() {

@@ -1,10 +1,10 @@
-//! What purges touch is counted, and given up without being asked for.
+//! What purges touch is counted, and given up without a lookup.
 
 use super::*;
 use crate::purge::{On, Pattern, What};
 use std::os::unix::fs::FileExt;
 
-/// A response with these tags, fetched when `log` stood where it stands.
+/// A response with these tags, fetched when the log stood where it stands now.
 fn tagged(log: &Log, number: u64, tags: &[&str]) -> Arc<Stored> {
     let mut stored = Arc::unwrap_or_clone(response(number, 100));
     stored.check(0, log.head());
@@ -33,7 +33,7 @@ impl Tier {
         self.disk.flush();
     }
 
-    /// How many carry `tag`; nothing is purged.
+    /// How many responses carry `tag`. Nothing is purged.
     fn carry(&self, tag: &str) -> u64 {
         let what = What::Tags(vec![tag.to_owned()]);
         self.log
@@ -51,7 +51,7 @@ impl Tier {
         self.purge(What::Tags(vec![tag.to_owned()]))
     }
 
-    /// The thread is busy until `is` holds.
+    /// Keeps the keeper busy until `is` holds.
     fn until(&self, is: impl Fn(&Self) -> bool) {
         for _ in 0..100_000 {
             if is(self) {
@@ -108,7 +108,7 @@ fn tags_are_counted_again_after_a_restart() {
     drop(tier);
     let tier = Tier::open(&dir);
     tier.until(|tier| tier.carry("all") == 9 && tier.carry("other") == 1);
-    // What this run writes takes the place of what another has.
+    // What this run writes replaces what an earlier one wrote.
     for number in 0..5 {
         tier.put(number, &["new"]);
     }
@@ -192,13 +192,13 @@ async fn a_page_that_is_kept_by_a_header_is_looked_for() {
     }
     tier.put(1, &[]);
     let url = What::Url(vec!["//a.example/1".to_owned()]);
-    // Asked before it is purged: after that the tier's own thread gives up one by one what it finds.
+    // This asks before the purge: after it, the keeper gives up one by one what it finds.
     assert_eq!(tier.disk.touched(&[Purge::soft(url.clone())]).await, 3);
     tier.purge(url);
     tier.until(|tier| tier.records() == 0);
 }
 
-/// The last segment, its trailer and its bytes.
+/// The path, bytes, segment and trailer of the last segment.
 fn sealed(dir: &Dir) -> (PathBuf, Vec<u8>, segment::Segment, format::Trailer) {
     let path = dir.files("segment-").pop().expect("one");
     let bytes = fs::read(&path).expect("read");
@@ -214,7 +214,7 @@ fn sealed(dir: &Dir) -> (PathBuf, Vec<u8>, segment::Segment, format::Trailer) {
     (path, bytes, segment, trailer)
 }
 
-/// What a purge by expression covers.
+/// A purge by an expression over the URL.
 fn by_expression(text: &str) -> What {
     What::Pattern(Box::new(
         Pattern::default().with(On::Url, text).expect("valid"),
@@ -238,7 +238,7 @@ fn the_log_is_told_what_all_was_held_against() {
     tier.log.apply(soft, Time::from_secs(1), None);
     tier.until(|tier| tier.disk.horizon().swept == tier.log.head());
     assert_eq!((tier.records(), tier.disk.horizon().swept_softly), (1, 0));
-    // Where there is hardly any room for more of them, what they purge softly is given up too.
+    // If there is little room for more expressions, what they purge softly is given up too.
     for number in 0..600 {
         tier.purge(by_expression(&format!("nowhere-{number}")));
     }
@@ -250,7 +250,7 @@ fn the_log_is_told_what_all_was_held_against() {
     assert_eq!(tier.log.remembered().1, 0);
 }
 
-/// The device may take longer to read it than the sweep to give it up and the log to forget why.
+/// The device may take longer to read a response than the sweep takes to give it up, and the log to forget why.
 #[test]
 fn what_is_read_while_it_is_given_up_is_not_found() {
     for soft in [false, true] {
@@ -323,7 +323,7 @@ fn a_segment_without_labels_gets_them_again() {
     assert!((0..5).all(|number| find(&tier.disk, &key(number)).is_empty()));
 }
 
-/// It is found again at the next start, and what purged it may be forgotten by then.
+/// What was given up is found again at the next start, and what purged it may be forgotten by then.
 #[test]
 fn labels_are_made_again_of_what_was_given_up_too() {
     let dir = Dir::new();

@@ -1,20 +1,21 @@
-//! What memory evicts while something of its key is on disk, or may be: of each variant the most recent answers (RFC 9111 section 4).
+//! What memory evicts while something under its key is on disk, or may be. Of each variant, the most recent answers
+//! (RFC 9111 section 4).
 
 use super::{loading::not_loaded, withheld::MOST_VARIANTS, *};
 use crate::Memory;
 
-/// Bodies of more than half of it are not taken.
+/// Size of the tier. Bodies of more than half of it are not taken.
 const SIZE: u64 = 256 << 10;
 const TOO_LARGE: usize = 150_000;
 
-/// A response to requests with `accept` that says in a field which it is.
+/// A response to requests with `accept`, with its number in a field.
 fn accepting(accept: &str, number: u64, length: usize) -> Arc<Stored> {
     let mut stored = Stored::clone(&response(number, length));
     stored.variant = sample::accepting(accept, 0).variant;
     Arc::new(stored)
 }
 
-/// Memory that is full of smaller things takes `stored` under the first key, and evicts it for more of them.
+/// Puts `stored` under the first key into a memory full of smaller responses, and has it evicted for more of them.
 fn evict(disk: &Arc<Disk>, stored: Arc<Stored>) {
     let memory = Memory::new(1 << 20, disk.shared.log.clone());
     memory.demote_to(disk.clone());
@@ -34,7 +35,7 @@ fn evict(disk: &Arc<Disk>, stored: Arc<Stored>) {
     }
 }
 
-/// What is found under the first key, once all is loaded and written.
+/// What is found under the first key once all is loaded and written.
 fn found(disk: &Disk, keeper: Keeper, segments: Vec<u32>) -> Vec<u64> {
     let thread = thread::spawn(move || keeper.run(segments));
     *disk.keeper.lock().expect("not poisoned") = Some(thread);
@@ -51,7 +52,7 @@ fn numbers(disk: &Disk) -> Vec<u64> {
     numbers
 }
 
-/// An earlier run has left these under the first key.
+/// Has an earlier run leave these under the first key.
 fn left(dir: &Dir, all: &[Arc<Stored>]) {
     let disk = dir.open_with(SIZE);
     for stored in all {
@@ -86,7 +87,7 @@ fn nothing_older_is_found_than_what_is_evicted_while_it_is_loaded_and_not_taken(
     assert_eq!(disk.statistics().large_files, 0);
 }
 
-/// There is no end to what memory may evict meanwhile, and one to what is remembered of it.
+/// Memory may evict any number of responses meanwhile, but only so many are remembered.
 #[test]
 fn what_is_too_much_to_remember_is_purged() {
     let dir = Dir::new();
@@ -105,7 +106,7 @@ fn what_is_too_much_to_remember_is_purged() {
     assert_eq!(found, [0; 0]);
 }
 
-/// Of what is about to be written its own variant goes alone, and nothing that comes later.
+/// Of what is about to be written, only its own variant is forgotten, and nothing that comes later.
 #[test]
 fn what_is_evicted_and_not_taken_leaves_the_other_variants_alone() {
     for is_loaded in [true, false] {

@@ -1,16 +1,17 @@
-//! Parts of a body of more bytes than 32 bits can count: what was fetched of it lies there alone, and a range reads its own chunks alone.
+//! Parts of a body with more bytes than 32 bits can count: only what was fetched of it is stored, and a range reads
+//! only its own chunks.
 
 use super::*;
 
-/// The most that files may take: a body may have half of that.
+/// The most bytes that files may take. A body may have half of that.
 const SIZE: u64 = 10 << 30;
 /// Length of the whole.
 const WHOLE: u64 = (4 << 30) + 50_000_000;
-/// Where the second part begins: beyond that.
+/// Where the second part begins: beyond 32 bits.
 const FAR: u64 = (4 << 30) + 1_234_567;
 const LENGTH: usize = 3_000_000;
 
-/// The bytes of a range, where it is held and its chunks are good.
+/// The bytes of a range, if it is held and its chunks are good.
 fn range(disk: &Disk, first: u64, last: u64) -> Option<Result<Vec<u8>, Failed>> {
     let found = find(disk, &key(7));
     let [found] = &found[..] else { return None };
@@ -39,7 +40,7 @@ fn a_range_beyond_four_gigabytes_reads_its_own_chunks_of_what_was_fetched() {
     drop(disk);
     assert!(dir.bytes() < 6_100_000, "what was fetched: {}", dir.bytes());
 
-    // A chunk in the middle of the second part is damaged. The parts lie one behind the other.
+    // Damages a chunk in the middle of the second part. The parts lie one behind the other.
     let path = dir.files("large-").remove(0);
     let mut bytes = fs::read(&path).expect("read");
     let chunk = (LENGTH as u64 + 1_500_000) / 65_536;
@@ -70,7 +71,7 @@ fn a_range_beyond_four_gigabytes_reads_its_own_chunks_of_what_was_fetched() {
     assert!(disk.statistics().damaged > 0);
 }
 
-/// Of a film of five gigabytes a tenth of a megabyte was fetched: that is what the device is worn out by.
+/// A tenth of a megabyte of a film of five gigabytes was fetched: only that wears out the device.
 #[test]
 fn a_part_takes_of_the_write_rate_what_is_written_of_it() {
     let dir = Dir::new();

@@ -1,4 +1,4 @@
-//! Large bodies: written as they come, read while they are, and in spans.
+//! Large bodies: written as they arrive, read meanwhile, and read in spans.
 
 use super::*;
 
@@ -172,7 +172,7 @@ fn what_supersedes_takes_the_file_with_it() {
     assert_eq!(disk.statistics().bytes, disk_bytes(&dir, &disk));
 }
 
-/// The bytes of the files, with what sealing the open segment will add.
+/// The bytes of the files, including what sealing the open segment will add.
 fn disk_bytes(dir: &Dir, disk: &Disk) -> u64 {
     let counted = disk.statistics().bytes;
     let there = dir.bytes();
@@ -201,7 +201,7 @@ fn readers_of_a_body_that_fails_are_told() {
     push(&mut writer, &Bytes::from(noise(1, 300_000))).expect("pushed");
     let whole = finish(&mut writer);
     drop(disk);
-    // The tier closed before the end was written, or just after.
+    // The tier was closed before the end was written, or just after.
     let _ = read(&whole).map(|bytes| assert!(bytes == noise(1, 300_000)));
 }
 
@@ -213,7 +213,7 @@ fn a_body_under_way_is_never_refused() {
     store(&disk, &all);
     let body = body(&disk);
     let device = &disk.shared.device;
-    // All threads are held up, and as many jobs wait as there may.
+    // All threads are held up, and as many jobs wait as may.
     let barrier = Arc::new(std::sync::Barrier::new(READERS + 1));
     for _ in 0..READERS {
         let barrier = barrier.clone();
@@ -298,7 +298,7 @@ fn a_file_of_the_same_number_is_not_taken_for_another() {
     drop(disk);
     let old = dir.files("large-").remove(0);
     let mut bytes = fs::read(&old).expect("read");
-    // What was drawn for it.
+    // A byte of its nonce.
     bytes[24] ^= 1;
     fs::write(&old, &bytes).expect("written");
     let disk = dir.open();
@@ -306,7 +306,7 @@ fn a_file_of_the_same_number_is_not_taken_for_another() {
     assert!(!disk.knows(&key(7)), "the record is forgotten");
 }
 
-/// As a power loss may leave it: with its name, and without its end, or without what was in some of its pages.
+/// The file as a power loss may leave it: with its name, but without its end or the content of some pages.
 #[test]
 fn a_large_file_that_is_not_whole_gives_no_wrong_byte_and_is_nobodys_fault() {
     let all = noise(7, 1_000_000);
@@ -322,7 +322,7 @@ fn a_large_file_that_is_not_whole_gives_no_wrong_byte_and_is_nobodys_fault() {
         let whole = file.metadata().expect("there").len();
         file.set_len(length).expect("cut");
         if is_filled {
-            // Zeroes, where the device never had what was written.
+            // Zeros, where the device never got what was written.
             file.set_len(whole).expect("grown");
         }
         let disk = dir.open();
@@ -339,7 +339,7 @@ fn a_large_file_that_is_not_whole_gives_no_wrong_byte_and_is_nobodys_fault() {
     }
 }
 
-/// The record of what came before is still there, in a segment that has other records too.
+/// The record of the older response is still there, in a segment that has other records too.
 #[test]
 fn what_was_superseded_stays_so_when_its_successor_has_made_room() {
     let dir = Dir::new();
@@ -348,7 +348,7 @@ fn what_was_superseded_stays_so_when_its_successor_has_made_room() {
     put(&disk, 7, 500);
     put(&disk, 7, 3_000_000);
     drop(disk);
-    // As the tier itself does where others need the room.
+    // As the tier itself does when others need the room.
     fs::remove_file(dir.files("large-").remove(0)).expect("removed");
     let disk = dir.open();
     assert!(find(&disk, &key(7)).is_empty());
@@ -360,7 +360,8 @@ fn what_was_superseded_stays_so_when_its_successor_has_made_room() {
     assert!(holds(&disk, 7, 600));
 }
 
-/// A file that cannot be made: what it was to hold was newer than what the tier has, which is not answered with again.
+/// A file cannot be made. The response in it was newer than the one that the tier has, which is no longer answered
+/// with.
 #[test]
 fn what_cannot_be_written_is_not_answered_by_what_came_before_it() {
     let dir = Dir::new();

@@ -82,7 +82,7 @@ fn a_large_body_that_is_asked_for_stays() {
     assert!(dir.files("large-").is_empty());
 }
 
-/// Whoever closes a deleted file last waits until its blocks are given back.
+/// The last to close a deleted file waits until its blocks are given back.
 #[test]
 fn a_segment_that_goes_while_it_is_read_is_closed_by_the_keeper() {
     let dir = Dir::new();

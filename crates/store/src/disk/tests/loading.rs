@@ -1,10 +1,10 @@
-//! While what an earlier run left is being found again, what has been found is used.
+//! What has been found is used, while the rest of what an earlier run left is being found.
 
 use super::*;
 use std::sync::atomic::Ordering::Release;
 
-/// The tier over what lies in the directory, with its keeper in the hands of the test: nothing is loaded yet. Also the segments that are
-/// there, the oldest first.
+/// The tier over the files in the directory, with nothing loaded yet. The test has its keeper, and the numbers of the
+/// segments, the oldest first.
 pub(super) fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
     let lock = directory::lock(&dir.0).expect("nobody else has it");
     let (seed, _) = directory::seed(&dir.0, None).expect("a seed");
@@ -51,7 +51,7 @@ fn what_is_loaded_is_found_and_all_else_may_be_there() {
         panic!("segments");
     };
     assert!(older.len() >= 2, "{segments:?}");
-    // It begins with the latest, and is not done.
+    // The keeper begins with the latest, and is not done.
     keeper.load(vec![*last]);
     disk.shared.is_whole.store(false, Release);
     let is_found: Vec<_> = (0..MANY)
@@ -59,7 +59,8 @@ fn what_is_loaded_is_found_and_all_else_may_be_there() {
         .collect();
     let may_be_there = (0..MANY + 100).all(|number| disk.knows(&key(number)));
     let (oldest, is_whole) = (disk.oldest_checked(), disk.statistics().is_whole);
-    // The rest is loaded, and the tier goes on. What is wrong is told after that: it cannot end without its keeper.
+    // Loads the rest, and the tier goes on. Failures are reported after that, because the tier cannot end without its
+    // keeper.
     let older = older.to_vec();
     let thread = thread::spawn(move || keeper.run(older));
     *disk.keeper.lock().expect("not poisoned") = Some(thread);
@@ -80,7 +81,8 @@ fn what_is_loaded_is_found_and_all_else_may_be_there() {
     assert!(holds(&disk, MANY, LENGTH));
 }
 
-/// What came meanwhile and was not taken is newer than what is found of its key, which is given up for good; all else is as it was.
+/// What came meanwhile and was not taken is newer than what is found under its key. The older is given up for good; all
+/// else stays as it was.
 #[test]
 fn what_is_withheld_while_it_is_loaded_is_not_found() {
     const SIZE: u64 = 4 << 20;
@@ -107,7 +109,7 @@ fn what_is_withheld_while_it_is_loaded_is_not_found() {
     assert!(!disk.withhold(&key(100)), "it is all there by now");
 }
 
-/// Numbers that no directory comes to: whoever has put such files there must not keep the tier from its own.
+/// Files with numbers that no directory reaches must not keep the tier from its own files.
 #[test]
 fn a_file_of_the_last_number_is_left_alone() {
     let dir = Dir::new();
@@ -149,7 +151,7 @@ fn what_is_forgotten_while_it_waits_is_not_found() {
     }
     disk.forget(&key(1));
     disk.forget(&key(2));
-    // What comes after that is another.
+    // What comes after that is a different response.
     assert!(disk.offer(&key(2), &response(2, 1000)));
     let thread = thread::spawn(move || keeper.run(segments));
     *disk.keeper.lock().expect("not poisoned") = Some(thread);

@@ -1,4 +1,4 @@
-//! The directory itself: who has it, what wrote it, what it holds.
+//! The directory itself: which process has it, which version wrote it, and what it holds.
 
 use super::*;
 use rustix::fs::{FlockOperation, flock};
@@ -18,12 +18,12 @@ fn one_process_has_the_directory() {
     flock(&other, FlockOperation::LockExclusive).expect("locks");
     let second = Disk::open(dir.config(1 << 20), Arc::default());
     assert!(matches!(second, Err(OpenError::InUse(_))));
-    // A process that is being started at this moment has the file open, too: closing it is not enough.
+    // A process that is being started at this moment has the file open too, so closing it is not enough.
     flock(&other, FlockOperation::Unlock).expect("unlocks");
     drop(dir.open());
 }
 
-/// Between its start and the program it runs, a process has all files open that this one has.
+/// Between its start and its own program, a process has all files open that this one has.
 #[test]
 fn a_process_that_is_being_started_keeps_no_directory() {
     let dir = Dir::new();
@@ -31,7 +31,7 @@ fn a_process_that_is_being_started_keeps_no_directory() {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !is_done.load(Relaxed) {
-                // What starts a program in the slow way, as with a directory of its own to start in.
+                // This starts a program in the slow way, because it has a directory to start in.
                 let mut program = std::process::Command::new("true");
                 let done = program.current_dir("/").status();
                 assert!(done.expect("true runs").success());
@@ -82,7 +82,7 @@ fn without_what_the_keys_were_hashed_with_the_directory_begins_anew() {
     assert!(holds(&disk, 1, 10));
 }
 
-/// Nobody noted beside the one what was purged beside the other.
+/// What was purged beside one log was not noted beside the other.
 #[test]
 fn beside_another_log_of_purges_the_directory_begins_anew() {
     let dir = Dir::new();

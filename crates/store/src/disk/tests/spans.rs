@@ -1,4 +1,4 @@
-//! What was verified is handed on as it lies in its file, and nothing else is.
+//! Verified bytes are sent directly from their file, and no others are.
 
 use super::*;
 use std::{
@@ -8,13 +8,13 @@ use std::{
     thread,
 };
 
-/// What is kept under the key of `number`, its body left on disk.
+/// The body kept under the key of `number`, left on disk.
 fn left(disk: &Disk, number: u64) -> OnDisk {
     let key = key(number);
     let found = match disk.find(&key, Bodies::Left) {
         DiskLookup::Here(found) => found,
         DiskLookup::Nothing => panic!("kept"),
-        // Not in the page cache: what a thread reads comes with its body.
+        // The record is not in the page cache. What a thread reads comes with its body.
         DiskLookup::Wait(_) => return left_after_reading(disk, number),
     };
     let [found] = &found[..] else { panic!("one") };
@@ -29,7 +29,7 @@ fn left_after_reading(disk: &Disk, number: u64) -> OnDisk {
     left(disk, number)
 }
 
-/// Sends everything to a socket, the parts in files from there; what arrives.
+/// Sends everything to a socket, directly from the file where possible. Returns what arrives.
 fn sent(bytes: &OnDisk) -> Vec<u8> {
     let (to, mut from) = UnixStream::pair().expect("a pair");
     let reads = thread::spawn(move || {
@@ -147,7 +147,7 @@ fn a_file_that_ends_early_is_an_error_and_not_the_end() {
     assert!(bytes.is_broken());
 }
 
-/// What memory holds without its body does not keep a segment that has made room.
+/// A response that memory holds without its body does not keep an evicted segment.
 #[test]
 fn what_makes_room_is_read_to_its_end_by_who_began_and_by_nobody_else() {
     const LENGTH: usize = 40_000;
@@ -172,7 +172,7 @@ fn what_makes_room_is_read_to_its_end_by_who_began_and_by_nobody_else() {
     assert!(!left(&disk, 0).is_gone());
 }
 
-/// What is there of a body, verified before, in its file.
+/// The span of a body in its file. It was verified before.
 fn in_file(bytes: &OnDisk) -> FileSpan {
     let mut reader = bytes.reader();
     match wait(|context| reader.poll_part(context)) {
@@ -181,7 +181,7 @@ fn in_file(bytes: &OnDisk) -> FileSpan {
     }
 }
 
-/// As when memory was short, or a client took long.
+/// Drops a file from the page cache, as when memory is short or a client takes long.
 fn leave_the_page_cache(path: &Path) {
     let file = std::fs::File::open(path).expect("opened");
     file.sync_all().expect("written");
@@ -212,7 +212,7 @@ fn what_left_the_page_cache_is_read_aside_before_it_is_sent() {
         let now = span.poll_at_hand(&mut context);
         assert!(matches!(now, Poll::Ready(Ok(()))), "it was seen just now");
         span.seen = u32::MAX;
-        // By a thread of the tier, which may be done before it is asked.
+        // A thread of the tier reads it, and may be done before it is asked.
         let read = wait(|context| span.poll_at_hand(context));
         assert_eq!(read.is_ok(), is_good, "{read:?}");
         if is_good {
@@ -223,7 +223,7 @@ fn what_left_the_page_cache_is_read_aside_before_it_is_sent() {
     }
 }
 
-/// Who read the end of a body, or part of it from memory of ours, has not seen that all of it lies in the page cache.
+/// A reader that read only the end of a body, or part of it into our memory, has not seen all of it in the page cache.
 #[test]
 fn a_part_that_was_seen_does_not_vouch_for_the_rest() {
     const LENGTH: usize = 3_000_000;
