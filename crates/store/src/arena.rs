@@ -1,16 +1,17 @@
-//! Memory that the kernel sends without copying it: a file that lies in memory, mapped for whoever reads.
+//! Memory that the kernel sends without copying: a file in memory, which is mapped for readers.
 //!
-//! A body in it is written once, through the file, and then read through the mapping like any other bytes. A plain connection that is
-//! to send some of it tells the kernel where in the file that lies ([`place_of`]), and the kernel sends the pages themselves. They stay
-//! as they are until the client has them, whatever happens here: what nobody reads any more is not written over, but
-//! cut out of the file, and whoever still has its pages keeps them.
+//! A body in it is written once, through the file, and then read through the mapping like any other bytes. To send a
+//! part of it, a plain connection tells the kernel where that lies in the file ([`place_of`]), and the kernel sends the
+//! pages themselves. The pages stay as they are until the client has them, whatever happens here: what nobody reads any
+//! longer is not overwritten but cut out of the file, and whoever still has its pages keeps them.
 //!
-//! That holds for whole pages. Of a large one that something else lies in too, or that is on its way to a client, a part is not cut out but
-//! emptied where it is, and what is written there next would go out to that client. So the file has small pages only, wherever the system
-//! would rather have large ones: each is made by touching the mapping, which says so. And nothing is used again that is still there.
+//! That holds for whole pages. If a large page also holds something else, or is on its way to a client, a part of it is
+//! not cut out but cleared in place. What is written there next would then go out to that client. So the file has small
+//! pages only, even if the system prefers large ones: each page is made by touching the mapping, which is advised to
+//! have small ones. And no place is used again whose pages are still there.
 //!
-//! The file is as long as addresses are cheap: of each size of [`Extent`], there is room for more than the budget. So it never has to be
-//! tidied up, and takes no more memory than what lies in it, to the page.
+//! The file is as long as addresses are cheap: for each size of [`Extent`], there is room for more than the budget. So
+//! it never has to be compacted, and takes no more memory than what lies in it, rounded up to pages.
 
 use bytes::Bytes;
 use memmap2::{Advice, MmapOptions, MmapRaw};
@@ -36,38 +37,39 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-/// What is smaller, in bytes, is sent as cheaply by copying it.
+/// Bodies shorter than this, in bytes, are sent as cheaply by copying.
 pub const LEAST: usize = 32 << 10;
 
-/// What is larger is not here.
+/// Bodies of this length in bytes, and longer ones, are not kept here.
 const MOST: usize = 1 << 20;
 
-/// The kernel's unit of memory, in bytes. Where it has another, there is no arena: two bodies in one page would be one to the kernel.
+/// The kernel's unit of memory, in bytes. If the kernel has another, there is no arena: two bodies in one of its pages
+/// would be one to it.
 const PAGE: usize = 4096;
 
-/// There are four sizes to a doubling, and five doublings from [`LEAST`] to [`MOST`]; and some to spare.
+/// Number of sizes, rounded up: there are four to a doubling, and five doublings from [`LEAST`] to [`MOST`].
 const SIZES: u64 = 24;
 
 static ARENA: OnceLock<Arena> = OnceLock::new();
 
-/// The file, mapped.
+/// The file and its mapping.
 struct Arena {
     file: File,
-    /// Never written through, and never referred to but where an [`Extent`] lies.
+    /// Never written through, and never referred to except where an [`Extent`] lies.
     map: MmapRaw,
     free: Mutex<Free>,
 }
 
-/// What of the file is not in use. In pages.
+/// The unused places of the file, in pages.
 #[derive(Debug, Default)]
 struct Free {
-    /// Nothing was ever put here or behind it.
+    /// The first page of the part that was never used.
     next: usize,
-    /// Size → where such were given back.
+    /// Size → places of that size that were given back.
     returned: BTreeMap<usize, Vec<usize>>,
 }
 
-/// Bytes in the file. Their memory is given back when this is dropped.
+/// A body's bytes in the file. Their memory is given back when this is dropped.
 pub struct Extent {
     arena: &'static Arena,
     /// The number of its first page.
@@ -75,11 +77,11 @@ pub struct Extent {
     length: usize,
 }
 
-/// What `Bytes` refer to.
+/// The owner of `Bytes` that refer to an extent.
 struct Lent(Arc<Extent>);
 
-/// Makes it, once in a process, for bodies of `budget` bytes together. Until then, and where the system has no such files, there is none,
-/// and bodies lie elsewhere.
+/// Makes the arena, once in a process, for bodies of `budget` bytes together. Until then, or if the system has no such
+/// files, there is no arena, and bodies lie elsewhere.
 ///
 /// # Errors
 /// Those of the system.
@@ -90,13 +92,13 @@ pub fn open(budget: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody gets room while this is held.
+/// Blocks the arena: nobody gets room while this is held.
 #[cfg(test)]
 pub(crate) fn hold() -> impl Sized {
     ARENA.get().map(Arena::free)
 }
 
-/// Where in which file `bytes` lie; `None` where they do not.
+/// The file that `bytes` lie in, and their offset there; `None` if they do not lie in the arena.
 pub fn place_of(bytes: &[u8]) -> Option<(BorrowedFd<'static>, u64)> {
     let arena = ARENA.get()?;
     let offset = bytes
@@ -111,21 +113,22 @@ pub(crate) fn takes(length: usize) -> bool {
     (LEAST..MOST).contains(&length)
 }
 
-/// What a body of this length takes of memory here, in bytes.
+/// Bytes of memory that a body of this length takes here.
 pub(crate) fn weight(length: usize) -> u64 {
-    /// What stands for it, with its counters.
+    /// The `Extent` itself, with its counters.
     const EXTENT: u64 = 48;
     length.next_multiple_of(PAGE) as u64 + EXTENT
 }
 
-/// A copy of `pieces`, `length` bytes together. `None` where that is too little, too much or not so, or there is no room for them.
+/// Copies `pieces`, which are `length` bytes together, into the arena. `None` if the length is too small, too large or
+/// wrong, or there is no room.
 pub(crate) fn keep(pieces: &[Bytes], length: usize) -> Option<Arc<Extent>> {
     let arena = ARENA.get()?;
     let is_all = pieces.iter().map(Bytes::len).sum::<usize>() == length;
     if !is_all || !takes(length) {
         return None;
     }
-    // Given back where anything fails.
+    // The place is given back if anything fails.
     let extent = Extent {
         arena,
         first: arena.take(length)?,
@@ -145,7 +148,7 @@ impl Arena {
         if page_size() != PAGE {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        // The system would end us, not refuse.
+        // The system would end the process, not refuse the write.
         let most = getrlimit(Resource::Fsize).current;
         if most.is_some_and(|most| most < length) {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -153,7 +156,7 @@ impl Arena {
         let kind = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = File::from(memfd_create("larder", kind)?);
         file.set_len(length)?;
-        // Whoever reads beyond its end is ended.
+        // A process that reads beyond the file's end is ended.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
         let map = MmapOptions::new().no_reserve_swap().map_raw(&file)?;
         map.advise(Advice::NoHugePage)?;
@@ -162,18 +165,18 @@ impl Arena {
             map,
             free: Mutex::default(),
         };
-        // Older systems cannot do that: they have none.
+        // Older systems cannot do that, and get no arena.
         arena.touch(0, PAGE)?;
         Ok(arena)
     }
 
-    /// Makes the pages for so many bytes, small ones.
+    /// Makes small pages for `length` bytes.
     fn touch(&self, first: usize, length: usize) -> io::Result<()> {
         let advice = Advice::PopulateWrite;
         self.map.advise_range(advice, first * PAGE, length)
     }
 
-    /// Cuts out `size` pages; whether they are there no more.
+    /// Cuts out `size` pages. Returns whether they are gone.
     fn cut_out(&self, first: usize, size: usize) -> bool {
         let (offset, length) = ((first * PAGE) as u64, (size * PAGE) as u64);
         let cut = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -184,7 +187,7 @@ impl Arena {
             }
     }
 
-    /// The first page of so many bytes.
+    /// Takes a place for `length` bytes. Returns its first page.
     fn take(&self, length: usize) -> Option<usize> {
         let size = size(length);
         let mut free = self.free();
@@ -210,12 +213,12 @@ impl Extent {
         self.length
     }
 
-    /// The bytes.
+    /// The bytes. They keep the extent alive.
     pub fn bytes(self: &Arc<Self>) -> Bytes {
         Bytes::from_owner(Lent(Arc::clone(self)))
     }
 
-    /// What it takes of memory, in bytes.
+    /// Bytes of memory that it takes.
     pub(crate) fn weight(&self) -> u64 {
         weight(self.length)
     }
@@ -224,7 +227,7 @@ impl Extent {
 impl Drop for Extent {
     fn drop(&mut self) {
         let size = size(self.length);
-        // Else it is never used again.
+        // If that fails, the place is never used again.
         if self.arena.cut_out(self.first, size) {
             let mut free = self.arena.free();
             free.returned.entry(size).or_default().push(self.first);
@@ -245,7 +248,7 @@ impl AsRef<[u8]> for Lent {
             reason = "these bytes are the extent's alone: mapped for as long as the process lives, written before anybody has the \
             extent, and not again before nobody has it"
         )]
-        // SAFETY: see above. They lie within the mapping (`Arena::take`), and its file is never shorter.
+        // SAFETY: see above. The bytes lie within the mapping (`Arena::take`), and its file is never shorter.
         unsafe {
             slice::from_raw_parts(begin, *length)
         }
@@ -261,7 +264,7 @@ impl fmt::Debug for Extent {
     }
 }
 
-/// The pages that so many bytes take of the file, rounded so that there are few sizes.
+/// The pages that `length` bytes take of the file, rounded up so that there are few sizes.
 fn size(length: usize) -> usize {
     let pages = length.div_ceil(PAGE);
     let step = (pages.next_power_of_two() / 8).max(1);

@@ -19,21 +19,21 @@ use bytes::Bytes;
 use rules::range::Span;
 use std::sync::Arc;
 
-/// What an open file on disk takes of memory, in bytes: its handle here and what the operating system keeps for it.
+/// Bytes of memory that an open file on disk takes: its handle here, and what the operating system keeps for it.
 const HANDLE: u64 = 256;
 
-/// A body: whole, in parts, or still on its way.
+/// A body: whole, in parts, or still on its way in.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// In one piece. Small and middle bodies; a hit writes it at once.
+    /// In one piece. For small and middle bodies; a hit writes it at once.
     Whole(Bytes),
-    /// In one piece, in memory that the kernel sends [without copying it](arena). Middle bodies.
+    /// In one piece, in memory that the kernel sends [without copying](arena). For middle bodies.
     Mapped(Arc<Extent>),
-    /// In several pieces: large bodies, whose pieces were allocated as they came.
+    /// In several pieces. For large bodies, whose pieces were allocated as they arrived.
     Chunks(Arc<[Bytes]>),
     /// On disk, read as it is sent.
     Disk(OnDisk),
-    /// Parts of a representation, from 206 responses (RFC 9111 section 3.3). They may cover all of it, where some are in
+    /// Parts of a representation, from 206 responses (RFC 9111 section 3.3). They may cover all of it, if some are in
     /// memory and some on disk.
     Parts(Arc<Parts>),
     /// Being written; readers follow it.
@@ -51,7 +51,7 @@ impl From<BodyPiece> for Body {
 }
 
 impl Body {
-    /// A body from pieces, to be kept.
+    /// Makes a body from pieces, to be kept.
     pub fn kept(chunks: Vec<Bytes>, length: usize) -> Self {
         match arena::keep(&chunks, length) {
             Some(extent) => Self::Mapped(extent),
@@ -59,7 +59,8 @@ impl Body {
         }
     }
 
-    /// A body from pieces, which somebody else may hold: joined where that is cheap, so that a hit has one buffer to write.
+    /// Makes a body from pieces, which others may hold. They are joined if that is cheap, so that a hit has one buffer
+    /// to write.
     pub(crate) fn from_chunks(chunks: Vec<Bytes>, length: usize) -> Self {
         const JOIN_BELOW: usize = 1 << 20;
         match <[Bytes; 1]>::try_from(chunks) {
@@ -81,7 +82,7 @@ impl Body {
         }
     }
 
-    /// How many bytes of content it holds: of parts, those that were fetched. `None` while it is on its way.
+    /// How many bytes of content it holds; for parts, those that were fetched. `None` while it is on its way in.
     pub fn held(&self) -> Option<u64> {
         match self {
             Self::Parts(parts) => Some(parts.spans().iter().map(Span::length).sum()),
@@ -99,7 +100,7 @@ impl Body {
         }
     }
 
-    /// Whether any of it lay in a segment that has [made room](OnDisk::is_gone) for others.
+    /// Whether any of it was in a file that was [evicted](OnDisk::is_gone) or is no longer kept open.
     pub fn is_gone(&self) -> bool {
         match self {
             Self::Disk(bytes) => bytes.is_gone(),
@@ -108,7 +109,7 @@ impl Body {
         }
     }
 
-    /// Whether every byte is held, for good, as far as is known.
+    /// Whether every byte is held for good, as far as is known.
     pub fn is_complete(&self) -> bool {
         match self {
             Self::Whole(_) | Self::Mapped(_) | Self::Chunks(_) => true,
@@ -118,7 +119,7 @@ impl Body {
         }
     }
 
-    /// The whole content of a small or middle body, as it lies in memory.
+    /// The whole content of a small or middle body, in ordinary memory.
     pub fn whole(&self) -> Option<&Bytes> {
         match self {
             Self::Whole(bytes) => Some(bytes),
@@ -126,7 +127,7 @@ impl Body {
         }
     }
 
-    /// The whole content, where memory has it in one piece.
+    /// The whole content, if memory has it in one piece.
     pub fn in_one(&self) -> Option<Bytes> {
         match self {
             Self::Whole(bytes) => Some(bytes.clone()),
@@ -135,7 +136,7 @@ impl Body {
         }
     }
 
-    /// All that is held, in order, of parts one after the other; `None` while it is on its way.
+    /// All that is held, in order; for parts, one after the other. `None` while it is on its way in.
     pub(crate) fn pieces(&self) -> Option<Vec<BodyPiece>> {
         match self {
             Self::Whole(bytes) => Some(vec![bytes.clone().into()]),
@@ -150,7 +151,8 @@ impl Body {
         }
     }
 
-    /// Bytes of memory it holds itself, in allocations of its own, as the allocator rounds them. A fill's bytes are counted by its reservation.
+    /// Bytes of memory in allocations of its own, as the allocator rounds them. The reservation of a fill counts the
+    /// fill's bytes.
     pub(crate) fn weight(&self) -> u64 {
         match self {
             Self::Whole(bytes) => allocated(bytes.len()) + SHARED,
@@ -162,7 +164,7 @@ impl Body {
         }
     }
 
-    /// Where it lies, which it has in common with its clones alone. `None` of what takes next to none.
+    /// Its place in memory, which only its clones share. `None` if it takes next to none.
     pub(crate) fn place(&self) -> Option<(*const u8, usize)> {
         match self {
             Self::Whole(bytes) => (!bytes.is_empty()).then(|| (bytes.as_ptr(), bytes.len())),
@@ -173,7 +175,7 @@ impl Body {
         }
     }
 
-    /// The bytes of `span`, as slices of what is held; `None` where any of it is missing or still on its way.
+    /// The bytes of `span`, as slices of what is held; `None` if any are missing or still on their way.
     pub fn slice(&self, span: Span) -> Option<Vec<BodyPiece>> {
         match self {
             Self::Whole(bytes) => Some(vec![piece::cut(bytes, 0, span)?.into()]),
@@ -189,7 +191,7 @@ impl Body {
         }
     }
 
-    /// The whole content as one piece; `None` for parts and fills. The chunks of a large one are copied.
+    /// The whole content as one piece; `None` for parts and fills. Chunks of a large body are copied.
     pub fn into_piece(self) -> Option<BodyPiece> {
         match self {
             Self::Whole(bytes) => Some(bytes.into()),
@@ -211,14 +213,15 @@ fn slice_chunks(chunks: &[Bytes], span: Span) -> Vec<BodyPiece> {
     chunks.iter().filter_map(cut).collect()
 }
 
-/// What shared bytes take beside themselves: the counters and the place of `Bytes` that were cloned.
+/// Bytes that shared bytes take besides themselves: the counters and the place of `Bytes` that were cloned.
 pub(crate) const SHARED: u64 = 32;
 
-/// What an allocation of `size` bytes really takes of jemalloc.
+/// Bytes that an allocation of `size` bytes really takes of jemalloc.
 ///
-/// Up to 14 KiB there are four sizes to a doubling. Several of one size share as few pages as they fill, and what the allocator keeps of such
-/// pages is shared likewise: 128 bytes for one of 4 KiB, which has a page for itself, and 16 for each of eight of 1.5 KiB in three. What is larger
-/// has pages of its own, and one more, within which its beginning is moved about for the processor's cache.
+/// Up to 14 KiB there are four sizes to a doubling. Several allocations of one size share as few pages as they fill.
+/// They also share what the allocator keeps for such pages: 128 bytes for one of 4 KiB, which has a page for itself,
+/// and 16 for each of eight of 1.5 KiB in three pages. A larger allocation has pages of its own, and one more, within
+/// which its beginning is shifted for the processor's cache.
 pub(crate) fn allocated(size: usize) -> u64 {
     const PAGE: u64 = 4096;
     const LARGEST_SMALL: u64 = 14 << 10;
@@ -229,7 +232,7 @@ pub(crate) fn allocated(size: usize) -> u64 {
     }
     let step = (size.next_power_of_two() / 8).max(16);
     let size = size.next_multiple_of(step);
-    // So much of a page is the unit that both have in common.
+    // The largest unit, up to a page, that both the size and a page are multiples of.
     let unit = (1 << size.trailing_zeros()).min(PAGE);
     size + OF_PAGES * unit / PAGE
 }
@@ -239,7 +242,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A row: a size, and what it takes with its share of what is kept of its pages.
+    /// Each row: a size, and what it takes with its share of what is kept for its pages.
     #[test]
     fn sizes_of_the_allocator() {
         for (size, taken) in [

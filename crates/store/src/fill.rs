@@ -1,22 +1,23 @@
 //! A body on its way in: one [`Writer`], many [`Reader`]s that follow it while it is written.
 //!
 //! Life of a fill:
-//! 1. It is made before the fetch begins; whoever waits for the answer holds an [`Interest`].
+//! 1. It is made before the fetch begins. Whoever waits for the answer holds an [`Interest`].
 //! 2. The writer pushes pieces. Readers take them at their own pace, from the first byte on.
-//! 3. It ends: [`Writer::finish`] hands over what was kept as a stored body, or it fails, and every reader learns that.
+//! 3. It ends: [`Writer::finish`] hands over what was kept as a stored body, or the fill fails. Every reader learns
+//!    that.
 //!
 //! While a fill is *kept*, all pieces stay in memory and the writer never waits. When it outgrows memory
 //! ([`Writer::overflow`]) it is
-//! - *backed*, where the disk tier takes it: pieces go there too, and leave memory once they are written and readers have
-//!   passed them, or once more than [`WINDOW`] is held (4 KiB while memory is short). Readers that are behind, and new ones, read from
-//!   disk what is no longer in memory. The writer waits for the device, never for a reader.
-//! - *spilled* otherwise, and when the device fails: no new reader may join, pieces that all readers have passed are dropped,
-//!   and the writer waits while the slowest reader is more than [`WINDOW`] behind, or has to read what lies on disk alone. One for
-//!   whom others wait too long is cut off ([`Writer::waited`]). Nothing is kept in the end.
+//! - *backed*, if the disk tier takes it: pieces go there too. They leave memory once they are written and readers have
+//!   passed them, or once more than [`WINDOW`] is held (4 KiB while memory is short). Readers that are behind, and new
+//!   ones, read from disk what is no longer in memory. The writer waits for the device, never for a reader.
+//! - *spilled* otherwise, and when the device fails: no new reader may join, and pieces that all readers have passed
+//!   are dropped. The writer waits while the slowest reader is more than [`WINDOW`] behind, or must read what is only
+//!   on disk. A reader that others wait for too long is cut off ([`Writer::waited`]). Nothing is kept in the end.
 //!
 //! Either way an endless body takes bounded memory.
 //!
-//! A fill in which nobody is interested any more is abandoned: its writer learns it and stops the fetch.
+//! A fill in which nobody is interested any longer is abandoned: its writer learns that and stops the fetch.
 
 mod backing;
 mod followers;
@@ -37,8 +38,8 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Bytes of a fill that stay in memory once it has outgrown it, besides those that the device has not written yet; and how far
-/// the writer of a spilled fill may run ahead of its slowest reader.
+/// Bytes of a fill that stay in memory once it has outgrown it, besides those that the device has not written yet. Also
+/// how far the writer of a spilled fill may run ahead of its slowest reader.
 pub const WINDOW: u64 = 1 << 20;
 
 /// The shared state of one fill.
@@ -50,13 +51,13 @@ pub struct Fill {
 /// Why a reader gets no more although the body has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// What the fill is written from failed: why, in one token of [whoever writes it](Writer::fail).
+    /// The source of the fill failed. The reason is one token of [its writer](Writer::fail).
     Source(&'static str),
-    /// The writer left without a word.
+    /// The writer left before the end, without a reason.
     Left,
-    /// This reader was too slow for what is not kept.
+    /// This reader was too slow for a fill that is not kept.
     Late,
-    /// What it needs cannot be read from disk.
+    /// The bytes that the reader needs cannot be read from disk.
     Unreadable,
 }
 
@@ -69,7 +70,7 @@ impl std::fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 impl Fill {
-    /// A new fill and its one writer.
+    /// Creates a fill and its one writer.
     pub fn begin(reservation: Reservation) -> (Arc<Self>, Writer) {
         Self::begin_within(reservation, WINDOW)
     }
@@ -86,22 +87,22 @@ impl Fill {
         self.lock().length
     }
 
-    /// Whether its source is known to [send parts](Writer::announce_ranges) of the body without the rest.
+    /// Whether the source is known to [send parts](Writer::announce_ranges) of the body without the rest.
     pub fn has_ranges(&self) -> bool {
         self.lock().has_ranges
     }
 
-    /// Bytes that have come so far.
+    /// Bytes that have arrived so far.
     pub fn received(&self) -> u64 {
         self.lock().received
     }
 
-    /// Bytes that the fastest reader has taken; `None` where there is none.
+    /// Bytes that the fastest reader has taken; `None` if there is no reader.
     pub fn fastest(&self) -> Option<u64> {
         self.lock().readers.fastest()
     }
 
-    /// Bytes that the slowest reader has taken; all that have come where there is none.
+    /// Bytes that the slowest reader has taken; all that have arrived if there is no reader.
     pub fn slowest(&self) -> u64 {
         self.lock().slowest()
     }
@@ -111,9 +112,10 @@ impl Fill {
         self.lock().is_open()
     }
 
-    /// Ready when nobody is interested any more in what is still to come, or it was [given up](Writer::give_up); the fill has failed
-    /// then, so that nobody joins what the writer is about to leave. Where everything that was announced has come, that is nothing: who has read it all may be gone
-    /// before the writer has finished.
+    /// Ready when nobody is interested any longer in what is still to come, or when the fill was [given
+    /// up](Writer::give_up). The fill has failed then, so that nobody joins what the writer is about to leave. Once
+    /// everything that was announced has arrived, lost interest does not count: a reader that has read it all may be
+    /// gone before the writer has finished.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         let missing = state.length.is_none_or(|length| state.received < length);
@@ -127,13 +129,13 @@ impl Fill {
         Poll::Pending
     }
 
-    /// Declares interest: the fetch goes on while any is held.
+    /// Declares interest. The fetch goes on while any is held.
     pub fn interest(self: &Arc<Self>) -> Interest {
         self.lock().interested += 1;
         Interest { fill: self.clone() }
     }
 
-    /// A reader from the first byte; `None` where that is gone already or the fill has failed.
+    /// Creates a reader from the first byte; `None` if that byte is gone already or the fill has failed.
     pub fn reader(self: &Arc<Self>) -> Option<Reader> {
         let mut state = self.lock();
         if !state.is_open() {
@@ -144,8 +146,8 @@ impl Fill {
         Some(Reader::new(Interest { fill: self.clone() }, reader))
     }
 
-    /// The body was [complete](Writer::finish), and is not stored after all: all that those who read have still to get is in the budget
-    /// from now on.
+    /// Spills a fill whose body was [complete](Writer::finish), because it is not stored after all. From now on the
+    /// budget counts everything that readers have still to get.
     pub fn spill(&self) {
         let mut state = self.lock();
         let held = state.held();
@@ -158,15 +160,16 @@ impl Fill {
     }
 }
 
-/// Somebody waits for this fill. While any is held the fetch goes on.
+/// The interest of somebody who waits for this fill. The fetch goes on while any is held.
 #[derive(Debug)]
 pub struct Interest {
     fill: Arc<Fill>,
 }
 
 impl Interest {
-    /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave. What is spilled, or
-    /// [serves readers](Writer::serve_readers) alone, is of no use to anybody then, and does not.
+    /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave. A fill
+    /// that is spilled, or only [serves readers](Writer::serve_readers), would be of no use to anybody then, and does
+    /// not go on.
     pub fn keep(self) {
         self.fill.lock().keep();
     }

@@ -47,12 +47,12 @@ fn what_lies_elsewhere_has_no_place() {
     assert!(keep(&[short], LEAST - 1).is_none());
     let long = Bytes::from(vec![1; MOST]);
     assert!(keep(&[long], MOST).is_none());
-    // It would go on into another's place.
+    // It would reach into another extent's place.
     let more = Bytes::from(vec![1; LEAST + PAGE]);
     assert!(keep(&[more], LEAST).is_none());
 }
 
-/// What the kernel was told to send is not written over by what comes to lie in the same place.
+/// What the kernel was told to send is not overwritten by what comes to lie in the same place.
 #[test]
 fn bytes_on_their_way_stay_what_they_are() {
     const LENGTH: usize = 56_000;
@@ -76,7 +76,7 @@ fn bytes_on_their_way_stay_what_they_are() {
     assert!(arrived == vec![b'a'; LENGTH]);
 }
 
-/// Whatever the system is set to: it says so of each mapping (`nh`).
+/// No page is large, however the system is set: it says so of each mapping (`nh`).
 #[test]
 fn no_page_is_a_large_one() {
     let _extent = kept(b'a', 900_000);

@@ -1,13 +1,14 @@
-//! What of a body lies in memory.
+//! The memory that a body refers to.
 
 use super::{Body, BodyPiece, allocated};
 use crate::arena::Extent;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// An allocation that bodies refer to. Several may refer to one: a 304 makes a body another variant's too, and of parts that are
-/// combined each is the one that came. What a body refers to has its allocation to itself, or with the head of its response, and no other
-/// owner: `Bytes` do not tell who else has a part of theirs, and of those that have an owner nobody can tell whether they are shared.
+/// An allocation that bodies refer to. Several may refer to one: a 304 gives a body to another variant too, and
+/// combined parts are those that arrived. A body shares its allocation with nothing but the head of its response, and
+/// its bytes have no other owner: `Bytes` do not tell who else has a part of them, and if they have an owner, nobody
+/// can tell whether they are shared.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     Bytes(Bytes),
@@ -15,7 +16,7 @@ pub(crate) enum Block {
 }
 
 impl Block {
-    /// No other has it for as long as this one is held.
+    /// Its address. No other block has it while this one is held.
     pub fn address(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.as_ptr().addr(),
@@ -23,7 +24,7 @@ impl Block {
         }
     }
 
-    /// Whether somebody else refers to it.
+    /// Whether others refer to it.
     pub fn is_shared(&self) -> bool {
         match self {
             Self::Bytes(bytes) => !bytes.is_unique(),
@@ -31,7 +32,7 @@ impl Block {
         }
     }
 
-    /// Bytes of memory it takes.
+    /// Bytes of memory that it takes.
     pub fn weight(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => allocated(bytes.len()),
@@ -41,7 +42,7 @@ impl Block {
 }
 
 impl Body {
-    /// The memory it refers to. What is on its way is looked after by its fill.
+    /// The memory that it refers to. A fill looks after its own.
     pub(crate) fn blocks(&self) -> Vec<Block> {
         match self {
             Self::Whole(bytes) => of_bytes(bytes).into_iter().collect(),

@@ -6,26 +6,26 @@ use bytes::Bytes;
 use rules::{partial::Spans, range::Span};
 use std::sync::Arc;
 
-/// At most so many pieces are kept of one representation.
+/// At most this many pieces are kept of one representation.
 const MOST_PIECES: usize = 256;
 
-/// Pieces that adjoin are joined up to so many bytes, or up to the [`MOST_JOINED`]th part of the representation where that is more:
-/// whoever reads in order leaves few pieces, however small his are.
+/// Adjoining pieces are joined up to this many bytes, or up to the [`MOST_JOINED`]th part of the representation if that
+/// is more. So a client that reads in order leaves few pieces, however small they are.
 const JOINED: u64 = 1 << 20;
 const MOST_JOINED: u64 = 64;
 
-/// Parts of a representation of known length, sorted, not overlapping.
+/// Parts of a representation of known length. They are sorted and do not overlap.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// Length of the whole representation.
     pub length: u64,
     held: Vec<(u64, BodyPiece)>,
-    /// One that is on its way, and where it begins.
+    /// A part that is on its way in, and its offset.
     coming: Option<(u64, Arc<Fill>)>,
 }
 
 impl Parts {
-    /// One part that begins at `first`.
+    /// Creates one part that begins at `first`.
     pub fn new(length: u64, first: u64, piece: impl Into<BodyPiece>) -> Self {
         Self {
             length,
@@ -34,7 +34,7 @@ impl Parts {
         }
     }
 
-    /// One part that begins at `first` and is on its way in `fill`, which has announced its length.
+    /// Creates one part that begins at `first` and is on its way in `fill`, which has announced its length.
     pub const fn coming(length: u64, first: u64, fill: Arc<Fill>) -> Self {
         Self {
             length,
@@ -43,30 +43,30 @@ impl Parts {
         }
     }
 
-    /// Whether any of it is on its way.
+    /// Whether any part is on its way in.
     pub const fn is_coming(&self) -> bool {
         self.coming.is_some()
     }
 
-    /// What is on its way, if anything is.
+    /// The fill of the part that is on its way in, if there is one.
     pub fn fill(&self) -> Option<&Arc<Fill>> {
         self.coming.as_ref().map(|(_, fill)| fill)
     }
 
-    /// Where what is on its way begins; 0 where nothing is.
+    /// The offset of the part that is on its way in; 0 if there is none.
     pub fn begins(&self) -> u64 {
         self.coming.as_ref().map_or(0, |(first, _)| *first)
     }
 
-    /// Follows what is on its way [from where it begins](Self::begins), if that has all of `span`.
+    /// Follows the part that is on its way in [from its beginning](Self::begins), if it has all of `span`.
     pub fn reader(&self, span: Span) -> Option<Reader> {
         let (first, fill) = self.coming.as_ref()?;
         let last = first.checked_add(fill.length()?.checked_sub(1)?)?;
         (*first <= span.first && span.last <= last).then(|| fill.reader())?
     }
 
-    /// Several parts, each with where it begins; `None` unless they are sorted, do not overlap and lie within `length`. They may be
-    /// slices of one allocation: each gets its own.
+    /// Creates several parts from pieces and their offsets. `None` unless they are sorted, do not overlap and lie
+    /// within `length`. The pieces may be slices of one allocation: each gets its own.
     pub fn from_pieces(length: u64, mut parts: Vec<(u64, BodyPiece)>) -> Option<Self> {
         if let [_, _, ..] = parts.as_slice() {
             let apart = parts.into_iter();
@@ -86,12 +86,12 @@ impl Parts {
         })
     }
 
-    /// The parts, each with where it begins.
+    /// The parts, each with its offset.
     pub fn pieces(&self) -> &[(u64, BodyPiece)] {
         &self.held
     }
 
-    /// Which spans are held, without those on disk that [cannot be read](BodyPiece::is_broken).
+    /// The spans that are held, without those on disk that [cannot be read](BodyPiece::is_broken).
     pub fn spans(&self) -> Spans {
         let mut spans = Spans::default();
         for (first, piece) in self.sound() {
@@ -109,13 +109,13 @@ impl Parts {
         self.held.iter().filter(|(_, piece)| !piece.is_broken())
     }
 
-    /// Whether any of them lies on disk.
+    /// Whether any part lies on disk.
     pub fn is_on_disk(&self) -> bool {
         let mut pieces = self.held.iter();
         pieces.any(|(_, piece)| matches!(piece, BodyPiece::Disk(_)))
     }
 
-    /// Whether any of them lay in a segment that has [made room](crate::disk::OnDisk::is_gone) for others.
+    /// Whether any part was in a file that was [evicted](crate::disk::OnDisk::is_gone) or is no longer kept open.
     pub fn is_gone(&self) -> bool {
         let mut pieces = self.held.iter();
         pieces.any(|(_, piece)| matches!(piece, BodyPiece::Disk(bytes) if bytes.is_gone()))
@@ -126,9 +126,9 @@ impl Parts {
         self.all().is_none_or(|all| self.spans().contains(all))
     }
 
-    /// These parts and those of `newer`, whose bytes win where both hold some. The caller has made sure that both are
-    /// of the same representation (`rules::partial::combinable`). Of more than `most` bytes, or too many pieces, those go that lie
-    /// farthest from the newer.
+    /// Combines these parts with those of `newer`, whose bytes win where both hold some. The caller has made sure that
+    /// both are of the same representation (`rules::partial::combinable`). If there are more than `most` bytes, or too
+    /// many pieces, those that lie farthest from the newer ones are left out.
     #[must_use]
     pub fn combined(&self, newer: &Self, most: u64) -> Self {
         if self.length != newer.length {
@@ -148,15 +148,15 @@ impl Parts {
         }
     }
 
-    /// From where to where its pieces lie.
+    /// The span from the first piece to the last.
     fn around(&self) -> Option<Span> {
         let (first, (begin, piece)) = (self.held.first()?.0, self.held.last()?);
         let last = begin.checked_add(piece.len())?.checked_sub(1)?;
         Some(Span { first, last })
     }
 
-    /// The whole representation as a body of another form. `None` where something is missing, and where some is in memory and
-    /// some on disk: such parts stay what they are, although they cover everything.
+    /// The whole representation as a body of another form. `None` if something is missing, or if some is in memory and
+    /// some on disk: such parts stay as they are, although they cover everything.
     pub fn whole(&self) -> Option<Body> {
         self.slice(self.all()?)?;
         if let [(_, only)] = self.held.as_slice() {
@@ -169,14 +169,14 @@ impl Parts {
         ))
     }
 
-    /// The bytes of `span`; `None` where any of it is missing.
+    /// The bytes of `span`; `None` if any of them are missing.
     pub fn slice(&self, span: Span) -> Option<Vec<BodyPiece>> {
         let pieces: Vec<BodyPiece> = self
             .held
             .iter()
             .filter_map(|(first, piece)| piece.cut(*first, span))
             .collect();
-        // They do not overlap. One that broke since it was promised is among them, and says so when it is read.
+        // The pieces do not overlap. One that broke since it was promised is included, and fails when it is read.
         let length: u64 = pieces.iter().map(BodyPiece::len).sum();
         (length == span.length()).then_some(pieces)
     }
@@ -186,14 +186,14 @@ impl Parts {
         all.map(|(_, piece)| piece.weight() + 96).sum()
     }
 
-    /// The span of the whole representation; `None` where that is empty.
+    /// The span of the whole representation; `None` if that is empty.
     fn all(&self) -> Option<Span> {
         let last = self.length.checked_sub(1)?;
         Some(Span { first: 0, last })
     }
 }
 
-/// A part as bytes without another owner.
+/// A part in memory as bytes that have no other owner.
 fn in_memory((_, piece): &(u64, BodyPiece)) -> Option<Bytes> {
     match piece {
         BodyPiece::Memory(bytes) => Some(bytes.clone()),
@@ -202,7 +202,7 @@ fn in_memory((_, piece): &(u64, BodyPiece)) -> Option<Bytes> {
     }
 }
 
-/// What of `pieces` none of `others` covers, both sorted and not overlapping: each is looked at once.
+/// The parts of `pieces` that none of `others` covers. Both are sorted and do not overlap, so each is looked at once.
 fn uncovered<'a>(
     pieces: impl Iterator<Item = &'a (u64, BodyPiece)>,
     others: &[(u64, BodyPiece)],
@@ -228,19 +228,19 @@ fn uncovered<'a>(
     gaps
 }
 
-/// What of `piece`, which begins at `first`, lies between these two, with where it begins.
+/// The part of `piece`, which begins at `first`, that lies between `from` and `to`, with its offset.
 fn part(piece: &BodyPiece, first: u64, (from, to): (u64, u64)) -> Option<(u64, BodyPiece)> {
     let last = to.checked_sub(1).filter(|last| from <= *last)?;
     if to - from == piece.len() {
         return Some((from, piece.clone()));
     }
     let cut = piece.cut(first, Span { first: from, last })?;
-    // Its allocation may have to keep several.
+    // Otherwise several parts could share its allocation.
     Some((from, cut.apart()))
 }
 
-/// Sorted pieces, those in memory that adjoin joined up to `most` bytes, each with what is about as large: each byte is copied a few
-/// times at most.
+/// Joins adjoining pieces in memory up to `most` bytes. The pieces are sorted. Each is joined with one about as large,
+/// so that each byte is copied a few times at most.
 fn joined(parts: Vec<(u64, BodyPiece)>, most: u64) -> Vec<(u64, BodyPiece)> {
     let mut all: Vec<(u64, BodyPiece)> = Vec::with_capacity(parts.len());
     for (mut first, mut piece) in parts {
@@ -259,7 +259,7 @@ fn joined(parts: Vec<(u64, BodyPiece)>, most: u64) -> Vec<(u64, BodyPiece)> {
     all
 }
 
-/// Leaves out what lies farthest from `around` until no more than [`MOST_PIECES`] are left, of `most` bytes in all.
+/// Leaves out the pieces farthest from `around` until at most [`MOST_PIECES`] are left, of `most` bytes in all.
 fn leave_out_far(parts: &mut Vec<(u64, BodyPiece)>, around: Span, most: u64) {
     let mut held: u64 = parts.iter().map(|(_, piece)| piece.len()).sum();
     while parts.len() > MOST_PIECES || held > most {

@@ -9,24 +9,24 @@ use bytes::Bytes;
 use rules::range::Span;
 use std::sync::Arc;
 
-/// Bytes that follow one another: in memory, or on disk.
+/// Consecutive bytes, in memory or on disk.
 #[derive(Clone, Debug)]
 pub enum BodyPiece {
     /// In memory.
     Memory(Bytes),
-    /// In memory that the kernel sends without copying it. Kept so, and not as bytes that refer to it: of those nobody can tell whether
-    /// others have them.
+    /// In memory that the kernel sends without copying. Not kept as bytes that refer to it, because nobody can tell
+    /// whether others have such bytes.
     Mapped(Arc<Extent>),
     /// On disk.
     Disk(OnDisk),
 }
 
-/// What is to be sent next.
+/// The next bytes to be sent.
 #[derive(Debug)]
 pub enum Part {
-    /// These bytes.
+    /// Bytes in memory.
     Bytes(Bytes),
-    /// What lies in a file.
+    /// Bytes in a file.
     File(FileSpan),
 }
 
@@ -79,7 +79,7 @@ impl BodyPiece {
         }
     }
 
-    /// The bytes, where they are in memory.
+    /// The bytes, if they are in memory.
     pub fn in_memory(self) -> Option<Bytes> {
         match self {
             Self::Memory(bytes) => Some(bytes),
@@ -98,7 +98,7 @@ impl BodyPiece {
         matches!(self, Self::Disk(bytes) if bytes.is_broken())
     }
 
-    /// The same, and what it lies in on disk [stays open](OnDisk::held).
+    /// Returns the same piece, whose file on disk [stays open](OnDisk::held).
     #[must_use]
     pub fn held(self) -> Self {
         match self {
@@ -107,7 +107,7 @@ impl BodyPiece {
         }
     }
 
-    /// The same, in memory that nothing else lies in: what is kept of a piece does not keep the rest of it.
+    /// Returns the same piece in memory of its own: keeping a part of a piece does not keep the rest of it.
     pub(super) fn apart(self) -> Self {
         match self {
             Self::Memory(bytes) => Self::Memory(Bytes::copy_from_slice(&bytes)),
@@ -115,7 +115,7 @@ impl BodyPiece {
         }
     }
 
-    /// Bytes of memory it takes.
+    /// Bytes of memory that it takes.
     pub(super) fn weight(&self) -> u64 {
         match self {
             Self::Memory(bytes) => allocated(bytes.len()),
@@ -124,7 +124,7 @@ impl BodyPiece {
         }
     }
 
-    /// The part of it that lies in `span`, if it begins at `first` itself; `None` where it has none.
+    /// The part that lies in `span`, if the piece itself begins at `first`; `None` if there is none.
     pub(crate) fn cut(&self, first: u64, span: Span) -> Option<Self> {
         match self {
             Self::Memory(bytes) => cut(bytes, first, span).map(Self::Memory),
@@ -143,7 +143,7 @@ pub(super) fn cut(bytes: &Bytes, first: u64, span: Span) -> Option<Bytes> {
     Some(bytes.slice(span.first as usize..=span.last as usize))
 }
 
-/// What of `span` lies in `length` bytes that begin at `first`, counted from there.
+/// The part of `span` that lies in `length` bytes that begin at `first`, relative to `first`.
 fn within(first: u64, length: u64, span: Span) -> Option<Span> {
     let last = first.checked_add(length.checked_sub(1)?)?;
     let (from, to) = (span.first.max(first), span.last.min(last));

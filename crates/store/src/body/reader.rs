@@ -12,7 +12,7 @@ use std::{
 #[derive(Debug)]
 pub struct Pieces {
     rest: vec::IntoIter<BodyPiece>,
-    /// What is being read from disk, and the bytes still to come from there.
+    /// The reader of the current piece on disk, and the bytes still to come from there.
     current: Option<(disk::Reader, u64)>,
     left: u64,
 }
@@ -28,7 +28,7 @@ impl From<Vec<BodyPiece>> for Pieces {
         if current.is_some() {
             rest.next();
         }
-        // Those behind the first may be come to much later.
+        // Pieces after the first may be reached much later.
         let rest: Vec<_> = rest.map(BodyPiece::held).collect();
         Self {
             left,
@@ -44,12 +44,12 @@ impl Pieces {
         self.left
     }
 
-    /// The next bytes; `None` at the end. After an error it is not polled again.
+    /// Returns the next bytes; `None` at the end. After an error it is not polled again.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
         self.poll_with(context, disk::Reader::poll_next)
     }
 
-    /// As [`poll_next`](Self::poll_next), for who can send from a file.
+    /// Like [`poll_next`](Self::poll_next), for callers that can send from a file.
     pub fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Part, Failed>>> {
         self.poll_with(context, disk::Reader::poll_part)
     }

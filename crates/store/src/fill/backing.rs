@@ -1,4 +1,4 @@
-//! Where a body goes that outgrows memory.
+//! Where a body goes when it outgrows memory.
 
 use crate::{
     BodyPiece,
@@ -12,19 +12,21 @@ use std::{
 
 /// Takes bodies that outgrow memory.
 pub trait Overflow: fmt::Debug + Send + Sync {
-    /// Begins a body, of `length` bytes if that is known. `None` where it is not taken.
+    /// Begins a body, of `length` bytes if that is known. `None` if it is not taken.
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>>;
 }
 
-/// One body that is written somewhere larger than memory. Dropped before it is [finished](Self::poll_finish), it is given up.
+/// A body that is written somewhere larger than memory. If dropped before it is [finished](Self::poll_finish), it is
+/// given up.
 pub trait Backing: fmt::Debug + Send {
-    /// Takes a piece; ready when it has. Nothing is pushed after an error.
+    /// Takes a piece. Ready when it is taken. Nothing is pushed after an error.
     fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>>;
 
-    /// What can be read back by now: the body up to some byte. Grows only.
+    /// What can be read back by now: the body up to some byte. It only grows.
     fn written(&self) -> BodyPiece;
 
-    /// No more pieces come; ready when all are written: the whole body. Not asked again after that, or after an error.
+    /// Ends the body. Ready with the whole body when all pieces are written. Not called again after that, or after an
+    /// error.
     fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<BodyPiece, Failed>>;
 }
 

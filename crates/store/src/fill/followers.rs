@@ -1,4 +1,4 @@
-//! Where the readers of a fill stand.
+//! The positions of a fill's readers.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -6,32 +6,32 @@ use std::{
     time::Duration,
 };
 
-/// Where one reader stands.
+/// The position of one reader.
 #[derive(Debug, Default)]
 struct ReaderPosition {
-    /// Bytes taken.
+    /// Bytes that it has taken.
     at: u64,
     waker: Option<Waker>,
-    /// It was too slow for a spilled fill, or needs what is gone: it gets an error.
+    /// Whether it was too slow for a spilled fill, or needs what is gone. It gets an error.
     cut_off: bool,
     /// Whether the writer waits for it.
     awaited: bool,
-    /// How long others have waited for it, less the time in which it has itself waited for others.
+    /// How long others have waited for it, minus how long it has itself waited for others.
     debt: Duration,
 }
 
-/// The readers of a fill. Thousands may follow one: none of them is searched for, and neither is the slowest. Only who wakes, awaits or cuts
-/// off several goes over all.
+/// The readers of a fill. Thousands may follow one, so finding a reader or the slowest needs no search. Only waking,
+/// awaiting or cutting off several readers goes over all of them.
 #[derive(Debug, Default)]
 pub(super) struct Followers {
     places: HashMap<u64, ReaderPosition>,
-    /// How many stand at each byte, without those that are cut off.
+    /// How many readers stand at each byte, without those that are cut off.
     standing: BTreeMap<u64, usize>,
     next: u64,
 }
 
 impl Followers {
-    /// A new one, at the first byte. Its number.
+    /// Adds a reader at the first byte. Returns its number.
     pub fn join(&mut self) -> u64 {
         let reader = self.next;
         self.next += 1;
@@ -40,7 +40,7 @@ impl Followers {
         reader
     }
 
-    /// `reader` is gone.
+    /// Removes `reader`.
     pub fn leave(&mut self, reader: u64) {
         if let Some(place) = self.places.remove(&reader)
             && !place.cut_off
@@ -49,13 +49,13 @@ impl Followers {
         }
     }
 
-    /// Bytes that `reader` has taken; `None` where it is cut off.
+    /// Bytes that `reader` has taken; `None` if it is cut off.
     pub fn at(&self, reader: u64) -> Option<u64> {
         let place = self.places.get(&reader);
         place.filter(|place| !place.cut_off).map(|place| place.at)
     }
 
-    /// `reader` has taken `bytes` more. False where it is cut off.
+    /// Notes that `reader` has taken `bytes` more. False if it is cut off.
     pub fn pass(&mut self, reader: u64, bytes: u64) -> bool {
         let place = self.places.get_mut(&reader);
         let Some(place) = place.filter(|place| !place.cut_off) else {
@@ -69,14 +69,14 @@ impl Followers {
         true
     }
 
-    /// `reader` waits for more.
+    /// Notes that `reader` waits for more.
     pub fn wait(&mut self, reader: u64, waker: &Waker) {
         if let Some(place) = self.places.get_mut(&reader) {
             place.waker = Some(waker.clone());
         }
     }
 
-    /// Wakes all who [wait](Self::wait). Who still has to wait says so again.
+    /// Wakes all readers that [wait](Self::wait). A reader that still has to wait says so again.
     pub fn wake(&mut self) {
         for place in self.places.values_mut() {
             if let Some(waker) = place.waker.take() {
@@ -85,17 +85,17 @@ impl Followers {
         }
     }
 
-    /// Bytes the slowest has taken; `None` without any.
+    /// Bytes that the slowest reader has taken; `None` if there is none.
     pub fn slowest(&self) -> Option<u64> {
         self.standing.keys().next().copied()
     }
 
-    /// Bytes the fastest has taken; `None` without any.
+    /// Bytes that the fastest reader has taken; `None` if there is none.
     pub fn fastest(&self) -> Option<u64> {
         self.standing.keys().next_back().copied()
     }
 
-    /// Cuts off those that have taken fewer bytes than `first`.
+    /// Cuts off the readers that have taken fewer bytes than `first`.
     pub fn cut_off_before(&mut self, first: u64) {
         for place in self.places.values_mut() {
             place.cut_off |= place.at < first;
@@ -103,15 +103,16 @@ impl Followers {
         self.standing = self.standing.split_off(&first);
     }
 
-    /// The writer begins to wait for those that have taken fewer bytes than `first`.
+    /// Notes that the writer begins to wait for the readers that have taken fewer bytes than `first`.
     pub fn await_before(&mut self, first: u64) {
         for place in self.places.values_mut() {
             place.awaited = place.at < first;
         }
     }
 
-    /// The writer has waited for so long. Where others had taken all there was, `received` bytes, they have waited too: whoever was
-    /// [awaited](Self::await_before) owes it, and is cut off that owes `most`.
+    /// Notes that the writer has waited for `time`. If other readers had taken all `received` bytes, they have waited
+    /// too. Then that time is added to the debt of each reader that was [awaited](Self::await_before), and one whose
+    /// debt reaches `most` is cut off.
     pub fn waited(&mut self, time: Duration, received: u64, most: Duration) {
         let waits =
             |place: &ReaderPosition| !place.awaited && !place.cut_off && place.at == received;

@@ -1,4 +1,4 @@
-//! Reads a fill.
+//! The reader of a fill.
 
 use super::{Broken, End, Fill, Interest, Keeping};
 use crate::{BodyPiece, Pieces};
@@ -14,14 +14,14 @@ use std::{
 pub struct Reader {
     interest: Interest,
     number: u64,
-    /// What it reads from disk before it goes on in memory.
+    /// The pieces that it reads from disk before it goes on in memory.
     behind: Option<Box<Pieces>>,
 }
 
 /// What comes next for a reader.
 enum Next {
     Here(Bytes),
-    /// Memory begins further on: this is the body up to some byte, and where to go on in it.
+    /// What memory has begins further on. This is the body up to some byte, and where to go on in it.
     Behind(BodyPiece, u64),
     End,
     Broken(Broken),
@@ -37,7 +37,7 @@ impl Reader {
         }
     }
 
-    /// The next piece; `None` at the end of a complete body. After an error it is not polled again.
+    /// Returns the next piece; `None` at the end of a complete body. After an error it is not polled again.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         let mut readable = true;
         loop {
@@ -107,14 +107,14 @@ impl Reader {
         }
     }
 
-    /// Goes on by `bytes` without reading them. Before the first is read: a part of the body is asked for.
+    /// Skips `bytes` without reading them. Called before the first read, when a part of the body is asked for.
     pub fn skip(&mut self, bytes: u64) {
         self.behind = None;
-        // One that is cut off learns it when it reads.
+        // A reader that is cut off learns that when it reads.
         let _ = self.pass(bytes);
     }
 
-    /// It has taken `bytes` more.
+    /// Notes that it has taken `bytes` more.
     fn pass(&self, bytes: u64) -> Result<(), Broken> {
         let mut state = self.interest.fill.lock();
         let writer = state.pass(self.number, bytes)?;
@@ -123,13 +123,13 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether what it reads is not kept.
+    /// Whether the fill is spilled: what it reads is not kept.
     pub fn is_spilled(&self) -> bool {
         self.interest.fill.lock().is_spilled()
     }
 
-    /// Whether the writer may have to wait for this reader: the fill is spilled, and more is to come. As long as that may still happen,
-    /// `context` is woken when it does.
+    /// Whether the writer may have to wait for this reader: the fill is spilled, and more is to come. As long as the
+    /// fill may still be spilled, `context` is woken when that happens.
     pub fn may_hold_up(&self, context: &Context<'_>) -> bool {
         let mut state = self.interest.fill.lock();
         if state.end.is_some() {
@@ -142,12 +142,12 @@ impl Reader {
         is_spilled
     }
 
-    /// The fill it follows.
+    /// The fill that it follows.
     pub fn fill(&self) -> &Arc<Fill> {
         &self.interest.fill
     }
 
-    /// As [`Interest::keep`].
+    /// Like [`Interest::keep`].
     pub fn keep(&self) {
         self.interest.fill.lock().keep();
     }

@@ -5,64 +5,66 @@ use crate::{BodyPiece, Reservation};
 use bytes::Bytes;
 use std::{collections::VecDeque, task::Waker, time::Duration};
 
-/// From so many pieces on they are joined.
+/// From this many pieces on, small ones are joined.
 const MANY: usize = 64;
-/// Pieces of at most so many bytes come of joining smaller ones.
+/// Joining makes pieces of at most this many bytes.
 const JOINED: usize = 4096;
 
-/// [`WINDOW`](super::WINDOW) while memory is short.
+/// The window in place of [`WINDOW`](super::WINDOW) while memory is short.
 const SHORT: u64 = 4 << 10;
 
-/// How long others wait in all for one reader of what is not kept, before it is cut off.
+/// How long other readers wait in all for one reader of a fill that is not kept, before it is cut off.
 const MOST_WAITED: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct FillState {
-    /// The announced length of the body, once the head has come and if it says.
+    /// The announced length of the body, once the head has arrived and if it says.
     pub length: Option<u64>,
-    /// Its source sends parts of the body without the rest, too.
+    /// Whether the source also sends parts of the body without the rest.
     pub has_ranges: bool,
-    /// The pieces in memory, each with where it begins. They follow one another, and the last ends at `received`.
+    /// The pieces in memory, each with its offset. They follow one another, and the last ends at `received`.
     pub pieces: VecDeque<(u64, Bytes)>,
     /// Bytes pushed so far.
     pub received: u64,
     pub keeping: Keeping,
-    /// What the pieces take of the budget, for as long as a reader may want them.
+    /// What the pieces take of the budget, as long as a reader may want them.
     pub reservation: Reservation,
-    /// [`WINDOW`](super::WINDOW).
+    /// [`WINDOW`](super::WINDOW); another size in tests.
     window: u64,
     pub end: Option<End>,
     pub deserted: Deserted,
-    /// Nobody reads it any more, whoever is interested ([`Writer::give_up`](super::Writer::give_up)).
+    /// Whether it was given up, whoever is interested ([`Writer::give_up`](super::Writer::give_up)).
     pub given_up: bool,
-    /// Those who wait for the answer or read it.
+    /// How many wait for the answer or read it.
     pub interested: usize,
     pub readers: Followers,
-    /// The writer, waiting for the slowest reader or for the last interest to go.
+    /// The writer, if it waits for the slowest reader or for the last interest to go.
     pub writer: Option<Waker>,
 }
 
-/// Where the bytes are that came first.
+/// Where the first bytes are.
 #[derive(Clone, Debug)]
 pub(super) enum Keeping {
     /// In memory, all of them.
     Memory,
-    /// Here, and what follows in memory.
+    /// The first bytes here, and what follows in memory.
     Backed(BodyPiece),
-    /// Where they are when backed, for those who read already. Nowhere as soon as none of them needs what is not in memory.
+    /// As when backed, but only for the present readers. Becomes `Nowhere` as soon as none of them needs what is not in
+    /// memory.
     Left(BodyPiece),
     /// Gone, once every reader has passed them.
     Nowhere,
 }
 
-/// What becomes of a fill when nobody is interested in it any more.
+/// What happens to a fill when nobody is interested in it any longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deserted {
     /// It is abandoned.
     Ends,
     /// It goes on to its end ([`Interest::keep`](super::Interest::keep)).
     GoesOn,
-    /// It is abandoned, whoever would have it go on: it is spilled, or [serves readers](super::Writer::serve_readers) alone.
+    /// It is abandoned, even if somebody asked to keep it: it is spilled, or only [serves
+    /// readers](super::Writer::serve_readers).
     AlwaysEnds,
 }
 
@@ -74,7 +76,7 @@ pub(super) enum End {
 }
 
 impl FillState {
-    /// Nothing has come yet, and nobody reads. `window` is in bytes.
+    /// Creates the state of a fill without bytes and readers. `window` is in bytes.
     pub fn new(reservation: Reservation, window: u64) -> Self {
         Self {
             length: None,
@@ -93,7 +95,8 @@ impl FillState {
         }
     }
 
-    /// How far the writer may run ahead of the slowest reader of what is not kept, and how much of what is backed memory has for readers.
+    /// How far the writer may run ahead of the slowest reader of a fill that is not kept, and how much of a backed fill
+    /// stays in memory for readers.
     pub fn window(&self) -> u64 {
         if self.reservation.budget().is_short() {
             self.window.min(SHORT)
@@ -102,18 +105,18 @@ impl FillState {
         }
     }
 
-    /// A new reader, from the first byte.
+    /// Adds a reader at the first byte.
     pub fn join(&mut self) -> u64 {
         self.interested += 1;
         self.readers.join()
     }
 
-    /// Whether somebody may still join and get all of it.
+    /// Whether a reader may still join and get all of it.
     pub fn is_open(&self) -> bool {
         !self.is_spilled() && !matches!(self.end, Some(End::Failed(_)))
     }
 
-    /// Whether it is no longer kept: it will not be stored.
+    /// Whether it is no longer kept, and so will not be stored.
     pub fn is_spilled(&self) -> bool {
         matches!(self.keeping, Keeping::Left(_) | Keeping::Nowhere)
     }
@@ -125,7 +128,7 @@ impl FillState {
         }
     }
 
-    /// `reader` has taken `bytes` more. The writer, where it may wait for that.
+    /// Notes that `reader` has taken `bytes` more. Returns the writer if it may wait for that.
     ///
     /// # Errors
     /// The reader is cut off.
@@ -138,12 +141,12 @@ impl FillState {
         Ok(may_wait.then(|| self.writer.take()).flatten())
     }
 
-    /// Bytes the slowest reader has taken.
+    /// Bytes that the slowest reader has taken.
     pub fn slowest(&self) -> u64 {
         self.readers.slowest().unwrap_or(self.received)
     }
 
-    /// Where memory begins.
+    /// The offset of the first byte in memory.
     pub fn first(&self) -> u64 {
         self.pieces
             .front()
@@ -155,7 +158,7 @@ impl FillState {
         self.received - self.first()
     }
 
-    /// What memory has from `at` on, up to the end of a piece.
+    /// The bytes in memory from `at` to the end of a piece.
     pub fn piece(&self, at: u64) -> Option<Bytes> {
         let next = self.pieces.partition_point(|(first, _)| *first <= at);
         let (first, piece) = self.pieces.get(next.checked_sub(1)?)?;
@@ -163,8 +166,8 @@ impl FillState {
         (skip < piece.len()).then(|| piece.slice(skip..))
     }
 
-    /// Appends a piece. Where there are many, small ones are joined, each with one about as large: they take hardly more memory than
-    /// their bytes then, and each byte is copied a few times at most.
+    /// Appends a piece. If there are many, small ones are joined, each with one about as large. Then they take hardly
+    /// more memory than their bytes, and each byte is copied a few times at most.
     pub fn append(&mut self, piece: Bytes) {
         let mut first = self.received;
         let mut piece = piece;
@@ -181,12 +184,12 @@ impl FillState {
         self.pieces.push_back((first, piece));
     }
 
-    /// Whether a reader needs what is not in memory.
+    /// Whether some reader needs what is not in memory.
     fn has_behind(&self) -> bool {
         self.slowest() < self.first()
     }
 
-    /// Drops the pieces that need not be in memory any more.
+    /// Drops the pieces that need not be in memory any longer.
     pub fn trim(&mut self) {
         if matches!(self.keeping, Keeping::Left(_)) && !self.has_behind() {
             self.keeping = Keeping::Nowhere;
@@ -207,7 +210,7 @@ impl FillState {
         self.reservation.shrink_to(self.held());
     }
 
-    /// Keeps nothing from now on: it goes on for those who read it and for nobody else.
+    /// Stops keeping the body: the fill goes on only for its present readers.
     pub fn spill(&mut self) {
         self.keeping = match std::mem::replace(&mut self.keeping, Keeping::Nowhere) {
             Keeping::Backed(written) | Keeping::Left(written) => Keeping::Left(written),
@@ -218,7 +221,7 @@ impl FillState {
         self.trim();
     }
 
-    /// How many bytes a reader of a spilled fill must have taken for the writer not to wait for it.
+    /// How many bytes a reader of a spilled fill must have taken so that the writer does not wait for it.
     fn nearest(&self) -> Option<u64> {
         match self.keeping {
             Keeping::Memory | Keeping::Backed(_) => None,
@@ -227,8 +230,8 @@ impl FillState {
         }
     }
 
-    /// Cuts off readers that are too far behind for the writer of a spilled fill to go on, where others wait for more. Those who keep
-    /// nobody waiting are their connections' to judge.
+    /// Cuts off readers that are too far behind for the writer of a spilled fill to go on, if other readers wait for
+    /// more. Readers that keep nobody waiting are left to their connections to judge.
     pub fn cut_off_slow(&mut self) {
         let Some(nearest) = self.nearest() else {
             return;
@@ -241,7 +244,7 @@ impl FillState {
         self.trim();
     }
 
-    /// Fails it, whoever reads.
+    /// Fails the fill, whoever reads it.
     pub fn give_up(&mut self) {
         self.given_up = true;
         self.end.get_or_insert(End::Failed(Broken::Left));
@@ -250,12 +253,12 @@ impl FillState {
         self.trim();
     }
 
-    /// The writer begins to wait for readers, if it does.
+    /// Notes that the writer begins to wait for readers, if it has to.
     pub fn begin_wait(&mut self) {
         self.readers.await_before(self.nearest().unwrap_or(0));
     }
 
-    /// It has waited for so long; see [`Followers::waited`].
+    /// Notes that it has waited for `time`; see [`Followers::waited`].
     pub fn waited(&mut self, time: Duration) {
         self.readers.waited(time, self.received, MOST_WAITED);
         self.readers.wake();

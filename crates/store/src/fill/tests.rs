@@ -38,7 +38,7 @@ fn readers_follow_while_it_is_written_each_from_the_first_byte() {
     assert_eq!(next(&mut early), Poll::Ready(None));
 }
 
-/// Who has stopped reading learns that the writer begins to wait.
+/// A reader that has stopped reading learns that the writer begins to wait.
 #[test]
 fn a_reader_that_reads_nothing_is_told_of_the_spill() {
     let (fill, mut writer) = begin(1 << 20);
@@ -91,7 +91,7 @@ fn a_spilled_fill_holds_no_more_than_the_window_and_cuts_the_slow_off() {
     );
 }
 
-/// Nobody would have any use for the rest.
+/// Nobody would have a use for the rest.
 #[test]
 fn what_is_spilled_is_not_kept_by_who_has_its_answer() {
     let (fill, mut writer) = begin(1 << 20);
@@ -161,16 +161,16 @@ fn what_has_come_as_announced_is_not_abandoned() {
     assert!(fill.poll_abandoned(&mut context).is_pending());
 }
 
-/// A device that takes what it is told to take, and fails when it is told to fail.
+/// A device that takes as much as the test lets it, and fails when the test says so.
 #[derive(Debug, Default)]
 struct Device {
     refuses: bool,
-    /// Pieces it takes before it must be waited for.
+    /// Pieces that it takes before it must be waited for.
     takes: usize,
     failed: bool,
-    /// It has taken all, and has not written it yet.
+    /// Whether it has taken all, and has not written it yet.
     holds_the_end: bool,
-    /// It can be read back in whole chunks of this many bytes, as long as the body is not finished.
+    /// While the body is not finished, whole chunks of this many bytes can be read back.
     chunk: usize,
     bytes: Vec<u8>,
     waiting: Option<Waker>,
@@ -246,7 +246,7 @@ fn end(writer: &mut Writer) -> bool {
     writer.poll_end(&mut context).is_ready()
 }
 
-/// Everything a reader can get now.
+/// Everything that a reader can get now.
 fn read(reader: &mut Reader) -> Vec<u8> {
     let mut all = Vec::new();
     while let Poll::Ready(Some(Ok(bytes))) = next(reader) {
@@ -282,7 +282,7 @@ fn a_backed_fill_is_read_from_the_first_byte_and_stored() {
     assert_eq!(read(&mut last), b"klmnop");
 }
 
-/// The store weighs no more than its place on the device.
+/// The store weighs only the body's place on the device.
 #[test]
 fn what_a_slow_reader_has_still_to_read_of_a_stored_backed_fill_stays_in_the_budget() {
     let device = device(usize::MAX, 1);
@@ -390,7 +390,7 @@ fn who_keeps_nobody_waiting_is_not_cut_off() {
     assert!(room(&mut writer));
 }
 
-/// The writer waits so many seconds.
+/// The writer waits for `seconds`.
 fn wait(writer: &mut Writer, seconds: u64) {
     assert!(!room(writer));
     writer.begin_wait();
@@ -507,7 +507,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Whether somebody who waits was woken.
+/// Whether a task that waits was woken.
 #[derive(Debug, Default)]
 struct WakeFlag(AtomicBool);
 
@@ -575,7 +575,7 @@ struct Scene {
     /// The writer as a task that may be asleep.
     woken: Arc<WakeFlag>,
     waits: bool,
-    /// Whether it has given anybody up.
+    /// Whether it has cut off any reader.
     cuts: bool,
 }
 
@@ -655,7 +655,7 @@ impl Scene {
         let state = self.fill.lock();
         if let Keeping::Backed(written) = &state.keeping {
             let unwritten = state.received.saturating_sub(written.len());
-            // At most a piece that is partly written, and one that was pushed since.
+            // At most a piece that is partly written, and one that was pushed after it.
             assert!(state.held() <= self.window.max(unwritten) + 40, "{state:?}");
         }
     }
@@ -698,7 +698,7 @@ proptest! {
             prop_assert!(wanted.starts_with(&client.got));
             match client.end {
                 Some(Ok(())) => prop_assert!(finishes && client.got == wanted),
-                // Whatever the device does.
+                // This holds whatever the device does.
                 Some(Err(_)) => prop_assert!(!finishes || cuts),
                 None => prop_assert!(false, "it waits for ever"),
             }

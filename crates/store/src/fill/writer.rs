@@ -1,4 +1,4 @@
-//! Writes a fill.
+//! The writer of a fill.
 
 use super::{Backing, Broken, Deserted, End, Fill, FillState, Keeping, Overflow};
 use crate::{Body, BodyPiece};
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// Writes a fill. Dropped without [`finish`](Self::finish), the fill has failed.
+/// Writes a fill. If it is dropped without [`finish`](Self::finish), the fill has failed.
 #[derive(Debug)]
 pub struct Writer {
     fill: Arc<Fill>,
@@ -18,7 +18,7 @@ pub struct Writer {
     backing: Option<Box<dyn Backing>>,
     /// Bytes handed over to the backing.
     handed: u64,
-    /// All of it, as the backing has written it.
+    /// The whole body, as the backing has written it.
     whole: Option<BodyPiece>,
     ended: bool,
 }
@@ -28,7 +28,7 @@ pub struct Writer {
 pub enum Pushed {
     /// Kept for the store, in memory or on disk.
     Kept,
-    /// Not kept: the fill is spilled, the piece goes to those who read already.
+    /// Not kept: the fill is spilled, and the piece goes to the present readers.
     Spilled,
 }
 
@@ -44,45 +44,46 @@ impl Writer {
         }
     }
 
-    /// The fill written to.
+    /// The fill that it writes.
     pub fn fill(&self) -> &Arc<Fill> {
         &self.fill
     }
 
-    /// The head has come and announces this length, if any.
+    /// Notes the length that the head announces, if any.
     pub fn announce(&mut self, length: Option<u64>) {
         self.fill.lock().length = length;
     }
 
-    /// Its source sends parts of the body without the rest, too.
+    /// Notes that the source also sends parts of the body without the rest.
     pub fn announce_ranges(&mut self) {
         self.fill.lock().has_ranges = true;
     }
 
-    /// Something else is to be stored than what comes: it does not go on when all who read it have left.
+    /// Notes that the body only serves readers, because something else is to be stored. The fill does not go on when
+    /// all readers have left.
     pub fn serve_readers(&mut self) {
         self.fill.lock().deserted = Deserted::AlwaysEnds;
     }
 
-    /// Where the body goes if it outgrows memory.
+    /// Sets where the body goes if it outgrows memory.
     pub fn overflow_to(&mut self, overflow: Arc<dyn Overflow>) {
         self.overflow = Some(overflow);
     }
 
-    /// Appends a copy of `piece`, in an allocation of its own: what arrives from a connection is often a slice of a much larger
-    /// buffer. Where the budget is exhausted the fill [overflows](Self::overflow).
+    /// Appends a copy of `piece` in an allocation of its own: what arrives from a connection is often a slice of a much
+    /// larger buffer. If the budget is exhausted, the fill [overflows](Self::overflow).
     pub fn push(&mut self, piece: &[u8]) -> Pushed {
         if piece.is_empty() {
             return self.pushed();
         }
-        // Those who read need not wait for the copy.
+        // Copied without the lock, so that readers need not wait.
         let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
         let length = piece.len() as u64;
         let fits = state.reservation.grow(length);
         if !fits {
-            // It is here all the same, until those who read have it.
+            // The bytes are here all the same, until the readers have them.
             state.reservation.take(length);
         }
         state.append(copy);
@@ -95,8 +96,8 @@ impl Writer {
         }
     }
 
-    /// Memory keeps no more of it: it is backed from now on, where that is possible, and spilled otherwise. At any time, also
-    /// before the first byte; a second call changes nothing.
+    /// Stops keeping the body in memory: it is backed from now on if possible, and spilled otherwise. May be called at
+    /// any time, also before the first byte. A second call changes nothing.
     pub fn overflow(&mut self) -> Pushed {
         if !matches!(self.fill.lock().keeping, Keeping::Memory) {
             return self.pushed();
@@ -120,31 +121,32 @@ impl Writer {
         }
     }
 
-    /// Stops keeping: the body will not be stored. Those who read go on, also with what lies on disk alone; nobody else may join.
+    /// Stops keeping the body: it will not be stored. Present readers go on, also with what is only on disk. Nobody
+    /// else may join.
     pub fn spill(&mut self) {
         if self.is_spilled() {
             return;
         }
-        // What the device has written since counts too.
+        // Takes account of what the device has written since.
         self.settle();
         self.backing = None;
         self.fill.lock().spill();
     }
 
-    /// Whether it is spilled. What is backed may become spilled whenever [`poll_room`](Self::poll_room) is ready.
+    /// Whether it is spilled. A backed fill may become spilled whenever [`poll_room`](Self::poll_room) is ready.
     pub fn is_spilled(&self) -> bool {
         self.fill.lock().is_spilled()
     }
 
-    /// Whether no more than must be should be read for it at once: nobody keeps it, and memory is short.
+    /// Whether no more than necessary should be read for it at once: it is spilled, and memory is short.
     pub fn is_short(&self) -> bool {
         let state = self.fill.lock();
         state.is_spilled() && state.reservation.budget().is_short()
     }
 
-    /// Ready when the next piece may be pushed: at once while kept in memory, when the device has taken
-    /// all pieces while backed, and otherwise when the slowest reader has come near: it finds the rest in memory, and is not more
-    /// than the window behind.
+    /// Ready when the next piece may be pushed. A fill that is kept in memory is ready at once. A backed one is ready
+    /// when the device has taken all pieces. Otherwise the slowest reader must have come near: it finds the rest in
+    /// memory, and is not further behind than the window.
     pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.backing.is_some() && ready!(self.poll_hand_over(context)) {
             return Poll::Ready(());
@@ -162,7 +164,7 @@ impl Writer {
         Poll::Pending
     }
 
-    /// Hands all pieces over to the backing; false where that fails, and the fill is spilled.
+    /// Hands all pieces over to the backing. False if that fails, and the fill is spilled.
     fn poll_hand_over(&mut self, context: &mut Context<'_>) -> Poll<bool> {
         while let Some(backing) = &mut self.backing {
             let Some(piece) = self.fill.lock().piece(self.handed) else {
@@ -181,7 +183,7 @@ impl Writer {
         Poll::Ready(false)
     }
 
-    /// Lets go what has been written.
+    /// Drops from memory what has been written.
     fn settle(&self) {
         let Some(backing) = &self.backing else {
             return;
@@ -191,8 +193,8 @@ impl Writer {
         state.trim();
     }
 
-    /// Gives up on whom [`poll_room`](Self::poll_room) has waited for too long: on the device of a backed fill, which is spilled
-    /// then, or on readers of a spilled fill that are not near, where others are.
+    /// Gives up what [`poll_room`](Self::poll_room) has waited for too long: the device of a backed fill, which is
+    /// spilled then, or readers of a spilled fill that are not near, if others are.
     pub fn cut_off_slow(&mut self) {
         if self.backing.is_some() {
             self.spill();
@@ -201,25 +203,26 @@ impl Writer {
         self.fill.lock().cut_off_slow();
     }
 
-    /// Gives up on all who read a spilled fill: it has failed, and its writer learns it as if it were
+    /// Gives up on all readers of a spilled fill. The fill has failed, and its writer learns that as if it were
     /// [abandoned](Fill::poll_abandoned).
     pub fn give_up(&self) {
         self.fill.lock().give_up();
     }
 
-    /// [`poll_room`](Self::poll_room) is waited for from now on. Whom it waits for is noted.
+    /// Notes that a wait for [`poll_room`](Self::poll_room) begins, and for which readers.
     pub fn begin_wait(&self) {
         self.fill.lock().begin_wait();
     }
 
-    /// It was waited for so long, whether it is ready or not. A reader of a spilled fill for whom others have waited ten seconds in all
-    /// is cut off: it goes on at their cost. One that nobody waits for may be as slow as it likes.
+    /// Notes that [`poll_room`](Self::poll_room) was waited for so long, whether it is ready or not. A reader of a
+    /// spilled fill that others have waited for ten seconds in all is cut off, because it goes on at their cost. One
+    /// that nobody waits for may be as slow as it likes.
     pub fn waited(&self, time: Duration) {
         self.fill.lock().waited(time);
     }
 
-    /// The body is complete, and those who read learn it. Ready when it is known whether it is kept: when the device has written all
-    /// of what is backed, or failed, and at once otherwise.
+    /// Ends the body, and tells its readers. Ready when it is known whether the body is kept: for a backed fill when
+    /// the device has written all of it or failed, and at once otherwise.
     pub fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.end();
         if self.backing.is_some() && !ready!(self.poll_hand_over(context)) {
@@ -233,7 +236,7 @@ impl Writer {
                 self.backing = None;
                 self.whole = Some(body.clone());
                 let mut state = self.fill.lock();
-                // Those who read on come to it when their clients let them.
+                // Readers that are not done come to it when their clients let them.
                 state.keeping = Keeping::Backed(body.held());
                 state.trim();
             }
@@ -251,13 +254,13 @@ impl Writer {
         }
     }
 
-    /// What it is written from has failed: `why` in one token, which those who read are told.
+    /// Fails the fill because its source has failed. Readers are told `why`, which is one token.
     pub fn fail(self, why: &'static str) {
         self.fill.lock().end = Some(End::Failed(Broken::Source(why)));
     }
 
-    /// The body is complete. Returns it for the store, unless the fill was spilled. What is backed has [ended](Self::poll_end) before,
-    /// or is spilled now.
+    /// Ends the body, and returns it for the store unless the fill was spilled. A backed fill must have
+    /// [ended](Self::poll_end) before; otherwise it is spilled now.
     pub fn finish(mut self) -> Option<Body> {
         self.end();
         if self.backing.is_some() {
@@ -267,10 +270,10 @@ impl Writer {
         let mut state = self.fill.lock();
         let mut copied = VecDeque::new();
         if matches!(state.keeping, Keeping::Memory) {
-            // What is stored is weighed there.
+            // The store weighs what it keeps.
             state.reservation.release();
             if let Some(joined) = body.as_ref().and_then(Body::in_one) {
-                // Those who read on need no copy of their own.
+                // Readers that are not done need no copy of their own.
                 copied = std::mem::replace(&mut state.pieces, [(0, joined)].into());
             }
         }
@@ -279,8 +282,8 @@ impl Writer {
         body
     }
 
-    /// What is kept of it. Of what is in memory that is a copy, for which nobody who reads has to wait: no other adds to the fill, or has it
-    /// keep less.
+    /// What is kept of the body. A body in memory is copied without the lock, so that no reader waits. Nobody else adds
+    /// to the fill, or makes it keep less.
     fn kept(&mut self) -> Option<Body> {
         let state = self.fill.lock();
         match &state.keeping {

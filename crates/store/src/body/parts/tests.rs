@@ -23,7 +23,7 @@ proptest! {
     }
 }
 
-/// Of which of two a byte may be, and where.
+/// The byte at each offset, for either of two parts.
 const BYTES: [fn(usize) -> u8; 2] = [|at| at as u8, |at| 128 + at as u8];
 
 fn several(of: usize, lengths: &[(usize, usize)]) -> Parts {
@@ -77,7 +77,7 @@ fn parts_are_sorted_apart_and_within_the_length() {
     }
 }
 
-/// Small pieces, and some that lie in memory of their own kind.
+/// Small pieces, and some that lie in the arena.
 #[test]
 fn who_reads_in_order_leaves_few_pieces() {
     crate::arena::open(64 << 20).expect("a file in memory");
