@@ -1,15 +1,15 @@
-//! The hard budget: stored responses, fills, parts in flight, what encoders and decoders work with, and what passes unstored share one
-//! number of bytes.
+//! The hard budget: stored responses, fills, parts in flight, the memory of encoders and decoders, and what passes
+//! unstored share one number of bytes.
 //!
-//! What is in flight takes room from what is stored: [`Memory::make_room`](crate::Memory::make_room) lowers the tier's own
-//! capacity by what is reserved here, rounded up to a step, so that the sum stays within the limit.
+//! What is in flight takes room from what is stored: [`Memory::make_room`](crate::Memory::make_room) lowers the tier's
+//! own capacity by the bytes that are reserved here, rounded up to a step, so that the sum stays within the limit.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// Bytes in flight against a limit. Shared by all workers.
+/// Counts bytes in flight against a limit. Shared by all workers.
 #[derive(Debug)]
 pub struct Budget {
     limit: u64,
@@ -17,7 +17,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// At most `limit` bytes may be reserved at any moment.
+    /// Creates a budget of which at most `limit` bytes may be reserved at any moment.
     pub fn new(limit: u64) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -35,17 +35,17 @@ impl Budget {
         self.limit
     }
 
-    /// Whether so much is in flight that no more than must be should be read at once: what can be done without has no room left.
+    /// Whether so much is in flight that no more than necessary should be read at once. Optional work has no room left.
     pub fn is_short(&self) -> bool {
         self.reserved() > self.sparing()
     }
 
-    /// The limit for what can be done without: a quarter is left to others.
+    /// The limit for optional work: a quarter is left to others.
     const fn sparing(&self) -> u64 {
         self.limit - self.limit / 4
     }
 
-    /// An empty reservation, to be grown.
+    /// Creates an empty reservation, to be grown.
     pub fn reservation(self: &Arc<Self>) -> Reservation {
         Reservation {
             budget: self.clone(),
@@ -54,7 +54,7 @@ impl Budget {
     }
 }
 
-/// Bytes held of a budget; given back when dropped.
+/// Bytes that are held of a budget. They are given back when this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Arc<Budget>,
@@ -62,25 +62,25 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Takes `bytes` more. False, and nothing taken, where the limit would be passed.
+    /// Takes `bytes` more. False, with nothing taken, if that would exceed the limit.
     #[must_use]
     pub fn grow(&mut self, bytes: u64) -> bool {
         self.grow_within(self.budget.limit, bytes)
     }
 
-    /// As [`grow`](Self::grow), for what can be done without: a quarter of the limit is left to others.
+    /// Like [`grow`](Self::grow), for optional work: a quarter of the limit is left to others.
     #[must_use]
     pub fn grow_sparing(&mut self, bytes: u64) -> bool {
         self.grow_within(self.budget.sparing(), bytes)
     }
 
-    /// Takes `bytes` more, be there room or not: they are held already.
+    /// Takes `bytes` more, whether or not there is room: the bytes are in memory already.
     pub fn take(&mut self, bytes: u64) {
         self.budget.reserved.fetch_add(bytes, Relaxed);
         self.bytes += bytes;
     }
 
-    /// Holds exactly `bytes` from now on, be there room or not.
+    /// Holds exactly `bytes` from now on, whether or not there is room.
     pub fn hold(&mut self, bytes: u64) {
         match bytes.checked_sub(self.bytes) {
             Some(0) => {}
@@ -89,7 +89,7 @@ impl Reservation {
         }
     }
 
-    /// Of what it holds a part.
+    /// The budget of which it holds a part.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -105,12 +105,12 @@ impl Reservation {
         taken.is_ok()
     }
 
-    /// Bytes it holds.
+    /// Bytes that it holds.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Gives back what is held beyond `bytes`.
+    /// Gives back what it holds beyond `bytes`.
     pub fn shrink_to(&mut self, bytes: u64) {
         let over = self.bytes.saturating_sub(bytes);
         if over > 0 {

@@ -1,7 +1,7 @@
-//! Stored responses as bytes, for the tiers below memory: one version byte, then the head. The body lies beside it, in a
-//! form that is each tier's own.
+//! Stored responses as bytes, for the tiers below memory: one version byte, then the head. The body lies beside it, in
+//! a form that each tier chooses.
 //!
-//! All numbers are little-endian; a length or a count (`u32`) stands before everything that has one:
+//! All numbers are little-endian. Everything that has a length or a count is preceded by it (`u32`):
 //!
 //! ```text
 //! u8 version | key | u16 status | u8 flags | u8 source | u64 response time, date, initial age, lifetime (ms)
@@ -21,20 +21,20 @@ use rules::{freshness::Facts, partial::Spans, time::Time};
 
 pub(crate) use view::View;
 
-/// The first byte of a head. Bytes with another one were written by another version of the program.
+/// The first byte of a head. Bytes that begin with another one were written by another version of the program.
 pub const VERSION: u8 = 2;
 
-/// Bytes that are no head of ours, or of a version we do not know. The tier drops them; nobody is asked.
+/// The bytes are not a head of ours, or have a version that we do not know. The tier drops them without asking anybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the head of a stored response")]
 pub struct Malformed;
 
-/// How the bytes that lie beside a head make up the body.
+/// How the bytes beside a head make up the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// The whole body, of this length.
     Whole(u64),
-    /// Parts of a representation of `length` bytes, one after the other: where each begins, and its length.
+    /// Parts of a representation of `length` bytes, one after the other. Each has its offset and its length.
     Parts {
         /// Length of the whole representation.
         length: u64,
@@ -44,7 +44,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The layout of `body`; `None` where it is still on its way.
+    /// The layout of `body`; `None` while it is on its way in.
     pub fn of(body: &Body) -> Option<Self> {
         match body {
             Body::Filling(_) => None,
@@ -57,11 +57,11 @@ impl Layout {
         }
     }
 
-    /// How many bytes lie beside the head.
+    /// The number of bytes that lie beside the head.
     pub fn stored(&self) -> u64 {
         match self {
             Self::Whole(length) => *length,
-            // Sorted and within `length`, so that the sum is too.
+            // They are sorted and lie within `length`, so that the sum does not overflow.
             Self::Parts { parts, .. } => parts.iter().map(|(_, length)| length).sum(),
         }
     }
@@ -75,14 +75,14 @@ fn lengths(spans: &Spans) -> Vec<(u64, u64)> {
 /// A head that was read.
 #[derive(Debug)]
 pub struct Head {
-    /// The whole cache key, to be compared.
+    /// The whole cache key, to be compared with the one asked for.
     pub key: Box<[u8]>,
-    /// What lies beside it.
+    /// How the bytes beside it make up the body.
     pub layout: Layout,
     rest: Rest,
 }
 
-/// What of a head is for the stored response alone.
+/// The part of a head that only the stored response needs.
 #[derive(Debug)]
 struct Rest {
     status: StatusCode,
@@ -95,7 +95,7 @@ struct Rest {
     tags: Vec<Box<str>>,
 }
 
-/// Writes the head of `stored`, kept under `key`. `None` where its body is still on its way.
+/// Writes the head of `stored`, kept under `key`. `None` while its body is on its way in, or if something is too long.
 pub fn encode(key: &[u8], stored: &Stored) -> Option<Vec<u8>> {
     let layout = Layout::of(&stored.body)?;
     let mut out = Out::with_capacity(key.len() + stored.fields.len() + 128);
@@ -130,7 +130,7 @@ pub fn encode(key: &[u8], stored: &Stored) -> Option<Vec<u8>> {
 }
 
 impl Head {
-    /// Reads a head; whatever the bytes, this neither panics nor allocates more than a few times their length.
+    /// Reads a head. Whatever the bytes, this neither panics nor allocates more than a few times their length.
     ///
     /// # Errors
     /// The bytes are not what [`encode`] wrote.
@@ -154,12 +154,12 @@ impl Head {
         })
     }
 
-    /// The number up to which no purge covered it when it was written, on the node that wrote it.
+    /// The number up to which no purge covered it when it was written, in the log of the node that wrote it.
     pub fn checked(&self) -> u64 {
         self.rest.checked
     }
 
-    /// When it was received, by the clock of the node that received it.
+    /// When the response was received, by the clock of the node that received it.
     pub fn received(&self) -> Time {
         self.rest.facts.response_time
     }
@@ -169,8 +169,8 @@ impl Head {
         self.rest.facts.is_failure
     }
 
-    /// The stored response over `body`, which has this layout. `checked`: the number of this node's log up to which no purge
-    /// covers it, where the tier knows better than what was written.
+    /// Makes the stored response over `body`, which has this layout. `checked` is the number of this node's log up to
+    /// which no purge covers it, if the tier knows better than what was written.
     pub fn stored(self, body: Body, checked: Option<u64>, tags: &Tags) -> Stored {
         let rest = self.rest;
         let checked = checked.unwrap_or(rest.checked);

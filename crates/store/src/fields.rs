@@ -1,8 +1,8 @@
 //! Stored header fields, packed: one allocation for all names and values of a head.
 //!
-//! A `HeaderMap` of ten fields costs more than a kilobyte beside its bytes; with a million stored responses that is a
-//! gigabyte. Packed, it costs three bytes a field. Well-known names are one byte (an index into `names`), others are
-//! spelled out; values are shared slices of the one allocation when the map is built again.
+//! A `HeaderMap` of ten fields costs more than a kilobyte besides its bytes. With a million stored responses, that is a
+//! gigabyte. Packed, a field costs three bytes. Well-known names are one byte (an index into `names`), others are
+//! spelled out. When the map is built again, its values are shared slices of the one allocation.
 
 mod names;
 #[cfg(test)]
@@ -12,10 +12,11 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use names::{KNOWN, SPELLED, code};
 
-/// More fields than a response can have come with: what holds more was not written by us, and no map can.
+/// More fields than a response can have arrived with. Packed bytes with more were not written by us, and a `HeaderMap`
+/// can hold only so many.
 const MOST: usize = 4096;
 
-/// In place of a length of two bytes: it has four, which follow.
+/// Stands in place of a two-byte length when the length has four bytes, which follow.
 const LONG: u16 = u16::MAX;
 
 /// The header fields of one stored response, packed.
@@ -25,7 +26,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Packs a map. Fields past the first 4096 are left out: no origin's limit lets them through.
+    /// Packs a map. Fields after the first 4096 are left out; no limit for origins lets so many through.
     pub fn pack(map: &HeaderMap) -> Self {
         let mut bytes = Vec::with_capacity(
             map.iter()
@@ -46,8 +47,8 @@ impl Fields {
         }
     }
 
-    /// Fields as they were [`packed`](Self::packed); `None` where these bytes are none, or one has no name or value that a field can
-    /// have: whoever has `Fields` may send them as they are.
+    /// Takes fields as they were [`packed`](Self::packed). `None` if the bytes are not such fields, or a name or value
+    /// is not valid for a field: whoever has `Fields` may send them as they are.
     pub(crate) fn from_packed(bytes: Bytes) -> Option<Self> {
         let fields = Self { bytes };
         let end = fields.walk().take(MOST).last();
@@ -57,23 +58,23 @@ impl Fields {
         are_sound.then_some(fields)
     }
 
-    /// Whether name and value are what a field can have.
+    /// Whether name and value are valid for a field.
     fn is_sound(&self, (name, start, end): (Name<'_>, usize, usize)) -> bool {
         let is_name = match name {
             Name::Known(_) => true,
-            // `from_lowercase` takes `"` for a letter (RFC 9110 section 5.6.2).
+            // `from_lowercase` accepts `"` in a name (RFC 9110 section 5.6.2 does not).
             Name::Spelled(spelled) => HeaderName::from_bytes(spelled)
                 .is_ok_and(|name| name.as_str().as_bytes() == spelled),
         };
         is_name && HeaderValue::from_maybe_shared(self.bytes.slice(start..end)).is_ok()
     }
 
-    /// The bytes, for tiers below memory.
+    /// The packed bytes, for tiers below memory.
     pub(crate) fn packed(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Builds the map again, with room for `more` further fields. Values share the packed bytes.
+    /// Builds the map again, with room for `more` fields. Values share the packed bytes.
     pub fn unpack(&self, more: usize) -> HeaderMap {
         let mut map = HeaderMap::with_capacity(self.count() + more);
         for (name, start, end) in self.walk() {
@@ -97,13 +98,13 @@ impl Fields {
         HeaderValue::from_maybe_shared(self.bytes.slice(start..end)).ok()
     }
 
-    /// The first value of `name` as bytes, without sharing.
+    /// The first value of `name`, as borrowed bytes.
     pub fn get_bytes(&self, name: &HeaderName) -> Option<&[u8]> {
         let (_, start, end) = self.walk().find(|(found, ..)| found.is(name))?;
         self.bytes.get(start..end)
     }
 
-    /// Names, in lower case, and values, one line each.
+    /// The names, in lower case, and values, one item for each line.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let value = |start, end| self.bytes.get(start..end).unwrap_or_default();
         self.walk().map(move |(name, start, end)| match name {
@@ -112,7 +113,7 @@ impl Fields {
         })
     }
 
-    /// The same fields, and `body`, in one allocation: what a hit reads lies together.
+    /// Returns the same fields and `body` in one allocation, so that what a hit reads lies together.
     pub(crate) fn beside(&self, body: &[u8]) -> (Self, Bytes) {
         let mut all = Vec::with_capacity(self.bytes.len() + body.len());
         all.extend_from_slice(&self.bytes);
@@ -122,7 +123,7 @@ impl Fields {
         (Self { bytes: head }, body)
     }
 
-    /// The same fields over an allocation of their own.
+    /// Returns the same fields in an allocation of their own.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self {
@@ -130,7 +131,7 @@ impl Fields {
         }
     }
 
-    /// Bytes held.
+    /// The number of packed bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -152,12 +153,12 @@ impl Fields {
     }
 }
 
-/// Adds a length and what has it: two bytes, or [`LONG`] and four.
+/// Adds `what`, preceded by its length: two bytes, or [`LONG`] and four.
 fn push(bytes: &mut Vec<u8>, what: &[u8]) {
     match u16::try_from(what.len()) {
         Ok(length) if length != LONG => bytes.extend_from_slice(&length.to_be_bytes()),
         _ => {
-            // No head is as long as four bytes can say.
+            // No head is as long as four bytes can express.
             let length = u32::try_from(what.len()).unwrap_or(u32::MAX);
             bytes.extend_from_slice(&LONG.to_be_bytes());
             bytes.extend_from_slice(&length.to_be_bytes());
@@ -181,7 +182,7 @@ impl Name<'_> {
     }
 }
 
-/// Steps through packed fields: name, start and end of the value. Ends early on bytes that make no sense.
+/// Steps through packed fields: name, and start and end of the value. Ends early at bytes that are not valid.
 struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,8 +1,8 @@
 //! Forms of a stored response: the same content in codings that were made here.
 //!
-//! A form is a stored response of its own, with its own fields, validator and body, so that conditions and ranges are right for
-//! it and a hit on it costs what any hit costs. It can be found through the response it was made of and in no other way: it goes
-//! with it when that is evicted, purged or replaced, and is weighed with it.
+//! A form is a stored response of its own, with its own fields, validator and body. So conditions and ranges are right
+//! for it, and a hit on it costs what any hit costs. It can be found only through the response that it was made from.
+//! It goes when that is evicted, purged or replaced, and is weighed with it.
 
 #[cfg(test)]
 mod tests;
@@ -16,20 +16,21 @@ use std::sync::Arc;
 pub enum Level {
     /// As much as a client may be made to wait for.
     Fast,
-    /// As much as is worth it for what is asked for often.
+    /// As much as pays for content that is often asked for.
     High,
 }
 
-/// Content in a coding.
+/// Content in a coding, before it has a head.
 #[derive(Clone, Debug)]
 pub struct Coded {
     /// The coding.
     pub coding: Coding,
-    /// How it was made.
+    /// How much work went into it.
     pub level: Level,
-    /// Its bytes; `None` where it came out no smaller than the content, or too large to be kept: the content is then sent as it is.
+    /// Its bytes; `None` if they were no smaller than the content, or too large to be kept. Then the content is sent as
+    /// it is.
     pub body: Option<Body>,
-    /// Differs where the bytes differ.
+    /// A hash that differs if the bytes differ.
     pub hash: u64,
 }
 
@@ -38,20 +39,20 @@ pub struct Coded {
 pub struct Form {
     /// Its coding.
     pub coding: Coding,
-    /// How it was made.
+    /// How much work went into it.
     pub level: Level,
-    /// What is sent; `None` where the coding saves nothing, or its result cannot be kept.
+    /// The response to send; `None` if the coding saves nothing, or its result cannot be kept.
     pub stored: Option<Arc<Stored>>,
     hash: u64,
 }
 
 impl Form {
-    /// Differs where the bytes differ.
+    /// A hash that differs if the bytes differ.
     pub const fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// What it consists of, without the fields of its response.
+    /// Its content, without the fields of its response.
     pub fn coded(&self) -> Coded {
         Coded {
             coding: self.coding,
@@ -73,12 +74,12 @@ impl Forms {
         all.find(|form| form.coding == coding)
     }
 
-    /// All of them.
+    /// All forms.
     pub fn as_slice(&self) -> &[Form] {
         self.0.as_ref().map_or(&[], |forms| forms.as_slice())
     }
 
-    /// Bytes of memory they take.
+    /// Bytes of memory that they take.
     pub(crate) fn weight(&self) -> u64 {
         /// The list with its counters.
         const LIST: u64 = 48;
@@ -100,7 +101,7 @@ impl Forms {
 }
 
 impl Stored {
-    /// The same response with `coded` among its forms, in place of one of the same coding.
+    /// Returns the same response with `coded` among its forms, in place of one with the same coding.
     #[must_use]
     pub fn with_form(&self, coded: Coded) -> Self {
         let form = self.form(coded);
@@ -109,8 +110,8 @@ impl Stored {
         with
     }
 
-    /// The same response with the content of `old`, all that was made of it, and the demand for that. No forms where the new fields
-    /// forbid to transform it.
+    /// Returns this response with the content of `old`, with all that was made from it, and with the uses of its forms.
+    /// There are no forms if the new fields forbid transformation.
     #[must_use]
     pub fn with_made_of(self, old: &Self) -> Self {
         let mut with = self.over_content_of(old);
@@ -130,7 +131,8 @@ impl Stored {
         with
     }
 
-    /// Whether something was made of the content of `other`, which is the same, that is not here.
+    /// Whether something was made from the content of `other`, which is the same content, that this response does not
+    /// have.
     pub(crate) fn lacks_what_was_made(&self, other: &Self) -> bool {
         let is_here = |form: &Form| {
             let here = self.forms.get(form.coding);
@@ -140,7 +142,7 @@ impl Stored {
             || !other.forms.as_slice().iter().all(is_here)
     }
 
-    /// `coded`, made of this one's content, under this one's fields.
+    /// Makes a form from `coded`, which was made from this content, with this response's fields.
     pub fn form(&self, coded: Coded) -> Form {
         let Coded {
             coding,

@@ -1,12 +1,13 @@
-//! Files that one process at a time has.
+//! Files that one process has at a time.
 
 use std::{
     fs::{File, TryLockError},
     ops::{Deref, DerefMut},
 };
 
-/// An open file with an exclusive lock, given back when this goes. To close it would not be enough: a process that is being
-/// started at that moment has all files open until it runs its own program, and a lock lasts as long as anyone has it open.
+/// An open file with an exclusive lock. The lock is released explicitly on drop, because closing the file would not be
+/// enough: a process that is being started at that moment has all files open until it runs its own program, and a lock
+/// lasts as long as anyone has the file open.
 #[derive(Debug)]
 pub struct Locked(File);
 
@@ -14,13 +15,13 @@ impl Locked {
     /// Takes the lock.
     ///
     /// # Errors
-    /// Another has it, or the file system has no locks.
+    /// Another has the lock, or the file system has no locks.
     pub fn try_new(file: File) -> Result<Self, TryLockError> {
         file.try_lock()?;
         Ok(Self(file))
     }
 
-    /// Whether another has it. Those who ask at the same time do not take each other for that.
+    /// Whether another has the lock. Two that ask at the same time do not see each other as holders.
     pub fn is_taken(file: File) -> bool {
         match file.try_lock_shared() {
             Ok(()) => {
@@ -34,7 +35,7 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // Where it fails, closing the file does it.
+        // If this fails, closing the file releases the lock.
         let _ = self.0.unlock();
     }
 }

@@ -1,4 +1,5 @@
-//! The memory tier's eviction without its contents: what would be kept in so many bytes, told from weights alone.
+//! The memory tier's eviction without contents: computes from weights alone what would be kept in a given number of
+//! bytes.
 
 pub use crate::memory::largest_body;
 
@@ -9,8 +10,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// What [`Memory`](crate::Memory) would keep of entries whose weight is known: the same cache with the same settings and the
-/// same rule of eviction, over values that only say how heavy the entry would be.
+/// A model of what [`Memory`](crate::Memory) would keep of entries with known weights. It is the same cache with the
+/// same settings and the same rule of eviction, over values that only have the weight of an entry.
 #[derive(Debug)]
 pub struct Model<V> {
     entries: Entries<V>,
@@ -21,7 +22,7 @@ pub struct Model<V> {
 type Entries<V> = Cache<u64, (u64, V), GivenWeight, DefaultHashBuilder, Counted>;
 
 impl<V: Clone> Model<V> {
-    /// As a memory tier of `limit` bytes of which only one key in `one_in` is looked at.
+    /// Creates the model of a memory tier of `limit` bytes, of which only one key in `one_in` is looked at.
     pub fn new(limit: u64, one_in: u64) -> Self {
         let evictions = Arc::new(AtomicU64::new(0));
         let entries = memory::entries(
@@ -37,7 +38,7 @@ impl<V: Clone> Model<V> {
         }
     }
 
-    /// What is kept under `key`; counts as a use.
+    /// Returns what is kept under `key`, and counts it as a use.
     pub fn get(&self, key: u64) -> Option<V> {
         self.entries.get(&key).map(|(_, value)| value)
     }
@@ -55,7 +56,8 @@ impl<V: Clone> Model<V> {
         self.entries.remove(&key);
     }
 
-    /// From now on only one key in `one_in` is looked at: those that `stays` names are kept, in as much less room.
+    /// Looks at only one key in `one_in` from now on: keeps the entries that `stays` accepts, in room that is smaller
+    /// by that factor.
     pub fn thin(&self, one_in: u64, stays: impl Fn(u64, &V) -> bool) {
         self.entries.retain(|key, (_, value)| stays(*key, value));
         self.entries
@@ -73,13 +75,14 @@ impl<V: Clone> Model<V> {
     }
 }
 
-/// What an entry of one response weighs, beside the other variants of its key: `key`, `fields` and `body` in bytes.
+/// What an entry of one response weighs, besides the other variants of its key. `key`, `fields` and `body` are in
+/// bytes.
 pub fn weight(key: usize, fields: usize, body: u64) -> u64 {
     let body = usize::try_from(body).unwrap_or(usize::MAX / 2);
     memory::entry_weight(key) + crate::stored::weight_of(fields, body)
 }
 
-/// The weight is told beside the value.
+/// Weighs an entry by the weight beside its value.
 #[derive(Clone, Debug)]
 struct GivenWeight;
 
@@ -106,7 +109,7 @@ mod tests {
     use crate::{Body, Fields, Memory, Stored, arena, purge::Log};
     use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-    /// The figures that a simulation reckons with are those of the tier itself, wherever that puts a body of this size.
+    /// A simulation calculates with the figures of the tier itself, wherever the tier puts a body of this size.
     #[test]
     fn weighs_as_the_tier_does() {
         arena::open(64 << 20).expect("a file in memory");

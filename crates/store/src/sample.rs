@@ -16,7 +16,7 @@ pub(crate) fn request(accept: &str) -> HeaderMap {
     HeaderMap::from_iter([(header::ACCEPT, value)])
 }
 
-/// A response of `date` (seconds) to a request with `accept`, which `Vary: Accept` nominates.
+/// A response with this `date` in seconds, to a request with `accept`, which `Vary: Accept` nominates.
 pub(crate) fn accepting(accept: &str, date: u64) -> Stored {
     let nominated = [header::ACCEPT];
     let mut key = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn accepting(accept: &str, date: u64) -> Stored {
     )
 }
 
-/// A response of `date` (seconds) that answers any request.
+/// A response with this `date` in seconds that answers any request.
 pub(crate) fn any_request(date: u64) -> Stored {
     build(None, date, Body::Whole(Bytes::from_static(b"text")))
 }

@@ -1,12 +1,12 @@
-//! Numbers and runs of bytes, written and read with bounds.
+//! Writes and reads numbers and runs of bytes, with bounds.
 
 use super::Malformed;
 
-/// Bytes being written.
+/// Bytes that are being written.
 pub(super) struct Out(Vec<u8>);
 
 impl Out {
-    /// Nothing yet, with room for `capacity` bytes.
+    /// Creates an empty buffer with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Self {
         Self(Vec::with_capacity(capacity))
     }
@@ -31,13 +31,13 @@ impl Out {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// A length or count; `None` where it is beyond what the form can hold.
+    /// Adds a length or count; `None` if it does not fit into four bytes.
     pub fn count(&mut self, count: usize) -> Option<()> {
         self.u32(u32::try_from(count).ok()?);
         Some(())
     }
 
-    /// Bytes with their length before them.
+    /// Adds bytes, preceded by their length.
     pub fn run(&mut self, bytes: &[u8]) -> Option<()> {
         self.count(bytes.len())?;
         self.0.extend_from_slice(bytes);
@@ -80,14 +80,14 @@ impl<'a> In<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// How many things follow that take `each` bytes at least: never more than there is room for.
+    /// Reads how many things follow that take at least `each` bytes. Never more than there are bytes for.
     pub fn count(&mut self, each: usize) -> Result<usize, Malformed> {
         let count = usize::try_from(self.u32()?).map_err(|_| Malformed)?;
         let least = count.checked_mul(each).ok_or(Malformed)?;
         (least <= self.0.len()).then_some(count).ok_or(Malformed)
     }
 
-    /// Bytes with their length before them.
+    /// Reads bytes that are preceded by their length.
     pub fn run(&mut self) -> Result<&'a [u8], Malformed> {
         let length = self.count(1)?;
         let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;

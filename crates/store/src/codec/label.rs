@@ -1,7 +1,7 @@
-//! Labels: what purges are held against of a record, kept apart from it, so that all of them can be looked at without reading
-//! what they are of.
+//! Labels: what purges are compared with for a record. They are kept apart from it, so that all labels can be read
+//! without the records.
 //!
-//! All numbers are little-endian; a length or a count (`u32`) stands before everything that has one:
+//! All numbers are little-endian. Everything that has a length or a count is preceded by it (`u32`):
 //!
 //! ```text
 //! u32 unit | u64 checked | key | content type | tags
@@ -19,11 +19,11 @@ use crate::{
 use bytes::Bytes;
 use http::header;
 
-/// Room for what stands before the texts of a label.
+/// Bytes of room for everything in a label but its texts.
 const NUMBERS: usize = 32;
 
-/// The label of a record that holds `stored`, kept under `key` and checked up to `checked`, without its unit; `None` where it is
-/// longer than can be written.
+/// The label of a record that holds `stored`, kept under `key` and checked up to `checked`, without its unit. `None` if
+/// something is too long to be written.
 pub(crate) fn of(key: &[u8], stored: &Stored, checked: u64) -> Option<Vec<u8>> {
     let content_type = stored.fields.get_bytes(&header::CONTENT_TYPE);
     let tags = stored.marks.as_deref();
@@ -35,7 +35,7 @@ pub(crate) fn of(key: &[u8], stored: &Stored, checked: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// The label of a record with this head, without its unit; `None` where that is no head.
+/// The label of a record with this head, without its unit; `None` if this is not a head.
 pub(crate) fn of_head(head: &[u8]) -> Option<Vec<u8>> {
     let view = View::parse(head).ok()?;
     let fields = Fields::from_packed(Bytes::copy_from_slice(view.fields))?;
@@ -54,12 +54,12 @@ pub fn add(labels: &mut Vec<u8>, unit: u32, label: &[u8]) {
     labels.extend_from_slice(label);
 }
 
-/// How many bytes that adds.
+/// The number of bytes that [`add`] adds.
 pub(crate) const fn length(label: &[u8]) -> usize {
     size_of::<u32>() + label.len()
 }
 
-/// `label` as bytes, without the unit of its record; `None` where it is longer than can be written.
+/// Returns `label` as bytes, without the unit of its record. `None` if something is too long to be written.
 pub fn write(label: &Label<'_>) -> Option<Vec<u8>> {
     let mut out = Out::with_capacity(NUMBERS + label.key.len() + label.content_type.len());
     out.u64(label.checked);
@@ -72,10 +72,10 @@ pub fn write(label: &Label<'_>) -> Option<Vec<u8>> {
     Some(out.done())
 }
 
-/// The label that `bytes` begin with, the record that it is of, and what follows.
+/// Reads the label that `bytes` begin with. Returns the unit of its record, the label, and what follows.
 ///
 /// # Errors
-/// They do not begin with one.
+/// The bytes do not begin with a label.
 pub fn read(bytes: &[u8]) -> Result<(u32, Label<'_>, &[u8]), Malformed> {
     let mut from = In(bytes);
     let (unit, checked) = (from.u32()?, from.u64()?);

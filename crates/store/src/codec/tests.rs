@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use rules::{reuse, time::Time};
 use std::sync::Arc;
 
-/// What of a stored response is written.
+/// Everything of a stored response that is written.
 fn written(stored: &Stored) -> impl PartialEq + std::fmt::Debug + use<> {
     let texts = stored.marks.iter().flat_map(|marks| marks.texts());
     let tags: Vec<String> = texts.map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! A head as it lies in its bytes.
+//! A head that refers to its bytes.
 
 use super::{
     Layout, Malformed, VERSION,
@@ -22,7 +22,7 @@ const VARIANT: u8 = 32;
 const UNSENT: u8 = 64;
 const ALL: u8 = 127;
 
-/// What lifetimes are taken from; on disk each is its place here. Only ever grows.
+/// The sources of lifetimes. On disk, each is its index here. The list may only grow.
 pub(super) const SOURCES: [LifetimeSource; 11] = [
     LifetimeSource::Override,
     LifetimeSource::Targeted,
@@ -37,14 +37,14 @@ pub(super) const SOURCES: [LifetimeSource; 11] = [
     LifetimeSource::SoftPurge,
 ];
 
-/// A head that was read, with the large pieces where they lie.
+/// A head that was read. Its large pieces stay where they lie.
 pub(crate) struct View<'a> {
     pub key: &'a [u8],
     pub status: StatusCode,
     pub facts: Facts,
     pub checked: u64,
     pub uses: u64,
-    /// Not looked into yet.
+    /// The packed fields, not checked yet.
     pub fields: &'a [u8],
     unsent: Option<&'a [u8]>,
     pub variant: Option<Box<Variant>>,
@@ -74,7 +74,7 @@ impl<'a> View<'a> {
             .map(|_| std::str::from_utf8(from.run()?).map_err(|_| Malformed))
             .collect::<Result<_, _>>()?;
         let layout = read_layout(&mut from)?;
-        // What is left over was not written by us.
+        // Bytes that are left over were not written by us.
         from.0.is_empty().then_some(()).ok_or(Malformed)?;
         Ok(Self {
             key,
@@ -90,14 +90,14 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The fields that are not sent, in memory of their own: they are few, and asked for seldom.
+    /// The fields that are not sent, in memory of their own: they are few, and seldom asked for.
     pub fn unsent(&self) -> Result<Option<Box<Fields>>, Malformed> {
         let read = |packed| Fields::from_packed(Bytes::copy_from_slice(packed)).ok_or(Malformed);
         Ok(self.unsent.map(read).transpose()?.map(Box::new))
     }
 }
 
-/// What a head has that others do not.
+/// The optional parts that a head has.
 #[derive(Clone, Copy)]
 pub(super) struct Beside {
     pub variant: bool,
@@ -128,7 +128,7 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
     }
 }
 
-/// The facts, and what follows.
+/// Reads the facts, and which optional parts follow.
 fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
     let flags = from.u8()?;
     let is_set = |flag: u8| flags & flag != 0;
@@ -147,7 +147,7 @@ fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
         no_cache: is_set(NO_CACHE),
         must_revalidate: is_set(MUST_REVALIDATE),
         immutable: is_set(IMMUTABLE),
-        // The status tells.
+        // `View::parse` derives it from the status.
         is_failure: false,
     };
     let beside = Beside {

@@ -1,9 +1,10 @@
-//! Well-known names of fields, and the byte that each is stored as.
+//! Well-known field names, and the byte that each is stored as.
 
 use http::{HeaderName, header};
 use std::sync::LazyLock;
 
-/// Names stored as their index plus one. Only ever grows: tiers below memory keep packed fields, so that order is meaning.
+/// Names that are stored as their index plus one. The list may only grow, and its order is fixed: tiers below memory
+/// keep packed fields.
 pub(super) static KNOWN: [HeaderName; 40] = [
     header::ACCEPT_RANGES,
     header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
@@ -50,7 +51,7 @@ pub(super) static KNOWN: [HeaderName; 40] = [
 /// The code before a name that is spelled out.
 pub(super) const SPELLED: u8 = 0;
 
-/// The names of [`KNOWN`] with their codes, by length: few are as long as one another.
+/// The names of [`KNOWN`] with their codes, by length: few names are equally long.
 static BY_LENGTH: LazyLock<Vec<Vec<(&'static HeaderName, u8)>>> = LazyLock::new(|| {
     let longest = KNOWN.iter().map(|name| name.as_str().len()).max();
     let lengths = 0..=longest.unwrap_or_default();
@@ -59,7 +60,7 @@ static BY_LENGTH: LazyLock<Vec<Vec<(&'static HeaderName, u8)>>> = LazyLock::new(
     lengths.map(|length| of(length).collect()).collect()
 });
 
-/// The code of a well-known name.
+/// The code of `name`, if it is well known.
 pub(super) fn code(name: &HeaderName) -> Option<u8> {
     let mut as_long = BY_LENGTH.get(name.as_str().len())?.iter();
     let (_, code) = as_long.find(|(known, _)| *known == name)?;

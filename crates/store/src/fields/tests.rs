@@ -23,7 +23,7 @@ fn a_map_comes_back_as_it_was() {
     assert_eq!(packed.get(&header::ETAG), None);
 }
 
-/// Lengths on both sides of what two bytes say.
+/// Lengths on both sides of what two bytes can express.
 #[test]
 fn values_of_any_length_come_back() {
     for length in [0, 65_533, 65_534, 65_535, 65_536, 300_000] {
@@ -71,7 +71,8 @@ proptest! {
         }
     }
 
-    /// They are sent without another look at them: nobody who writes to another server's disk or memory ends a line in them.
+    /// The fields are sent without another check: whoever writes to another server's disk or memory must not end a line
+    /// in them.
     #[test]
     fn what_was_packed_elsewhere_holds_fields_alone(
         written in prop::collection::vec((prop_oneof!["[a-z-]{1,9}", "[ -~\r\n]{0,9}"], prop_oneof!["[ -~]{0,9}", "[\x00-\x7f]{0,9}"]), 0..9),

@@ -79,7 +79,7 @@ fn a_form_joins_what_a_soft_purge_has_left() {
     assert!(now(&memory).forms.get(Coding::Gzip).is_some());
 }
 
-/// A page that is validated at each request gets a new head while its forms are made.
+/// A page that is validated at each request gets a new head while its forms are being made.
 #[test]
 fn a_form_joins_what_was_freshened_meanwhile() {
     use http::{HeaderMap, HeaderValue, header};
@@ -104,7 +104,7 @@ fn a_form_joins_what_was_freshened_meanwhile() {
     assert!(now(&memory).forms.as_slice().is_empty());
 }
 
-/// Two validations are under way when the form comes: neither the first nor the second 304 loses it.
+/// Two validations are under way when the form arrives. Neither 304 loses it.
 #[test]
 fn a_form_is_not_lost_to_a_304_that_was_under_way() {
     let memory = memory(64 << 20);
