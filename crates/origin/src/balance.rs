@@ -1,8 +1,8 @@
-//! Chooses one of an origin's servers, of which each address of a name is one.
+//! Chooses one of an origin's servers. Each address of a name counts as one.
 //!
-//! Healthy servers first, then healthy backups. Among either are those that have rested, each for one request, which tries it. If there
-//! are none, those at rest are asked all the same, each once a request: like nginx, we would rather try than refuse. Servers that the
-//! active checks hold for down are never asked.
+//! Healthy servers come first, then healthy backups. In each group are also servers that have rested: each gets one
+//! request as a trial. If neither group has any, resting servers are asked all the same, each once per request: like
+//! nginx, we would rather try than refuse. Servers that the active checks consider down are never asked.
 
 #![allow(
     clippy::cast_precision_loss,
@@ -27,11 +27,11 @@ pub(crate) struct Choice<'a> {
     pub(crate) hash: u64,
     pub(crate) now: u64,
     pub(crate) slow_start: Duration,
-    /// How long others leave a server alone that one request tries.
+    /// How long other requests leave a server alone after one has begun its trial.
     pub(crate) rest: Duration,
 }
 
-/// In which order groups of servers are asked.
+/// The order in which groups of servers are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Primary,
@@ -39,29 +39,29 @@ enum Rank {
     Resting,
 }
 
-/// How a server is to be asked.
+/// How a server may be asked.
 #[derive(Clone, Copy)]
 struct Standard {
     rank: Rank,
     weight: f64,
-    /// To be taken first.
+    /// The trial to take before the request is sent.
     trial: Option<Trial>,
 }
 
-/// A server that may be asked, as it was when it was looked at.
+/// A server that may be asked, in the state in which it was looked at.
 struct Candidate<'a> {
     peer: &'a Arc<Peer>,
     standard: Standard,
-    /// Fetches under way for its weight, were it given one more.
+    /// Fetches under way in proportion to its weight, if it got one more.
     load: f64,
 }
 
 impl<'a> Choice<'a> {
-    /// The server to ask; `weights` are the calling worker's own. `None`: nobody is left.
+    /// Chooses the server to ask. `weights` are the calling worker's own. `None`: no server is left.
     pub(crate) fn make(&self, weights: &mut WrrWeights) -> Option<&'a Arc<Peer>> {
         loop {
             let Candidate { peer, standard, .. } = self.best(weights)?;
-            // Where another request is the first to try it, it rests for this one.
+            // If another request took the trial first, the server is at rest for this one.
             match standard.trial {
                 Some(trial) if !peer.health.take(trial, self.now, self.rest) => {}
                 _ => return Some(peer),
@@ -75,7 +75,7 @@ impl<'a> Choice<'a> {
     }
 
     fn best(&self, weights: &mut WrrWeights) -> Option<Candidate<'a>> {
-        // Each is looked at once: other workers change what is compared.
+        // Each server is looked at once, because other workers change what is compared.
         let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
         let mut all: Vec<Candidate<'_>> = weighed.collect();
         let best = all.iter().map(|one| one.standard.rank).min()?;
@@ -105,9 +105,10 @@ impl<'a> Choice<'a> {
         })
     }
 
-    /// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights): when a
-    /// server goes, only its own share moves. One of several addresses is told from the others by itself; the only one of a name may
-    /// become another, and all stays where it was.
+    /// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights).
+    ///
+    /// When a server goes, only its own share moves. If a name has several addresses, each is hashed by its own. If it
+    /// has only one, that may change and everything stays where it was.
     fn score(&self, one: &Candidate<'_>) -> f64 {
         let Candidate { peer, standard, .. } = one;
         let server = peer.server.index;
@@ -121,12 +122,12 @@ impl<'a> Choice<'a> {
             },
             _ => named,
         };
-        // 53 bits make an even number between 0 and 1, exclusive.
+        // 53 bits make an evenly distributed number between 0 and 1, exclusive.
         let even = ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         standard.weight / -even.ln()
     }
 
-    /// How a server is to be asked as of now.
+    /// Returns how a server may be asked now.
     fn weigh(&self, peer: &Peer) -> Option<Standard> {
         if self.tried.contains(&peer.number) {
             return None;
@@ -150,14 +151,14 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Smooth weighted round robin, as nginx does it: each candidate gains its weight, the highest is chosen and pays the
-/// sum, so that a heavy server's turns are spread out.
+/// Smooth weighted round robin, as in nginx: each candidate gains its weight, then the highest is chosen and pays the
+/// sum. This spreads out a heavy server's turns.
 fn in_turn<'a>(candidates: Vec<Candidate<'a>>, weights: &mut WrrWeights) -> Option<Candidate<'a>> {
     let mut sum = 0;
     let mut best: Option<(Candidate<'a>, i64)> = None;
     for one in candidates {
         let current = weights.entry(one.peer.number).or_default();
-        // Hundredths, for a share in slow start.
+        // In hundredths, because of shares in slow start.
         let weight = ((one.standard.weight * 100.0) as i64).max(1);
         *current += weight;
         sum += weight;
@@ -176,7 +177,7 @@ fn fold(sum: u64, bytes: &[u8]) -> u64 {
         .fold(sum, |sum, byte| mix(sum ^ u64::from(*byte)))
 }
 
-/// A bijective scramble: multiply by an odd number, fold the high half down.
+/// A bijective scramble: multiplies by an odd number and folds the high half down.
 fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     value ^ (value >> 29)

@@ -20,16 +20,18 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A request body; `http_body_util::Empty` boxed is without cost. The error is the client's.
+/// A request body. A boxed `http_body_util::Empty` costs nothing. The error is the client's.
 pub type RequestBody =
     http_body_util::combinators::UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A response body under the time limits between bytes and in all; implements `http_body::Body<Data = Bytes, Error = crate::Error>`.
-/// Ends with `Kind::Truncated` where the origin stops short. Dropping it cancels the fetch.
+/// A response body under the time limits between bytes and in all.
+/// Implements `http_body::Body<Data = Bytes, Error = crate::Error>`.
+///
+/// Ends with `Kind::Truncated` if the origin stops short. Dropping it cancels the fetch.
 #[derive(Debug)]
 pub struct ResponseBody(Via);
 
-/// Where a body comes from. Boxed, since it goes through many hands.
+/// Where a body comes from. Boxed because it is moved often.
 #[derive(Debug)]
 enum Via {
     /// A server, over HTTP/1.1 without hyper.
@@ -40,21 +42,22 @@ enum Via {
     Own(OwnBody),
 }
 
-/// A body that watches over its own limits and gives back by itself what it holds.
+/// A body that checks its own limits and releases what it holds by itself.
 type OwnBody = http_body_util::combinators::UnsyncBoxBody<Bytes, Error>;
 
 /// A body that is read from a server.
 ///
-/// Read to its end, an HTTP/1.1 connection goes back to the pool of the worker that read it; dropped before, it closes.
+/// If an HTTP/1.1 body is read to its end, its connection returns to the pool of the worker that read it. If it is
+/// dropped before, the connection closes.
 struct HttpBody {
     incoming: Incoming,
-    /// `None`: ended, well or badly.
+    /// `None`: the body has ended, well or badly.
     under_way: Option<UnderWay>,
-    /// Something came since the alarm was set.
+    /// Whether something has come since the alarm was set.
     moved: bool,
 }
 
-/// What a body comes on.
+/// What a body arrives on.
 pub(crate) enum Carrier {
     Http1 {
         link: Http1,
@@ -63,22 +66,23 @@ pub(crate) enum Carrier {
     Http2 {
         alarm: Alarm,
         listening: Listening,
-        /// What sends the request's content, if it does still. With the answer it ends.
+        /// The task that still sends the request's content, if any. It ends with the answer.
         _uploading: Option<Driver>,
-        /// Held, so that the connection is seen in use.
+        /// Held so that the connection counts as in use.
         _slot: Slot,
     },
-    /// The connection went to whoever holds the upgrade; there is no body. Its server is counted as serving while this is held.
+    /// The connection belongs to the holder of the upgrade, and there is no body. Its server counts as serving while
+    /// this is held.
     Upgraded,
 }
 
-/// What a body comes on, and the request's own, which may still be on its way.
+/// What a body arrives on, and the request's own body, which may still be on its way.
 pub(crate) struct Carried {
     pub(crate) carrier: Carrier,
     pub(crate) upload: Upload,
 }
 
-/// A fetch whose body has not ended: what it holds, given back at the end.
+/// What a fetch holds until its body has ended.
 pub(crate) struct UnderWay {
     pub(crate) carried: Carried,
     pub(crate) guard: FetchGuard,
@@ -89,20 +93,20 @@ impl ResponseBody {
         Self(Via::Http(Box::new(HttpBody::new(incoming, under_way))))
     }
 
-    /// One that comes without hyper.
+    /// Makes a body that comes without hyper.
     pub(crate) fn direct(body: Box<direct::Body>) -> Self {
         Self(Via::Direct(body))
     }
 
-    /// While the caller is short of memory: from now on, whether at most [`LITTLE`](crate::LITTLE) bytes are read at once, and
-    /// nothing is held besides. What hyper reads comes in pieces no larger than its own buffers.
+    /// Sets whether at most [`LITTLE`](crate::LITTLE) bytes are read at once and nothing else is held, while the caller
+    /// is short of memory. hyper's pieces are no larger than its own buffers.
     pub fn read_little(&mut self, little: bool) {
         if let Via::Direct(body) = &mut self.0 {
             body.read_little(little);
         }
     }
 
-    /// All of it, where its length was told and it has come already.
+    /// Takes the whole body, if its length was announced and all of it has come already.
     pub fn take_whole(&mut self) -> Option<Bytes> {
         match &mut self.0 {
             Via::Direct(body) => body.take_whole(),
@@ -110,8 +114,8 @@ impl ResponseBody {
         }
     }
 
-    /// Bytes of it that may come and wait here while nobody reads it, beside those of a buffer that is read into: over HTTP/2, where a
-    /// connection is read for all of its streams.
+    /// Returns how many bytes may arrive and wait here while nobody reads the body, besides the buffer that is read
+    /// into. These exist only over HTTP/2, where a connection is read for all of its streams.
     pub fn unread(&self) -> u64 {
         match &self.0 {
             Via::Http(body) => body.incoming.unread(),
@@ -119,7 +123,7 @@ impl ResponseBody {
         }
     }
 
-    /// One that did not come over HTTP.
+    /// Makes a body that does not come over HTTP.
     pub(crate) fn own<B>(body: B) -> Self
     where
         B: Body<Data = Bytes, Error = Error> + Send + 'static,
@@ -171,7 +175,7 @@ impl fmt::Debug for HttpBody {
 
 impl HttpBody {
     fn new(incoming: Incoming, under_way: UnderWay) -> Self {
-        // What was switched to goes on behind the head.
+        // After a switch, the other protocol follows the head.
         let upgraded = matches!(under_way.carried.carrier, Carrier::Upgraded);
         let ended = incoming.is_ended() && !upgraded;
         let mut body = Self {
@@ -185,7 +189,7 @@ impl HttpBody {
         body
     }
 
-    /// The body came to its end: the connection may serve the next fetch.
+    /// Ends the body. Its connection may serve the next fetch.
     fn finish(&mut self) {
         let Some(under_way) = self.under_way.take() else {
             return;
@@ -200,7 +204,7 @@ impl HttpBody {
         under_way.guard.end(link);
     }
 
-    /// hyper says that the body is over, but the server did not.
+    /// Whether hyper says that the body has ended, but the server did not.
     fn is_short(&self) -> bool {
         let under_way = self.under_way.as_ref();
         match under_way.map(|under_way| &under_way.carried.carrier) {
@@ -213,7 +217,7 @@ impl HttpBody {
         }
     }
 
-    /// The body broke: the connection closes, the server is blamed where it is at fault.
+    /// Fails the body. The connection closes, and the server is blamed if it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         match self.under_way.take() {
             Some(UnderWay { carried, guard }) if carried.upload.has_failed() => {
@@ -224,7 +228,7 @@ impl HttpBody {
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out.
+    /// Checks whether a limit has run out. Called when nothing has come.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let Some(under_way) = &mut self.under_way else {
             return Poll::Pending;
@@ -296,7 +300,7 @@ impl Body for HttpBody {
 
     fn size_hint(&self) -> SizeHint {
         if self.under_way.is_none() {
-            // An answer to HEAD on HTTP/2 still hints at the length that it names.
+            // For an answer to HEAD, HTTP/2 still gives the length that the head names.
             return SizeHint::with_exact(0);
         }
         self.incoming.size_hint()

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Length of a window in milliseconds; the one before counts too.
+/// Length of a window in milliseconds. The window before counts too.
 const WINDOW: u64 = 5_000;
 /// Retries in ten seconds that are always allowed, so that a quiet site can retry at all.
 const ALWAYS: u64 = 10;
 
 /// Counts fetches and retries of the last ten seconds, in two windows, over all workers. Counts may be off by a few
-/// when a window turns over; the budget is a brake, not a book.
+/// when a window turns over: the budget is a brake and need not be exact.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     window: AtomicU64,

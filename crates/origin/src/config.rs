@@ -1,21 +1,21 @@
-//! An origin's configuration as plain values; cannot be read from a file here.
+//! An origin's configuration as plain values. This crate does not read it from files.
 
 pub use crate::fastcgi::config::{FastCgi, Paths};
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-/// Everything about one origin.
+/// The configuration of one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginConfig {
     /// For reports and messages.
     pub name: String,
-    /// At least one.
+    /// At least one server.
     pub servers: Vec<Server>,
     /// How one of several servers is chosen.
     pub balance: Balance,
-    /// What is spoken to them.
+    /// The protocol that the servers speak.
     pub protocol: Protocol,
-    /// `None`: plain.
+    /// TLS towards the servers; `None`: plain connections.
     pub tls: Option<Tls>,
     /// Time limits of each fetch.
     pub timeouts: Timeouts,
@@ -25,13 +25,13 @@ pub struct OriginConfig {
     pub idle_time: Duration,
     /// How many fetches there may be at the same time.
     pub concurrency: ConcurrencyLimits,
-    /// When a request is sent again.
+    /// When and how often a request is sent again.
     pub retry: Retry,
     /// When a server that fails rests.
     pub passive: PassiveHealth,
     /// `None`: servers are not checked.
     pub active: Option<ActiveHealth>,
-    /// A server that comes back takes its full share only after this long.
+    /// How long a server that comes back takes less than its full share.
     pub slow_start: Duration,
     /// Largest response head accepted, in bytes.
     pub largest_head: usize,
@@ -40,8 +40,8 @@ pub struct OriginConfig {
 }
 
 impl Default for OriginConfig {
-    /// `idle_time` lies below nginx's 75 s; servers that close sooner (Node 5 s, gunicorn 2 s) are met by sending again
-    /// what a reused connection did not take.
+    /// `idle_time` is below nginx's 75 s. Some servers close sooner (Node 5 s, gunicorn 2 s): what a reused connection
+    /// did not take is sent again.
     fn default() -> Self {
         Self {
             name: "origin".to_owned(),
@@ -63,10 +63,10 @@ impl Default for OriginConfig {
     }
 }
 
-/// How many fetches an origin takes at the same time.
+/// Limits on the number of concurrent fetches from an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrencyLimits {
-    /// Concurrent fetches in all (over all workers); further ones wait.
+    /// Most concurrent fetches, over all workers. Further ones wait.
     pub most: usize,
     /// How many fetches may wait.
     pub queue: usize,
@@ -75,8 +75,8 @@ pub struct ConcurrencyLimits {
 }
 
 impl ConcurrencyLimits {
-    /// Those of fetches whose content is on its way: a quarter is left to others, so that clients that send slowly do not keep the site
-    /// from all who send nothing.
+    /// Returns the limits for fetches whose content is still on its way. A quarter is left to other fetches, so that
+    /// clients that send slowly do not keep the site from everyone who sends nothing.
     pub(crate) fn for_uploads(self) -> Self {
         Self {
             most: self.most - self.most / 4,
@@ -100,14 +100,14 @@ impl Default for ConcurrencyLimits {
 pub struct Server {
     /// Where it listens.
     pub address: Address,
-    /// Its share beside the others; 0 counts as 1.
+    /// Its share relative to the other servers; 0 counts as 1.
     pub weight: u32,
-    /// Asked only when no server without this mark is healthy.
+    /// Whether it is asked only when no server without this mark is healthy.
     pub backup: bool,
 }
 
 impl Server {
-    /// A server of weight 1 that is no backup.
+    /// Makes a server of weight 1 that is no backup.
     pub fn new(address: Address) -> Self {
         Self {
             address,
@@ -153,13 +153,13 @@ pub enum Balance {
     ConsistentHash,
 }
 
-/// What is spoken to the servers.
+/// The protocol that the servers speak.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1.
     #[default]
     Http1,
-    /// Prior knowledge on plain connections, ALPN `h2` on TLS.
+    /// HTTP/2: prior knowledge on plain connections, ALPN `h2` on TLS.
     Http2,
     /// ALPN decides; plain connections are HTTP/1.1.
     Auto,
@@ -168,7 +168,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// HTTP/2 and nothing else.
+    /// Whether this is HTTP/2 and nothing else.
     pub(crate) fn is_http2(&self) -> bool {
         matches!(self, Self::Http2)
     }
@@ -188,13 +188,13 @@ pub struct Tls {
 /// Time limits of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until a connection stands, resolution of the name and TLS included.
+    /// Until a connection is established, name resolution and TLS included.
     pub connect: Duration,
-    /// From the last byte of the request that the server took to the whole response head.
+    /// From the last byte of the request that the server took to the end of the response head.
     pub first_byte: Duration,
     /// Between two pieces of the body.
     pub between_bytes: Duration,
-    /// From the call of `Origin::fetch` to the end of the body, the queue and all retries included.
+    /// From the call of `Origin::fetch` to the end of the body, including the queue and all retries.
     pub whole: Option<Duration>,
 }
 
@@ -209,12 +209,13 @@ impl Default for Timeouts {
     }
 }
 
-/// Retries draw on a budget: at most `percent` of requests of the last ten seconds, and at least a few.
+/// The limits on retries. They draw on a budget: at most `percent` of the requests of the last ten seconds, and at
+/// least a few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// Further attempts after the first.
     pub attempts: u32,
-    /// Share of fetches that may be retried.
+    /// Percentage of fetches that may be retried.
     pub percent: u32,
 }
 
@@ -227,12 +228,12 @@ impl Default for Retry {
     }
 }
 
-/// After `failures` in a row a server rests for `rest`.
+/// When a server rests: after `failures` in a row, for `rest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassiveHealth {
-    /// 0: never.
+    /// Failures in a row; 0: the server never rests.
     pub failures: u32,
-    /// How long it rests.
+    /// How long the server rests.
     pub rest: Duration,
 }
 
@@ -245,7 +246,7 @@ impl Default for PassiveHealth {
     }
 }
 
-/// A request sent to each server now and then; run by `Origin::keep_watch`.
+/// A request that is sent to each server at intervals. Run by `Origin::keep_watch`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActiveHealth {
     /// Path and query of the request.
@@ -254,9 +255,9 @@ pub struct ActiveHealth {
     pub host: Option<String>,
     /// Time between two checks of a server.
     pub every: Duration,
-    /// From connecting to the response head.
+    /// Time limit from connecting to the response head.
     pub timeout: Duration,
-    /// Answers in a row that bring a server back.
+    /// Good answers in a row that bring a server back.
     pub healthy_after: u32,
     /// Failures in a row that take a server out.
     pub unhealthy_after: u32,

@@ -1,4 +1,4 @@
-//! Makes one connection to a server: connect, TLS, within the limit.
+//! Makes one connection to a server (connect, TLS) within the time limit.
 
 use crate::{
     Error, Kind, Servers,
@@ -15,19 +15,19 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-/// Between two tries of a Unix socket whose queue is full.
+/// Pause between two attempts at a Unix socket whose queue is full.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What one of several addresses is given at least: a packet that is lost comes again within it.
+/// The least time that one of several addresses gets. A lost packet is sent again within it.
 const LEAST: Duration = Duration::from_secs(2);
 
-/// A connection that nothing has been said on yet.
+/// A connection on which nothing has been said yet.
 pub(crate) struct Dialled {
     pub(crate) stream: Stream,
     pub(crate) speaks: Speaks,
 }
 
-/// What is spoken on a connection.
+/// The protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaks {
     Http1,
@@ -35,7 +35,7 @@ pub(crate) enum Speaks {
     FastCgi,
 }
 
-/// Connects to `peer` before `until`; `only_http1` where the request asks for an upgrade.
+/// Connects to `peer` before `until`. `only_http1` is set if the request asks for an upgrade.
 pub(crate) async fn dial(
     origin: &Servers,
     peer: &Peer,
@@ -86,15 +86,15 @@ async fn connect(
     Ok(Dialled { stream, speaks })
 }
 
-/// An even part of `limit` for one of so many addresses of a name: who finds all of them dead is not to wait for each as for a server that
-/// has no other.
+/// Returns an even part of `limit` for one of `addresses` of a name. If all of them are dead, the caller should not
+/// wait for each as long as for a server that has only one.
 fn part(limit: Duration, addresses: usize) -> Duration {
     let even = limit / u32::try_from(addresses.max(1)).unwrap_or(u32::MAX);
     even.max(LEAST).min(limit)
 }
 
-/// Connects to a Unix socket. Where a TCP server whose queue is full lets a connection wait, a Unix socket refuses it for
-/// the moment: it is tried again until the caller's limit.
+/// Connects to a Unix socket. If its queue is full, a TCP server lets the connection wait, but a Unix socket refuses it
+/// for the moment: it is tried again until the caller's limit.
 async fn knock(path: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path)
@@ -107,7 +107,7 @@ async fn knock(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// What ALPN settled on (RFC 7301); a server without it speaks HTTP/1.1.
+/// Returns what ALPN agreed on (RFC 7301). A server without ALPN speaks HTTP/1.1.
 fn agreed(chosen: Option<&[u8]>, wanted: &Protocol) -> Result<Speaks, Error> {
     match (chosen, wanted) {
         (Some(b"h2"), Protocol::Http2 | Protocol::Auto) => Ok(Speaks::Http2),
@@ -118,8 +118,8 @@ fn agreed(chosen: Option<&[u8]>, wanted: &Protocol) -> Result<Speaks, Error> {
     }
 }
 
-/// Connects to a machine by either way to it, beginning with the one that worked last. That has half of `limit`, so that a dead one
-/// cannot use up all of it.
+/// Connects to a machine in either of two ways, beginning with the one that worked last. The first gets half of
+/// `limit`, so that a dead one cannot use up all of it.
 async fn reach(ways: &Ways, limit: Duration) -> Result<TcpStream, Error> {
     let (first, second) = ways.in_turn();
     let Some(second) = second else {
@@ -149,17 +149,17 @@ async fn to(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = socket.and_then(descriptors::granted)?;
     pacing::spare(&socket, address.ip());
     let stream = socket.connect(address).await?;
-    // Heads and bodies are written whole; waiting for more only adds delay.
+    // Heads and bodies are written whole: waiting for more only adds delay.
     stream.set_nodelay(true)?;
     Ok(stream)
 }
 
-/// Why there is no connection; `to`: the address, where the server has one.
+/// Says why there is no connection. `to` is the address, if the server has one.
 fn refused(cause: io::Error, to: Option<SocketAddr>) -> Error {
     let kind = match Errno::from_io_error(&cause) {
         Some(Errno::TIMEDOUT) => Kind::ConnectTimeout,
         Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Kind::NoSocket,
-        // All ports are taken. Of IPv6 a machine may have no address at all.
+        // All ports are taken. For IPv6 this may also mean that the machine has no address at all.
         Some(Errno::ADDRNOTAVAIL) if to.is_some_and(|to| to.is_ipv4()) => Kind::NoSocket,
         _ => Kind::Refused,
     };

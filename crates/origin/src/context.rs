@@ -7,34 +7,35 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-/// Takes so many bytes more of what the caller has to spare in memory; false, and nothing taken, where there are not so many left.
-/// Dropped, it gives back all.
+/// Takes that many more bytes of the memory that the caller can spare. If not that many are left, returns false and
+/// takes nothing. Gives back everything when dropped.
 pub type Room = Box<dyn FnMut(u64) -> bool + Send>;
 
 /// What the caller knows of a request beyond its message.
 #[derive(Default)]
 pub struct Context {
-    /// Feeds consistent hashing: same number, same server while it lives.
+    /// Input of consistent hashing: the same number selects the same server while that lives.
     pub hash: u64,
-    /// Passed each 1xx except 100 and 101.
+    /// Receives each 1xx except 100 and 101.
     pub interim: Option<Interim>,
-    /// The request may be sent again to another server: its method is idempotent, or it changes nothing. One with content is only
-    /// where that is `content`.
+    /// Whether the request may be sent again to another server: its method is idempotent, or it changes nothing. A
+    /// request with content may be only if `content` has it.
     pub repeatable: bool,
-    /// The request's content, where all of it lies in memory.
+    /// The request's content, if all of it is in memory.
     pub content: Option<Bytes>,
-    /// What FastCGI servers are told beside the message.
+    /// What FastCGI servers are told in addition to the message.
     pub visitor: Visitor,
-    /// The host the client asked for, in lower case, or the one that stands for all: what pages are kept by.
+    /// The host that the client asked for, in lower case, or the host that stands for all. Pages are kept under it.
     pub host: String,
-    /// The site wants the application itself to answer: pages that were made for everybody will not do, unless there is nobody
-    /// else to ask.
+    /// Whether the site wants the application itself to answer. Pages that were made for everybody are used only if
+    /// there is nobody else to ask.
     pub personal: bool,
-    /// Room for a body that must be gathered before it is sent on (FastCGI, without a length). `None`: nobody counts.
+    /// Room for a body that must be gathered before it is sent on (FastCGI, without a length). `None`: the memory is
+    /// not counted.
     pub room: Option<Room>,
 }
 
-/// Which parts of a [`Context`] an origin looks at; the others need not be made.
+/// Which parts of a [`Context`] an origin uses. The others need not be made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heeds {
     /// `hash`.
@@ -43,16 +44,16 @@ pub struct Heeds {
     pub asker: bool,
 }
 
-/// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
+/// The client and the address it asked at, as scripts are told (RFC 3875 section 4.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Visitor {
-    /// The client; `None`: nobody in particular, or it is connected to a Unix socket.
+    /// The client's address; `None`: there is no particular client, or it is connected to a Unix socket.
     pub client: Option<IpAddr>,
-    /// Its port, where it is known.
+    /// The client's port, if known.
     pub port: Option<u16>,
-    /// The address it is connected to.
+    /// The address that the client is connected to.
     pub server: Option<SocketAddr>,
-    /// Its request is for `https`, and the origin may know.
+    /// Whether the request is for `https`, and the origin may know that.
     pub https: bool,
 }
 

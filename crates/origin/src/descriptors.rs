@@ -1,4 +1,5 @@
-//! The descriptors that no connection to a server may take: without any nobody could be answered from the store, nor look.
+//! Descriptors that no connection to a server may take. Without any, nobody could be answered from the store, nor could
+//! anyone look.
 
 use rustix::{
     io::Errno,
@@ -6,14 +7,14 @@ use rustix::{
 };
 use std::{io, os::fd::AsRawFd};
 
-/// So many are kept, of a few a quarter.
+/// How many descriptors are kept. If the limit is low, a quarter of it.
 const KEPT: u64 = 64;
 
-/// Gives a new socket back where it is among the last that the system lets this process open: the lowest number that is free is given
-/// first.
+/// Returns a new socket unless it has one of the last descriptors that the system lets this process open. The system
+/// gives the lowest free number first.
 ///
 /// # Errors
-/// It is one of those (`EMFILE`).
+/// The descriptor is one of the last (`EMFILE`).
 pub(crate) fn granted<S: AsRawFd>(socket: S) -> io::Result<S> {
     let Some(limit) = getrlimit(Resource::Nofile).current else {
         return Ok(socket);

@@ -1,10 +1,10 @@
-//! An HTTP/1.1 exchange of our own, for requests that bring no content and want no upgrade.
+//! Our own HTTP/1.1 exchange, for requests that have no content and ask for no upgrade.
 //!
-//! Nothing runs beside it: whoever waits for the head or reads the body moves it on, and dropping either closes the connection.
-//! One exchange goes `request` (what is written) → [`exchange`] with [`head`] (the answer's beginning, in time) →
-//! `framing` (where its content ends; RFC 9112 section 6) with [`chunked`] → `body`. Heads are read by the parser that hyper uses
-//! and judged by `message` as hyper's are. What is not clearly well formed is an error, and a connection is used again only
-//! after an answer that ended where it said, with nothing behind it.
+//! There is no task beside it: waiting for the head or reading the body moves it on, and dropping either closes the
+//! connection. One exchange passes `request` (what is written) → [`exchange`] with [`head`] (the answer's head, in
+//! time) → `framing` (where its content ends; RFC 9112 section 6) with [`chunked`] → `body`. Heads are read by the
+//! parser that hyper uses, and judged by `message` like hyper's. What is not clearly well formed is an error. A
+//! connection is used again only after an answer that ended where it said, with nothing after it.
 
 mod body;
 pub mod chunked;

@@ -1,10 +1,10 @@
-//! What went wrong with an origin: what, whose fault, worth retrying.
+//! What went wrong with an origin, whose fault it is, and whether a retry is worthwhile.
 
 use std::{error::Error as StdError, fmt, io::ErrorKind, sync::Arc};
 
 type Cause = Box<dyn StdError + Send + Sync>;
 
-/// An origin's failure: what happened, at which server, and the library's own account of it.
+/// An origin's failure: what happened, at which server, and the library's own error.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
@@ -23,7 +23,7 @@ impl Error {
         }
     }
 
-    /// Some of the request may have been sent before, where `sent`.
+    /// Notes that some of the request may have been sent before, if `sent`.
     pub(crate) fn having_sent_if(mut self, sent: bool) -> Self {
         self.was_sent |= sent;
         self
@@ -39,14 +39,15 @@ impl Error {
         self
     }
 
-    /// What hyper's complaint means while a head is awaited or a body read.
+    /// Translates an error of hyper's from waiting for a head or reading a body.
     pub(crate) fn of_hyper(cause: hyper::Error) -> Self {
         Self::new(kind_of(&cause)).because(cause)
     }
 
-    /// The same of h2's, which tells of a stream that was reset, of a connection that was given up, or of a socket that broke.
+    /// Translates an error of h2's: a stream was reset, a connection was given up, or a socket broke.
     pub(crate) fn of_h2(cause: h2::Error) -> Self {
-        // Reset without an error, but before its end (RFC 9113 section 8.1 allows that only after a complete answer).
+        // The stream was reset without an error, but before its end. RFC 9113 section 8.1 allows that only after a
+        // complete answer.
         let stops = cause.is_reset() && cause.reason() == Some(h2::Reason::NO_ERROR);
         let kind = if cause.is_io() || stops {
             Kind::Truncated
@@ -56,32 +57,32 @@ impl Error {
         Self::new(kind).because(cause)
     }
 
-    /// What went wrong.
+    /// Returns what went wrong.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The server's address as configured, where one had been chosen.
+    /// Returns the server's address as configured, if one had been chosen.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
 
-    /// Some of the request may have reached a server, which may have done what it was asked to.
+    /// Whether some of the request may have reached a server, which may have acted on it.
     pub fn was_sent(&self) -> bool {
         self.was_sent
     }
 
-    /// A time limit ran out: for the client a 504 (RFC 9110 section 15.6.5), otherwise a 502.
+    /// Whether a time limit ran out. The client then gets a 504 (RFC 9110 section 15.6.5), otherwise a 502.
     pub fn is_timeout(&self) -> bool {
         self.kind.is_timeout()
     }
 
-    /// No answer could be had at all, in the sense of RFC 9111 section 4.2.4 ("disconnected").
+    /// Whether no answer could be had at all, in the sense of RFC 9111 section 4.2.4 ("disconnected").
     pub fn is_unreachable(&self) -> bool {
         self.kind.is_unreachable()
     }
 
-    /// The same request may well succeed if sent again later.
+    /// Whether the same request may well succeed if sent again later.
     pub fn worth_retrying(&self) -> bool {
         self.kind.worth_retrying()
     }
@@ -99,7 +100,7 @@ fn kind_of(cause: &hyper::Error) -> Kind {
     }
     let io = cause.source().and_then(<dyn StdError>::downcast_ref);
     match io.map(std::io::Error::kind) {
-        // hyper's chunk decoder says so (it has no kind of its own).
+        // hyper's chunk decoder reports these kinds; it has none of its own.
         Some(ErrorKind::InvalidData | ErrorKind::InvalidInput) => Kind::Malformed,
         Some(_) => Kind::Truncated,
         None => Kind::Protocol,
@@ -119,7 +120,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// In words, without a name or an address: fit for anybody.
+/// Describes the failure without a name or an address, so that anybody may read it.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.sentence())
@@ -135,22 +136,22 @@ impl StdError for Error {
     }
 }
 
-/// What went wrong. `detail()` gives the token for `Cache-Status`.
+/// What went wrong. `detail()` returns the token for `Cache-Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The server's name has no address.
     Unresolvable,
     /// No connection could be made: refused, no route, no such socket.
     Refused,
-    /// This machine has none to make a connection with: no descriptor, port or memory is left. No server is at fault.
+    /// This machine lacks a descriptor, a port or memory to make a connection with. No server is at fault.
     NoSocket,
-    /// A page store answers that it does not do what it is asked for: a wrong password, an unknown command.
+    /// A page store refuses what it is asked for: a wrong password, an unknown command.
     Declined,
-    /// No connection (TLS included) within `Timeouts::connect`.
+    /// No connection was made within `Timeouts::connect`, TLS included.
     ConnectTimeout,
     /// The TLS handshake failed.
     Tls,
-    /// The server does not speak the protocol asked of it, or ended an HTTP/2 stream or connection with an error.
+    /// The server does not speak the configured protocol, or ended an HTTP/2 stream or connection with an error.
     Protocol,
     /// No response head within `Timeouts::first_byte`.
     FirstByteTimeout,
@@ -160,9 +161,9 @@ pub enum Kind {
     WholeTimeout,
     /// The connection ended before the head or before the announced end of the body.
     Truncated,
-    /// Not HTTP, contradictory lengths, bad chunk.
+    /// The answer is not HTTP, has contradictory lengths or a bad chunk.
     Malformed,
-    /// 101 to a request that asked for no other protocol (RFC 9110 section 15.2.2).
+    /// The server answered 101 to a request that asked for no other protocol (RFC 9110 section 15.2.2).
     UnaskedSwitch,
     /// The response head is larger than `OriginConfig::largest_head`, or has too many fields.
     HeadTooLarge,
@@ -170,22 +171,23 @@ pub enum Kind {
     QueueFull,
     /// No turn came within `ConcurrencyLimits::queue_time`.
     QueueTimeout,
-    /// Active checks hold every server for down.
+    /// Active checks consider every server down.
     NoHealthyServer,
-    /// The script that answers broke off, as its own language says: the application's fault, on whichever server.
+    /// The script that answers broke off, as its own language says. This is the application's fault, on whichever
+    /// server.
     Script,
-    /// The request's own body could not be read: the client's fault.
+    /// The request's own body could not be read. This is the client's fault.
     RequestBody,
-    /// A request's body of unknown length can be kept nowhere until it is whole: our own host's fault.
+    /// A request's body of unknown length can be kept nowhere until it is whole. This is our own host's fault.
     Spool,
-    /// The folder is gone, or the device does not give what lies there.
+    /// The folder is gone, or the device does not return what is stored there.
     Unreadable,
-    /// The configuration cannot work: no server, unreadable authorities, impossible name.
+    /// The configuration cannot work: no server, unreadable authorities, an impossible name.
     Configuration,
 }
 
 impl Kind {
-    /// The token for `Cache-Status`'s `detail` (RFC 9211 section 2.8).
+    /// Returns the token for `Cache-Status`'s `detail` (RFC 9211 section 2.8).
     pub fn detail(self) -> &'static str {
         match self {
             Self::Unresolvable => "unresolvable",
@@ -213,17 +215,17 @@ impl Kind {
         }
     }
 
-    /// Its turn did not come, so that nobody was asked.
+    /// Whether the fetch got no turn, so that nobody was asked.
     pub(crate) fn is_of_the_queue(self) -> bool {
         matches!(self, Self::QueueFull | Self::QueueTimeout)
     }
 
-    /// Nobody was asked: its turn did not come, or nobody is well who could be.
+    /// Whether nobody was asked: the fetch got no turn, or no server that may be asked is healthy.
     pub(crate) fn asked_nobody(self) -> bool {
         self.is_of_the_queue() || self == Self::NoHealthyServer
     }
 
-    /// A time limit ran out.
+    /// Whether a time limit ran out.
     pub fn is_timeout(self) -> bool {
         matches!(
             self,
@@ -235,8 +237,8 @@ impl Kind {
         )
     }
 
-    /// No answer could be had at all: refused, nothing to connect with, declined, unresolvable, out of time before the head, no healthy
-    /// server, no turn.
+    /// Whether no answer could be had at all: refused, nothing to connect with, declined, unresolvable, out of time
+    /// before the head, no healthy server, no turn.
     pub fn is_unreachable(self) -> bool {
         matches!(
             self,
@@ -260,7 +262,7 @@ impl Kind {
         )
     }
 
-    /// The same request may well succeed if sent again later.
+    /// Whether the same request may well succeed if sent again later.
     pub fn worth_retrying(self) -> bool {
         !matches!(
             self,

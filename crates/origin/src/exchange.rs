@@ -1,4 +1,4 @@
-//! One attempt: a connection, the request on it, and the response's head in time.
+//! One attempt: gets a connection, sends the request on it, and waits for the response's head in time.
 
 mod failure;
 mod http2;
@@ -28,7 +28,7 @@ use send::is_untouched;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// A head that arrived, and what its body comes on.
+/// A head that arrived, and the carrier of its body.
 pub(crate) enum ExchangeAnswer {
     Direct(direct::Arrived),
     Http(Response<Incoming>, Box<Carried>),
@@ -36,7 +36,7 @@ pub(crate) enum ExchangeAnswer {
 }
 
 impl ExchangeAnswer {
-    /// Whether what it begins does not end by itself: an event stream, or another protocol.
+    /// Whether the answer begins something that does not end by itself: an event stream, or another protocol.
     pub(crate) fn is_endless(&self) -> bool {
         if matches!(self, Self::Http(_, carried) if matches!(carried.carrier, Carrier::Upgraded)) {
             return true;
@@ -55,30 +55,30 @@ impl ExchangeAnswer {
 /// Which connection an attempt may be made on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// Any that is fit.
+    /// Any connection that is fit.
     Any,
-    /// No idle one: the last attempt found one stale.
+    /// No idle connection: the last attempt found one stale.
     Fresh,
-    /// A new one, which nobody shares: connecting itself is tried.
+    /// A new connection that nobody shares: connecting itself is tested.
     Alone,
 }
 
-/// What one attempt is made with.
+/// The parameters of one attempt.
 pub(crate) struct Attempt<'a> {
     pub(crate) origin: &'a Servers,
     pub(crate) peer: &'a Arc<Peer>,
     pub(crate) asked: RequestFraming,
-    /// What FastCGI servers get in place of the request's head.
+    /// What FastCGI servers get instead of the request's head.
     pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
     pub(crate) which: Which,
     pub(crate) began: Instant,
     /// Time for connecting.
     pub(crate) patience: Duration,
-    /// Until when it waits for a stream, where it has waited on another connection.
+    /// Until when the request waits for a stream, if it has waited on another connection.
     pub(crate) stream_until: Option<Instant>,
-    /// The request may be sent twice.
+    /// Whether the request may be sent twice.
     pub(crate) repeatable: bool,
-    /// What it brings then.
+    /// The content it is then sent with.
     pub(crate) content: Option<&'a Bytes>,
     pub(crate) interim: Option<&'a Interim>,
     /// When the whole exchange must have ended.
@@ -97,7 +97,8 @@ impl Attempt<'_> {
             stale: false,
         };
         let mut request = request;
-        // As it was when the framing fields were written: a body that has ended meanwhile still has to be framed as they say.
+        // Decided as of when the framing fields were written: a body that has ended since must still be framed as they
+        // say.
         let engine = match self.asked {
             RequestFraming {
                 content: false,
@@ -116,17 +117,18 @@ impl Attempt<'_> {
             Line::FastCgi(_) => Speaks::FastCgi,
         };
         let spare = match &line {
-            // These give it back.
+            // These give the request back.
             Line::Direct(_) | Line::FastCgi(_) => None,
             Line::Http1(_) => self.repeatable.then(|| again(&request, self.content)),
-            // Its server may say that it had not begun with it: then it may be sent again whatever it asks for.
+            // An HTTP/2 server may say that it had not begun with the request, which may then be sent again whatever
+            // its method.
             Line::Http2(_) => {
                 let is_known = !self.asked.content || self.content.is_some();
                 is_known.then(|| again(&request, self.content))
             }
         };
         if self.asked.unnamed && speaks != Speaks::FastCgi {
-            // RFC 9112 section 3.2 wants a name, and HTTP/2 does. Scripts are told that there is none.
+            // RFC 9112 section 3.2 requires a name, and so does HTTP/2. Scripts are told that there is none.
             if let Ok(name) = HeaderValue::from_str(self.peer.host()) {
                 request.headers_mut().insert(HOST, name);
             }
@@ -137,7 +139,7 @@ impl Attempt<'_> {
         }
         let sent = match line {
             Line::Direct(own) => self.send_direct(own, request).await,
-            // Boxed, lest what waits for ours be as large as they are.
+            // Boxed, so that the future of a direct exchange does not become as large as these.
             Line::Http1(own) => Box::pin(self.send_http1(own, *request)).await,
             Line::Http2(common) => {
                 let sent = Box::pin(self.send_http2(common, *request)).await;
@@ -148,7 +150,7 @@ impl Attempt<'_> {
         sent.map_err(|failure| failure.at(&self.peer.label).or_again(spare))
     }
 
-    /// How an attempt over HTTP/2 failed, with the request in it once more where it may be sent again.
+    /// Turns a failure over HTTP/2 into one that contains the request again, if it may be sent again.
     fn after_http2(&self, failure: Failure, spare: Option<Box<Request<Outgoing>>>) -> Failure {
         match (failure.at(&self.peer.label), spare) {
             (Failure::Sent { error, .. }, Some(request)) if is_untouched(&error) => {
@@ -163,7 +165,7 @@ impl Attempt<'_> {
     }
 }
 
-/// A request once more.
+/// Makes a request once more.
 fn again(request: &Request<Outgoing>, content: Option<&Bytes>) -> Box<Request<Outgoing>> {
     let mut again = Request::new(Outgoing::again(content));
     *again.method_mut() = request.method().clone();

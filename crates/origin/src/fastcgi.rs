@@ -1,9 +1,9 @@
 //! FastCGI: scripts instead of a server that speaks HTTP (FastCGI Specification 1.0; RFC 3875 for what scripts are told
 //! and what they answer).
 //!
-//! One fetch goes `place` (what the path stands for) → `call` with `params` (the request, encoded once) → `fetch` and
-//! `exchange`, as any other origin's → [`exchange`] with `wait` (the head, in time), `record` and `head` (what
-//! comes) → `body`. `gather` is for request bodies of unknown length; `complaints` is what scripts write to standard error.
+//! One fetch passes `place` (what the path stands for) → `call` with `params` (the request, encoded once) → `fetch` and
+//! `exchange`, as for any other origin → [`exchange`] with `wait` (the head, in time), `record` and `head` (what comes)
+//! → `body`. `gather` is for request bodies of unknown length. `complaints` is what scripts write to standard error.
 
 mod body;
 mod call;

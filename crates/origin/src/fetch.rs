@@ -1,4 +1,5 @@
-//! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
+//! One fetch: chooses a server, makes an attempt, and decides after a failure whether another attempt is safe and
+//! allowed.
 
 mod retry;
 
@@ -25,7 +26,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// How often it is looked whether content has come: the listener reads a piece of it between two looks, when it is asked for one.
+/// How often a fetch looks whether all content has come. Between two looks the listener reads one piece of it, if asked
+/// for one.
 const LOOKS: usize = 4;
 
 /// A fetch on its way through the attempts.
@@ -35,33 +37,34 @@ struct Fetch<'a> {
     call: Option<Arc<fastcgi::Call>>,
     hash: u64,
     until: Option<Instant>,
-    /// The request may be sent twice.
+    /// Whether the request may be sent twice.
     repeatable: bool,
-    /// What it brings then.
+    /// The content it is then sent with.
     content: Option<Bytes>,
-    /// Some of it may have been sent already, in an attempt that failed.
+    /// Whether some of it may have been sent already, in an attempt that failed.
     was_sent: bool,
     interim: Option<Interim>,
-    /// When it was asked for.
+    /// When the fetch was asked for.
     began: Instant,
-    /// When the attempt under way began, its server's name resolved: the clock is read once for all that happens before its request is out.
+    /// When the attempt under way began, with its server's name resolved. The clock is read once for everything that
+    /// happens before the request is out.
     now: Instant,
-    /// How long it took to resolve a name for that attempt.
+    /// How long it took to resolve a name for this attempt.
     resolving: Duration,
-    /// By `Peer::number`.
+    /// Servers that are not asked again, by `Peer::number`.
     tried: Vec<u64>,
-    /// Further attempts made that the retry limit counts.
+    /// Further attempts that count against the retry limit.
     retried: u32,
-    /// An idle connection closed with the request on it, which may have come after all, and another took its place: the same server is
-    /// not asked once more.
+    /// Whether an idle connection closed with the request on it, which may have arrived after all, and another
+    /// connection took its place. The same server is then not asked again.
     replaced: bool,
-    /// Attempts that the server had not begun with, as it said (`retry::MOST_LEFT`).
+    /// Attempts that the server said it had not begun with (`retry::MOST_LEFT`).
     left: u32,
-    /// Until when it waits for a stream of its server's, on however many connections.
+    /// Until when the request waits for a stream at its server, over all connections.
     stream_until: Option<Instant>,
 }
 
-/// What the next attempt is.
+/// What the next attempt is made with.
 struct Next {
     request: Box<Request<Outgoing>>,
     peer: Arc<Peer>,
@@ -75,8 +78,9 @@ pub(crate) struct Bounds {
     pub(crate) until: Option<Instant>,
 }
 
-/// Asks the servers. What is made of `request` is boxed here, before there is anything to wait for: it goes through each step of each
-/// attempt.
+/// Asks the servers.
+///
+/// What is made of `request` is boxed here, before the first wait, because it passes through each step of each attempt.
 pub(crate) fn fetch(
     origin: &Arc<Servers>,
     request: Request<RequestBody>,
@@ -85,7 +89,7 @@ pub(crate) fn fetch(
     bounds: Bounds,
 ) -> impl Future<Output = Result<Response<ResponseBody>, Error>> {
     let mut request = Box::new(request.map(Outgoing::new));
-    // They are the listener's; none of them is meant for hyper's client.
+    // The extensions are the listener's. None of them is meant for hyper's client.
     request.extensions_mut().clear();
     let asked = message::frame(&mut request);
     let fetch = Fetch {
@@ -131,7 +135,8 @@ impl Fetch<'_> {
             pass
         };
         if self.until.is_some_and(|until| until <= self.now) {
-            // Those who came together run out of time together, and the passes that some give back are no use to others.
+            // Fetches that came together run out of time together: a pass that one of them gives back is no use to the
+            // others.
             return Err(Error::new(Kind::QueueTimeout));
         }
         origin.budget.note(origin.at(self.now));
@@ -164,9 +169,10 @@ impl Fetch<'_> {
         Ok(Waited::and(response, waited))
     }
 
-    /// Waits for a turn among uploads, where there is none, unless all of the content is here: then it is nobody who could be slow.
+    /// Waits for a turn among uploads when none is free. Needs none once all of the content is here, because no slow
+    /// client can delay it then.
     async fn await_upload(&mut self, request: &mut Request<Outgoing>) -> Result<(), Error> {
-        // Asking for content tells the client to go on, which is the server's to say.
+        // Reading content would tell the client to continue, which only the server may decide.
         let looks = if request.headers().contains_key(EXPECT) {
             0
         } else {
@@ -184,7 +190,7 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    /// Attempts until one succeeds, or no other may be made.
+    /// Makes attempts until one succeeds, or no other may be made.
     async fn attempts(
         &mut self,
         request: Box<Request<Outgoing>>,
@@ -232,7 +238,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// Finds the addresses of a name that stands for them: one of all servers is chosen then. Where there are none, another server is asked.
+    /// Finds the addresses of a name that stands for them, and chooses among all servers. If it has none, another
+    /// server is asked.
     async fn resolve(&mut self, next: Next) -> Result<Next, Error> {
         let began = Instant::now();
         let resolving = self.origin.roster.resolve(&next.peer.server);
@@ -253,7 +260,7 @@ impl Fetch<'_> {
         Ok(Next { peer, ..next })
     }
 
-    /// Time for connecting, as the attempt begins.
+    /// Returns the time for connecting, as the attempt begins.
     fn patience(&self) -> Duration {
         let connect = self.origin.config.timeouts.connect;
         let left = connect.saturating_sub(self.resolving);

@@ -10,22 +10,24 @@ use crate::{
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// The turn, the server that is counted as serving, and the limits of a fetch whose body has not ended; given back on drop.
+/// The turn, the count at the serving server, and the limits of a fetch whose body has not ended. Given back on drop.
 #[derive(Debug)]
 pub(crate) struct FetchGuard {
     pub(crate) origin: Arc<Servers>,
     pub(crate) serving: Serving,
     /// When the server was asked.
     pub(crate) began: Instant,
-    /// Held for its drop. Event streams and upgrades have none: what does not end would keep turns from all that does.
+    /// Held for its drop. Event streams and upgrades have none: a fetch that does not end would keep turns from all
+    /// that do.
     pub(crate) _pass: Option<Pass>,
     pub(crate) pace: Pace,
-    /// What the body says of the server's health has been said.
+    /// Whether the body's effect on the server's health has been recorded.
     pub(crate) is_judged: bool,
 }
 
 impl FetchGuard {
-    /// The body came to its end; where its connection is fit it comes along, and may serve this worker's next fetch.
+    /// Records that the body came to its end. If its connection is fit, `link` has it, and it may serve this worker's
+    /// next fetch.
     pub(crate) fn end(mut self, link: Option<Single>) {
         self.is_judged = true;
         let peer = self.serving.peer();
@@ -39,7 +41,7 @@ impl FetchGuard {
         }
     }
 
-    /// The body broke: the server is blamed where it is at fault.
+    /// Records that the body broke. The server is blamed if it is at fault.
     pub(crate) fn blame(mut self, error: Error) -> Error {
         let peer = self.serving.peer();
         let error = error.at(&peer.label).having_sent_if(true);

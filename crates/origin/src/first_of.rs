@@ -1,4 +1,4 @@
-//! Several origins in turn: the first that has it answers.
+//! Several origins in turn: the first that has what is asked for answers.
 
 use crate::{Context, Error, Kind, Origin, RequestBody, ResponseBody, Waited};
 use http::{Request, Response};
@@ -7,7 +7,7 @@ use rules::method::is_retrieval;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// What the first of several origins says that has it, or the last.
+/// Returns the answer of the first of several origins that has one, or of the last.
 pub async fn in_turn(
     origins: &[Arc<Origin>],
     request: Request<RequestBody>,
@@ -25,7 +25,7 @@ pub async fn in_turn(
     Ok(Waited::and(answer, earlier))
 }
 
-/// The first answer to a request that may be asked of several.
+/// Returns the first answer, if the request is one that several may be asked.
 async fn first(
     origins: &[Arc<Origin>],
     request: &Request<RequestBody>,

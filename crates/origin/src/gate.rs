@@ -1,4 +1,4 @@
-//! The limit on concurrent fetches, over all workers, with its bounded queue.
+//! The limit on concurrent fetches, over all workers, with a bounded queue.
 
 use crate::{Error, Kind, config::ConcurrencyLimits};
 use std::{
@@ -13,9 +13,9 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// Counts fetches under way; those beyond the limit wait for a turn.
+/// Counts fetches under way. Those beyond the limit wait for a turn.
 ///
-/// Free passage costs two atomic operations and no lock, which is why this is not tokio's semaphore: that one locks
+/// A fetch that need not wait costs two atomic operations and no lock. tokio's semaphore is not used because it locks
 /// its list of waiters on each release.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -24,30 +24,30 @@ pub(crate) struct Gate {
     patience: Duration,
     active: AtomicUsize,
     waiting: AtomicUsize,
-    /// How many may wait here.
+    /// How many may wait at this gate.
     share: usize,
-    /// How many wait here and at the gates [`beside`](Self::beside) it: the queue's limit is that of all of them.
+    /// How many wait at this gate and those [`beside`](Self::beside) it. The queue's limit is for all of them.
     in_all: Arc<AtomicUsize>,
-    /// Who waits stands here, in the order in which they came; only the first looks for a turn.
+    /// Fetches that wait stand here, in the order in which they came. Only the first looks for a turn.
     line: Mutex<()>,
     turn: Notify,
 }
 
-/// One fetch's leave to be under way; given back on drop.
+/// The leave of one fetch to be under way. Given back on drop.
 #[derive(Debug)]
 pub(crate) struct Pass(Arc<Gate>);
 
 impl Drop for Pass {
     fn drop(&mut self) {
         self.0.active.fetch_sub(1, SeqCst);
-        // Sequentially consistent with `enter`'s own order (waiting, then active): one of the two sees the other.
+        // Sequentially consistent with the order in `enter` (waiting, then active): one of the two sees the other.
         if self.0.waiting.load(SeqCst) > 0 {
             self.0.turn.notify_one();
         }
     }
 }
 
-/// One place in the queue; given back on drop, so a caller that goes away leaves no ghost.
+/// One place in the queue. Given back on drop, so that a caller that goes away leaves its place free.
 struct QueueSlot<'a>(&'a Gate);
 
 impl Drop for QueueSlot<'_> {
@@ -72,7 +72,8 @@ impl Gate {
         }
     }
 
-    /// One that some fetches pass before this one: who waits has a place in the same queue, of which a quarter is left to others.
+    /// Makes a gate that some fetches pass before this one. Those that wait there use the same queue, but leave a
+    /// quarter of it to others.
     pub(crate) fn beside(&self, limits: ConcurrencyLimits) -> Self {
         Self {
             share: (limits.queue - limits.queue / 4).max(1),
@@ -89,7 +90,7 @@ impl Gate {
         self.waiting.load(SeqCst)
     }
 
-    /// Leave without waiting, where there is any. Who waits goes first: a newcomer does not slip past the queue.
+    /// Takes leave without waiting, if there is any. A newcomer does not pass those that wait.
     pub(crate) fn at_once(self: &Arc<Self>) -> Option<Pass> {
         if self.waiting() == 0 {
             self.try_enter()
@@ -98,8 +99,8 @@ impl Gate {
         }
     }
 
-    /// Waits for leave, at most `until` where that is before the queue's own limit, which counts from `began`: when the fetch began to
-    /// wait, here or at a gate before. Fails with `Kind::QueueFull` at once or `Kind::QueueTimeout` later.
+    /// Waits for leave. The queue's own limit counts from `began`, when the fetch began to wait here or at a gate
+    /// before; `until` applies if it is earlier. Fails with `Kind::QueueFull` at once or `Kind::QueueTimeout` later.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         began: Instant,
@@ -148,7 +149,7 @@ mod tests {
 
     type Entered = Result<Pass, Error>;
 
-    /// What has come of it by now.
+    /// Returns the result of `entering`, if there is one by now.
     async fn look(entering: Pin<&mut impl Future<Output = Entered>>) -> Option<Entered> {
         tokio::select! {
             biased;

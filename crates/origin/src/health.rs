@@ -1,5 +1,5 @@
-//! What is known of one server's health: failures in a row, rest, the checks' verdict, slow start, and what the log was told of it.
-//! All of it atomics, since all workers share it; rules take `now` in milliseconds since the origin was made.
+//! The health of one server: failures in a row, rest, the checks' verdict, slow start, and what the log was told. All
+//! fields are atomics, because all workers share them. Rules take `now` in milliseconds since the origin was made.
 
 use crate::config::PassiveHealth;
 use std::{
@@ -13,39 +13,41 @@ pub(crate) struct Health {
     in_row: AtomicU32,
     /// When it last failed.
     failed_at: AtomicU64,
-    /// Until when it rests, or is left to whoever tries it; 0: it has not failed too often in a row.
+    /// Until when it rests, or is left to the request that tries it. 0: it has not failed too often in a row.
     rests_until: AtomicU64,
-    /// When it came, or came back; 0: it has been there from the beginning.
+    /// When it came, or came back. 0: it has been there from the beginning.
     back_since: AtomicU64,
     down: AtomicBool,
-    /// Whether the last that the log was told is that it fails.
+    /// Whether the log was last told that it fails.
     told: AtomicBool,
-    /// Until then the log is not told again that it fails.
+    /// Until when the log is not told again that it fails.
     quiet_until: AtomicU64,
 }
 
-/// Milliseconds between two words on one server's failing: one that answers and fails by turns fills no log.
+/// Milliseconds between two log messages that one server fails, so that one that fails and answers by turns does not
+/// fill the log.
 const QUIET: u64 = 10_000;
 
 /// Whether a server may be asked now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Standing {
-    /// With this share of its weight, above 0 and at most 1.
+    /// Yes, with this share of its weight, above 0 and at most 1.
     Healthy(f64),
-    /// It has rested, and nobody knows whether it is well: one request may try it.
+    /// It has rested, and its state is unknown: one request may try it.
     Rested(Trial),
-    /// Failed too often in a row; asked only if nobody else can be.
+    /// It failed too often in a row, and is asked only if no other can be.
     Resting,
-    /// The active checks hold it for down.
+    /// The active checks consider it down.
     Down,
 }
 
-/// The right to try a server that has rested: whoever [takes](Health::take) it first has it.
+/// The right to try a server that has rested. The first request to [take](Health::take) it has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trial(u64);
 
 impl Health {
-    /// That of one which comes `now` beside others: it works up to its share as one that comes back.
+    /// Makes the health of a server that comes `now` beside others. It gets its full share gradually, like one that
+    /// comes back.
     pub(crate) fn joined(now: u64) -> Self {
         Self {
             back_since: AtomicU64::new(now.max(1)),
@@ -64,8 +66,8 @@ impl Health {
         }
     }
 
-    /// Takes the trial, which others then have to leave alone for another `rest`: one that never tells how it went (its client
-    /// left, say) keeps the server out no longer than that. `false`: somebody else was first.
+    /// Takes the trial. Others then leave it alone for another `rest`: if no result ever comes (because the client
+    /// left, say), the server stays out no longer than that. `false`: another request was first.
     pub(crate) fn take(&self, trial: Trial, now: u64, rest: Duration) -> bool {
         let until = after(now, rest);
         let taken = self
@@ -74,15 +76,17 @@ impl Health {
         taken.is_ok()
     }
 
-    /// Whether it answers, and all know.
+    /// Whether it answers and the log was told nothing else.
     pub(crate) fn is_good(&self) -> bool {
-        // Read only: the common case leaves the cache line shared between the workers.
+        // Only reads, so that in the common case the cache line stays shared between the workers.
         let has_failed = self.in_row.load(Relaxed) > 0 || self.rests_until.load(Relaxed) > 0;
         !has_failed && !self.told.load(Relaxed)
     }
 
-    /// It begins `now` to answer what it was asked at `began`. The rest of a server ends with that, unless it has failed since it was asked:
-    /// what it began before says nothing of how it is. The row does not, since what has begun may break. Returns whether it rests no more.
+    /// Records that it begins `now` to answer what it was asked at `began`. Returns whether it rests no more.
+    ///
+    /// This ends its rest, unless it has failed since it was asked: what it began earlier says nothing about its state.
+    /// The row of failures does not end, because the answer may still break off.
     pub(crate) fn answers(&self, began: u64, now: u64) -> bool {
         if self.rests_until.load(Relaxed) > 0 {
             if began < self.failed_at.load(Relaxed) {
@@ -94,8 +98,8 @@ impl Health {
         true
     }
 
-    /// It has answered `now` all of what it was asked at `began`, which ends the row too; returns whether that is news, after the log was
-    /// told that it fails.
+    /// Records that it has completed `now` its answer to what it was asked at `began`. This also ends the row of
+    /// failures. Returns whether that is news: the log was told that it fails.
     pub(crate) fn succeeded(&self, began: u64, now: u64) -> bool {
         if !self.answers(began, now) {
             return false;
@@ -104,14 +108,14 @@ impl Health {
         self.told.swap(false, Relaxed)
     }
 
-    /// The rest of what it was asked at `began` is not waited for any more. That is as good as all of it, unless it has failed since:
-    /// clients that give up on one that hangs do not keep it from its rest.
+    /// Records that nobody waits any more for the rest of what it was asked at `began`. That counts as a complete
+    /// answer, unless it has failed since: clients that give up on a server that hangs do not keep it from its rest.
     pub(crate) fn was_left(&self, began: u64, now: u64) -> bool {
         began >= self.failed_at.load(Relaxed) && self.succeeded(began, now)
     }
 
-    /// It has failed, and rests after too many failures in a row. The row ends with a whole answer only, so that it rests again at once
-    /// when it fails on trial. Returns whether the log is to be told.
+    /// Records a failure. After too many in a row it rests. Only a complete answer ends the row, so that it rests again
+    /// at once if it fails on trial. Returns whether the log is to be told.
     pub(crate) fn failed(&self, now: u64, rule: PassiveHealth) -> bool {
         self.failed_at.store(now, Relaxed);
         let in_row = self.in_row.fetch_add(1, Relaxed).saturating_add(1);
@@ -125,31 +129,32 @@ impl Health {
         true
     }
 
-    /// The checks take it out; returns whether that is news.
+    /// Takes it out, by the checks. Returns whether that is news.
     pub(crate) fn mark_down(&self) -> bool {
         !self.down.swap(true, Relaxed)
     }
 
-    /// The checks bring it back; returns whether that is news.
+    /// Brings it back, by the checks. Returns whether that is news.
     pub(crate) fn mark_up(&self, now: u64) -> bool {
         let news = self.down.swap(false, Relaxed);
         if news {
             self.back_since.store(now.max(1), Relaxed);
             self.in_row.store(0, Relaxed);
             self.rests_until.store(0, Relaxed);
-            // That it is back is said once.
+            // The log is told only once that it is back.
             self.told.store(false, Relaxed);
         }
         news
     }
 }
 
-/// When a rest ends that begins `now`. Never 0.
+/// Returns when a rest that begins `now` ends. Never 0.
 fn after(now: u64, rest: Duration) -> u64 {
     now.saturating_add(rest.as_millis() as u64).max(1)
 }
 
-/// The share of its weight that a server takes `now` if it came back at `back` (0: it has been there from the beginning).
+/// Returns the share of its weight that a server takes `now` if it came back at `back` (0: it has been there from the
+/// beginning).
 #[allow(
     clippy::cast_precision_loss,
     reason = "a share need not be exact to the millisecond"
@@ -160,7 +165,7 @@ fn share(now: u64, back: u64, slow_start: Duration) -> f64 {
     if back == 0 || since >= ramp {
         return 1.0;
     }
-    // A tenth at least: a share of nothing would never prove anything.
+    // At least a tenth: with no share at all a server could never prove anything.
     (since as f64 / ramp as f64).max(0.1)
 }
 

@@ -1,4 +1,4 @@
-//! HTTP/2 below both sides (RFC 9113): the content of a message as it comes, and as it goes.
+//! The part of HTTP/2 (RFC 9113) that both sides share: receiving and sending the content of a message.
 
 mod incoming;
 mod outlet;

@@ -1,4 +1,4 @@
-//! Interim responses on their way to whoever asked for them.
+//! Interim responses on their way to the client.
 
 use http::{HeaderMap, StatusCode};
 use std::{
@@ -9,10 +9,10 @@ use std::{
     },
 };
 
-/// Interim responses passed on for one request; an origin that sends more has lost its mind.
+/// Most interim responses passed on for one request. An origin that sends more is broken.
 const MOST_INTERIM: u32 = 32;
 
-/// Where the interim responses (RFC 9110 section 15.2) to one request go as they come, whichever attempt they come from.
+/// The receiver of the interim responses (RFC 9110 section 15.2) to one request, as they come, from whichever attempt.
 #[derive(Clone)]
 pub struct Interim(Arc<Passing<To>>);
 
@@ -30,7 +30,8 @@ impl Interim {
         Self(Arc::new(Passing { left, to }))
     }
 
-    /// Passes on all interim responses but the answer to `Expect`: the client has one when its content is asked for.
+    /// Passes on an interim response, unless it is the answer to `Expect`: the client gets one when its content is
+    /// asked for.
     pub(crate) fn pass(&self, status: StatusCode, headers: &HeaderMap) {
         if status == StatusCode::CONTINUE {
             return;

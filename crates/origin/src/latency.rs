@@ -1,31 +1,31 @@
-//! How long an origin took, counted into a histogram.
+//! A histogram of how long an origin took.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
 
-/// Upper bounds of the histogram, in milliseconds; the last bucket is open.
+/// Upper bounds of the histogram, in milliseconds. The last bucket is open.
 pub const BOUNDS_MS: [u64; 12] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000];
 
-/// Counts since the configuration was loaded; every worker counts here.
+/// Counts since the configuration was loaded, by all workers together.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     buckets: [AtomicU64; BOUNDS_MS.len() + 1],
     sum_us: AtomicU64,
 }
 
-/// The histogram at a moment.
+/// The histogram at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// Fetches by [`BOUNDS_MS`], and beyond.
+    /// Fetches by [`BOUNDS_MS`], and those beyond.
     pub buckets: [u64; BOUNDS_MS.len() + 1],
-    /// The time of all of them together.
+    /// The time of all fetches together.
     pub sum: Duration,
 }
 
 impl Counts {
-    /// Counts one fetch that took so long to its final head, or to its failure.
+    /// Counts one fetch, which took this long until its final head or its failure.
     pub(crate) fn count(&self, took: Duration) {
         let index = BOUNDS_MS.partition_point(|bound| u128::from(*bound) < took.as_millis());
         if let Some(bucket) = self.buckets.get(index) {

@@ -1,4 +1,4 @@
-//! A server's leave to send content, for which a client waits that said `Expect: 100-continue` (RFC 9110 section 10.1.1).
+//! A server's leave to send content. A client that sent `Expect: 100-continue` (RFC 9110 section 10.1.1) waits for it.
 
 use std::{
     pin::Pin,
@@ -11,10 +11,10 @@ use std::{
 };
 use tokio::time::{Sleep, sleep};
 
-/// A server that knows nothing of the expectation never gives leave. So long is it waited for, as `curl` does.
+/// How long we wait for leave, like `curl`. A server that does not know the expectation never gives it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What the server says, on its way to the content.
+/// The server's leave, passed to the content.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leave(Arc<Given>);
 
@@ -24,7 +24,7 @@ struct Given {
     waits: Mutex<Option<Waker>>,
 }
 
-/// The wait for it.
+/// The wait for leave.
 #[derive(Debug)]
 pub(crate) struct Awaiting {
     leave: Leave,
@@ -32,7 +32,7 @@ pub(crate) struct Awaiting {
 }
 
 impl Leave {
-    /// The server has said `100 Continue`.
+    /// Records that the server has said `100 Continue`.
     pub(crate) fn give(&self) {
         self.0.given.store(true, Relaxed);
         let waits = self.waits().take();
@@ -41,7 +41,7 @@ impl Leave {
         }
     }
 
-    /// The wait for it, from now on.
+    /// Begins to wait now.
     pub(crate) fn wait(&self) -> Awaiting {
         Awaiting {
             leave: self.clone(),

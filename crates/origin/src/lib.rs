@@ -1,10 +1,10 @@
 //! Gets one answer from an origin: pools, TLS, balance, health, retry. Does not know that a cache exists.
 //!
-//! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server of the `roster`) → `exchange` (one attempt) →
-//! `pool` or `connect` (a connection) → `direct`, or `link` where it is hyper's (content, upgrades) or h2's (HTTP/2) → `message` (is the
-//! head believable) → `body`. With `fastcgi`, the path is looked for below the root first, and the attempt goes another way from
-//! the connection on. `files` is a folder in place of servers, `pages` a store of pages, and
-//! `first_of` asks several origins in turn.
+//! One fetch passes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server of the `roster`) → `exchange`
+//! (one attempt) → `pool` or `connect` (a connection) → `direct`, or `link` for connections that hyper drives (content,
+//! upgrades) or h2 (HTTP/2) → `message` (is the head believable) → `body`. With `fastcgi`, the path is first looked up
+//! below the root, and the attempt takes another way from the connection on. `files` answers from a folder instead of
+//! servers, `pages` from a page store. `first_of` asks several origins in turn.
 
 #![forbid(unsafe_code)]
 
@@ -90,30 +90,32 @@ enum OriginKind {
     Files(Files),
     /// Pages that the application keeps elsewhere.
     Pages(Box<Pages>),
-    /// Others, in turn: the first that has it answers.
+    /// Other origins, in turn: the first that has what is asked for answers.
     FirstOf(Vec<Arc<Origin>>),
 }
 
-/// A fetch under way. Boxed, since it is large: each caller that awaits a future moves all of it once more.
+/// A fetch under way. Boxed because it is large, and each caller that awaits a future moves all of it again.
 type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Error>> + 'a>>;
 
 impl Origin {
-    /// One or several servers. Errors are configuration's fault (no server, unreadable certificate authority and the like).
-    /// Resolves no names: the first fetch or `keep_watch` does.
+    /// Makes an origin of one or several servers. Resolves no names: the first fetch or `keep_watch` does that.
+    ///
+    /// Errors are faults of the configuration: no server, an unreadable certificate authority and the like.
     pub fn new(config: OriginConfig) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let servers = Servers::new(config)?;
         Ok(Self::of(name, OriginKind::Servers(servers)))
     }
 
-    /// The files of a folder. Errors are configuration's fault: no such folder, or the system cannot keep us inside it.
+    /// Makes an origin of a folder's files. Errors are faults of the configuration: no such folder, or the system
+    /// cannot keep us inside it.
     pub fn files(config: files::Config) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let files = Files::new(config)?;
         Ok(Self::of(name, OriginKind::Files(files)))
     }
 
-    /// Pages in memcached or Redis. Errors are configuration's fault: the address.
+    /// Makes an origin of pages in memcached or Redis. Errors are faults of the configuration: the address.
     pub fn pages(config: pages::Config) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let pages =
@@ -121,8 +123,8 @@ impl Origin {
         Ok(Self::of(name, OriginKind::Pages(Box::new(pages))))
     }
 
-    /// The first of `origins` that has what is asked for. What the last one answers is final; the others are asked only by GET
-    /// and HEAD without content.
+    /// Makes an origin that takes the first of `origins` that has what is asked for. The last one's answer is final.
+    /// The others are asked only for GET and HEAD without content.
     pub fn first_of(origins: Vec<Arc<Self>>) -> Arc<Self> {
         let names: Vec<_> = origins.iter().map(|origin| origin.name()).collect();
         Self::of(names.join(", "), OriginKind::FirstOf(origins))
@@ -147,25 +149,28 @@ impl Origin {
         }
     }
 
-    /// The name from the configuration; of several in turn, all names.
+    /// Returns the name from the configuration. For several origins in turn: all names.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it answers whatever it is asked, so that no other is asked after it.
+    /// Whether this origin answers every request itself, so that no other is asked after it.
     pub fn is_final(&self) -> bool {
         matches!(self.source, OriginKind::Servers(_))
     }
 
-    /// Sends `request` and returns when the final head has arrived. Must be called inside a current-thread runtime's
-    /// `LocalSet` (some connections are driven by `spawn_local`); the pools are the calling worker's own (thread-local, keyed by this origin).
-    /// `request`'s URI is in origin form (path and query, sent byte for byte), its `Host` field already right.
-    /// A response with 101 carries `hyper::upgrade::OnUpgrade` in its extensions; an upgraded connection no longer counts
-    /// against `ConcurrencyLimits::most`, and at its server while the response's body is held.
+    /// Sends `request` and returns when the final head has arrived.
     ///
-    /// The framing fields are set anew from the body, and of `Expect` nothing stays but `100-continue` where content follows. A response that
-    /// comes back has believable framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
-    /// source knows how long it holds carries a [`Lifetime`] in its extensions; one whose request had to wait, [`Waited`].
+    /// Must be called inside a current-thread runtime's `LocalSet`: some connections are driven by `spawn_local`. The
+    /// pools are the calling worker's own (thread-local, keyed by this origin). `request`'s URI is in origin form (path
+    /// and query, sent byte for byte), and its `Host` field is already right. The framing fields are set anew from the
+    /// body. Of `Expect`, only `100-continue` stays, and only if content follows.
+    ///
+    /// A response that comes back has believable framing. A status from 600 to 999 passes unchanged (RFC 9110 section
+    /// 15 leaves its reading to the recipient). The response has a [`Lifetime`] in its extensions if its source knows
+    /// one, and [`Waited`] if its request had to wait. A response with 101 has `hyper::upgrade::OnUpgrade` there. An
+    /// upgraded connection no longer counts against `ConcurrencyLimits::most`; at its server it counts as long as the
+    /// response's body is held.
     pub fn fetch(
         self: &Arc<Self>,
         request: Request<RequestBody>,
@@ -180,7 +185,7 @@ impl Origin {
         }
     }
 
-    /// What this origin alone says.
+    /// Asks this origin alone.
     fn ask(&self, request: Request<RequestBody>, context: Context) -> TimedFetch<'_> {
         let began = Instant::now();
         let fetching: Fetching<'_> = match &self.source {
@@ -207,13 +212,13 @@ impl Origin {
         TimedFetch::since(began, fetching).counted(&self.latency)
     }
 
-    /// What it has for `request`; `None`: another is to be asked, because it is not there or cannot be had.
+    /// Returns the answer to `request`. `None`: it is not here or cannot be had, and another origin has to be asked.
     async fn try_fetch(
         &self,
         request: &Request<RequestBody>,
         context: &Context,
     ) -> Option<Response<ResponseBody>> {
-        // Both tell the log of their errors themselves.
+        // Both log their errors themselves.
         match &self.source {
             OriginKind::Files(files) => {
                 let found = files
@@ -234,15 +239,15 @@ impl Origin {
         }
     }
 
-    /// Runs active health checks and name resolution until dropped; spawned once (not per worker), on a `LocalSet`.
+    /// Runs active health checks and name resolution until dropped. Spawned once (not per worker), on a `LocalSet`.
     pub async fn keep_watch(self: Arc<Self>) {
         if let OriginKind::Servers(servers) = &self.source {
             servers.clone().keep_watch().await;
         }
     }
 
-    /// Whether content may lie there coded, and is given by `Accept-Encoding`: in a folder, with files such as `app.js.br`, or in
-    /// a page store whose pages have fields.
+    /// Whether content may be kept here in a coding and be selected by `Accept-Encoding`: in a folder with files such
+    /// as `app.js.br`, or in a page store whose pages have fields.
     pub fn keeps_codings(&self) -> bool {
         match &self.source {
             OriginKind::Servers(_) => false,
@@ -252,7 +257,7 @@ impl Origin {
         }
     }
 
-    /// What it looks at of a request's [`Context`], beyond what every origin does.
+    /// Returns which parts of a request's [`Context`] this origin uses beyond what every origin does.
     pub fn heeds(&self) -> Heeds {
         match &self.source {
             OriginKind::Servers(servers) => servers.heeds(),
@@ -270,7 +275,7 @@ impl Origin {
         }
     }
 
-    /// A snapshot for metrics and the admin API.
+    /// Returns a snapshot for metrics and the admin API.
     pub fn report(&self) -> Report {
         let report = match &self.source {
             OriginKind::Servers(servers) => servers.report(),

@@ -1,16 +1,16 @@
-//! How long an answer holds, where its source knows and no field of it says so.
+//! How long an answer is fresh, if its source knows that and no field says so.
 
 use std::time::Duration;
 
-/// Travels in a response's extensions. What the response's own fields say (`Cache-Control`, `Expires`) goes first, unless it is
-/// [`Lifetime::AtMost`].
+/// The lifetime that a response's source knows, in the response's extensions. The response's own fields
+/// (`Cache-Control`, `Expires`) have precedence, except over [`Lifetime::AtMost`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// Its source forgets it after so long: as good as a field that says so.
+    /// The source forgets it after this long. This counts like a field that says so.
     Remaining(Duration),
-    /// So long unless the site says otherwise.
+    /// This long, unless the site says otherwise.
     Usual(Duration),
-    /// So long, and no longer whatever its fields or the site say: it is kept up to date where it comes from, and nobody tells when
-    /// it was. Clients get its fields as they are.
+    /// This long at most, whatever its fields or the site say. Its source keeps it up to date, and does not tell when
+    /// it was made. Clients get its fields unchanged.
     AtMost(Duration),
 }

@@ -1,4 +1,4 @@
-//! One connection with its HTTP engine: a sender of requests and the task that drives the socket.
+//! One connection with its HTTP engine: a sender of requests, and the task that drives the socket.
 
 mod http2;
 
@@ -24,25 +24,27 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-/// hyper's least size of a connection's read buffer (it refuses less).
+/// The least size of a connection's read buffer that hyper accepts.
 const LEAST_BUFFER: usize = 8 * 1024;
 
-/// A connection's time limits tick here. It goes with an HTTP/1.1 connection from fetch to fetch: moving the deadline
-/// of a timer that is already set further into the future costs one atomic operation, making a new one a lock.
+/// The timer of a connection's time limits. It stays with an HTTP/1.1 connection from fetch to fetch: moving the
+/// deadline of a set timer further into the future costs one atomic operation, making a new timer costs a lock.
 pub(crate) type Alarm = Pin<Box<Sleep>>;
 
-/// An alarm that is set far off until it is needed.
+/// Makes an alarm that rings at `at`.
 pub(crate) fn alarm(at: Instant) -> Alarm {
     Box::pin(sleep_until(at))
 }
 
-/// Whether an alarm has rung. It is heard even by a task that has spent tokio's budget, as one does that reads without end.
+/// Whether an alarm has rung. This also works in a task that has spent tokio's budget, as one that reads without end
+/// does.
 pub(crate) fn has_rung(alarm: &mut Alarm, cx: &mut Context<'_>) -> bool {
     alarm.as_mut().poll(cx).is_ready()
         || (!has_budget_remaining() && Instant::now() >= alarm.deadline())
 }
 
-/// The task that drives a connection, or one stream's content. Dropping it ends that at once, whatever is under way.
+/// The task that drives a connection, or one stream's content. Dropping this ends the task at once, whatever is under
+/// way.
 #[derive(Debug)]
 pub(crate) struct Driver(Option<AbortHandle>);
 
@@ -70,7 +72,7 @@ impl Drop for Driver {
 pub(crate) struct Http1 {
     pub(crate) sender: http1::SendRequest<Outgoing>,
     pub(crate) alarm: Alarm,
-    /// It has carried a response before.
+    /// Whether it has carried a response before.
     pub(crate) reused: bool,
     heard: Arc<AtomicU64>,
     ear: Ear,
@@ -78,7 +80,7 @@ pub(crate) struct Http1 {
 }
 
 impl Http1 {
-    /// hyper's engine on a connection that was our own, or is new.
+    /// Puts hyper's engine on a connection that was our own, or is new.
     pub(crate) async fn over(origin: &Servers, link: direct::Link) -> Result<Self, Error> {
         let largest = origin.config.largest_head;
         let heard = link.stream.heard();
@@ -104,23 +106,24 @@ impl Http1 {
         })
     }
 
-    /// Bytes received on it so far.
+    /// Returns how many bytes have been received on it so far.
     pub(crate) fn heard(&self) -> u64 {
         self.heard.load(Relaxed)
     }
 
-    /// Nothing is under way on it, and the server has neither closed it nor said anything, as far as hyper has looked.
+    /// Whether nothing is under way on it, and the server has neither closed it nor said anything, as far as hyper has
+    /// looked.
     pub(crate) fn may_rest(&self) -> bool {
         self.sender.is_ready()
     }
 
-    /// As [`may_rest`](Self::may_rest), and the kernel says so too: what comes behind an answer must not be taken for the next (RFC 9112
-    /// section 6.3).
+    /// Like [`may_rest`](Self::may_rest), but also asks the kernel: what follows an answer must not be taken for the
+    /// next one (RFC 9112 section 6.3).
     pub(crate) fn is_ready(&self) -> bool {
         self.may_rest() && self.ear.hears_nothing()
     }
 
-    /// Gives the socket up to whoever holds the upgrade (RFC 9110 section 7.8).
+    /// Gives up the socket to the holder of the upgrade (RFC 9110 section 7.8).
     pub(crate) fn hand_over(mut self) {
         self.driver.release();
     }

@@ -2,8 +2,8 @@
 //!
 //! hyper reads responses leniently in some places where a cache must not: it prefers `Transfer-Encoding` to a
 //! `Content-Length` beside it, takes a repeated `Content-Length`, reads any unknown transfer coding until the
-//! connection closes, and leaves codings before `chunked` in place. `h2` leaves white space around values. What they let through is judged
-//! here.
+//! connection closes, and leaves codings before `chunked` in place. `h2` leaves white space around values. What they
+//! let through is judged here.
 
 use crate::{Error, Kind, connect::Speaks, direct::head, upload::Outgoing};
 use http::{
@@ -14,14 +14,14 @@ use http::{
 use http_body::Body;
 use rules::fields;
 
-/// What a request asks of its connection, as its framing fields say it.
+/// What a request needs of its connection, by its framing fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestFraming {
-    /// The request asked for an upgrade.
+    /// Whether the request asked for an upgrade.
     pub(crate) upgrade: bool,
-    /// Content follows its head.
+    /// Whether content follows its head.
     pub(crate) content: bool,
-    /// Its client named no host.
+    /// Whether its client named no host.
     pub(crate) unnamed: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Judged {
     pub(crate) afterwards: Afterwards,
 }
 
-/// What a response's framing fields say of its content.
+/// What a response's framing fields say about its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Announced {
     Nothing,
@@ -48,19 +48,19 @@ pub(crate) enum Afterwards {
     Close,
 }
 
-/// Makes the request's framing fields say what its body is. Done once, before the first attempt.
+/// Makes the request's framing fields match its body. Done once, before the first attempt.
 pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
     let said = ConnectionFields::by(request.headers());
     let size = request.body().size_hint().exact();
     let ended = request.body().is_end_stream() || size == Some(0);
     let unmeasured = size.is_none() && !has_length(request.headers());
     let wants_length = gives_content_meaning(request.method());
-    // hyper refuses to write versions it does not know, and an HTTP/1.0 client does not make an HTTP/1.0 proxy.
+    // hyper refuses to write versions it does not know. A request from an HTTP/1.0 client is still sent as HTTP/1.1.
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
     if said.framing {
         fields::remove_where(headers, |name| *name == TRANSFER_ENCODING);
-        // The other expectations mean nothing (RFC 9110 section 10.1.1).
+        // Other expectations have no meaning (RFC 9110 section 10.1.1).
         if ended || !expects_continue(headers) {
             headers.remove(EXPECT);
         }
@@ -69,7 +69,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
         _ if ended && wants_length => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        // A length without content to fill it would make the server wait for the next request's bytes.
+        // A length without content would make the server wait for the next request's bytes.
         _ if ended && said.framing => {
             headers.remove(CONTENT_LENGTH);
         }
@@ -79,7 +79,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
         }
         None if unmeasured => {
             headers.remove(CONTENT_LENGTH);
-            // Said aloud, since hyper drops the unmeasured body of a GET otherwise.
+            // Set explicitly, because hyper otherwise drops a GET's body of unknown length.
             headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
         None => {}
@@ -91,12 +91,12 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
     }
 }
 
-/// What a request says of its connection: found in one look, since most say nothing.
+/// What a request says about its connection. Found in one pass, because most say nothing.
 #[derive(Default)]
 struct ConnectionFields {
     upgrade: bool,
     host: bool,
-    /// How its content is framed, or what it expects before it is sent.
+    /// Whether it says how its content is framed, or what it expects before that is sent.
     framing: bool,
 }
 
@@ -121,7 +121,8 @@ pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
     expected.is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Whether the method gives content a meaning. Then a request without any says `Content-Length: 0` (RFC 9110 section 8.6).
+/// Whether the method gives content a meaning. A request without content then has `Content-Length: 0` (RFC 9110 section
+/// 8.6).
 fn gives_content_meaning(method: &Method) -> bool {
     !matches!(
         *method,
@@ -133,7 +134,7 @@ fn has_length(headers: &HeaderMap) -> bool {
     matches!(length(headers), Ok(Some(_)))
 }
 
-/// Puts the request's target into the form that the protocol needs, and the fields that go with it.
+/// Gives the request's target, and the fields that belong to it, the form that the protocol needs.
 pub(crate) fn address(
     request: &mut Request<Outgoing>,
     asked: RequestFraming,
@@ -164,7 +165,7 @@ pub(crate) fn address(
             parts.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
             parts.authority = Some(authority);
             parts.path_and_query = Some(target(request.uri()));
-            // Chunks and upgrades are HTTP/1.1's (RFC 9113 section 8.2.2).
+            // Only HTTP/1.1 has chunks and upgrades (RFC 9113 section 8.2.2).
             fields::remove_hop_by_hop(request.headers_mut());
             *request.uri_mut() = Uri::from_parts(parts)
                 .map_err(|cause| Error::new(Kind::Configuration).because(cause))?;
@@ -174,8 +175,8 @@ pub(crate) fn address(
     }
 }
 
-/// Makes a request whose target has an authority one of HTTP/1.1. Most likely HTTP/2 gave it back unsent: what is another's there
-/// comes back into the head.
+/// Turns a request whose target has an authority into one of HTTP/1.1. Most likely HTTP/2 gave it back unsent: what
+/// HTTP/2 expresses elsewhere returns to the head.
 fn over_http1(request: &mut Request<Outgoing>, asked: RequestFraming) {
     let target = target(request.uri());
     let authority = request.uri().authority();
@@ -234,7 +235,8 @@ pub(crate) fn judge<B>(
         (false, None) => Announced::Nothing,
     };
     let mut afterwards = Afterwards::Reuse;
-    // A 204 has neither (RFC 9110 section 8.6, RFC 9112 section 6.1); a server that sends one may send a body too.
+    // A 204 has neither (RFC 9110 section 8.6, RFC 9112 section 6.1). A server that sends one of them may send a body
+    // too.
     if status == StatusCode::NO_CONTENT && announced != Announced::Nothing {
         headers.remove(CONTENT_LENGTH);
         headers.remove(TRANSFER_ENCODING);
@@ -248,13 +250,14 @@ pub(crate) fn judge<B>(
     })
 }
 
-/// Whether a server may leave the content of this request where it is, since the method gives it no meaning, and read it as the next
-/// request of the connection (RFC 9110 section 9.3.1): what the client wrote there would be answered to somebody else.
+/// Whether a server may leave this request's content unread, because the method gives it no meaning, and read it as the
+/// connection's next request (RFC 9110 section 9.3.1). The answer to what the client wrote there would then go to
+/// somebody else.
 pub(crate) fn may_be_left_unread<B: Body>(request: &Request<B>) -> bool {
     !gives_content_meaning(request.method()) && !request.body().is_end_stream()
 }
 
-/// What RFC 9113 section 8.2.1 asks of the fields of a message over HTTP/2 beyond what `h2` sees to.
+/// Checks what RFC 9113 section 8.2.1 requires of the fields of a message over HTTP/2 and `h2` does not check.
 pub(crate) fn check_values(headers: &HeaderMap) -> Result<(), &'static str> {
     if fields::has_padded_value(headers) {
         return Err("white space around a field value");
@@ -262,7 +265,8 @@ pub(crate) fn check_values(headers: &HeaderMap) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The one `Content-Length`; `Err`: repeated, or not digits only (RFC 9110 section 8.6 allows to reject repetition).
+/// Returns the one `Content-Length`. `Err`: repeated, or not only digits (RFC 9110 section 8.6 allows rejecting
+/// repetition).
 fn length(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     let mut lines = headers.get_all(CONTENT_LENGTH).iter();
     let Some(value) = lines.next() else {
@@ -282,7 +286,8 @@ fn length(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     length.map(Some).ok_or("Content-Length is too large")
 }
 
-/// Whether the content is chunked; `Err`: any other coding, which we never ask for by `TE` (RFC 9112 section 7).
+/// Whether the content is chunked. `Err`: any other coding, because we never ask for one with `TE` (RFC 9112 section
+/// 7).
 fn coding(headers: &HeaderMap) -> Result<bool, &'static str> {
     let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
     let Some(value) = lines.next() else {

@@ -1,4 +1,4 @@
-//! The limits of time on a response's body, wherever it comes from.
+//! The time limits on a response's body, wherever it comes from.
 
 use crate::{
     Error, Kind,
@@ -12,12 +12,13 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Whether the server is to blame for a body that broke. Where all of it takes too long, that may as well be whoever reads it.
+/// Whether the server is to blame for a body that broke. If the whole takes too long, the reader may just as well be
+/// the cause.
 pub(crate) fn is_the_servers(kind: Kind) -> bool {
     kind.is_the_servers() && kind != Kind::WholeTimeout
 }
 
-/// How long a body may take.
+/// The time limits of a body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     between_bytes: Duration,
@@ -25,7 +26,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// `until`: when the whole exchange must have ended.
+    /// Makes the limits. `until` is when the whole exchange must have ended.
     pub(crate) fn new(timeouts: &Timeouts, until: Option<Instant>) -> Self {
         Self {
             between_bytes: timeouts.between_bytes,
@@ -33,7 +34,8 @@ impl Pace {
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out. The alarm is set again only if something `moved` since it was.
+    /// Checks whether a limit has run out. Called when nothing has come. Sets the alarm again only if something has
+    /// `moved` since it was set.
     pub(crate) fn poll(&self, alarm: &mut Alarm, moved: bool, cx: &mut Context<'_>) -> Poll<Error> {
         if moved {
             let ring = Instant::now() + self.between_bytes;
@@ -47,7 +49,8 @@ impl Pace {
         Poll::Ready(late.unwrap_or_else(|| Error::new(Kind::BetweenBytesTimeout)))
     }
 
-    /// The same beside an upload. No limit runs out between two bytes while the client is slow with its own, which the server may wait for.
+    /// Like `poll`, beside an upload. The limit between bytes does not run out while the client is slow with its own
+    /// content, because the server may be waiting for that.
     pub(crate) fn poll_beside(
         &self,
         awaited: Awaited,
@@ -65,7 +68,7 @@ impl Pace {
         }
     }
 
-    /// Whether the client is waited for, or was a moment ago, and not the server.
+    /// Whether we wait, or waited a moment ago, for the client and not for the server.
     fn excuses(&self, awaited: Awaited) -> bool {
         match awaited {
             Awaited::Client => true,
@@ -75,7 +78,7 @@ impl Pace {
         }
     }
 
-    /// Something has come: a body that never pauses must end in time all the same.
+    /// Checks the limit on the whole when something has come: a body that never pauses must end in time as well.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(Error::new(Kind::WholeTimeout));

@@ -1,25 +1,25 @@
-//! TCP within the machine is not paced.
+//! Turns off TCP pacing for connections within the machine.
 //!
-//! Where the system's congestion control is BBR, the kernel measures the way to the other side and sends no faster than that carries, by
-//! a timer for each few packets. Within the machine there is no way to measure, and the timers make large answers cost twice as
-//! much and take longer. Servers and clients elsewhere are spoken to as the system says.
+//! If the system's congestion control is BBR, the kernel measures the path to the other side and sends no faster than
+//! it can carry, with a timer for every few packets. Within the machine there is no path to measure, and the timers
+//! make large answers cost twice as much and take longer. Connections to other machines use what the system says.
 
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 use std::{net::IpAddr, os::fd::AsFd};
 
-/// Has `socket` not be paced where `address` is of this machine alone: a listener's own, whose connections inherit that, or the one
-/// that is connected to next. A connection that is there already would stay paced.
+/// Keeps `socket` from being paced if `address` belongs to this machine only. `socket` is a listener, whose connections
+/// inherit this, or is about to be connected. An established connection would stay paced.
 pub fn spare(socket: impl AsFd, address: IpAddr) {
     let Ok(now) = tcp_congestion(&socket) else {
         return;
     };
     if let Some(unpaced) = unpaced(&now, address) {
-        // Without it, it is paced.
+        // If this fails, the connection is paced.
         let _ = set_tcp_congestion(socket, unpaced);
     }
 }
 
-/// The congestion control to take in place of `now`, if any. That one is everybody's to choose (tcp(7)).
+/// Returns the congestion control to use instead of `now`, if any. Every process may choose this one (tcp(7)).
 fn unpaced(now: &str, address: IpAddr) -> Option<&'static str> {
     (address.is_loopback() && now.starts_with("bbr")).then_some("reno")
 }

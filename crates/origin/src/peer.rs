@@ -1,4 +1,5 @@
-//! Servers as all workers share them: what each is by configuration, and one address of it with its health and the fetches under way.
+//! Servers as all workers share them: the configuration of each, and each of its addresses with its health and the
+//! fetches under way.
 
 use crate::{
     Error,
@@ -18,10 +19,10 @@ use std::{
     },
 };
 
-/// A server as configured: what its addresses have in common.
+/// A server as configured. Its addresses have this in common.
 #[derive(Debug)]
 pub(crate) struct Configured {
-    /// Its place in the configuration.
+    /// Its index in the configuration.
     pub(crate) index: usize,
     /// Its address as configured.
     pub(crate) label: Arc<str>,
@@ -29,23 +30,23 @@ pub(crate) struct Configured {
     pub(crate) backup: bool,
     /// For SNI and verification; `None`: plain.
     pub(crate) tls_name: Option<ServerName<'static>>,
-    /// `None`: its place is fixed.
+    /// The name to resolve; `None`: the address is fixed.
     pub(crate) name: Option<Arc<Name>>,
-    /// Of all of its addresses, those that are gone too.
+    /// Failures of all of its addresses, including those that are gone.
     pub(crate) failures: AtomicU64,
 }
 
-/// One address of a server: what is chosen, connected to, checked, and sent to rest.
+/// One address of a server. This is what is chosen, connected to, checked, and sent to rest.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Its own as long as the origin lives; names its lane in each worker's pool.
+    /// Unique as long as the origin lives. Identifies its lane in each worker's pool.
     pub(crate) number: u64,
     pub(crate) server: Arc<Configured>,
-    /// The server's label, with the address where that is a name's.
+    /// The server's label, and the address if the server is a name.
     pub(crate) label: Arc<str>,
     pub(crate) place: PeerAddress,
     pub(crate) health: Health,
-    /// Felt by FastCGI's requests only.
+    /// Affects only FastCGI requests.
     pub(crate) hunger: Hunger,
     active: AtomicUsize,
 }
@@ -55,7 +56,7 @@ pub(crate) struct Peer {
 pub(crate) enum PeerAddress {
     Tcp(Ways),
     Unix(PathBuf),
-    /// A name that has not been resolved yet stands for its addresses.
+    /// A name that has not been resolved yet. It stands for its addresses.
     Unknown,
 }
 
@@ -63,7 +64,7 @@ pub(crate) enum PeerAddress {
 #[derive(Debug)]
 pub(crate) struct Ways {
     pub(crate) pair: Pair,
-    /// The spare one took the last connection, and is tried first: a dead one costs its limit only once.
+    /// Whether the spare one took the last connection, and is tried first: a dead one costs its limit only once.
     by_spare: AtomicBool,
 }
 
@@ -73,7 +74,7 @@ impl Ways {
         Self { pair, by_spare }
     }
 
-    /// What to try, and what then.
+    /// Returns the way to try first, and the one to try after it.
     pub(crate) fn in_turn(&self) -> (SocketAddr, Option<SocketAddr>) {
         let Pair { own, spare } = self.pair;
         match spare {
@@ -82,13 +83,13 @@ impl Ways {
         }
     }
 
-    /// This one took a connection where the other did not.
+    /// Records that this way took a connection when the other did not.
     pub(crate) fn prefer(&self, address: SocketAddr) {
         self.by_spare.store(address != self.pair.own, Relaxed);
     }
 }
 
-/// One fetch under way at a server; counted until dropped.
+/// One fetch under way at a server. Counted until dropped.
 #[derive(Debug)]
 pub(crate) struct Serving(Arc<Peer>);
 
@@ -105,7 +106,7 @@ impl Drop for Serving {
 }
 
 impl Configured {
-    /// The server and its place.
+    /// Makes the server and its address.
     pub(crate) fn new(
         index: usize,
         server: &Server,
@@ -140,7 +141,7 @@ impl Configured {
 }
 
 impl Peer {
-    /// The server itself, as long as it has one place.
+    /// Makes the peer of a server that has one address.
     pub(crate) fn new(number: u64, server: Arc<Configured>, place: PeerAddress) -> Self {
         let label = Arc::clone(&server.label);
         Self {
@@ -154,7 +155,8 @@ impl Peer {
         }
     }
 
-    /// One that the server's name was resolved to. `joined`: when it came beside others, or in their place.
+    /// Makes a peer for an address that the server's name was resolved to. `joined` is when it came beside others, or
+    /// in their place.
     pub(crate) fn found(
         number: u64,
         server: &Arc<Configured>,
@@ -192,7 +194,7 @@ impl Peer {
         self.active.load(Relaxed)
     }
 
-    /// The server's own address as a `Host`.
+    /// Returns the server's own address for a `Host` field.
     pub(crate) fn host(&self) -> &str {
         match self.place {
             PeerAddress::Tcp(_) | PeerAddress::Unknown => &self.server.label,

@@ -1,9 +1,9 @@
-//! Files of certificates and keys that cannot be used, and certificates that are not believed: why, in words.
+//! Explains why a file of certificates or keys cannot be used, or why a certificate is not believed.
 
 use rustls::{CertificateError, pki_types::pem};
 use std::io;
 
-/// What is wrong with a file in PEM (RFC 7468).
+/// Says what is wrong with a PEM file (RFC 7468).
 pub fn in_words(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => {
@@ -19,7 +19,7 @@ pub fn in_words(error: &pem::Error) -> String {
     }
 }
 
-/// Why a handshake failed, where the library's own words do not say it.
+/// Says why a handshake failed, where the library's own words do not.
 pub(crate) fn refused(cause: io::Error) -> Box<dyn std::error::Error + Send + Sync> {
     let inner = cause.get_ref().and_then(|inner| inner.downcast_ref());
     if let Some(rustls::Error::InvalidCertificate(CertificateError::Other(other))) = inner {

@@ -1,8 +1,9 @@
-//! Each worker's own connections: idle ones kept for the next fetch, and the turn of each server. A server is one address here (`Peer`).
+//! Each worker's own connections: idle ones, kept for the next fetch, and the weights that decide each server's turn. A
+//! server is one address here (`Peer`).
 //!
-//! A pool lives in its worker's thread and is found by the origin's number. It outlives neither its connections' idle
-//! time nor the origin: one small task per worker (`tend`) looks once a second, as long as there are any. What lies in a server's
-//! `lane` is told there.
+//! A pool belongs to its worker's thread and is found by the origin's number. It outlives neither its connections' idle
+//! time nor the origin: one small task per worker (`tend`) checks once a second, as long as there are any. See `lane`
+//! for the connections to one server.
 
 mod lane;
 mod tend;
@@ -25,7 +26,7 @@ thread_local! {
     static POOLS: RefCell<BTreeMap<u64, Pool>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// What all workers know of an origin's pools: its number, its limits, and (by being dropped) its end.
+/// What all workers know of an origin's pools: its number, its limits, and (when this is dropped) its end.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) number: u64,
@@ -34,7 +35,7 @@ pub(crate) struct Identity {
     pub(crate) idle_time: Duration,
 }
 
-/// One server's lane in the calling worker's pool.
+/// Identifies one server's lane in the calling worker's pool.
 #[derive(Clone, Copy)]
 pub(crate) struct Key<'a> {
     pub(crate) origin: &'a Arc<Identity>,
@@ -42,7 +43,7 @@ pub(crate) struct Key<'a> {
     pub(crate) peer: u64,
 }
 
-/// Smooth weighted round robin's current weights, by `Peer::number`.
+/// The current weights of smooth weighted round robin, by `Peer::number`.
 pub(crate) type WrrWeights = BTreeMap<u64, i64>;
 
 /// One worker's connections to one origin.
@@ -53,12 +54,12 @@ struct Pool {
     weights: WrrWeights,
 }
 
-/// What the pool says to one that wants a shared HTTP/2 connection.
+/// The pool's answer to a fetch that wants a shared HTTP/2 connection.
 pub(crate) enum Sharing {
     Open(Http2),
-    /// Somebody else is making it: ask again when told.
+    /// Another fetch is making it: ask again when notified.
     Wait(Arc<Notify>),
-    /// Make it; the others wait until this is dropped.
+    /// The caller makes it. The others wait until this is dropped.
     Make(Making),
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Single> {
     })
 }
 
-/// Keeps a connection for the next fetch, in place of the oldest where there are enough.
+/// Keeps a connection for the next fetch. It replaces the oldest if there are enough.
 pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
     let most = key.origin.idle_connections;
     if most == 0 || !link.may_rest() {
@@ -106,7 +107,7 @@ pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
 /// Asks for a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
 pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
     with_lane(key.origin, key.peer, |lane| {
-        // What is under way on one that is given up goes on; the last fetch closes it.
+        // Requests under way on a connection that is given up continue. The last of them closes it.
         lane.http2.retain(|shared| !shared.link.is_closed());
         if let Some(link) = lane.open(now) {
             return Some(Sharing::Open(link));
@@ -136,7 +137,7 @@ pub(crate) fn share(key: Key<'_>, link: Http2, now: Instant) {
     KEPT.with(|kept| kept.notify_one());
 }
 
-/// Remembers that ALPN settled on HTTP/1.1.
+/// Remembers that ALPN agreed on HTTP/1.1.
 pub(crate) fn note_http1(key: Key<'_>) {
     with_lane(key.origin, key.peer, |lane| lane.chose_http1 = true);
 }
@@ -153,7 +154,7 @@ fn with_lane<T>(origin: &Arc<Identity>, peer: u64, act: impl FnOnce(&mut Lane) -
     with(origin, |pool| act(pool.lanes.entry(peer).or_default()))
 }
 
-/// Runs `act` on this worker's pool for the origin, made if need be. `act` must not come back here.
+/// Runs `act` on this worker's pool for the origin, which is made if necessary. `act` must not call this again.
 fn with<T>(origin: &Arc<Identity>, act: impl FnOnce(&mut Pool) -> T) -> T {
     POOLS.with_borrow_mut(|pools| {
         act(pools.entry(origin.number).or_insert_with(|| Pool {

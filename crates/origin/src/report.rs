@@ -1,8 +1,8 @@
-//! State of an origin at a moment.
+//! An origin's state at one moment.
 
 use crate::{latency::Latency, pages::PagesReport};
 
-/// State of one origin at a moment.
+/// The state of one origin at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The name from the configuration.
@@ -11,22 +11,23 @@ pub struct Report {
     pub active: usize,
     /// Fetches waiting in the queue.
     pub queued: usize,
-    /// How long it took to answer.
+    /// How long its answers took.
     pub latency: Latency,
-    /// In the configuration's order.
+    /// Its servers, in the configuration's order.
     pub servers: Vec<ServerReport>,
-    /// Of a page store.
+    /// The counts of a page store.
     pub pages: Option<PagesReport>,
 }
 
-/// State of one server.
+/// The state of one server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerReport {
     /// As configured.
     pub address: String,
-    /// It, or one of its addresses where it is a name, is neither at rest after failures nor held for down by active checks.
+    /// Whether it is neither at rest after failures nor considered down by active checks. For a name, whether one of
+    /// its addresses is so.
     pub healthy: bool,
-    /// Active checks hold it, or all of its addresses, for down: it is not asked.
+    /// Whether active checks consider it, or all of its addresses, down. It is then not asked.
     pub down: bool,
     /// Fetches under way, at all of its addresses.
     pub active: usize,

@@ -1,4 +1,4 @@
-//! A server's name, which is asked again as time goes.
+//! A server's name, which is resolved again at intervals.
 
 mod pair;
 mod resolver;
@@ -15,27 +15,29 @@ use std::{
 };
 use tokio::{sync::watch, task::spawn_blocking, time::Instant};
 
-/// How long a name that could not be resolved is not asked again by requests.
+/// How long requests do not ask again for a name that could not be resolved.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A name, and what became of the last question for its addresses.
+/// A name, and the state of the last question for its addresses.
 #[derive(Debug)]
 pub(crate) struct Name {
     host: String,
     port: u16,
     resolver: Resolver,
-    /// `None`: nobody has asked.
+    /// `None`: nobody has asked yet.
     last: Mutex<Option<Question>>,
 }
 
-/// A question to the resolver, which outlives who asked it: nobody can call it back, and a resolver that is down must not be asked
-/// by each request anew. `None`: it is under way.
+/// A question to the resolver. `None`: it is under way.
+///
+/// It outlives the task that asked it: it cannot be called back, and each request must not ask a resolver that is down
+/// anew.
 type Question = watch::Receiver<Option<Result<(), Failed>>>;
 
-/// The resolver had no answer.
+/// The failure of a question.
 #[derive(Clone, Debug)]
 struct Failed {
-    /// When that was known.
+    /// When the failure was known.
     at: Instant,
     cause: Arc<io::Error>,
 }
@@ -56,8 +58,8 @@ impl Name {
         }
     }
 
-    /// Asks for its addresses and waits until `learn` was told of them, which it is whether anybody waits or not. Where that is asked
-    /// already, the answer to that is waited for.
+    /// Asks for its addresses and waits until `learn` has got them. `learn` is called whether anybody waits or not. If
+    /// a question is under way, waits for the answer to that.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         learn: impl FnOnce(Vec<SocketAddr>) + Send + 'static,
@@ -68,12 +70,12 @@ impl Name {
         match answer {
             Ok(Some(Err(failed))) => Err(failed.into()),
             Ok(_) => Ok(()),
-            // Whose threads it was asked on has ended.
+            // The runtime on whose threads it was asked has ended.
             Err(cause) => Err(Error::new(Kind::Unresolvable).because(cause)),
         }
     }
 
-    /// The question that is under way, or a new one.
+    /// Returns the question that is under way, or a new one.
     fn question(
         self: &Arc<Self>,
         learn: impl FnOnce(Vec<SocketAddr>) + Send + 'static,
@@ -99,7 +101,7 @@ impl Name {
         question
     }
 
-    /// Why it has no address, where that was found out a moment ago.
+    /// Returns why it has no address, if that was found out a moment ago.
     pub(crate) fn just_failed(&self) -> Option<Error> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = match &*last.as_ref()?.borrow() {

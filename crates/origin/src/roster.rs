@@ -1,7 +1,8 @@
-//! An origin's servers as they are known: those of the configuration, and the addresses of each.
+//! An origin's servers as known now: those of the configuration, and the addresses of each.
 //!
-//! What is chosen among are `Peer`s, one for each address. When a name turns out to have others, those that stay go on as they are, with their
-//! health and connections; the others are not chosen any more, and the workers let go of their idle connections (`pool::tend`).
+//! A choice is made among `Peer`s, one for each address. When a name gets other addresses, those that stay continue
+//! with their health and connections. The others are not chosen any more, and the workers drop their idle connections
+//! (`pool::tend`).
 
 use crate::{
     Error, ServerReport,
@@ -24,12 +25,12 @@ use tokio::{sync::Notify, time::Instant};
 #[derive(Debug)]
 pub(crate) struct Roster {
     servers: Vec<Arc<Configured>>,
-    /// In the configuration's order, those of one name beside each other.
+    /// In the configuration's order, with those of one name next to each other.
     peers: ArcSwap<Vec<Arc<Peer>>>,
-    /// The next peer's number; held while peers are made.
+    /// The next peer's number. Locked while peers are made.
     next: Mutex<u64>,
     changed: Notify,
-    /// Health and budget count milliseconds from here.
+    /// The origin of time for health and budget, which count milliseconds.
     born: Instant,
 }
 
@@ -54,38 +55,38 @@ impl Roster {
         })
     }
 
-    /// Those of the configuration.
+    /// Returns the servers of the configuration.
     pub(crate) fn servers(&self) -> &[Arc<Configured>] {
         &self.servers
     }
 
-    /// All addresses as they are known.
+    /// Returns all addresses known now.
     pub(crate) fn peers(&self) -> Guard<Arc<Vec<Arc<Peer>>>> {
         self.peers.load()
     }
 
-    /// Whether it is one of them.
+    /// Whether `peer` is one of them.
     pub(crate) fn has(&self, peer: &Peer) -> bool {
         let peers = self.peers();
         peers.iter().any(|one| one.number == peer.number)
     }
 
-    /// How many addresses its server has.
+    /// Returns how many addresses `peer`'s server has.
     pub(crate) fn count(&self, peer: &Peer) -> usize {
         of(&peer.server, &self.peers()).count()
     }
 
-    /// Waits until there are others than when this was asked last. One at a time may ask.
+    /// Waits until the addresses have changed since the last call. Only one task at a time may call this.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Milliseconds since the origin was made, at this moment.
+    /// Returns `moment` as milliseconds since the origin was made.
     pub(crate) fn at(&self, moment: Instant) -> u64 {
         moment.saturating_duration_since(self.born).as_millis() as u64
     }
 
-    /// Finds the addresses of a name that has none yet. One that just failed fails again at once for a while, so that
+    /// Finds the addresses of a name that has none yet. After a failure it fails again at once for a while, so that
     /// requests do not queue up behind a dead resolver.
     pub(crate) async fn resolve(self: &Arc<Self>, server: &Arc<Configured>) -> Result<(), Error> {
         if !of(server, &self.peers()).any(|peer| peer.is_unknown()) {
@@ -112,7 +113,7 @@ impl Roster {
         of(server, &self.peers()).any(|peer| !peer.is_unknown())
     }
 
-    /// `server` has these addresses.
+    /// Records the addresses of `server`.
     pub(crate) fn learn(&self, server: &Arc<Configured>, found: Vec<SocketAddr>) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let peers = self.peers.load_full();
@@ -146,7 +147,7 @@ impl Roster {
         self.changed.notify_one();
     }
 
-    /// A snapshot at `now`, by server.
+    /// Returns a snapshot at `now`, by server.
     pub(crate) fn report(&self, now: u64, slow_start: Duration) -> Vec<ServerReport> {
         let peers = self.peers();
         let healthy = |peer: &Arc<Peer>| {
@@ -165,7 +166,7 @@ impl Roster {
     }
 }
 
-/// The addresses of `server`.
+/// Returns the addresses of `server`.
 fn of<'a>(
     server: &Configured,
     peers: &'a [Arc<Peer>],

@@ -1,4 +1,4 @@
-//! Lines in the log that must not become a flood.
+//! Limits log lines that could become a flood.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -8,7 +8,7 @@ use std::{
 /// Seconds between two lines of one kind.
 const PAUSE: u64 = 10;
 
-/// Lets a line through now and then.
+/// Lets a line through only now and then.
 #[derive(Debug, Default)]
 pub struct Seldom(AtomicU64);
 

@@ -21,23 +21,23 @@ use std::sync::{
 };
 use tokio::time::Instant;
 
-/// The servers of one origin, their health, its limits.
+/// The servers of one origin, their health, and its limits.
 #[derive(Debug)]
 pub(crate) struct Servers {
     pub(crate) config: OriginConfig,
     pub(crate) roster: Arc<Roster>,
     pub(crate) gate: Arc<gate::Gate>,
-    /// Where content is still on its way it has a turn here, too: there are fewer.
+    /// Fetches whose content is still on its way have a turn here as well. There are fewer of these.
     pub(crate) uploads: Arc<gate::Gate>,
     pub(crate) budget: budget::Budget,
     pub(crate) tls: Option<tls::Client>,
-    /// The workers' pools know this origin by it, and let go of their connections when it is dropped.
+    /// Identifies this origin in the workers' pools. They drop their connections when it is dropped.
     pub(crate) identity: Arc<pool::Identity>,
-    /// What lies beside scripts.
+    /// The files next to the scripts.
     pub(crate) files: Option<Files>,
     /// What scripts wrote to standard error, for the log.
     pub(crate) complaints: Arc<fastcgi::Complaints>,
-    /// Of requests that fail before a server is asked.
+    /// Limits log messages about requests that fail before a server is asked.
     refused: Seldom,
 }
 
@@ -84,7 +84,7 @@ impl Servers {
         }))
     }
 
-    /// Whether these are made of the same configuration, with the same authorities in the files that it names.
+    /// Whether both were made of the same configuration, with the same authorities in the files that it names.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let believes = match (&self.tls, &other.tls) {
             (Some(one), Some(other)) => one.believes_as(other),
@@ -93,7 +93,7 @@ impl Servers {
         self.config == other.config && believes
     }
 
-    /// The name from the configuration.
+    /// Returns the name from the configuration.
     pub(crate) fn name(&self) -> &str {
         &self.config.name
     }
@@ -117,7 +117,8 @@ impl Servers {
         }
     }
 
-    /// `peer` begins to answer what it was asked at `began`. Of an answer that is `endless` no more is to be waited for.
+    /// Records that `peer` begins to answer what it was asked at `began`. If the answer is `endless`, no more is to be
+    /// waited for.
     pub(crate) fn note_head(&self, peer: &Peer, began: Instant, endless: impl FnOnce() -> bool) {
         if peer.health.is_good() {
             return;
@@ -129,27 +130,28 @@ impl Servers {
         }
     }
 
-    /// `peer` has answered what it was asked at `began`: it is in good health, and the log hears of it where it was told otherwise.
+    /// Records that `peer` has answered what it was asked at `began`. It is in good health, and this is logged if the
+    /// log said otherwise.
     pub(crate) fn praise(&self, peer: &Peer, began: Instant) {
         if !peer.health.is_good() && peer.health.succeeded(self.at(began), self.now()) {
             self.tell_of(peer);
         }
     }
 
-    /// `peer` had begun to answer what it was asked at `began`, and the rest of that is not read, which is not its fault.
+    /// Records that the rest of `peer`'s answer to what it was asked at `began` is not read, which is not its fault.
     pub(crate) fn excuse(&self, peer: &Peer, began: Instant) {
         if !peer.health.is_good() && peer.health.was_left(self.at(began), self.now()) {
             self.tell_of(peer);
         }
     }
 
-    /// Tells the log that `peer` is in good health, which was told otherwise.
+    /// Logs that `peer` is in good health again.
     fn tell_of(&self, peer: &Peer) {
         let (origin, server) = (self.name(), &peer.label);
         tracing::info!(origin, %server, "server answers again");
     }
 
-    /// `peer` is at fault for `error`: that is held against it, and the log hears of it where it is news.
+    /// Records that `peer` is at fault for `error`. This is logged if it is news.
     pub(crate) fn blame(&self, peer: &Peer, error: &Error) {
         peer.server.failures.fetch_add(1, Relaxed);
         if peer.health.failed(self.now(), self.config.passive) {
@@ -157,7 +159,7 @@ impl Servers {
         }
     }
 
-    /// No server was asked, and somebody has to mend why.
+    /// Logs that no server was asked, for a reason that somebody has to mend.
     pub(crate) fn refuse(&self, error: &Error) {
         if self.refused.now() {
             tracing::error!(origin = self.name(), %error, "a request is refused");
@@ -169,7 +171,7 @@ impl Servers {
         watch::keep(self).await;
     }
 
-    /// A snapshot for metrics and the admin API.
+    /// Returns a snapshot for metrics and the admin API.
     pub(crate) fn report(&self) -> Report {
         Report {
             name: self.config.name.clone(),
@@ -180,19 +182,19 @@ impl Servers {
         }
     }
 
-    /// What holds for a fetch that begins then.
+    /// Returns the bounds of a fetch that begins at `began`.
     pub(crate) fn bounds(&self, began: Instant) -> Bounds {
         let whole = self.config.timeouts.whole;
         let until = whole.map(|whole| began + whole);
         Bounds { began, until }
     }
 
-    /// Milliseconds since the origin was made.
+    /// Returns the milliseconds since the origin was made.
     pub(crate) fn now(&self) -> u64 {
         self.at(Instant::now())
     }
 
-    /// As [`now`](Self::now), at a moment that is known.
+    /// Like [`now`](Self::now), for a known moment.
     pub(crate) fn at(&self, moment: Instant) -> u64 {
         self.roster.at(moment)
     }

@@ -1,25 +1,25 @@
-//! Maps that are needed no more, for the fields of the next message: to make one takes memory twice. Each thread keeps its own; a request's
-//! becomes an answer's, and that of an answer the next request's.
+//! Maps that are no longer needed, kept for the fields of the next message: a new map takes two allocations. Each
+//! thread keeps its own. A request's map becomes an answer's, and an answer's map the next request's.
 
 use http::HeaderMap;
 use std::cell::RefCell;
 
-/// How many are kept at most.
+/// Most maps that are kept.
 const MOST: usize = 64;
 
-/// The most fields that a map which is kept has room for: all that are kept take half a megabyte at most.
+/// Most fields that a kept map has room for. All kept maps together take at most half a megabyte.
 const LARGEST: usize = 64;
 
 thread_local! {
     static KEPT: RefCell<Vec<HeaderMap>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty map, with room where one was kept.
+/// Returns an empty map, with room if one was kept.
 pub fn take() -> HeaderMap {
     KEPT.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Keeps a map's room; what was in it is dropped.
+/// Keeps a map's room. Its content is dropped.
 pub fn keep(mut map: HeaderMap) {
     if !(1..=LARGEST).contains(&map.capacity()) {
         return;

@@ -1,4 +1,4 @@
-//! The bytes to and from a server: TCP or Unix socket, plain or TLS, as one type.
+//! The bytes to and from a server, over TCP or a Unix socket, plain or TLS, as one type.
 
 mod driven;
 mod listens;
@@ -28,7 +28,7 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-/// A socket as the kernel gives it.
+/// A socket as the kernel provides it.
 #[derive(Debug)]
 pub(crate) enum Wire {
     Tcp(TcpStream),
@@ -44,13 +44,13 @@ impl Wire {
     }
 }
 
-/// Nothing lies in the kernel to be read from `socket`, not even the end.
+/// Whether the kernel has nothing to be read from `socket`, not even its end.
 fn is_empty(socket: BorrowedFd<'_>) -> bool {
     let looked = recv(socket, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
     looked.is_err_and(|cause| cause == Errno::WOULDBLOCK)
 }
 
-/// Calls `$call` on whichever socket there is.
+/// Calls `$call` on the socket of any variant.
 macro_rules! on {
     ($self:expr, $type:ident :: { $($variant:ident),+ }, $socket:ident => $call:expr) => {
         match $self.get_mut() {
@@ -106,7 +106,7 @@ pub(crate) enum Secured {
     Tls(Box<TlsStream<Wire>>),
 }
 
-/// A connection's bytes, counted as they come in.
+/// A connection's bytes, counted as they arrive.
 #[derive(Debug)]
 pub(crate) struct Stream {
     inner: Secured,
@@ -123,17 +123,19 @@ impl Stream {
         }
     }
 
-    /// For an engine that reads while it writes, and gives up once it cannot write: what a server says that has closed already is heard.
+    /// Makes writing wait until the server has been read to its end, for an engine that reads while it writes and gives
+    /// up once it cannot write. What a server said before it closed is then read.
     pub(crate) fn listen_on(&mut self) {
         self.listens = Listens::Yes;
     }
 
-    /// How many bytes the server has sent so far.
+    /// Returns how many bytes the server has sent so far.
     pub(crate) fn heard_so_far(&self) -> u64 {
         self.heard.load(Relaxed)
     }
 
-    /// Nothing has come and the server has not closed it, as far as the runtime has looked. What TLS says to itself is nothing.
+    /// Whether nothing has come and the server has not closed it, as far as the runtime has looked. TLS's own records
+    /// do not count.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let mut byte = [0];
         let read = match &mut self.inner {
@@ -143,25 +145,26 @@ impl Stream {
                 let mut byte = ReadBuf::new(&mut byte);
                 let mut cx = Context::from_waker(Waker::noop());
                 let read = poll_fn(|cx| Pin::new(&mut *session).poll_read(cx, &mut byte));
-                // A task that has read much already is to learn it all the same.
+                // `unconstrained`, so that a task that has already read much learns the truth.
                 return pin!(unconstrained(read)).poll(&mut cx).is_pending();
             }
         };
         read.is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Nothing lies in the kernel to be read, not even the end.
+    /// Whether the kernel has nothing to be read, not even the end.
     fn is_empty(&self) -> bool {
         is_empty(self.wire().socket())
     }
 
-    /// As [`is_quiet`](Self::is_quiet), and the kernel says so too: what has come since the runtime last looked is seen. Costs a call.
+    /// Like [`is_quiet`](Self::is_quiet), but also asks the kernel, so that what has come since the runtime last looked
+    /// is seen. Costs a call.
     pub(crate) fn is_silent(&mut self) -> bool {
         self.is_quiet() && self.is_empty()
     }
 
-    /// On a plain connection: writes what the kernel takes without waiting. For last words; whether they are heard is
-    /// nobody's concern.
+    /// Writes what the kernel takes without waiting, on a plain connection only. For last words: it does not matter
+    /// whether they arrive.
     pub(crate) fn last_words(&self, bytes: &[u8]) {
         let _ = match &self.inner {
             Secured::Plain(Wire::Tcp(socket)) => socket.try_write(bytes),
@@ -177,7 +180,7 @@ impl Stream {
         }
     }
 
-    /// How many bytes the server has sent so far; goes on counting after the stream moved to its driver.
+    /// Returns the counter of bytes that the server has sent. It continues after the stream moved to its driver.
     pub(crate) fn heard(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.heard)
     }
@@ -204,7 +207,7 @@ impl AsyncRead for Stream {
             this.listens.ended();
         }
         if read > 0 {
-            // Nobody else writes it.
+            // There is no other writer.
             let before = this.heard.load(Relaxed);
             this.heard.store(before + read as u64, Relaxed);
         }

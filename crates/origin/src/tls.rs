@@ -1,4 +1,4 @@
-//! TLS towards servers: rustls with aws-lc-rs, trust from the system or a file.
+//! TLS towards servers: rustls with aws-lc-rs, with authorities from the system or a file.
 
 use crate::{
     Error, Kind,
@@ -19,7 +19,7 @@ pub(crate) struct Client {
     negotiating: TlsConnector,
     http1: TlsConnector,
     name: Option<String>,
-    /// Whom it believes; `None`: anybody.
+    /// The authorities that it believes; `None`: any certificate is believed.
     authorities: Option<Arc<RootCertStore>>,
 }
 
@@ -63,7 +63,7 @@ impl Client {
         roots(self) == roots(other)
     }
 
-    /// The connector for what the configuration allows, or for HTTP/1.1 alone (upgrades need it).
+    /// Returns the connector for what the configuration allows, or for HTTP/1.1 alone, which upgrades need.
     pub(crate) fn connector(&self, only_http1: bool) -> &TlsConnector {
         if only_http1 {
             &self.http1
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// The name a server must prove.
+    /// Returns the name that a server must prove.
     pub(crate) fn name_of(&self, address: &Address) -> Result<ServerName<'static>, Error> {
         let name = match (&self.name, address) {
             (Some(name), _) => name.clone(),
@@ -128,7 +128,7 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, Error> {
     Ok(store)
 }
 
-/// Believes any certificate, as `Tls::insecure` asks; signatures must still match it.
+/// Believes any certificate, as `Tls::insecure` demands. Signatures must still match it.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! The request's body on its way to the server, watched so that a time limit knows whom to blame.
+//! The request's body on its way to the server, watched so that a time limit knows who is to blame.
 
 mod front;
 
@@ -23,14 +23,15 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A request's content is handed on piece by piece: the next one when no more than so many bytes have yet to go to the server. However
-/// much the engines would hold, no more is held here than this and one piece.
+/// Bytes of a request's content that may be handed on and not yet sent. Content is handed on piece by piece: the next
+/// one when no more than this is left to send. However much the engines would hold, no more is held here than this and
+/// one piece.
 pub const UNSENT: u64 = 16 * 1024;
 
-/// Where an upload stands.
+/// The state of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The server takes what the client gives.
+    /// The server takes what the client sends.
     Flowing,
     /// The client has not sent the next piece yet.
     AwaitsClient,
@@ -40,20 +41,20 @@ enum Stage {
     Failed,
 }
 
-/// What the waiting side sees of an upload.
+/// What can be seen of an upload while waiting for the answer.
 #[derive(Debug)]
 struct Progress {
     stage: AtomicU8,
     began: Instant,
-    /// When the last piece was handed on: milliseconds since it began.
+    /// When the last piece was handed on, in milliseconds since the upload began.
     moved: AtomicU64,
     /// Bytes that were handed on and that the server has not taken.
     unsent: AtomicU64,
-    /// Who waits until it has.
+    /// The task that waits until the server has taken them.
     waiting: Mutex<Option<Waker>>,
 }
 
-/// A piece that was handed on; dropped when it has gone to the server.
+/// A piece that was handed on. Dropped when it has gone to the server.
 struct UploadPiece {
     bytes: Bytes,
     progress: Arc<Progress>,
@@ -88,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// Ready when the server has taken enough of what was handed on. It is the server that is waited for until then.
+    /// Ready when the server has taken enough of what was handed on. Until then we wait for the server.
     fn poll_sent(&self, cx: &Context<'_>) -> Poll<()> {
         if self.unsent.load(Relaxed) <= UNSENT {
             return Poll::Ready(());
@@ -96,7 +97,7 @@ impl Progress {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         *waiting = Some(cx.waker().clone());
         drop(waiting);
-        // What was sent meanwhile found nobody waiting.
+        // A piece that was sent meanwhile woke nobody.
         if self.unsent.load(Relaxed) <= UNSENT {
             return Poll::Ready(());
         }
@@ -125,7 +126,7 @@ impl Progress {
         STAGES.get(stage).copied().unwrap_or(Stage::Failed)
     }
 
-    /// A piece is handed on.
+    /// Records that a piece is handed on.
     fn moves(&self) {
         let passed = self.began.elapsed().as_millis();
         self.moved.store(passed as u64, Relaxed);
@@ -140,19 +141,19 @@ impl Progress {
     }
 }
 
-/// An upload as who waits for the answer or reads it sees it: the server may answer before it has read everything.
+/// An upload as seen while waiting for the answer or reading it. The server may answer before it has read everything.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    /// `None`: there is none.
+    /// `None`: there is no upload.
     progress: Option<Arc<Progress>>,
 }
 
-/// Who is waited for while an answer does not come.
+/// The side that we wait for while no answer comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// The client, which is to send the next piece.
+    /// The client, which has to send the next piece.
     Client,
-    /// The server: since then, where there was an upload that it waited for itself.
+    /// The server: since this time, if it first waited for an upload itself.
     Server(Option<Instant>),
 }
 
@@ -163,13 +164,13 @@ impl Upload {
         }
     }
 
-    /// The client's side broke.
+    /// Whether the client's side broke.
     pub(crate) fn has_failed(&self) -> bool {
         let progress = self.progress.as_ref();
         progress.is_some_and(|progress| progress.stage() == Stage::Failed)
     }
 
-    /// Who is waited for.
+    /// Returns the side that we wait for.
     pub(crate) fn awaited(&self) -> Awaited {
         match &self.progress {
             None => Awaited::Server(None),
@@ -182,13 +183,13 @@ impl Upload {
 /// Why content broke off.
 type Cause = Box<dyn Error + Send + Sync>;
 
-/// A request body as the HTTP engines read it. A request without content is not watched and allocates nothing.
+/// A request body as the HTTP engines read it. A body without content is not watched and allocates nothing.
 pub(crate) struct Outgoing {
     body: RequestBody,
-    /// What [came](Self::take_what_came) of it before; mostly nobody looked.
+    /// What [came](Self::take_what_came) of it before. Mostly `None`.
     front: Option<Box<Front>>,
     progress: Option<Arc<Progress>>,
-    /// Until then nothing of it is asked for.
+    /// Its wait for the server's leave. Until that has come, the body is not read.
     awaits: Option<Awaiting>,
     /// Its turn among uploads, until all of it has come.
     turn: Option<Pass>,
@@ -206,7 +207,7 @@ impl Outgoing {
         }
     }
 
-    /// Takes in what has come of it already, a little of it at most. Whether nothing more is to come.
+    /// Takes in what has come of it already, up to a small amount. Returns whether no more is to come.
     pub(crate) fn take_what_came(&mut self, cx: &mut Context<'_>) -> bool {
         let front = self.front.get_or_insert_default();
         front.take(&mut self.body, cx)
@@ -217,12 +218,12 @@ impl Outgoing {
         self.turn = Some(turn);
     }
 
-    /// Has it wait for the server's leave.
+    /// Makes it wait for the server's leave.
     pub(crate) fn await_leave(&mut self, leave: &Leave) {
         self.awaits = Some(leave.wait());
     }
 
-    /// All that a request brings, once more; `None`: nothing.
+    /// Makes a request's content once more. `None`: it has none.
     pub(crate) fn again(content: Option<&Bytes>) -> Self {
         content.map_or_else(Self::empty, |content| {
             let full = http_body_util::Full::new(content.clone());

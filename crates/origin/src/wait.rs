@@ -1,4 +1,4 @@
-//! Waiting for a response's head, and whom to blame when none comes.
+//! The wait for a response's head, and who is to blame if none comes.
 
 use crate::{
     Error, Kind,
@@ -14,12 +14,12 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The time limits until a head.
+/// The time limits until the head.
 pub(crate) struct Wait {
     first_byte: Duration,
     /// When the whole exchange must have ended.
     until: Option<Instant>,
-    /// When to look whether a limit ran out.
+    /// When to check next whether a limit has run out.
     due: Instant,
     upload: Upload,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Lost {
 }
 
 impl Wait {
-    /// The wait begins `now`.
+    /// Makes a wait that begins `now`.
     pub(crate) fn new(
         first_byte: Duration,
         until: Option<Instant>,
@@ -52,16 +52,16 @@ impl Wait {
         wait
     }
 
-    /// Has `alarm` ring in time. One that rings earlier stays as it is, since setting it costs more than looking once in vain:
-    /// most heads come long before.
+    /// Sets `alarm` to ring in time. One that rings earlier stays as it is, because setting it costs more than one
+    /// useless check: most heads come long before.
     pub(crate) fn begin(&self, alarm: &mut Alarm) {
         if alarm.is_elapsed() || alarm.deadline() > self.due {
             alarm.as_mut().reset(self.due);
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out. The time for the first byte runs anew while the upload moves, and does
-    /// not run while the client is slow.
+    /// Checks whether a limit has run out. Called when nothing has come. The time for the first byte starts anew while
+    /// the upload moves, and stands still while the client is slow.
     pub(crate) fn poll(&mut self, alarm: &mut Alarm, cx: &mut Context<'_>) -> Poll<Kind> {
         while has_rung(alarm, cx) {
             let now = Instant::now();
@@ -76,7 +76,7 @@ impl Wait {
         Poll::Pending
     }
 
-    /// Waits for what sends a request and reads the head.
+    /// Waits for `sending`, which sends a request and reads the head.
     pub(crate) async fn head<T>(
         mut self,
         sending: impl Future<Output = Result<T, Lost>>,
@@ -97,16 +97,16 @@ impl Wait {
         }
     }
 
-    /// When to look at the clock next; never at once, lest a limit of nothing keep the worker busy.
+    /// Returns when to check the clock next. Never at once, so that a limit of zero does not keep the worker busy.
     fn ring(&self, now: Instant) -> Instant {
         let first_byte = now + self.first_byte.max(Duration::from_millis(1));
         self.until.map_or(first_byte, |until| first_byte.min(until))
     }
 
-    /// From when on the time for the first byte runs, now that it was time to look.
+    /// Returns from when the time for the first byte counts. Called when a check is due.
     ///
     /// # Errors
-    /// The limit that ran out.
+    /// The limit that has run out.
     fn from(&self, now: Instant) -> Result<Instant, Kind> {
         if self.until.is_some_and(|until| now >= until) {
             return Err(Kind::WholeTimeout);

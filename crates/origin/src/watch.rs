@@ -1,4 +1,4 @@
-//! What goes on beside the fetches: active health checks and resolving names again.
+//! Tasks that run beside the fetches: active health checks, and resolving names again.
 
 use crate::{
     Error, Servers,
@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, Interval, MissedTickBehavior, interval, timeout},
 };
 
-/// What the log says of a check that took too long.
+/// The log's words for a check that took too long.
 const LATE: &str = "no answer in time";
 
 /// Watches over all servers until dropped.
@@ -34,19 +34,19 @@ pub(crate) async fn keep(origin: Arc<Servers>) {
     if let Some(rule) = &origin.config.active {
         tasks.spawn_local(check_all(Arc::clone(&origin), rule.clone()));
     }
-    // The tasks end with this set, which goes when we are dropped.
+    // The tasks end with this set, which is dropped with this future.
     while tasks.join_next().await.is_some() {}
 }
 
-/// Ticks at once and then every `period`, without catching up on what was missed.
+/// Ticks at once and then every `period`, without making up for missed ticks.
 fn every(period: Duration) -> Interval {
-    // tokio refuses a period of nothing.
+    // tokio panics on a period of zero.
     let mut ticks = interval(period.max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
 }
 
-/// Resolves a server's name now and then. That it is not resolved is said once, and when that is over.
+/// Resolves a server's name at intervals. A failure is logged once, and so is its end.
 async fn resolve(origin: Arc<Servers>, server: Arc<Configured>) {
     let mut ticks = every(origin.config.resolve_every);
     let mut fails = false;
@@ -70,7 +70,7 @@ async fn resolve(origin: Arc<Servers>, server: Arc<Configured>) {
     }
 }
 
-/// Checks all servers, each address of a name for itself.
+/// Checks all servers. Each address of a name is checked separately.
 async fn check_all(origin: Arc<Servers>, rule: ActiveHealth) {
     let mut checks = JoinSet::new();
     let mut checked = BTreeSet::new();
@@ -84,12 +84,13 @@ async fn check_all(origin: Arc<Servers>, rule: ActiveHealth) {
         }
         checked = known;
         origin.roster.changed().await;
-        // Those of servers that are gone have ended, or soon will.
+        // The checks of servers that are gone have ended, or soon will.
         while checks.try_join_next().is_some() {}
     }
 }
 
-/// Checks one server now and then, as long as it is one: taken out after so many failures in a row, brought back after so many answers.
+/// Checks one server at intervals, as long as it belongs to the origin. Takes it out after enough failures in a row,
+/// and brings it back after enough good answers.
 async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
     let mut ticks = every(rule.every);
     let (mut good, mut bad) = (0_u32, 0_u32);
@@ -121,11 +122,11 @@ async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
     }
 }
 
-/// What a check found out that came to no good answer.
+/// Why a check got no good answer.
 enum Unfit {
     /// The server is not fit, for this reason.
     Bad(String),
-    /// Nothing: this machine could not ask.
+    /// The check says nothing about the server: this machine could not ask.
     Unasked,
 }
 
@@ -171,7 +172,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         call: call.as_ref(),
         which: Which::Alone,
         began: Instant::now(),
-        // Of two addresses the first has half of this, and the other is to have its own half before the check is given up.
+        // Of two addresses the first gets half of this. The other must get its own half before the check is given up.
         patience: origin.config.timeouts.connect.min(rule.timeout),
         stream_until: None,
         repeatable: false,

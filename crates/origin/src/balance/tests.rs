@@ -5,7 +5,7 @@ use crate::{
 };
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// One server for each weight; their numbers count from 0.
+/// Makes one server for each weight, numbered from 0.
 fn peers(weights: &[u32]) -> Vec<Arc<Peer>> {
     let servers: Vec<Server> = weights
         .iter()
@@ -109,7 +109,7 @@ fn a_hash_stays_with_its_server_and_moves_only_when_it_goes() {
     }
 }
 
-/// Names with these addresses.
+/// Makes names with these addresses.
 fn named(names: &[(&str, &[u8])]) -> Vec<Arc<Peer>> {
     let servers = names.iter().map(|(name, _)| {
         let host = (*name).to_owned();
@@ -272,7 +272,7 @@ fn who_comes_back_works_up_to_its_share() {
     }
 }
 
-/// Whether each of many choices finds a server while somebody else does this again and again.
+/// Whether each of many choices finds a server while another thread repeats `meanwhile`.
 fn always_finds(peers: &[Arc<Peer>], balance: Balance, meanwhile: impl Fn() + Sync) -> bool {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The content of a server's answer as the protocol reads it.
+//! The content of a server's answer, as the protocol's library reads it.
 
 use crate::{Error, http2, link::STREAM_WINDOW};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ pub(crate) enum Incoming {
 }
 
 impl Incoming {
-    /// It has no content by its nature (RFC 9110 section 6.4.1): what the server sends all the same is not read.
+    /// Ends content that cannot exist (RFC 9110 section 6.4.1): what the server sends all the same is not read.
     pub(crate) fn end(&mut self) {
         if let Self::Http2(incoming) = self {
             incoming.end();

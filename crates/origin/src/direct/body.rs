@@ -1,4 +1,4 @@
-//! The content of an answer, read as it is asked for.
+//! The content of an answer, read on demand.
 
 use super::{
     desk,
@@ -16,40 +16,42 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-/// Content of which more is still to come is read into memory of its own, others by way of the worker's.
+/// Bytes still to come above which content is read into memory of its own. Other content goes through the worker's
+/// memory.
 const LARGE: u64 = 16 * 1024;
 
-/// What is read of large content at once, in bytes: so much at first, and at most.
+/// Bytes of large content that are read at once: at first, and at most.
 const LEAST: usize = 32 * 1024;
 const MOST: usize = 256 * 1024;
 
-/// What is read at once while the caller is short of memory, in bytes.
+/// Bytes read at once while the caller is short of memory.
 pub const LITTLE: usize = 4 * 1024;
 
-/// Read to its end, the connection goes back to the pool of the worker that read it; dropped before, it closes.
+/// The content of one answer. If it is read to its end, the connection returns to the pool of the worker that read it.
+/// If it is dropped before, the connection closes.
 pub(crate) struct Body {
     /// `None`: nothing more is read.
     link: Option<Link>,
-    /// What the fetch holds while there is more to come.
+    /// What the fetch holds while more is to come.
     guard: Option<FetchGuard>,
     framing: Framing,
-    /// Content that is there and not handed on.
+    /// Content that is here and not handed on.
     ahead: Bytes,
-    /// What follows `ahead` is no chunk, because of this.
+    /// Why what follows `ahead` is no chunk.
     wrong: Option<&'static str>,
     keeps: bool,
-    /// Something was handed on since the alarm was set.
+    /// Whether something was handed on since the alarm was set.
     moved: bool,
-    /// Memory for large content, and how much of it is taken next.
+    /// Memory for large content, and how much of it the next read takes.
     room: BytesMut,
     next: usize,
-    /// The caller is short of memory.
+    /// Whether the caller is short of memory.
     little: bool,
 }
 
 impl Body {
-    /// The content that comes on `link`; `behind` came with the head. It is read after [`hold`](Self::hold). Boxed here, since whoever
-    /// awaits an answer moves it on.
+    /// Makes the content that comes on `link`. `behind` came with the head, and is read after [`hold`](Self::hold).
+    /// Boxed here because each caller that awaits an answer moves it.
     pub(super) fn new(link: Link, framing: Framing, behind: Bytes, keeps: bool) -> Box<Self> {
         Box::new(Self {
             link: Some(link),
@@ -78,7 +80,7 @@ impl Body {
         is_there.then(|| std::mem::take(&mut self.ahead))
     }
 
-    /// From now on, whether at most [`LITTLE`] is read at once and nothing held besides.
+    /// Sets whether at most [`LITTLE`] is read at once and nothing else is held.
     pub(crate) fn read_little(&mut self, little: bool) {
         self.little = little;
         if little {
@@ -87,7 +89,7 @@ impl Body {
         }
     }
 
-    /// Has what came taken in.
+    /// Takes in the result of `take`.
     fn take(&mut self, take: impl FnOnce(&mut Framing) -> Taken) {
         let Taken { data, ended, wrong } = take(&mut self.framing);
         self.ahead = data;
@@ -101,7 +103,7 @@ impl Body {
         }
     }
 
-    /// All of it has come: the connection may serve the next fetch.
+    /// Ends the content. The connection may serve the next fetch.
     fn finish(&mut self) {
         let (Some(mut link), Some(guard)) = (self.link.take(), self.guard.take()) else {
             return;
@@ -110,7 +112,7 @@ impl Body {
         guard.end(self.keeps.then_some(Single::Direct(link)));
     }
 
-    /// It broke: the connection closes.
+    /// Fails the content. The connection closes.
     fn fail(&mut self, error: Error) -> Error {
         self.ahead.clear();
         self.framing = Framing::Length(0);
@@ -121,7 +123,7 @@ impl Body {
         }
     }
 
-    /// Reads once; false at the end of the connection.
+    /// Reads once. Returns false at the end of the connection.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if let Framing::Length(left) = self.framing
             && left > LARGE
@@ -145,7 +147,7 @@ impl Body {
         })
     }
 
-    /// Reads once, into memory that goes on as it is. `left` bytes are still to come.
+    /// Reads once, into memory that is handed on without a copy. `left` bytes are still to come.
     fn poll_large(&mut self, cx: &mut Context<'_>, left: u64) -> Poll<io::Result<bool>> {
         let Some(link) = &mut self.link else {
             return Poll::Ready(Ok(false));
@@ -158,7 +160,7 @@ impl Body {
         let offered = left.min(self.room.capacity());
         let mut room = (&mut self.room).limit(offered);
         let came = ready!(pin!(link.stream.read_buf(&mut room)).poll(cx))?;
-        // As much again where it came in full, less where little came.
+        // Twice as much if the read was full, less if little came.
         self.next = match came {
             0 => return Poll::Ready(Ok(false)),
             _ if came >= self.next => (2 * came).min(MOST),
@@ -170,7 +172,7 @@ impl Body {
         Poll::Ready(Ok(true))
     }
 
-    /// Nothing is at hand: reads until there is, or looks whether a limit ran out.
+    /// Reads until something is here, or checks whether a limit has run out.
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         while self.ahead.is_empty() && self.wrong.is_none() && self.link.is_some() {
             let read = match self.poll_read(cx) {
@@ -195,7 +197,7 @@ impl Body {
         guard.pace.poll(&mut link.alarm, moved, cx)
     }
 
-    /// What is at hand; `None` at the end.
+    /// Takes the content that is here. `None`: the end.
     fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if self.ahead.is_empty() {
             return match self.wrong.take() {
@@ -231,7 +233,7 @@ impl http_body::Body for Body {
         self.link.is_none() && self.ahead.is_empty()
     }
 
-    /// Known where the origin said it, whatever has come already.
+    /// The exact length, if the origin announced it, whatever has come already.
     fn size_hint(&self) -> SizeHint {
         match &self.framing {
             Framing::Length(left) => {

@@ -1,43 +1,43 @@
-//! The chunked coding (RFC 9112 section 7.1) taken off a body: a machine that holds nothing but where it is.
+//! Removes the chunked coding (RFC 9112 section 7.1) from a body. The decoder holds nothing but its state.
 
 use bytes::BytesMut;
 
-/// Bytes of one chunk's size at most, with the white space behind it.
+/// Most bytes of one chunk's size, with the white space after it.
 const LONGEST_SIZE: u8 = 64;
 
-/// Bytes of extensions, and of trailers, that a body has at most in all.
+/// Most bytes of extensions and trailers together in one body.
 const MOST_SURPLUS: u16 = 16 * 1024;
 
-/// Where the decoder stands.
+/// The decoder's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     /// Before the first digit of a chunk's size.
     Begin,
     Size,
-    /// In white space behind the size.
+    /// In white space after the size.
     Blank,
     Extension,
-    /// Behind the size line's CR.
+    /// After the size line's CR.
     SizeLf,
     Data,
-    /// Behind the data.
+    /// After the data.
     DataCr,
     DataLf,
-    /// Behind the last chunk or a trailer: another trailer begins, or the empty line.
+    /// After the last chunk or a trailer: another trailer begins, or the empty line.
     Line,
     TrailerName,
     TrailerValue,
     TrailerLf,
-    /// Behind the empty line's CR.
+    /// After the empty line's CR.
     LastLf,
     Done,
 }
 
-/// Takes chunks apart. Extensions and trailers are checked for form and dropped (RFC 9110 section 6.5.1 allows it).
+/// Decodes chunks. Extensions and trailers are checked for form and dropped (RFC 9110 section 6.5.1 allows this).
 #[derive(Debug)]
 pub struct Decoder {
     at: At,
-    /// The chunk's size as far as it was read, then what is left of it.
+    /// The chunk's size as far as it has been read, then what is left of it.
     left: u64,
     /// Bytes of this size line so far.
     line: u8,
@@ -56,13 +56,13 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// The body has ended: nothing more is read.
+    /// Whether the body has ended. Nothing more is read then.
     pub fn is_done(&self) -> bool {
         self.at == At::Done
     }
 
-    /// Adds the content in `coded` to `data`, and returns how many bytes of it were read: all, or those up to the body's end. `Err`
-    /// says what is not of this coding; what comes before that is in `data`.
+    /// Adds the content in `coded` to `data`, and returns how many bytes were read: all, or those up to the body's end.
+    /// `Err` says what is not of this coding. The content before that is in `data`.
     pub fn decode(&mut self, coded: &[u8], data: &mut BytesMut) -> Result<usize, &'static str> {
         let mut rest = coded;
         while self.at != At::Done {
@@ -89,7 +89,7 @@ impl Decoder {
         Ok(coded.len() - rest.len())
     }
 
-    /// Where a byte that is not content leads.
+    /// Returns the state after a byte that is not content.
     fn step(&mut self, byte: u8) -> Result<At, &'static str> {
         match (self.at, byte) {
             (At::Begin | At::Size, byte) if byte.is_ascii_hexdigit() => self.digit(byte),
@@ -145,12 +145,12 @@ impl Decoder {
     }
 }
 
-/// What may stand in a field's value or in an extension (RFC 9110 section 5.5).
+/// Whether `byte` may be part of a field's value or an extension (RFC 9110 section 5.5).
 fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-/// What may stand in a field's name (RFC 9110 section 5.6.2).
+/// Whether `byte` may be part of a field's name (RFC 9110 section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -3,14 +3,14 @@
 use bytes::{Bytes, BytesMut};
 use std::cell::{Cell, RefCell};
 
-/// What is read at once, in bytes. More than most answers have: a read that does not fill it tells the runtime that there is
-/// nothing more, and spares the question.
+/// Bytes read at once. This is more than most answers have: a read that does not fill it tells the runtime that nothing
+/// more is there, and saves another call.
 pub(super) const READ: usize = 64 * 1024;
 
-/// A longer request's memory is given back.
+/// The memory of a longer request is given back.
 const LONGEST: usize = 64 * 1024;
 
-/// Bytes of memory that heads are copied to one after another. All of it is held as long as one of them is needed.
+/// Bytes of memory into which heads are copied one after another. All of it is held as long as one of them is needed.
 const COPIES: usize = 4 << 10;
 
 thread_local! {
@@ -30,7 +30,7 @@ pub(super) fn to_read<T>(act: impl FnOnce(&mut [u8]) -> T) -> T {
     done
 }
 
-/// A copy of `head`. When the last of those that lie together is needed no more, their memory is used again.
+/// Copies `head`. The memory of the heads that share a block is used again when the last of them is no longer needed.
 pub(super) fn copy(head: &[u8]) -> Bytes {
     HEADS.with_borrow_mut(|heads| {
         heads.extend_from_slice(head);

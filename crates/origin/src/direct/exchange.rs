@@ -1,4 +1,4 @@
-//! One request, and its answer up to the end of the head.
+//! One exchange: sends the request and reads the answer up to the end of the head.
 
 use super::{
     body::Body,
@@ -26,15 +26,15 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
-/// What is read at once while a head is awaited, in bytes: a head, and the content of most pages.
+/// Bytes read at once while waiting for a head: enough for it and the content of most pages.
 const FIRST: usize = 16 * 1024;
 
-/// What is read at once of a head that comes in pieces.
+/// Bytes read at once of a head that comes in pieces.
 const PIECE: usize = 4 * 1024;
 
-/// What an exchange is made with.
+/// The parameters of an exchange.
 pub(crate) struct Asking<'a> {
-    /// It brings no content.
+    /// A request without content.
     pub(crate) request: &'a Request<Outgoing>,
     pub(crate) asked: RequestFraming,
     /// `OriginConfig::largest_head`.
@@ -42,24 +42,24 @@ pub(crate) struct Asking<'a> {
     pub(crate) interim: Option<&'a Interim>,
 }
 
-/// A head, and its content, which nobody holds anything for yet.
+/// A head and its content. Nothing is held for the content yet.
 pub(crate) type Arrived = Response<Box<Body>>;
 
 /// Why there was no head.
 pub(crate) struct Lost {
     pub(crate) error: Error,
-    /// Nothing of the request was sent.
+    /// Whether nothing of the request was sent.
     pub(crate) unsent: bool,
-    /// A connection used before, closed without a byte of answer.
+    /// Whether a connection that had been used before closed without a byte of answer.
     pub(crate) stale: bool,
 }
 
-/// How far the request has gone out.
+/// How far the request has been sent.
 enum Sending {
     Begun,
-    /// This is left.
+    /// These bytes are left to write.
     Rest(Bytes),
-    /// All is written; not all of it may have left what is below us (TLS).
+    /// All is written, but some of it may still be in the layer below (TLS).
     Flushing,
     Done,
 }
@@ -68,11 +68,11 @@ struct Exchange {
     link: Link,
     sending: Sending,
     wrote: bool,
-    /// The request asks for the connection to be closed.
+    /// Whether the request asks for the connection to be closed.
     closes: bool,
-    /// What has come and is not read.
+    /// Input that has come and has not been read.
     input: BytesMut,
-    /// How much of it was looked at: there is no whole head in it.
+    /// How much of it was examined: it holds no whole head.
     seen: usize,
 }
 
@@ -133,7 +133,7 @@ impl Exchange {
         }
     }
 
-    /// Sends what can be sent.
+    /// Sends as much as possible.
     fn poll_send(&mut self, cx: &mut Context<'_>, request: &Request<Outgoing>) -> io::Result<()> {
         loop {
             self.sending = match &mut self.sending {
@@ -172,7 +172,7 @@ impl Exchange {
         }
     }
 
-    /// The next head, interim or final. What follows it stays in `input`.
+    /// Returns the next head, interim or final. What follows it stays in `input`.
     fn poll_next(&mut self, cx: &mut Context<'_>, largest: usize) -> Poll<Result<Head, Error>> {
         loop {
             if self.input.is_empty() {
@@ -192,7 +192,7 @@ impl Exchange {
         }
     }
 
-    /// Reads what comes first, which most often is a whole head. `None`: it is not, and lies in `input`.
+    /// Reads the first bytes, which most often are a whole head. `None`: they are not, and lie in `input`.
     fn poll_first(
         &mut self,
         cx: &mut Context<'_>,
@@ -215,7 +215,7 @@ impl Exchange {
         })
     }
 
-    /// Reads what is in `input` already.
+    /// Reads a head from what is already in `input`.
     fn read_on(&mut self, largest: usize) -> Result<Option<Head>, Error> {
         let begun = self.seen > 0;
         if begun && self.input.len() < largest && !may_be_whole(&self.input, self.seen) {
@@ -231,7 +231,8 @@ impl Exchange {
         Ok(head)
     }
 
-    /// The final head as it may be believed, where its content ends, and whether the connection may be used again after it.
+    /// Returns the final head once it is believable, where its content ends, and whether the connection may be used
+    /// again after it.
     fn judged(
         &mut self,
         head: Head,
@@ -250,10 +251,10 @@ impl Exchange {
     }
 }
 
-/// What it means that the connection broke.
+/// Translates an error of the connection.
 pub(super) fn broken(cause: io::Error) -> Error {
     let kind = match cause.kind() {
-        // Records of TLS that are none.
+        // What arrived is not TLS records.
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Kind::Malformed,
         _ => Kind::Truncated,
     };

@@ -5,37 +5,37 @@ use crate::{Error, Kind, message::Announced};
 use bytes::{Bytes, BytesMut};
 use http::{Response, StatusCode, Version};
 
-/// How an answer's content is told apart from what follows.
+/// How an answer's content is separated from what follows.
 #[derive(Debug)]
 pub(super) enum Framing {
-    /// So many bytes are still to come.
+    /// This many bytes are still to come.
     Length(u64),
     /// Chunks.
     Chunked(Decoder),
-    /// It goes on until the server closes the connection.
+    /// The content continues until the server closes the connection.
     UntilClose,
 }
 
-/// What a part of what came holds.
+/// What a part of the input holds.
 pub(super) struct Taken {
     pub(super) data: Bytes,
-    /// The content ends here.
+    /// Whether the content ends here.
     pub(super) ended: bool,
-    /// What comes after the data is not what was announced.
+    /// How what follows the data differs from what was announced.
     pub(super) wrong: Option<Wrong>,
 }
 
 /// How content contradicts its framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// These are no chunks.
+    /// The bytes are no chunks.
     Chunks(&'static str),
-    /// Something follows the end. The content is whole.
+    /// Something follows the end. The content is complete.
     Surplus,
 }
 
 impl Framing {
-    /// Of a response that was judged by `message::judge`, which found this announced.
+    /// Returns the framing of a response in which `message::judge` found this announced.
     pub(super) fn of<B>(
         response: &Response<B>,
         announced: Announced,
@@ -55,7 +55,7 @@ impl Framing {
         })
     }
 
-    /// Takes in what came.
+    /// Takes in input.
     pub(super) fn take(&mut self, came: &[u8]) -> Taken {
         match self {
             Self::Chunked(decoder) => chunks(decoder, came),
@@ -63,7 +63,7 @@ impl Framing {
         }
     }
 
-    /// Takes in what came, without a copy where it is content as it is.
+    /// Takes in input, without a copy if it is content as it is.
     pub(super) fn take_whole(&mut self, mut came: Bytes) -> Taken {
         match self {
             Self::Chunked(decoder) => chunks(decoder, &came),

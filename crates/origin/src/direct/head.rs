@@ -10,27 +10,29 @@ use http::{
 use httparse::{Header, ParserConfig, Status};
 use std::mem::MaybeUninit;
 
-/// Field lines at most; `hyper` is told the same.
+/// Most field lines of a head. `hyper` gets the same limit.
 pub(crate) const MOST: usize = 256;
 
-/// A head that has come whole.
+/// A head that has come completely.
 #[derive(Debug)]
 pub struct Head {
     /// Status, version and fields.
     pub response: Response<()>,
     /// Whether the connection may carry another answer after this one (RFC 9112 section 9.3).
     pub keeps: bool,
-    /// Bytes it takes, its empty line included.
+    /// Its length in bytes, including the empty line.
     pub length: usize,
 }
 
-/// Reads the head that `bytes` begin with; `None`: it is not whole yet. Fails with `Kind::Malformed`, or `Kind::HeadTooLarge`
-/// where it takes more than `largest` bytes or has more than 256 fields.
+/// Reads the head at the start of `bytes`. `None`: it is not complete yet.
+///
+/// Fails with `Kind::Malformed`, or with `Kind::HeadTooLarge` if it takes more than `largest` bytes or has more than
+/// 256 fields.
 pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
     let mut lines = [const { MaybeUninit::uninit() }; MOST];
     let mut head = httparse::Response::new(&mut []);
     let mut config = ParserConfig::default();
-    // Which a proxy removes (RFC 9112 section 5.1).
+    // A proxy removes these spaces (RFC 9112 section 5.1).
     config.allow_spaces_after_header_name_in_responses(true);
     let length = match config.parse_response_with_uninit_headers(&mut head, bytes, &mut lines) {
         Ok(Status::Complete(length)) if length <= largest => length,
@@ -66,13 +68,13 @@ pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
     }))
 }
 
-/// Whether a list has this member, whatever its case.
+/// Whether `list` has this member, whatever its case.
 pub(super) fn names(list: &[u8], member: &[u8]) -> bool {
     list.split(|&byte| byte == b',')
         .any(|one| one.trim_ascii().eq_ignore_ascii_case(member))
 }
 
-/// What a server means to do with the connection.
+/// What a server wants to do with the connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wish {
     None,
@@ -80,14 +82,14 @@ enum Wish {
     Close,
 }
 
-/// How many fields an answer mostly has more when it goes on (`Age`, `Via`, `Cache-Status`): grown once, the map is not built anew with
-/// each of them.
+/// How many fields an answer usually gains when it is sent on (`Age`, `Via`, `Cache-Status`). The map has room for
+/// them, so that it is not rebuilt for each.
 const MOST_ADDED: usize = 3;
 
-/// What a server says of the connection, and nothing else. It is heard here, and nobody else's to know.
+/// Values of a field that concern only the connection. They are handled here and passed to nobody else.
 const OF_THE_CONNECTION: [&[u8]; 2] = [b"keep-alive", b"close"];
 
-/// Takes the fields over into `fields`.
+/// Adds the fields of `lines` to `fields`. Returns what the server wants to do with the connection.
 fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Result<Wish, Error> {
     let mut wish = Wish::None;
     fields.reserve(lines.len() + MOST_ADDED);
@@ -95,7 +97,7 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Re
         let name = name(line.name).map_err(malformed)?;
         if name == header::CONNECTION {
             wish = match wish {
-                // Once closed is closed, whatever other lines say.
+                // `close` wins, whatever other lines say.
                 _ if names(line.value, b"close") => Wish::Close,
                 Wish::None if names(line.value, b"keep-alive") => Wish::Stay,
                 wish => wish,
@@ -111,7 +113,8 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Re
     Ok(wish)
 }
 
-/// A field's name. Those that most answers have are found by their length and first letter, as they are mostly spelled.
+/// Returns a field's name. Names that most answers have are found by their length and first letter, in their usual
+/// spelling.
 fn name(written: &str) -> Result<HeaderName, InvalidHeaderName> {
     let first = written.as_bytes().first().map(u8::to_ascii_lowercase);
     let (usual, spelled) = match (written.len(), first) {
@@ -148,14 +151,14 @@ fn malformed(wrong: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::new(Kind::Malformed).because(wrong)
 }
 
-/// A head in memory of its own, of which its values are parts.
+/// A head in its own memory, with values that are parts of it.
 struct Copied<'a> {
     from: &'a [u8],
     bytes: Bytes,
 }
 
 impl Copied<'_> {
-    /// The same bytes as `part`, which lies in what was copied.
+    /// Returns the same bytes as `part`, which is a part of what was copied.
     fn of(&self, part: &[u8]) -> Bytes {
         let at = part.as_ptr().addr().checked_sub(self.from.as_ptr().addr());
         match at.and_then(|at| Some((at, at.checked_add(part.len())?))) {

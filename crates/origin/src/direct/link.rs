@@ -13,12 +13,12 @@ use tokio::time::Instant;
 pub(crate) struct Link {
     pub(crate) stream: Stream,
     pub(crate) alarm: Alarm,
-    /// It has carried a response before.
+    /// Whether it has carried a response before.
     pub(crate) reused: bool,
 }
 
 impl Link {
-    /// `first_byte`: the limit that its alarm will be set to first.
+    /// Makes a connection. `first_byte` is the limit that its alarm will be set to first.
     pub(crate) fn new(dialled: Dialled, first_byte: Duration) -> Self {
         Self {
             stream: dialled.stream,
@@ -27,13 +27,13 @@ impl Link {
         }
     }
 
-    /// It may be used: the server has neither closed it nor said anything. What comes behind an answer must not be taken for the next
-    /// (RFC 9112 section 6.3), so that the kernel is asked.
+    /// Whether it may be used: the server has neither closed it nor said anything. This asks the kernel, because what
+    /// follows an answer must not be taken for the next one (RFC 9112 section 6.3).
     pub(crate) fn is_ready(&mut self) -> bool {
         self.stream.is_silent()
     }
 
-    /// The server has neither closed it nor said anything, as far as the runtime has looked.
+    /// Whether the server has neither closed it nor said anything, as far as the runtime has looked.
     pub(crate) fn may_rest(&mut self) -> bool {
         self.stream.is_quiet()
     }

@@ -1,10 +1,10 @@
-//! The head of a request, as it is sent.
+//! Writes the head of a request.
 
 use super::head::names;
 use http::{Request, Uri, header::CONNECTION, uri::PathAndQuery};
 
-/// Writes the head of a request without content, whose framing fields are right already. Returns whether it asks for the
-/// connection to be closed.
+/// Writes the head of a request without content, whose framing fields are already right. Returns whether it asks for
+/// the connection to be closed.
 pub(super) fn write<B>(head: &mut Vec<u8>, request: &Request<B>) -> bool {
     let mut closes = false;
     head.extend_from_slice(request.method().as_str().as_bytes());
@@ -24,7 +24,7 @@ pub(super) fn write<B>(head: &mut Vec<u8>, request: &Request<B>) -> bool {
     closes
 }
 
-/// The target in origin form, byte for byte (RFC 9112 section 3.2.1).
+/// Returns the target in origin form, byte for byte (RFC 9112 section 3.2.1).
 fn target(uri: &Uri) -> &str {
     uri.path_and_query().map_or("/", PathAndQuery::as_str)
 }

@@ -1,4 +1,5 @@
-//! The same bytes to us and to hyper, cut anywhere: the same is made of them, and what we believe hyper believes too.
+//! Gives the same bytes, cut anywhere, to our engine and to hyper: both make the same of them, and what we believe
+//! hyper believes too.
 
 mod exchanged;
 
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// Answers that are well formed, or broken in a way that both see; and whether the server closes the connection.
+/// Answers that are well formed, or broken in a way that both notice, and whether the server closes the connection.
 fn answers() -> Vec<(String, bool)> {
     let open = [
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\nx-a: 2\r\n\r\nhello",
@@ -61,7 +62,8 @@ fn both_read_the_same_wherever_it_is_cut() {
     let runtime = runtime();
     for (text, closes) in answers() {
         for method in [Method::GET, Method::HEAD] {
-            // Content that nobody waits for: whether it is seen before the connection is put back is a matter of when it comes.
+            // Nobody waits for this content: whether it is seen before the connection is put back depends on when it
+            // comes.
             if method == Method::HEAD && !text.ends_with("\r\n\r\n") && !closes {
                 continue;
             }
@@ -76,7 +78,7 @@ fn both_read_the_same_wherever_it_is_cut() {
                 let [ours, mut hypers] =
                     [Reader::Ours, Reader::Hyper].map(|reader| read(&runtime, reader, &script));
                 if method == Method::HEAD || text.contains(" 304 ") {
-                    // No socket of hyper's can be asked what comes behind such an answer: most are not used again.
+                    // hyper's sockets cannot be asked what follows such an answer: most are not used again.
                     hypers.kept |= ours.kept;
                 }
                 assert_eq!(ours, hypers, "{method}, cut at {cut}: {text:?}");
@@ -121,7 +123,7 @@ proptest! {
     }
 }
 
-/// RFC 9112 section 6.3: what comes behind an answer is no answer to the next request, however late it is noticed.
+/// RFC 9112 section 6.3: what follows an answer is no answer to the next request, however late it is noticed.
 #[test]
 fn a_connection_on_which_something_lies_is_not_used_again() {
     let runtime = runtime();

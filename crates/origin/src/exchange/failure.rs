@@ -4,19 +4,20 @@ use crate::{Error, upload::Outgoing};
 use http::Request;
 use std::sync::Arc;
 
-/// How an attempt failed, which decides whether another is safe.
+/// How an attempt failed. This decides whether another is safe.
 pub(crate) enum Failure {
     /// Nothing of the request was sent: it may always go elsewhere.
     Unsent {
         request: Box<Request<Outgoing>>,
         error: Error,
-        /// It was a reused connection that had just been closed, or one that ended before it had room: nobody's fault.
+        /// Whether the connection was a reused one that had just been closed, or ended before it had room. That is
+        /// nobody's fault.
         stale: bool,
     },
-    /// Some of it may have been sent.
+    /// Some of the request may have been sent.
     Sent {
         error: Error,
-        /// A reused connection closed without a byte of answer: most likely it was closing already.
+        /// Whether a reused connection closed without a byte of answer. Most likely it was closing already.
         stale: bool,
         /// The request once more, if it is repeatable.
         again: Option<Box<Request<Outgoing>>>,
@@ -30,7 +31,7 @@ impl Failure {
         }
     }
 
-    /// With the request in it once more, unless it came back by itself.
+    /// Puts the request in once more, unless it came back by itself.
     pub(super) fn or_again(mut self, spare: Option<Box<Request<Outgoing>>>) -> Self {
         if let Self::Sent { again, .. } = &mut self
             && again.is_none()

@@ -1,4 +1,4 @@
-//! One request on a stream of its own (RFC 9113 section 8.1), until the answer's head.
+//! One request on its own HTTP/2 stream (RFC 9113 section 8.1), until the answer's head.
 
 mod uploading;
 
@@ -19,14 +19,15 @@ use std::future::poll_fn;
 use tokio::task::spawn_local;
 use uploading::Uploading;
 
-/// A head that arrived, the stream that it came on, and the task that sends what the request brings, as long as that takes.
+/// A head that arrived, the stream that it came on, and the task that sends the request's content, as long as that
+/// takes.
 pub(super) struct Arrived {
     pub(super) response: Response<Incoming>,
     pub(super) slot: Slot,
     pub(super) uploading: Option<Driver>,
 }
 
-/// Sends the request, and waits for the head. `told` gets interim responses.
+/// Sends the request and waits for the head. `told` is called with interim responses.
 pub(super) async fn ask(
     mut slot: Slot,
     request: Request<Outgoing>,

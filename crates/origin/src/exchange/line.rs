@@ -1,4 +1,4 @@
-//! The connection that an attempt is made on: an idle one, one that is shared, or a new one.
+//! The connection that an attempt is made on: an idle one, a shared one, or a new one.
 
 use super::{Attempt, Which};
 use crate::{
@@ -21,20 +21,20 @@ pub(super) enum Line {
     FastCgi(fastcgi::Link),
 }
 
-/// Whose an HTTP/1.1 connection must be for a request.
+/// Which implementation of HTTP/1.1 a request needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Engine {
-    /// Anybody's: there is no content, and no upgrade is asked for.
+    /// Any: the request has no content and asks for no upgrade.
     Any,
     Hyper,
 }
 
 impl Attempt<'_> {
-    /// An idle connection, the shared one, or a new one.
+    /// Returns an idle connection, the shared one, or a new one.
     pub(super) async fn line(&self, engine: Engine) -> Result<Line, Error> {
         if !self.repeatable && self.which == Which::Any {
-            // Lets the runtime look at its sockets, so that a connection closed in the meantime is known to be. A request
-            // that may be sent twice need not wait for that.
+            // Lets the runtime look at its sockets, so that we know if a connection was closed in the meantime. A
+            // request that may be sent twice need not wait for that.
             yield_now().await;
         }
         let now = self.began;
@@ -63,7 +63,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// A new connection. Whoever awaits it boxes it: most fetches need none, and it is the largest part of an attempt.
+    /// Makes a new connection. Callers box this future: most fetches need none, and it is the largest part of an
+    /// attempt.
     async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
         let limit = self.patience;
         let only_http1 = self.needs_http1();
@@ -88,7 +89,7 @@ impl Attempt<'_> {
         Ok(Line::Http2(link))
     }
 
-    /// A connection of ours, handed to hyper where the request is for hyper.
+    /// Returns a connection of ours as it is, or hands it to hyper if the request needs hyper.
     async fn with(&self, engine: Engine, link: direct::Link) -> Result<Line, Error> {
         match engine {
             Engine::Any => Ok(Line::Direct(link)),
@@ -99,7 +100,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Upgrades are HTTP/1.1's (RFC 9110 section 7.8); only a server that is HTTP/2 by configuration has no choice.
+    /// Whether the request needs HTTP/1.1. Only HTTP/1.1 has upgrades (RFC 9110 section 7.8). A server that is HTTP/2
+    /// by configuration has no choice.
     fn needs_http1(&self) -> bool {
         self.asked.upgrade && !self.origin.config.protocol.is_http2()
     }

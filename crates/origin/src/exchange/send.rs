@@ -1,4 +1,4 @@
-//! The request on its connection, and the wait for the answer's head.
+//! Sends the request on its connection, and waits for the answer's head.
 
 use super::{Attempt, ExchangeAnswer, Failure, http2};
 use crate::{
@@ -30,7 +30,7 @@ impl Attempt<'_> {
             largest_head: self.origin.config.largest_head,
             interim: self.interim,
         };
-        // One that lay idle was at hand at once.
+        // A connection that lay idle was available at once.
         let now = if link.reused {
             self.began
         } else {
@@ -100,8 +100,8 @@ impl Attempt<'_> {
             link.hand_over();
             Carrier::Upgraded
         } else {
-            // Content may come behind the head all the same, and later than the next request. A 204, as uploads are often answered with,
-            // stays: with one that announces content the connection is closed anyway.
+            // Content may follow the head all the same, even after the next request was sent. A connection with a 204,
+            // the usual answer to uploads, is kept: if the 204 announces content, the connection is closed anyway.
             let is_bare = direct::is_bare(&response, is_head);
             let may_bring_more = is_bare && response.status() != StatusCode::NO_CONTENT;
             let afterwards = if may_bring_more || may_leave_content {
@@ -122,7 +122,7 @@ impl Attempt<'_> {
     ) -> Result<ExchangeAnswer, Failure> {
         let had_answered = link.has_answered();
         let mut listening = link.listening();
-        // Not left to `h2`, which would send it later all the same when nobody waits for it any more.
+        // Not left to `h2`: it would send the request later even if nobody waits for it any more.
         let slot = match timeout_at(self.stream_until(), link.slot()).await {
             Ok(Some(slot)) => slot,
             Ok(None) => {
@@ -156,7 +156,8 @@ impl Attempt<'_> {
                 listening.ran_out();
             }
             let stale = match &lost {
-                // One that ends with the first request that it is asked may end because of that: another is an attempt like any other.
+                // A connection that ends with its first request may end because of that request: another is an attempt
+                // like any other.
                 Lost::Sent(error) => !was_taken(error) && (had_answered || is_untouched(error)),
                 _ => true,
             };
@@ -222,7 +223,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Until when a request waits to be sent on a connection that others use, where its answer would have to begin within that time.
+    /// Returns until when a request waits to be sent on a shared connection: the time in which its answer would have to
+    /// begin there.
     fn stream_until(&self) -> Instant {
         let limit = self.stream_until.unwrap_or_else(|| {
             let first_byte = self.origin.config.timeouts.first_byte;
@@ -237,7 +239,7 @@ impl Attempt<'_> {
     }
 }
 
-/// What hyper's refusal of a request means.
+/// Translates hyper's refusal of a request.
 fn refused(mut refused: TrySendError<Request<Outgoing>>) -> Lost {
     let unsent = refused.take_message();
     let error = Error::of_hyper(refused.into_error());
@@ -247,7 +249,7 @@ fn refused(mut refused: TrySendError<Request<Outgoing>>) -> Lost {
     }
 }
 
-/// What no head means for the attempt.
+/// Turns a missing head into the attempt's failure.
 fn failure(lost: Lost, stale: bool) -> Failure {
     match lost {
         Lost::Unsent(request, error) => Failure::Unsent {
@@ -264,8 +266,8 @@ fn failure(lost: Lost, stale: bool) -> Failure {
     }
 }
 
-/// Whether the server had begun with a request before it gave the stream up, and not the connection. It says so where it had not (RFC
-/// 9113 section 8.7).
+/// Whether the server had begun with a request before it gave up the stream, and not the connection. A server says so
+/// if it had not (RFC 9113 section 8.7).
 fn was_taken(error: &Error) -> bool {
     lost(error).is_some_and(|lost| lost.is_reset() && !is_refusal(lost))
 }
@@ -276,7 +278,7 @@ pub(super) fn is_untouched(error: &Error) -> bool {
     was_left(error) || lost(error).is_some_and(refused)
 }
 
-/// Whether the server went away in peace without having begun with a request (RFC 9113 section 6.8).
+/// Whether the server went away without an error and without having begun with a request (RFC 9113 section 6.8).
 pub(crate) fn was_left(error: &Error) -> bool {
     let goes = |lost: &h2::Error| {
         lost.is_remote() && lost.is_go_away() && lost.reason() == Some(h2::Reason::NO_ERROR)
@@ -288,7 +290,7 @@ fn is_refusal(lost: &h2::Error) -> bool {
     lost.is_reset() && lost.reason() == Some(h2::Reason::REFUSED_STREAM)
 }
 
-/// What HTTP/2 says of it.
+/// Returns the h2 error behind `error`.
 fn lost(error: &Error) -> Option<&h2::Error> {
     let mut cause = error.source();
     while let Some(one) = cause {

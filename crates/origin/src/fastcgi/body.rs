@@ -13,23 +13,23 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A body that ends when the request does; read to its end, the connection goes back to the pool of the worker that
-/// read it.
+/// A body that ends when the request does. If it is read to its end, the connection returns to the pool of the worker
+/// that read it.
 pub(crate) struct Output {
     exchange: Exchange,
     status: StatusCode,
-    /// What is still to come of the length that the script named.
+    /// What is left of the length that the script announced.
     left: Option<u64>,
-    /// There is no content, whatever the script writes.
+    /// Whether there is no content, whatever the script writes.
     bodiless: bool,
-    /// `None`: ended, well or badly.
+    /// `None`: the body has ended, well or badly.
     guard: Option<FetchGuard>,
     /// What had moved when the alarm was last set (`Exchange::alarm`).
     moved: Option<u64>,
 }
 
 impl Output {
-    /// Errors: the whole response is there, and something is wrong with it.
+    /// Makes the body. Fails if the whole response is here and something is wrong with it.
     pub(crate) fn new(
         response: &Response<()>,
         exchange: Exchange,
@@ -50,7 +50,7 @@ impl Output {
             moved: None,
         };
         if bodiless {
-            // What was written all the same is of no use, and not waited for.
+            // Nobody needs what was written all the same, or waits for it.
             body.discard();
         }
         if let Some(ended) = body.exchange.ended() {
@@ -69,7 +69,7 @@ impl Output {
         }
     }
 
-    /// Ends the body as soon as its last piece is out, if the end has come well.
+    /// Ends the body as soon as its last piece is out, if the request ended well.
     fn settle(&mut self) {
         if let Some(ended) = self.exchange.is_at_end()
             && self.judged(ended, self.left).is_ok()
@@ -78,7 +78,7 @@ impl Output {
         }
     }
 
-    /// The request is over: the connection may serve the next one.
+    /// Ends the request. The connection may serve the next one.
     fn finish(&mut self) {
         let link = self.exchange.release();
         if let Some(guard) = self.guard.take() {
@@ -86,14 +86,14 @@ impl Output {
         }
     }
 
-    /// Whether what came is all there was to come, where so much of a known length is `left`.
+    /// Whether everything has come, if `left` bytes of a known length are missing.
     fn judged(&self, ended: Ended, left: Option<u64>) -> Result<(), Error> {
         if left.is_some_and(|left| left > 0) {
             return Err(Error::new(Kind::Truncated));
         }
         self.exchange.broke_off(self.status)?;
         let failed = ended.application != 0 || ended.protocol != 0;
-        // Of known length, all of it is there.
+        // If the length is known, all of it is here.
         if failed && left.is_none() && !self.bodiless && !self.status.is_server_error() {
             let status = ended.application;
             let why = format!("the script ended with status {status}");
@@ -102,7 +102,7 @@ impl Output {
         Ok(())
     }
 
-    /// The body broke: the connection closes, the server is blamed where it is at fault.
+    /// Fails the body. The connection closes, and the server is blamed if it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         match self.guard.take() {
             Some(guard) => guard.blame(error),
@@ -136,7 +136,7 @@ impl Output {
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out.
+    /// Checks whether a limit has run out. Called when nothing has come.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let awaited = self.exchange.awaited();
         let (Some(guard), Some((alarm, moved))) = (&self.guard, self.exchange.alarm()) else {
@@ -146,7 +146,7 @@ impl Output {
         guard.pace.poll_beside(awaited, alarm, moved, cx)
     }
 
-    /// All that the script promised is here; whatever happens until the request's end harms nobody.
+    /// Whether everything that the script announced is here. What happens until the request's end then does no harm.
     fn is_complete(&self) -> bool {
         self.left == Some(0)
     }

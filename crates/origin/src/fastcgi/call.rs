@@ -1,4 +1,4 @@
-//! A request made ready to be sent, as often as need be.
+//! A request prepared for sending, as often as necessary.
 
 use super::{config::FastCgi, params::ScriptRequest, place::Script, record};
 use crate::Visitor;
@@ -6,13 +6,13 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Uri, header};
 use std::sync::Arc;
 
-/// What goes before the request's body, encoded.
+/// What is sent before the request's body, encoded.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) records: Bytes,
-    /// The connection stays open afterwards.
+    /// Whether the connection stays open afterwards.
     pub(crate) keeps: bool,
-    /// For the log.
+    /// The URL, for the log.
     pub(crate) url: Arc<str>,
     pub(crate) is_head: bool,
 }

@@ -1,7 +1,7 @@
-//! What scripts write to standard error, on its way to the program's log.
+//! Passes what scripts write to standard error to the program's log.
 //!
-//! Workers do not write logs: they put what came into a bounded queue, and the task that watches over the origin writes
-//! it, so many a second at most. What does not fit is counted, and the count is logged.
+//! Workers do not write logs. They put what came into a bounded queue, and the task that watches over the origin writes
+//! it, up to a limit per second. What does not fit is counted, and the count is logged.
 
 use crate::Servers;
 use std::{
@@ -20,23 +20,23 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Of one request, in bytes.
+/// Most bytes of complaints of one request.
 const LONGEST: usize = 4096;
-/// Requests whose complaints wait to be written.
+/// Most requests whose complaints wait to be written.
 const WAITING: usize = 256;
-/// Requests whose complaints are written in one second.
+/// Most requests whose complaints are written in one second.
 const MOST: u32 = 50;
 
-/// What the scripts of one origin complained about.
+/// The complaints of one origin's scripts.
 pub(crate) struct Complaints {
     to: Sender<Complaint>,
-    /// Taken by whoever writes them.
+    /// Locked by the task that writes them.
     from: Mutex<Receiver<Complaint>>,
-    /// Neither written nor waiting.
+    /// Requests whose complaints were neither written nor queued.
     lost: AtomicU64,
 }
 
-/// What one request brought.
+/// The complaints of one request.
 #[derive(Debug)]
 struct Complaint {
     server: Arc<str>,
@@ -62,7 +62,7 @@ impl fmt::Debug for Complaints {
 }
 
 impl Complaints {
-    /// Queues what a request for `url` brought.
+    /// Queues the complaints of a request for `url`.
     pub(crate) fn put(&self, server: &Arc<str>, url: &Arc<str>, text: Vec<u8>) {
         let complaint = Complaint {
             server: Arc::clone(server),
@@ -74,7 +74,7 @@ impl Complaints {
         }
     }
 
-    /// Writes what comes, until dropped.
+    /// Writes complaints as they come, until dropped.
     pub(crate) async fn write(origin: &Servers) {
         const SECOND: Duration = Duration::from_secs(1);
         let own = &origin.complaints;
@@ -110,7 +110,7 @@ impl Complaints {
 }
 
 impl Complaint {
-    /// One record for a line. Quoted: whatever a script writes, it stays one line of the log.
+    /// Writes one log record per line. It is quoted, so that it stays one line of the log whatever a script writes.
     fn write(&self, origin: &str) {
         let text = String::from_utf8_lossy(&self.text);
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -120,16 +120,16 @@ impl Complaint {
     }
 }
 
-/// What PHP says of an error that ended a script.
+/// PHP's words for an error that ended a script.
 const FATAL: &[u8] = b"PHP Fatal error:";
-/// What php-fpm puts before a message; between two of them there may be nothing else.
+/// What php-fpm puts before a message. Between two messages there may be nothing else.
 const MESSAGE: &[u8] = b"PHP message: ";
 
-/// What one request has complained of so far; the rest beyond `LONGEST` is dropped.
+/// The complaints of one request so far. What exceeds `LONGEST` is dropped.
 #[derive(Debug)]
 pub(crate) struct Heard {
     text: Vec<u8>,
-    /// The last bytes that came, in which the words that are listened for may begin.
+    /// The last bytes that came. The words that are searched for may begin in them.
     tail: Vec<u8>,
 }
 
@@ -144,8 +144,8 @@ impl Default for Heard {
 }
 
 impl Heard {
-    /// Takes a piece; returns whether PHP says in it that the script broke off. It says so where a message begins: in the middle
-    /// of one, the words are what somebody had the script log.
+    /// Takes a piece. Returns whether PHP says in it that the script broke off. This counts only at the beginning of a
+    /// message: in the middle of one, the words are something that the script was made to log.
     pub(crate) fn hear(&mut self, piece: &[u8]) -> bool {
         let room = LONGEST.saturating_sub(self.text.len()).min(piece.len());
         self.text
@@ -203,7 +203,7 @@ mod tests {
                 assert_eq!(heard.take().unwrap_or_default(), text.as_bytes());
             }
         }
-        // Long after what is kept for the log, too.
+        // The words are also found long after the part that is kept for the log.
         let mut heard = Heard::default();
         assert!(!heard.hear(&vec![b'x'; 2 * LONGEST]));
         assert!(!heard.hear(b"\nPHP Fatal "));

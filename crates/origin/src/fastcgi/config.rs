@@ -1,28 +1,29 @@
-//! What is configured of a FastCGI origin beyond its servers.
+//! The configuration of a FastCGI origin, besides its servers.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
 /// Which scripts there are, and what they are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastCgi {
-    /// The folder of the site: scripts and files lie below it, nothing outside it is ever used. A path that the FastCGI
-    /// server sees in the same place.
+    /// The folder of the site. Scripts and files lie below it, and nothing outside it is ever used. The FastCGI server
+    /// sees it at the same path.
     pub root: PathBuf,
-    /// Names that answer for a folder, the first that is there.
+    /// Names of files that answer for a folder. The first that exists is used.
     pub index: Vec<String>,
-    /// The script that answers for what is neither file nor folder, by its name in `root`; `None`: nobody does.
+    /// The script that answers for what is neither file nor folder, by its name in `root`. `None`: there is none.
     pub front: Option<String>,
     /// Paths of scripts.
     pub scripts: Paths,
-    /// Paths that are never run, although `scripts` covers them: folders that visitors write to.
+    /// Paths that are never run although `scripts` covers them: folders that visitors can write to.
     pub no_scripts: Paths,
-    /// Paths of files that are never sent: what other web servers are told to guard by files beside them (`.htaccess`).
+    /// Paths of files that are never sent: those that other web servers protect by means of files beside them
+    /// (`.htaccess`).
     pub no_files: Paths,
-    /// Further parameters, in place of ours of the same name.
+    /// Further parameters. They replace ours of the same name.
     pub params: Vec<(String, String)>,
 }
 
-/// Which paths are meant. They begin with `/`, are decoded, and have neither dot segments nor empty ones.
+/// A set of paths. Paths begin with `/`, are decoded, and have neither dot segments nor empty ones.
 #[derive(Clone)]
 pub struct Paths {
     words: String,
@@ -30,7 +31,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Those for which `matches` says so; `words` say the same to people, and tell them from others.
+    /// Makes the set of paths for which `matches` returns true. `words` describe it to people, and distinguish it from
+    /// other sets.
     pub fn new(
         words: impl Into<String>,
         matches: impl Fn(&str) -> bool + Send + Sync + 'static,

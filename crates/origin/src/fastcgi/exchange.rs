@@ -1,7 +1,7 @@
 //! One request and its response on a connection.
 //!
-//! Nothing runs beside it: whoever waits for the head or reads the body moves both directions on. The request's body
-//! is sent while the response comes in, since a script may answer before it has read everything.
+//! There is no task beside it: waiting for the head or reading the body moves both directions on. The request's body is
+//! sent while the response comes in, because a script may answer before it has read everything.
 
 mod arrival;
 
@@ -32,24 +32,24 @@ use tokio::{
     time::Instant,
 };
 
-/// What is read from the socket at once, in bytes.
+/// Bytes read from the socket at once.
 const PIECE: usize = 32 * 1024;
 
-/// A request under way. Dropped before its end, it asks the server to give up, and closes the connection.
+/// A request under way. If it is dropped before its end, it asks the server to give up, and closes the connection.
 pub(crate) struct Exchange {
     link: Option<Link>,
     server: Arc<str>,
     call: Arc<Call>,
     complaints: Arc<Complaints>,
-    /// Encoded and not yet sent.
+    /// Bytes that are encoded and not yet sent.
     out: BytesMut,
     /// What is still to be read of the request's body.
     upload: Option<Outgoing>,
-    /// What was read to its end, until all of it is sent: what it takes of memory counts as long.
+    /// The body that was read to its end, until all of it is sent. Its memory counts until then.
     spent: Option<Outgoing>,
-    /// The client has not sent the next piece yet.
+    /// Whether the client has not sent the next piece yet.
     awaits_client: bool,
-    /// The server does not read any more; it may answer all the same.
+    /// Whether the server does not read any more. It may answer all the same.
     deaf: bool,
     wrote: u64,
     /// When some of the request was last sent.
@@ -59,9 +59,9 @@ pub(crate) struct Exchange {
     input: BytesMut,
     decoder: Decoder,
     heard: Heard,
-    /// PHP said that the script broke off.
+    /// Whether PHP said that the script broke off.
     fatal: bool,
-    /// Output that came with what was asked for.
+    /// Output that came together with what was asked for.
     ahead: VecDeque<Bytes>,
     ended: Option<Ended>,
 }
@@ -102,8 +102,8 @@ impl Exchange {
         }
     }
 
-    /// PHP ends a request properly whatever happened in it; only its standard error tells that a script broke off. A
-    /// script that says so by its status is believed.
+    /// Fails if PHP said that the script broke off. PHP ends a request properly whatever happened in it, and says so
+    /// only on standard error. A script that says so by its status is believed.
     pub(crate) fn broke_off(&self, status: StatusCode) -> Result<(), Error> {
         if self.fatal && !status.is_server_error() {
             return Err(Error::new(Kind::Script).because("PHP reports a fatal error"));
@@ -111,17 +111,17 @@ impl Exchange {
         Ok(())
     }
 
-    /// The request wanted no content.
+    /// Whether the request wants no content.
     pub(crate) fn is_head(&self) -> bool {
         self.call.is_head
     }
 
-    /// How much output is there and not taken yet, in bytes.
+    /// Returns how many bytes of output are here and have not been taken.
     pub(crate) fn ahead(&self) -> u64 {
         self.ahead.iter().map(|piece| piece.len() as u64).sum()
     }
 
-    /// Output that is there, and then the end if that is there.
+    /// Takes output that is here, and then the end, if that is here.
     pub(crate) fn take_ahead(&mut self) -> Option<Event> {
         match self.ahead.pop_front() {
             Some(piece) => Some(Event::Output(piece)),
@@ -129,17 +129,17 @@ impl Exchange {
         }
     }
 
-    /// How the request ended, if that is known.
+    /// Returns how the request ended, if that is known.
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.ended
     }
 
-    /// Nothing but the end is left, and it has come.
+    /// Returns the end if it has come and no output is left.
     pub(crate) fn is_at_end(&self) -> Option<Ended> {
         self.ended.filter(|_| self.ahead.is_empty())
     }
 
-    /// The next output, or the end.
+    /// Returns the next output, or the end.
     pub(crate) fn poll_output(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Error>> {
         if let Some(event) = self.take_ahead() {
             return Poll::Ready(Ok(event));
@@ -151,7 +151,7 @@ impl Exchange {
         Poll::Ready(Ok(event))
     }
 
-    /// Reads what has come already.
+    /// Decodes what has come already.
     fn run_ahead(&mut self) -> Result<(), Error> {
         while let Some(event) = self.decode()? {
             match event {
@@ -163,7 +163,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// The next event but complaints, which are taken note of.
+    /// Returns the next event. Complaints are recorded and skipped.
     fn decode(&mut self) -> Result<Option<Event>, Error> {
         loop {
             let event = self.decoder.next(&mut self.input);
@@ -197,8 +197,8 @@ impl Exchange {
         }
     }
 
-    /// Sends what can be sent. Only the client's own failure is an error: what the server makes of a request that it did
-    /// not read to the end is seen in its answer.
+    /// Sends as much as possible. Only the client's own failure is an error: if the server does not read the request to
+    /// its end, its answer shows what it makes of that.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
         loop {
             if self.poll_flush(cx).is_pending() || self.deaf {
@@ -218,7 +218,7 @@ impl Exchange {
                     record::stdin(&mut self.out, &data);
                 }
                 Poll::Ready(Some(Err(cause))) => {
-                    // What lay in a file of ours is not the client's fault.
+                    // If a file of ours cannot be read, that is not the client's fault.
                     return Err(cause.downcast::<Error>().map_or_else(
                         |cause| Error::new(Kind::RequestBody).because(cause),
                         |error| *error,
@@ -250,7 +250,7 @@ impl Exchange {
         Poll::Ready(())
     }
 
-    /// The connection, if the next request may go out on it.
+    /// Returns the connection if the next request may be sent on it.
     pub(crate) fn release(&mut self) -> Option<Link> {
         let clean = self.call.keeps
             && self.ended.is_some_and(|ended| ended.protocol == 0)
@@ -263,7 +263,7 @@ impl Exchange {
         clean.then_some(link)
     }
 
-    /// Who is waited for.
+    /// Returns the side that we wait for.
     pub(crate) fn awaited(&self) -> Awaited {
         if self.awaits_client {
             Awaited::Client
@@ -272,8 +272,8 @@ impl Exchange {
         }
     }
 
-    /// The connection's alarm, and how much of the request and of the output has moved so far. What a script complains of
-    /// brings nobody nearer to a page.
+    /// Returns the connection's alarm, and how much of the request and the output has moved so far. Complaints do not
+    /// count: they bring no page nearer.
     pub(crate) fn alarm(&mut self) -> Option<(&mut Alarm, u64)> {
         let link = self.link.as_mut()?;
         let moved = self.wrote + self.came;
@@ -286,7 +286,7 @@ impl Drop for Exchange {
         if let Some(text) = self.heard.take() {
             self.complaints.put(&self.server, &self.call.url, text);
         }
-        // In the middle of a record it would be taken for content.
+        // In the middle of a record this would be taken for content.
         if let Some(link) = &self.link
             && self.ended.is_none()
             && self.wrote > 0

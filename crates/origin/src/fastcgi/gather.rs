@@ -1,8 +1,8 @@
-//! Request bodies whose length nobody says.
+//! Gathers request bodies of unknown length.
 //!
-//! A script is told the length before the body comes (RFC 3875 section 4.1.2), so such a body is gathered first: a little of it
-//! in memory, the rest in a file without a name in the system's folder for such files (`TMPDIR`), which is gone with the request.
-//! `whole` reads what was gathered.
+//! A script is told the length before the body comes (RFC 3875 section 4.1.2), so such a body is gathered first: a
+//! little of it in memory, the rest in an unnamed file in the system's folder for such files (`TMPDIR`), which
+//! disappears with the request. `whole` reads what was gathered.
 
 mod whole;
 
@@ -18,19 +18,21 @@ use std::{
 };
 use tokio::task::spawn_blocking;
 
-/// What is held in memory of one body, in bytes, where the caller has room for it.
+/// Most bytes of one body that are held in memory, if the caller has room for them.
 const MOST_HELD: usize = 256 * 1024;
-/// Room is taken in steps of so many bytes.
+/// Room is taken in steps of this many bytes.
 const STEP: usize = 32 * 1024;
-/// The largest body, in bytes, where the site sets no limit to bodies.
+/// The largest body, in bytes, if the site sets no limit on bodies.
 const LARGEST: usize = 64 << 20;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body whose length is known, and that length where there is content. One that has a length is passed on as it comes.
+/// Returns a body of known length, and that length if there is content. A body that has a length is passed on as it
+/// comes.
 ///
 /// # Errors
-/// The client's, a body that is too large among them (`LengthLimitError`); or the file cannot be written (`Kind::Spool`).
+/// The client's own, including a body that is too large (`LengthLimitError`); or the file cannot be written
+/// (`Kind::Spool`).
 pub(super) async fn measured(
     body: RequestBody,
     room: Option<Room>,
@@ -42,7 +44,7 @@ pub(super) async fn measured(
     if let Some(length) = hint.exact() {
         return Ok((body, Some(length)));
     }
-    // A site's own limit shows as the most that may come.
+    // A site's own limit appears as the upper bound.
     let most = hint.upper().map_or(LARGEST, |_| usize::MAX);
     let mut body = Limited::new(body, most);
     let mut gathered = Gathered::new(room);
@@ -59,9 +61,9 @@ pub(super) async fn measured(
 
 /// What has come so far.
 struct Gathered {
-    /// After what lies in the file. Its capacity never exceeds the room that was taken.
+    /// What follows the content of the file. Its capacity never exceeds the room that was taken.
     held: Vec<u8>,
-    /// `None`: nobody counts.
+    /// `None`: the memory is not counted.
     room: Option<Room>,
     file: Option<File>,
     /// Bytes in the file.
@@ -86,7 +88,7 @@ impl Gathered {
         let mut held = mem::take(&mut self.held);
         let file = self.file.take();
         self.filed += (held.len() + piece.len()) as u64;
-        // A client that leaves takes nothing with it: the file closes when this has ended.
+        // If the client leaves, this still runs to its end, and then the file closes.
         let writing = spawn_blocking(move || {
             let mut file = file.map_or_else(tempfile::tempfile, Ok)?;
             file.write_all(&held)?;
@@ -99,7 +101,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Whether `more` can be held too; takes room for it where there is some.
+    /// Whether `more` bytes can be held as well. Takes room for them if there is some.
     fn has_room(&mut self, more: usize) -> bool {
         let needed = self.held.len().saturating_add(more);
         if needed > MOST_HELD {
@@ -120,7 +122,7 @@ impl Gathered {
     }
 }
 
-/// What a task for the file made of it.
+/// Flattens the outcome of a task that used the file.
 fn done<T>(outcome: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T> {
     outcome.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
@@ -145,7 +147,7 @@ mod tests {
         task::{Context, Poll},
     };
 
-    /// These pieces, without a word of their length.
+    /// A body of these pieces that does not announce its length.
     fn body(pieces: Vec<Vec<u8>>) -> RequestBody {
         RequestBody::new(Pieces(pieces.into_iter()))
     }
@@ -164,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Room for so many bytes, and how many were taken.
+    /// Room for `most` bytes, and how many were taken.
     fn room(most: u64) -> (Room, Arc<AtomicU64>) {
         let taken = Arc::new(AtomicU64::new(0));
         let own = Arc::clone(&taken);

@@ -6,10 +6,10 @@ use http::{
 };
 use thiserror::Error;
 
-/// More fields than a script in its right mind sends.
+/// Most fields of a head: more than any sane script sends.
 const MOST_FIELDS: usize = 256;
 
-/// Fields about the connection, which a script knows nothing of (RFC 3875 section 6.3.4).
+/// Fields about the connection. A script knows nothing about that (RFC 3875 section 6.3.4).
 static OF_THE_CONNECTION: [HeaderName; 7] = [
     CONNECTION,
     TRANSFER_ENCODING,
@@ -23,22 +23,22 @@ static OF_THE_CONNECTION: [HeaderName; 7] = [
 /// What a script answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// A response of its own.
+    /// A response.
     Response(StatusCode, HeaderMap),
-    /// What this path and query would be answered with (section 6.2.2, "local redirect").
+    /// A local redirect: the answer to this path and query is wanted (section 6.2.2).
     Local(String),
 }
 
-/// What is wrong with a head; always the script's fault.
+/// What is wrong with a head. This is always the script's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Wrong {
-    /// An empty head (section 6.3: there is one field at least).
+    /// An empty head (section 6.3: there is at least one field).
     #[error("no header field before the body")]
     Empty,
     /// A line that is no field.
     #[error("a line of the header is no field")]
     Line,
-    /// `Status` is no final status, or there are two.
+    /// `Status` is no final status, or occurs twice.
     #[error("`Status` is no final status")]
     Status,
     /// More fields than are accepted.
@@ -46,9 +46,10 @@ pub enum Wrong {
     TooMany,
 }
 
-/// Where the head in `bytes` ends: its own length, and that with the empty line. `from`: how much was looked at before.
+/// Finds the end of the head in `bytes`. Returns its length without and with the empty line. `from` is how much was
+/// examined before.
 pub fn end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
-    // The empty line may have begun in what was looked at.
+    // The empty line may have begun in what was examined before.
     let from = from.saturating_sub(2);
     if from == 0 && bytes.first() == Some(&b'\n') {
         return Some((0, 1));
@@ -114,7 +115,7 @@ fn field(line: &[u8]) -> Result<(HeaderName, HeaderValue), Wrong> {
     Ok((name, value))
 }
 
-/// The code of a final status (section 6.3.3); the reason phrase is nobody's.
+/// Returns the code of a final status (section 6.3.3). The reason phrase is ignored.
 fn code(value: &HeaderValue) -> Option<StatusCode> {
     let bytes = value.as_bytes();
     let (code, rest) = bytes.split_at_checked(3)?;
@@ -125,7 +126,7 @@ fn code(value: &HeaderValue) -> Option<StatusCode> {
     (!status.is_informational()).then_some(status)
 }
 
-/// The target of a local redirect: nothing but a `Location` that is a path.
+/// Returns the target of a local redirect: a head with nothing but a `Location` that is a path.
 fn local(fields: &HeaderMap, status: Option<StatusCode>) -> Option<String> {
     if status.is_some() || fields.len() != 1 {
         return None;

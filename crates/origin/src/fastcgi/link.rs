@@ -1,4 +1,4 @@
-//! One connection to a FastCGI server, and who waits for one.
+//! One connection to a FastCGI server, and the requests that wait for one.
 
 use crate::{
     connect::Dialled,
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 pub(crate) struct Link {
     pub(crate) stream: Stream,
     pub(crate) alarm: Alarm,
-    /// It has carried a response before.
+    /// Whether it has carried a response before.
     pub(crate) reused: bool,
     pub(crate) peer: Arc<Peer>,
 }
@@ -36,36 +36,37 @@ impl Link {
         }
     }
 
-    /// Bytes received on it so far.
+    /// Returns how many bytes have been received on it so far.
     pub(crate) fn heard(&self) -> u64 {
         self.stream.heard_so_far()
     }
 
-    /// It may be used: the server has neither closed it nor said anything. All requests have the same number, so that what came late
-    /// would be the next one's answer; beside a script, asking the kernel costs nothing.
+    /// Whether it may be used: the server has neither closed it nor said anything. All requests have the same number,
+    /// so late output would become the next one's answer. Compared to a script, asking the kernel costs nothing.
     pub(crate) fn is_ready(&mut self) -> bool {
         self.stream.is_silent()
     }
 
-    /// It may lie idle: nobody waits for the process at its other end.
+    /// Whether it may lie idle: no request waits for the process at its other end.
     pub(crate) fn may_rest(&mut self) -> bool {
         self.stream.is_quiet() && !self.peer.hunger.is_felt()
     }
 }
 
-/// Requests on new connections that nobody has answered yet.
+/// Counts requests on new connections that have not been answered yet.
 ///
-/// php-fpm gives each connection a process, for as long as it is open: idle connections of one worker can keep another's
-/// requests waiting when all processes are taken. So who waits says so, and idle connections to that server are closed.
+/// php-fpm gives each connection a process, as long as it is open. When all processes are taken, idle connections of
+/// one worker can keep another worker's requests waiting. So a request that waits says so, and idle connections to that
+/// server are closed.
 #[derive(Debug, Default)]
 pub(crate) struct Hunger(AtomicUsize);
 
-/// One request that waits; until dropped.
+/// One request that waits. Counted until dropped.
 #[derive(Debug)]
 pub(crate) struct Hungry(Arc<Peer>);
 
 impl Hunger {
-    /// Says that a request waits for `peer`.
+    /// Records that a request waits for `peer`.
     pub(crate) fn feel(peer: &Arc<Peer>) -> Hungry {
         peer.hunger.0.fetch_add(1, Relaxed);
         pool::release();

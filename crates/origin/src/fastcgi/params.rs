@@ -1,4 +1,4 @@
-//! What a script is told of its request (RFC 3875 section 4.1), in the form of FastCGI's parameters.
+//! What a script is told about its request (RFC 3875 section 4.1), as FastCGI parameters.
 
 use super::{config::FastCgi, place::Script};
 use crate::Visitor;
@@ -12,13 +12,13 @@ pub(crate) struct ScriptRequest<'a> {
     pub(crate) method: &'a Method,
     pub(crate) uri: &'a Uri,
     pub(crate) fields: &'a HeaderMap,
-    /// Of the request's body; `None`: there is none.
+    /// The length of the request's body; `None`: there is no body.
     pub(crate) length: Option<u64>,
     pub(crate) visitor: &'a Visitor,
 }
 
 impl ScriptRequest<'_> {
-    /// All parameters, ours first.
+    /// Encodes all parameters, ours first.
     pub(crate) fn encode(&self) -> Pairs {
         let mut pairs = Pairs::new(self.cgi);
         self.server(&mut pairs);
@@ -36,7 +36,7 @@ impl ScriptRequest<'_> {
         pairs.add("GATEWAY_INTERFACE", b"CGI/1.1");
         pairs.add("SERVER_SOFTWARE", b"larder");
         pairs.add("SERVER_PROTOCOL", b"HTTP/1.1");
-        // PHP refuses to run without it where it was built to be careful.
+        // PHP refuses to run without it where `cgi.force_redirect` applies.
         pairs.add("REDIRECT_STATUS", b"200");
         let host = self.fields.get(header::HOST);
         let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
@@ -103,7 +103,7 @@ impl ScriptRequest<'_> {
     }
 }
 
-/// Host and port of an authority.
+/// Splits an authority into host and port.
 fn named(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(port)),
@@ -111,7 +111,7 @@ fn named(host: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The request's fields as `HTTP_…` (RFC 3875 section 4.1.18).
+/// Adds the request's fields as `HTTP_…` (RFC 3875 section 4.1.18).
 ///
 /// A name with anything but letters, digits and hyphens is left out: `X_Forwarded_For` would be read as
 /// `X-Forwarded-For`. `Proxy` is left out: libraries take `HTTP_PROXY` for the environment's proxy (CVE-2016-5385).
@@ -158,7 +158,7 @@ fn variable(name: &HeaderName) -> String {
     "HTTP_".chars().chain(letters).collect()
 }
 
-/// Parameters, encoded; one that the configuration sets is not added by us.
+/// Encoded parameters. Ours are left out if the configuration sets them.
 pub(crate) struct Pairs {
     set: Vec<String>,
     bytes: BytesMut,
@@ -183,7 +183,7 @@ impl Pairs {
     }
 }
 
-/// One parameter (FastCGI Specification section 3.4).
+/// Appends one parameter (FastCGI Specification section 3.4).
 fn append(out: &mut BytesMut, name: &[u8], value: &[u8]) {
     for part in [name, value] {
         match u8::try_from(part.len()) {

@@ -1,8 +1,8 @@
-//! What a path stands for below the root: a script, a file, a folder, or nothing.
+//! Finds what a path stands for below the root: a script, a file, a folder, or nothing.
 //!
-//! Only a plain path is looked for: decoded once, without dot segments, empty segments or encoded slashes. So the path
-//! that routes were chosen by is the one that is looked for, and nothing leads out of the root. A symbolic link is
-//! followed as long as what it leads to lies below the root.
+//! Only a plain path is looked up: decoded once, without dot segments, empty segments or encoded slashes. So the path
+//! that is looked up is the one that selected the route, and nothing leads out of the root. A symbolic link is followed
+//! as long as its target lies below the root.
 
 use super::config::FastCgi;
 use std::{
@@ -17,39 +17,39 @@ use std::{
 pub(crate) enum ResolvedPath {
     /// A script.
     Script(Script),
-    /// A file beside the scripts, by its path below the root.
+    /// A file next to the scripts, by its path below the root.
     File(String),
-    /// A folder that was asked for without its slash: the same path with it, encoded.
+    /// A folder that was asked for without its slash. The value is the same path with the slash, encoded.
     Folder(String),
-    /// It is there, and must not be run or sent.
+    /// It exists, but must not be run or sent.
     Refused,
-    /// Nothing is there.
+    /// It does not exist.
     Nothing,
 }
 
-/// A script, and which part of the path names it.
+/// A script, and the part of the path that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Script {
-    /// The root, without symbolic links: what was deployed stays in use until the request is over.
+    /// The root, without symbolic links: a deployed version stays in use until the request is over.
     pub(crate) root: PathBuf,
     pub(crate) file: PathBuf,
     /// Its path below the root, with a slash before it.
     pub(crate) name: String,
-    /// What follows in the path (RFC 3875 section 4.1.5).
+    /// The rest of the path (RFC 3875 section 4.1.5).
     pub(crate) info: Option<String>,
 }
 
 /// A path as a client wrote it.
 enum Written<'a> {
-    /// It may name a file.
+    /// The path may name a file.
     Plain(Cow<'a, str>),
-    /// It names none, but may mean something to the application.
+    /// The path names no file, but may mean something to the application.
     Odd,
-    /// Hidden files and dot segments mean nothing to anybody.
+    /// The path has hidden files or dot segments, which mean nothing to anybody.
     Hidden,
 }
 
-/// Looks for `path`, which is as the client wrote it. Waits for the file system. Errors: the root cannot be read.
+/// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root cannot be read.
 pub(crate) fn find(cgi: &FastCgi, path: &str) -> io::Result<ResolvedPath> {
     let root = cgi.root.canonicalize()?;
     let site = Site { cgi, root: &root };
@@ -60,8 +60,8 @@ pub(crate) fn find(cgi: &FastCgi, path: &str) -> io::Result<ResolvedPath> {
     })
 }
 
-/// The script that a health check of `path` asks. What no file is there for goes by its own name: php-fpm answers its
-/// `ping.path` itself, and hands on what it does not know to the script that answers for the rest.
+/// Returns the script that a health check of `path` asks. A path without a file is passed as a script's name: php-fpm
+/// answers its `ping.path` itself, and passes what it does not know to the script that answers for the rest.
 pub(crate) fn probed(cgi: &FastCgi, path: &str) -> io::Result<Script> {
     let root = cgi.root.canonicalize()?;
     let without_front = FastCgi {
@@ -106,7 +106,8 @@ fn plain(path: &str) -> Written<'_> {
     Written::Plain(decoded)
 }
 
-/// The path without percent-encoding; `None` where that is not text, or would bring a slash or a control character.
+/// Removes percent-encoding from a path. `None`: the result is no text, or would contain an encoded slash or control
+/// character.
 fn decoded(path: &str) -> Option<Cow<'_, str>> {
     if !path.contains('%') {
         return Some(Cow::Borrowed(path));
@@ -128,12 +129,12 @@ fn decoded(path: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// Where a path lies below the root.
+/// Returns where a path lies below the root.
 fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// A site's folder while one path is looked for.
+/// A site's folder during one lookup.
 struct Site<'a> {
     cgi: &'a FastCgi,
     root: &'a Path,
@@ -151,8 +152,8 @@ impl Site<'_> {
         }
     }
 
-    /// The first script that `path` names or goes on from (as nginx's `fastcgi_split_path_info` would split it, but
-    /// where the script is there).
+    /// Returns the first script that `path` names or continues from. This splits as nginx's `fastcgi_split_path_info`
+    /// would, but at a script that exists.
     fn script_in(&self, path: &str) -> Option<ResolvedPath> {
         let ends = memchr::memchr_iter(b'/', path.as_bytes()).skip(1);
         ends.chain([path.len()]).find_map(|end| {
@@ -162,7 +163,7 @@ impl Site<'_> {
         })
     }
 
-    /// What running the script `name` comes to.
+    /// Returns the script `name` if it may be run.
     fn run(&self, name: &str, info: &str) -> ResolvedPath {
         let forbidden = |name: &str| self.cgi.no_scripts.contain(name);
         match self.real(name) {
@@ -176,7 +177,7 @@ impl Site<'_> {
         }
     }
 
-    /// What sending the file at `path` comes to.
+    /// Returns the file at `path` if it may be sent.
     fn file(&self, path: &str) -> ResolvedPath {
         let forbidden = |path: &str| shows_source(path) || self.cgi.no_files.contain(path);
         match self.real(path) {
@@ -187,7 +188,7 @@ impl Site<'_> {
         }
     }
 
-    /// The path below the root that `path` leads to, without symbolic links; `None` where that lies outside.
+    /// Returns the path below the root to which `path` leads, without symbolic links. `None`: it lies outside.
     fn real(&self, path: &str) -> Option<String> {
         let real = below(self.root, path).canonicalize().ok()?;
         let inside = real.strip_prefix(self.root).ok()?;
@@ -198,7 +199,7 @@ impl Site<'_> {
         let inside = path.strip_suffix('/').unwrap_or(path);
         let there = self.cgi.index.iter().map(|name| format!("{inside}/{name}"));
         let Some(index) = { there }.find(|index| is_file(&below(self.root, index))) else {
-            // Its content is listed to nobody.
+            // No folder's content is ever listed.
             return self.front();
         };
         if inside.len() == path.len() {
@@ -210,7 +211,7 @@ impl Site<'_> {
         self.file(&index)
     }
 
-    /// Who answers for what is not there.
+    /// Returns what answers for a path that does not exist.
     fn front(&self) -> ResolvedPath {
         let front = self.cgi.front.as_ref().map(|name| format!("/{name}"));
         match front {
@@ -224,7 +225,7 @@ fn is_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| there.is_file())
 }
 
-/// A file that shows what a script is made of: `wp-config.php~`, `index.php.bak`, `INDEX.PHP`.
+/// Whether a file shows a script's source: `wp-config.php~`, `index.php.bak`, `INDEX.PHP`.
 fn shows_source(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let name = name.to_ascii_lowercase();
@@ -233,7 +234,7 @@ fn shows_source(path: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// A decoded path as a URI has it (RFC 3986 section 3.3).
+/// Encodes a decoded path for a URI (RFC 3986 section 3.3).
 pub(super) fn encoded(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,19 +1,19 @@
-//! Records: what FastCGI puts around everything (FastCGI Specification 1.0, section 3.3).
+//! Records: the framing of everything in FastCGI (FastCGI Specification 1.0, section 3.3).
 //!
-//! One request at a time on a connection, always with the same number: no FastCGI server of note takes several at once,
-//! php-fpm least of all.
+//! A connection carries one request at a time, always with the same number: no FastCGI server of note takes several at
+//! once, least of all php-fpm.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
-/// The content of one record at most, in bytes: its length has 16 bits.
+/// Most bytes of content in one record: its length has 16 bits.
 pub const LARGEST: usize = 65_535;
 
 const VERSION: u8 = 1;
 /// The number of our request.
 const NUMBER: u16 = 1;
 const HEADER: usize = 8;
-/// Content of `FCGI_END_REQUEST`.
+/// Length of the content of `FCGI_END_REQUEST`.
 const END: usize = 8;
 
 /// Types of records (section 8).
@@ -27,10 +27,10 @@ mod kind {
     pub(super) const STDERR: u8 = 7;
 }
 
-/// Asks the server to give the request up (section 5.4).
+/// Asks the server to give up the request (section 5.4).
 pub const ABORT: [u8; HEADER] = [VERSION, kind::ABORT_REQUEST, 0, 1, 0, 0, 0, 0];
 
-/// Begins a request to a responder; `keep`: the connection stays when it is done.
+/// Writes the begin of a request to a responder. `keep`: the connection stays open afterwards.
 pub fn begin(out: &mut BytesMut, keep: bool) {
     const RESPONDER: u16 = 1;
     header(out, kind::BEGIN_REQUEST, END);
@@ -39,18 +39,18 @@ pub fn begin(out: &mut BytesMut, keep: bool) {
     out.put_bytes(0, 5);
 }
 
-/// All parameters, with the record that ends them (section 5.2).
+/// Writes all parameters, and the record that ends them (section 5.2).
 pub fn params(out: &mut BytesMut, pairs: &[u8]) {
     stream(out, kind::PARAMS, pairs);
     header(out, kind::PARAMS, 0);
 }
 
-/// A piece of the request's body (section 5.3). An empty piece writes nothing.
+/// Writes a piece of the request's body (section 5.3). An empty piece writes nothing.
 pub fn stdin(out: &mut BytesMut, piece: &[u8]) {
     stream(out, kind::STDIN, piece);
 }
 
-/// The end of the request's body.
+/// Writes the end of the request's body.
 pub fn end_of_stdin(out: &mut BytesMut) {
     header(out, kind::STDIN, 0);
 }
@@ -74,9 +74,9 @@ fn header(out: &mut BytesMut, kind: u8, length: usize) {
 /// What a server sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A piece of the script's output; never empty.
+    /// A piece of the script's output. Never empty.
     Output(Bytes),
-    /// A piece of what it wrote to standard error; never empty.
+    /// A piece of what the script wrote to standard error. Never empty.
     Complaint(Bytes),
     /// The request is over.
     End(Ended),
@@ -85,13 +85,13 @@ pub enum Event {
 /// How a request ended (section 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// What the script's process would have exited with.
+    /// The exit status of the script's process.
     pub application: u32,
-    /// 0: done; anything else: refused.
+    /// 0: done. Anything else: refused.
     pub protocol: u8,
 }
 
-/// What a server may not send; always its fault.
+/// What a server must not send. This is always its fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Wrong {
     /// Another version of the protocol, or another protocol.
@@ -100,18 +100,18 @@ pub enum Wrong {
     /// A record of a request that we did not make.
     #[error("a FastCGI record of request {0}, which was not made")]
     Stranger(u16),
-    /// A type that only we may send, or that there is not.
+    /// A type that only we may send, or that does not exist.
     #[error("a FastCGI record of type {0}")]
     Kind(u8),
     /// An `FCGI_END_REQUEST` of the wrong size.
     #[error("the end of a FastCGI request in {0} bytes instead of 8")]
     EndLength(u16),
-    /// Output after the record that ended it.
+    /// Output after the record that ended the output.
     #[error("output after its end")]
     AfterEnd,
 }
 
-/// Reads records as they come. Content is handed on as it arrives, so nothing but headers and ends is gathered here.
+/// Decodes records as they come. Content is handed on as it arrives: only headers and ends are gathered here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Decoder {
     state: State,
@@ -123,7 +123,7 @@ enum State {
     /// A header is next.
     #[default]
     Between,
-    /// So many bytes of content are left, then so much padding.
+    /// This much content is left, then this much padding.
     Within {
         to: Stream,
         left: usize,
@@ -131,7 +131,7 @@ enum State {
     },
     /// Padding is left.
     Padding(usize),
-    /// The request is over: nothing is read any more.
+    /// The request is over: nothing more is read.
     Over,
 }
 
@@ -142,7 +142,8 @@ enum Stream {
 }
 
 impl Decoder {
-    /// The next event in `input`, which gives up what was read. `None`: more is needed, or the request is over.
+    /// Returns the next event in `input`, and removes what was read. `None`: more input is needed, or the request is
+    /// over.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<Option<Event>, Wrong> {
         loop {
             match self.state {
@@ -186,7 +187,7 @@ impl Decoder {
         }
     }
 
-    /// The end, once all of its record is there.
+    /// Returns the end, once all of its record is here.
     fn end(&mut self, header: &Header, input: &mut BytesMut) -> Option<Event> {
         let whole = HEADER + END + header.padding;
         if input.len() < whole {
@@ -228,10 +229,10 @@ struct Header {
 }
 
 impl Header {
-    /// Reads a header without taking it; `None`: not all of it is there.
+    /// Reads a header without removing it. `None`: not all of it is here.
     fn peek(input: &BytesMut) -> Result<Option<Self>, Wrong> {
         let Some(&[version, kind, high, low, long, short, padding, _]) = input.first_chunk() else {
-            // What speaks another protocol is found out with its first byte.
+            // A server that speaks another protocol is detected by its first byte.
             return match input.first() {
                 Some(&version) if version != VERSION => Err(Wrong::Version(version)),
                 _ => Ok(None),

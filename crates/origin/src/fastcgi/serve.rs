@@ -1,4 +1,4 @@
-//! One fetch: what its path stands for, and who answers.
+//! One fetch from scripts: what its path stands for, and what answers.
 
 use super::{
     body::Output,
@@ -26,10 +26,10 @@ use rules::method::is_retrieval;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
-/// Local redirects in a row (RFC 3875 section 6.2.2); more are a loop.
+/// Most local redirects in a row (RFC 3875 section 6.2.2). More are a loop.
 const MOST_REDIRECTS: usize = 5;
 
-/// What a script wants answered in place of its request.
+/// What a script wants answered instead of its request.
 #[derive(Clone)]
 struct Elsewhere(String);
 
@@ -83,7 +83,7 @@ pub(crate) async fn fetch(
     Err(Error::new(Kind::Malformed).because("a script's local redirects lead in a circle"))
 }
 
-/// The call that an active health check makes; `Err`: why none can be made.
+/// Returns the call that an active health check makes. `Err` says why there can be none.
 pub(crate) async fn probe(
     origin: &Servers,
     cgi: &Arc<FastCgi>,
@@ -105,7 +105,7 @@ pub(crate) async fn probe(
     Ok(Arc::new(call))
 }
 
-/// Looks at the file system, where it may take its time.
+/// Looks up `path` on a thread where the file system may block.
 async fn look(cgi: &Arc<FastCgi>, path: &str) -> Result<ResolvedPath, Error> {
     let (own, path) = (Arc::clone(cgi), path.to_owned());
     let looking = tokio::task::spawn_blocking(move || place::find(&own, &path));
@@ -136,7 +136,7 @@ fn call(
     Arc::new(Call::new(cgi, script, &request, visitor, keeps))
 }
 
-/// The body with its length, gathered if need be (`gather`), and until then at most.
+/// Returns the body with its length, gathered if necessary (`gather`), for which there is time until `until`.
 async fn measured(
     origin: &Servers,
     body: RequestBody,
@@ -161,7 +161,7 @@ fn empty() -> RequestBody {
     RequestBody::new(Empty::new().map_err(|never| match never {}))
 }
 
-/// Makes the request the one that a local redirect asks for: without content, whatever it was before.
+/// Turns the request into the one that a local redirect asks for. It has no content, whatever it had before.
 fn redirect(head: &mut Parts, target: &str) -> Result<(), Error> {
     let uri = target.parse::<Uri>();
     head.uri = uri.map_err(|cause| Error::new(Kind::Malformed).because(cause))?;
@@ -173,7 +173,8 @@ fn redirect(head: &mut Parts, target: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file beside the scripts: as up to date as one of an origin that is a folder, since nobody tells when it changes.
+/// Answers with a file next to the scripts. Its lifetime is that of a file from a folder, because nothing tells when it
+/// changes.
 async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<ResponseBody>, Error> {
     let Some(files) = &origin.files else {
         return Ok(own(StatusCode::NOT_FOUND, "Not Found\n"));
@@ -187,13 +188,13 @@ async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<Res
         .answer(&request, &Context::default(), ChainPosition::Final)
         .await?;
     let mut response = found.or_not_found(request.method());
-    // What the site says of lifetimes is said of its scripts' pages.
+    // What the site says about lifetimes concerns its scripts' pages.
     let lifetime = Lifetime::AtMost(LIFETIME);
     response.extensions_mut().insert(lifetime);
     Ok(response)
 }
 
-/// The way to a folder that was asked for without its slash.
+/// Redirects to a folder that was asked for without its slash.
 fn folder(head: &Parts, path: &str) -> Response<ResponseBody> {
     if !is_retrieval(&head.method) {
         let mut response = own(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
@@ -210,7 +211,7 @@ fn folder(head: &Parts, path: &str) -> Response<ResponseBody> {
     response
 }
 
-/// An answer of our own.
+/// Makes an answer of our own.
 fn own(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
     let body = Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {});
     let mut response = Response::new(ResponseBody::own(body));
@@ -220,7 +221,7 @@ fn own(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
     response
 }
 
-/// The response to an attempt that brought a head.
+/// Makes the response of an attempt that brought a head.
 pub(crate) fn answered(
     arrived: Arrived,
     exchange: Exchange,
@@ -241,7 +242,7 @@ pub(crate) fn answered(
 }
 
 impl Arrived {
-    /// A local redirect is as good as the page it leads to, for a health check.
+    /// Returns the status for a health check. A local redirect counts as the page it leads to.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Response(response) => response.status(),

@@ -1,4 +1,4 @@
-//! Waiting for a response's head, and whom to blame when none comes.
+//! The wait for a response's head, and who is to blame if none comes.
 
 use super::link::{Hunger, Hungry, Link};
 use crate::{Error, Kind, link::has_rung, upload::Awaited};
@@ -8,10 +8,10 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// After this long without a byte, a request on a new connection is taken to wait for a process of the server's.
+/// How long a request on a new connection gets no byte before it counts as waiting for a process of the server.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The time limits until a head.
+/// The time limits until the head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) first_byte: Duration,
@@ -23,7 +23,7 @@ pub(crate) struct Limits {
 pub(crate) struct Wait {
     limits: Limits,
     stage: Stage,
-    /// From when on the time for the first byte runs, as far as is known.
+    /// From when the time for the first byte counts, as far as is known.
     since: Instant,
 }
 
@@ -45,8 +45,8 @@ impl Wait {
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out. The time for the first byte runs anew while the request moves, and
-    /// does not run while the client is slow.
+    /// Checks whether a limit has run out. Called when nothing has come. The time for the first byte starts anew while
+    /// the request moves, and stands still while the client is slow.
     pub(crate) fn poll(
         &mut self,
         link: &mut Link,
@@ -75,7 +75,7 @@ impl Wait {
                 Awaited::Client => now,
                 Awaited::Server(sent) => sent.map_or(self.since, |sent| sent.max(self.since)),
             };
-            // Never at once, lest a limit of nothing keep the worker busy.
+            // Never at once, so that a limit of zero does not keep the worker busy.
             let ring = self.since + self.limits.first_byte.max(Duration::from_millis(1));
             if now >= ring {
                 return Poll::Ready(Error::new(Kind::FirstByteTimeout));

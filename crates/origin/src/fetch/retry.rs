@@ -1,4 +1,4 @@
-//! What follows a failed attempt: another, or the end of the fetch.
+//! What follows a failed attempt: another attempt, or the end of the fetch.
 
 use super::{Fetch, Next};
 use crate::{
@@ -11,15 +11,17 @@ use http::Request;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// How many connections in a row may go away without having begun with the request, before the server is said to have failed.
+/// How many connections in a row may go away without having begun with the request, before that counts as a failure of
+/// the server.
 const MOST_LEFT: u32 = 4;
 
 impl Fetch<'_> {
     /// Decides what follows a failed attempt at `peer`.
     ///
-    /// What was never sent may always go on to a server not yet asked. What may have been sent goes out again only if it
-    /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
-    /// nobody's fault and costs nothing: the same server gets a new connection, once. What waited there for a stream waits on.
+    /// A request that was never sent may always go to a server not yet asked. A request that may have been sent is sent
+    /// again only if it is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to
+    /// be closing is nobody's fault and costs nothing: the same server gets a new connection, once. A request that
+    /// waited there for a stream keeps waiting.
     pub(super) fn after(
         &mut self,
         failure: Failure,
@@ -70,15 +72,16 @@ impl Fetch<'_> {
         }
     }
 
-    /// Whether what waits for a stream since an attempt that `began` then goes on waiting for one of another connection.
+    /// Whether a request that has waited for a stream since its attempt `began` keeps waiting for one on another
+    /// connection.
     fn may_wait_on(&mut self, began: Instant) -> bool {
         let limit = began + self.origin.config.timeouts.first_byte;
         let until = *self.stream_until.get_or_insert(limit);
         self.now < self.until.map_or(until, |whole| whole.min(until))
     }
 
-    /// Whether the same server gets another connection, since the one that closed was nobody's fault. A `fresh` one may have gone away
-    /// without the request too: servers that end each after so many do that.
+    /// Whether the same server gets another connection, because the one that closed was nobody's fault. A `fresh` one
+    /// may have gone away without the request too: some servers end each connection after a number of requests.
     fn may_move(&mut self, fresh: bool, error: &Error) -> bool {
         if error.kind().is_of_the_queue() {
             return false;
@@ -87,7 +90,7 @@ impl Fetch<'_> {
         !fresh || was_left(error) && self.left < MOST_LEFT
     }
 
-    /// After a failure at `peer` of what was never sent.
+    /// Continues after a failure at `peer` of a request that was never sent.
     fn go_on(
         &mut self,
         request: Box<Request<Outgoing>>,
@@ -102,7 +105,7 @@ impl Fetch<'_> {
             return Err(error);
         }
         if kind.is_of_the_queue() {
-            // It was not asked.
+            // This server was not asked.
             self.tried.push(peer.number);
         } else {
             self.blame(peer, &error);
@@ -117,7 +120,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// After a failure of what may have been sent, and may be sent `again`; the attempt `took` so long.
+    /// Continues after a failure of a request that may have been sent, and may be sent `again`. The attempt `took` that
+    /// long.
     fn retry(
         &mut self,
         error: Error,
@@ -141,8 +145,8 @@ impl Fetch<'_> {
         if !may_retry(kind) || self.retried >= rule.attempts {
             return Err(error);
         }
-        // Somebody else, or the same once more if it only hung up (a worker of it was restarted, say). A retry that fails is not tried again
-        // there (RFC 9110 section 9.2.2).
+        // Another server, or the same one once more if it only hung up (for example because one of its workers was
+        // restarted). A retry that fails is not tried again there (RFC 9110 section 9.2.2).
         let same = (kind == Kind::Truncated && !self.replaced).then_some(peer);
         let Some(peer) = self.other().or(same) else {
             return Err(error);
@@ -162,8 +166,9 @@ impl Fetch<'_> {
         })
     }
 
-    /// Whether a server that failed so in an attempt that took so long is to blame. Where the whole time has run out it is only if it had at
-    /// least half of that: what passes in our own queue, or with others, is not its fault.
+    /// Whether a server is to blame that failed like this in an attempt that took this long. If the whole time has run
+    /// out, it is to blame only if it had at least half of it: the time in our own queue, or with other servers, is not
+    /// its fault.
     fn is_to_blame(&self, kind: Kind, took: Duration) -> bool {
         let Some(until) = self.until.filter(|_| kind == Kind::WholeTimeout) else {
             return true;

@@ -9,7 +9,7 @@ fn standing(health: &Health, now: u64) -> Standing {
     health.standing(now, Duration::ZERO)
 }
 
-/// One that was sent to rest at 100.
+/// The health of a server that was sent to rest at 100.
 fn resting() -> Health {
     let health = Health::default();
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! The content of a message as it comes off a stream.
+//! The content of a message as it is read from a stream.
 
 use bytes::Bytes;
 use h2::{Reason, RecvStream};
@@ -10,19 +10,19 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// Content of a message over HTTP/2. It is an error if the stream ends before the content does, for whatever reason, and if its
-/// trailers are malformed.
+/// Content of a message over HTTP/2. It fails if the stream ends before the content does, for whatever reason, or if
+/// the trailers are malformed.
 #[derive(Debug)]
 pub struct Incoming {
     content: RecvStream,
-    /// Bytes to come, where that was announced. `h2` holds the sender to it (RFC 9113 section 8.1.1).
+    /// Bytes to come, if their number was announced. `h2` enforces it (RFC 9113 section 8.1.1).
     left: Option<u64>,
-    /// Whatever comes is not read.
+    /// Whether nothing more is read, whatever comes.
     is_over: bool,
 }
 
 impl Incoming {
-    /// The content of the message with these fields.
+    /// Makes the content of the message with these fields.
     pub fn new(fields: &HeaderMap, content: RecvStream) -> Self {
         let length = fields.get(header::CONTENT_LENGTH);
         let left = length.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -33,7 +33,7 @@ impl Incoming {
         }
     }
 
-    /// Nothing more is read. Dropping it resets the stream.
+    /// Reads nothing more. Dropping the content resets the stream.
     pub fn end(&mut self) {
         self.is_over = true;
         self.left = Some(0);

@@ -1,30 +1,31 @@
-//! The content of a message on its way into a stream.
+//! The content of a message as it is written to a stream.
 
 use bytes::Bytes;
 use h2::{Reason, SendStream};
 use std::task::{Context, Poll, ready};
 
-/// Where the content of a message goes, as far as the other side has room for it: what is handed on waits for the socket alone. Once the
-/// last handle to a stream is dropped before its end, it is reset (RFC 9113 section 5.4.2), and the others of its connection go on.
+/// Sends the content of a message, only as far as the other side has room for it: what is handed on waits for nothing
+/// but the socket. If the last handle to a stream is dropped before its end, the stream is reset (RFC 9113 section
+/// 5.4.2), and the connection's other streams go on.
 #[derive(Debug)]
 pub struct Outlet(SendStream<Bytes>);
 
-/// Nothing can be sent any more: the other side has given the stream up, or the connection has ended.
+/// Nothing can be sent any more: the other side has given up the stream, or the connection has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Gone;
 
 impl Outlet {
-    /// Of a message whose head was sent.
+    /// Makes the outlet of a message whose head was sent.
     pub fn new(out: SendStream<Bytes>) -> Self {
         Self(out)
     }
 
-    /// Ready when the other side has room for some of what is to be sent.
+    /// Ready when the other side has room for some of the content.
     ///
     /// # Errors
-    /// It will not have any.
+    /// There will be no room.
     pub fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
-        // Not for more: what is asked for here is kept from the connection's other streams while we wait.
+        // Asks for no more: what is asked for here is withheld from the connection's other streams while we wait.
         self.0.reserve_capacity(1);
         while self.0.capacity() == 0 {
             match ready!(self.0.poll_capacity(cx)) {
@@ -35,10 +36,10 @@ impl Outlet {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends as much of `piece` as there is room for; the rest stays in it. Nothing comes behind the last.
+    /// Sends as much of `piece` as there is room for, and leaves the rest in it. Nothing may follow the last piece.
     ///
     /// # Errors
-    /// Nothing can be sent.
+    /// Nothing can be sent any more.
     pub fn send(&mut self, piece: &mut Bytes, is_last: bool) -> Result<(), Gone> {
         self.0.reserve_capacity(piece.len());
         let room = self.0.capacity().min(piece.len());
@@ -49,7 +50,7 @@ impl Outlet {
 
     /// Ends the content.
     pub fn end(&mut self) {
-        // That nothing can be sent any more makes no difference then.
+        // If nothing can be sent any more, that makes no difference now.
         let _ = self.0.send_data(Bytes::new(), true);
     }
 

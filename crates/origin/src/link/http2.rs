@@ -23,13 +23,14 @@ use std::{
 };
 use tokio::{sync::Notify, task::spawn_local};
 
-/// Streams under way on a connection at a time, even where the server allows more.
+/// Most streams under way on a connection at a time, even if the server allows more.
 const MOST_STREAMS: usize = 100;
 
-/// Bytes of content that a stream may bring before they are read: what [`ResponseBody::unread`](crate::ResponseBody::unread) tells.
+/// Bytes of content that may arrive on a stream before they are read; see
+/// [`ResponseBody::unread`](crate::ResponseBody::unread).
 pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
 
-/// The same of a connection: streams that nobody reads keep none of the others from theirs.
+/// The same for a connection: streams that nobody reads do not use up the window of the others.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
 
 /// A connection, or one fetch's share of it. When the last clone goes, the socket closes.
@@ -39,25 +40,25 @@ pub(crate) struct Http2 {
     shared: Arc<ConnectionState>,
 }
 
-/// What is known of a connection.
+/// The state of a connection.
 #[derive(Debug)]
 struct ConnectionState {
     _driver: Driver,
     /// How many streams may be under way at a time, and how many are.
     streams: AtomicUsize,
     open: AtomicUsize,
-    /// How often it has come into use: one was under way where none had been.
+    /// How often it has come into use: a stream began when none was under way.
     uses: AtomicUsize,
-    /// Who waits for another is told of each that ends.
+    /// Notifies those that wait for a stream of each that ends.
     freed: Notify,
-    /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
+    /// Whether the server has closed it or sent GOAWAY (RFC 9113 section 6.8).
     closed: AtomicBool,
-    /// An answer has come on it.
+    /// Whether an answer has come on it.
     answered: AtomicBool,
-    /// How often a head has come on it, or content: signs that its server goes on answering, as frames that an engine sends by itself are
-    /// not.
+    /// How often a head or content has come on it. These show that its server still answers; frames that an engine
+    /// sends by itself do not.
     brought: AtomicU64,
-    /// A fetch ran out of time on it, and nothing was brought meanwhile: it may be dead.
+    /// Whether a fetch ran out of time on it and nothing came meanwhile: it may be dead.
     doubted: AtomicBool,
 }
 
@@ -70,7 +71,7 @@ impl Http2 {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(largest)
             .enable_push(false)
-            // None before the server has said how many it allows.
+            // None until the server has said how many it allows.
             .initial_max_send_streams(0)
             .handshake(dialled.stream)
             .await
@@ -100,28 +101,30 @@ impl Http2 {
         Ok(Self { sender, shared })
     }
 
-    /// An answer has come on it before.
+    /// Whether an answer has come on it before.
     pub(crate) fn has_answered(&self) -> bool {
         self.shared.answered.load(Relaxed)
     }
 
-    /// How many fetches are under way on it: all holds but the pool's own.
+    /// Returns how many fetches are under way on it: all clones but the pool's own.
     pub(crate) fn under_way(&self) -> usize {
         Arc::strong_count(&self.shared).saturating_sub(1)
     }
 
-    /// The server allows no more streams for now (RFC 9113 section 5.1.2): who comes waits for the end of another.
+    /// Whether the server allows no more streams for now (RFC 9113 section 5.1.2). A further fetch waits for the end of
+    /// another.
     pub(crate) fn is_full(&self) -> bool {
         self.under_way() >= self.shared.streams.load(Relaxed)
     }
 
-    /// No further fetch goes there: the server has closed it or said GOAWAY, or it may be dead.
+    /// Whether no further fetch goes there: the server has closed it or sent GOAWAY, or it may be dead.
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.closed.load(Relaxed) || self.shared.doubted.load(Relaxed)
     }
 }
 
-/// How many streams the server allows, which its first frame says (RFC 9113 section 3.4). What went out before could be beyond that.
+/// Waits for the server's first frame, which says how many streams it allows (RFC 9113 section 3.4). Streams begun
+/// before could exceed that.
 async fn allowed(connection: &mut Connection<Stream, Bytes>) -> Result<usize, Error> {
     poll_fn(|cx| {
         let polled = Pin::new(&mut *connection).poll(cx);
@@ -140,7 +143,7 @@ async fn allowed(connection: &mut Connection<Stream, Bytes>) -> Result<usize, Er
     .await
 }
 
-/// How many streams may be under way.
+/// Returns how many streams may be under way.
 fn most(connection: &Connection<Stream, Bytes>) -> usize {
     connection.max_concurrent_send_streams().min(MOST_STREAMS)
 }
@@ -149,7 +152,7 @@ fn most(connection: &Connection<Stream, Bytes>) -> usize {
 struct Driven {
     connection: Connection<Stream, Bytes>,
     alive: Option<Alive>,
-    /// It tells of a GOAWAY while others are still under way.
+    /// Reports a GOAWAY while other streams are still under way.
     probe: SendRequest<Bytes>,
     shared: Weak<ConnectionState>,
 }

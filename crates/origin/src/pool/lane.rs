@@ -1,4 +1,4 @@
-//! One server's lane: what lies in it, and for how long. Who takes and puts is told in `pool`.
+//! One server's lane: what it holds, and for how long. See `pool` for taking and putting.
 
 use crate::{
     direct, fastcgi,
@@ -7,19 +7,19 @@ use crate::{
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
-/// HTTP/2 connections of a worker to a server at a time. Most servers allow a hundred streams on each.
+/// Most HTTP/2 connections from a worker to a server at a time. Most servers allow a hundred streams on each.
 const MOST_SHARED: usize = 8;
 
 /// One worker's connections to one server.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// The one used last at the back: it has the most life left, and the others may grow old and go.
+    /// The last used is at the back: it has the most life left, and the others may grow old and go.
     pub(super) idle: VecDeque<Idle>,
-    /// The oldest first. There is another only where these were full, and it goes when it was not needed for a while.
+    /// The oldest first. Another is added only if these were full, and removed when it has not been needed for a while.
     pub(super) http2: Vec<MultiplexedLink>,
-    /// Somebody is making the HTTP/2 connection; the others wait for it.
+    /// Set while a fetch makes the HTTP/2 connection. The others wait for it.
     pub(super) dialling: Option<Arc<Notify>>,
-    /// ALPN settled on HTTP/1.1 last time: nothing to share, so nobody waits.
+    /// Whether ALPN agreed on HTTP/1.1 last time. Then there is nothing to share, and nobody waits.
     pub(super) chose_http1: bool,
 }
 
@@ -35,7 +35,8 @@ impl Lane {
         });
     }
 
-    /// Takes in an HTTP/2 connection. A server that chose HTTP/1.1 before is not waited for, so that many may come at once.
+    /// Adds an HTTP/2 connection. If the server chose HTTP/1.1 before, no fetch waits for another's connection, so that
+    /// many may come at once.
     pub(super) fn add(&mut self, multiplexed: MultiplexedLink) {
         if self.http2.len() >= MOST_SHARED {
             self.http2.remove(0);
@@ -43,7 +44,8 @@ impl Lane {
         self.http2.push(multiplexed);
     }
 
-    /// The HTTP/2 connection for the next fetch: one with room, or where there may be no more of them the emptiest.
+    /// Returns the HTTP/2 connection for the next fetch: one with room, or the emptiest if there may be no more of
+    /// them.
     pub(super) fn open(&mut self, now: Instant) -> Option<Http2> {
         let may_be_full = self.http2.len() >= MOST_SHARED;
         let with_room = self.http2.iter().position(|one| !one.link.is_full());
@@ -65,14 +67,14 @@ pub(super) struct Idle {
 /// A connection that carries one fetch at a time.
 #[derive(Debug)]
 pub(crate) enum Single {
-    /// Made for a request with content or for an upgrade.
+    /// A connection made for a request with content or for an upgrade.
     Http1(Http1),
     Direct(direct::Link),
     FastCgi(fastcgi::Link),
 }
 
 impl Single {
-    /// Nothing is under way on it, and the server has neither closed it nor said anything.
+    /// Whether nothing is under way on it, and the server has neither closed it nor said anything.
     pub(super) fn is_ready(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),
@@ -81,7 +83,7 @@ impl Single {
         }
     }
 
-    /// It may lie idle.
+    /// Whether it may lie idle.
     pub(super) fn may_rest(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.may_rest(),

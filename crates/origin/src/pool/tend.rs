@@ -1,4 +1,4 @@
-//! What becomes of connections that nobody takes: one small task per worker looks for them.
+//! Removes connections that nobody takes. One small task per worker does this.
 
 use super::POOLS;
 use std::{cell::Cell, rc::Rc, time::Duration};
@@ -10,16 +10,16 @@ use tokio::{
 
 thread_local! {
     static TENDED: Cell<bool> = const { Cell::new(false) };
-    /// Tells the tending task that there is something to look at again.
+    /// Tells the tending task that there is something to check again.
     pub(super) static KEPT: Rc<Notify> = Rc::default();
 }
 
-/// How often a worker looks for what has been idle too long.
+/// How often a worker checks for connections that have been idle too long.
 const ROUND: Duration = Duration::from_secs(1);
 
 static RELEASE: Notify = Notify::const_new();
 
-/// Starts this worker's tending task unless it runs. Called where connections are made, that is inside a `LocalSet`.
+/// Starts this worker's tending task unless it runs. Called where connections are made, which is inside a `LocalSet`.
 pub(crate) fn tend() {
     if TENDED.replace(true) {
         return;
@@ -30,9 +30,9 @@ pub(crate) fn tend() {
         let _running = running;
         loop {
             match sweep(Instant::now()) {
-                // Either way it looks again.
+                // In either case it checks again.
                 SweepOutcome::Connections => drop(timeout(ROUND, RELEASE.notified()).await),
-                // No timer wakes a worker that keeps none.
+                // A worker that keeps no connections is not woken by a timer.
                 SweepOutcome::Pools => kept.notified().await,
                 SweepOutcome::Nothing => break,
             }
@@ -40,13 +40,13 @@ pub(crate) fn tend() {
     });
 }
 
-/// Has all workers look at once for connections that may not lie idle any more. A worker that is looking right now does
-/// so again within `ROUND`.
+/// Has all workers check at once for connections that may not lie idle any more. A worker that is checking at this
+/// moment does so again within `ROUND`.
 pub(crate) fn release() {
     RELEASE.notify_waiters();
 }
 
-/// The tending task is alive; told apart from a runtime that ended with the task in it.
+/// Marks the tending task as alive. Tells it apart from one that ended with its runtime.
 struct Tending;
 
 impl Drop for Tending {
@@ -55,17 +55,17 @@ impl Drop for Tending {
     }
 }
 
-/// What there still is after a look.
+/// What is left after a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SweepOutcome {
-    /// Connections that grow old.
+    /// Connections, which grow old.
     Connections,
-    /// Origins, without a connection that lies here.
+    /// Origins without idle or shared connections.
     Pools,
     Nothing,
 }
 
-/// Drops what is closed, idle too long, or belongs to an origin or a server that is gone.
+/// Drops connections that are closed, idle too long, or belong to an origin or a server that is gone.
 fn sweep(now: Instant) -> SweepOutcome {
     POOLS.with_borrow_mut(|pools| {
         pools.retain(|_, pool| match pool.origin.upgrade() {

@@ -1,19 +1,19 @@
-//! Which of a name's addresses are servers.
+//! Decides which of a name's addresses are servers.
 //!
-//! Each is one, but that IPv6 and IPv4 count once: `localhost` is `::1` and `127.0.0.1`, and an application listens on either or both. Servers
-//! are the addresses of the family that has more of them, and each has one of the other to spare, for when it cannot be
-//! connected to.
+//! Each address is a server, but an IPv6 and an IPv4 address count as one: `localhost` is `::1` and `127.0.0.1`, and an
+//! application listens on either or both. The family with more addresses provides the servers. Each server has a spare
+//! address of the other family, for when it cannot be connected to.
 
 use std::net::SocketAddr;
 
-/// Addresses of one name that are used. It is read through for each fetch.
+/// Most addresses of one name that are used. All of them are looked through for each fetch.
 pub(crate) const MOST: usize = 64;
 
 /// A server's address, and the other way to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) own: SocketAddr,
-    /// Of the other family.
+    /// An address of the other family.
     pub(crate) spare: Option<SocketAddr>,
 }
 
@@ -23,8 +23,11 @@ impl Pair {
     }
 }
 
-/// The servers among what a resolver found, in an order that is not its own. Of as many of either family, those lead that do in `known`,
-/// which was found before; of a name that is new, those that the resolver puts first (RFC 6724). What stays is paired as it was.
+/// Returns the servers among the addresses that a resolver found, in an order independent of the resolver's.
+///
+/// If both families have the same number, the family that leads in `known`, which was found before, leads again. For a
+/// new name it is the family that the resolver puts first (RFC 6724). Pairs stay as they were if both addresses are
+/// still there.
 pub(crate) fn pair(mut found: Vec<SocketAddr>, known: &[Pair]) -> Vec<Pair> {
     let leader = known
         .first()

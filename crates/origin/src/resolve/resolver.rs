@@ -7,7 +7,7 @@ use std::{
 
 type Ask = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
-/// Resolves names as the system does, unless a test says how. It takes its time, and cannot be interrupted.
+/// Resolves names as the system does, unless a test replaces it. It may take long, and cannot be interrupted.
 pub(super) struct Resolver(Box<Ask>);
 
 impl Resolver {
@@ -18,7 +18,7 @@ impl Resolver {
         Self(Box::new(ask))
     }
 
-    /// One address at least.
+    /// Returns at least one address.
     pub(super) fn ask(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         let found = self.0(name, port)?;
         if found.is_empty() {

@@ -5,7 +5,7 @@ use std::sync::{
 };
 use tokio::{task::yield_now, time::advance};
 
-/// A name whose resolver says nothing until it is told what; how often it was asked.
+/// A name whose resolver waits to be told its answer, and how often it was asked.
 fn slow() -> (Arc<Name>, mpsc::Sender<bool>, Arc<AtomicUsize>) {
     let (tell, told) = mpsc::channel();
     let (told, asked) = (Mutex::new(told), Arc::new(AtomicUsize::new(0)));
@@ -26,7 +26,7 @@ async fn a_name_that_failed_is_left_alone_for_a_while() {
     let (name, tell, asked) = slow();
     let late = async {
         advance(3 * PAUSE).await;
-        // More than are asked for, lest a question too many wait for ever.
+        // More answers than are asked for, so that a superfluous question does not wait for ever.
         (0..9).for_each(|_| tell.send(false).unwrap());
     };
     assert!(name.just_failed().is_none(), "nobody has asked");

@@ -6,7 +6,7 @@ fn tcp(host: &str) -> Server {
     Server::new(Address::Tcp { host, port: 80 })
 }
 
-/// What is known of a name between two servers that have none.
+/// A roster with a name between two servers that have none.
 fn roster() -> Roster {
     Roster::new(&[tcp("10.1.0.1"), tcp("name.invalid"), tcp("::1")], None).unwrap()
 }

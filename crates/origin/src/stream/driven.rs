@@ -1,4 +1,4 @@
-//! A stream that hyper drives, and of whose socket its owner may still ask whether anything has come.
+//! A stream that hyper drives, while its owner can still ask whether anything has come on its socket.
 
 use super::Stream;
 use std::{
@@ -9,11 +9,11 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// In hyper's hands. Both sides are one worker's, so that nobody waits for the lock.
+/// hyper's side. Both sides belong to one worker, so that nobody waits for the lock.
 #[derive(Debug)]
 pub(crate) struct Driven(Arc<Mutex<Stream>>);
 
-/// In the owner's. It does not keep the socket open.
+/// The owner's side. It does not keep the socket open.
 #[derive(Debug)]
 pub(crate) struct Ear(Weak<Mutex<Stream>>);
 
@@ -30,7 +30,7 @@ impl Driven {
 }
 
 impl Ear {
-    /// The stream is there still, and nothing lies in the kernel that nobody has read yet, not even the end.
+    /// Whether the stream still exists and the kernel has nothing unread, not even the end.
     pub(crate) fn hears_nothing(&self) -> bool {
         let stream = self.0.upgrade();
         stream.is_some_and(|stream| {

@@ -1,24 +1,24 @@
-//! A server that has closed, and what it said before.
+//! What is done when a server has closed, but may have answered before.
 
 use std::{
     io, mem,
     task::{Context, Poll, Waker},
 };
 
-/// What becomes of a server that takes no more.
+/// What happens when a server takes no more.
 #[derive(Debug)]
 pub(super) enum Listens {
     /// Writing fails.
     No,
-    /// Writing waits until the server has been heard to its end: whoever writes reads meanwhile, and comes to the answer that the server
-    /// gave before it closed (RFC 9112 section 9.5).
+    /// Writing waits until the server has been read to its end. The task that writes also reads meanwhile, and reaches
+    /// the answer that the server gave before it closed (RFC 9112 section 9.5).
     Yes,
-    /// So it does now.
+    /// Writing waits for this now.
     Only(Waker),
 }
 
 impl Listens {
-    /// What comes of writing, which came to `written`.
+    /// Returns the result of writing, given the socket's own result `written`.
     pub(super) fn written<T>(
         &mut self,
         cx: &Context<'_>,
@@ -36,7 +36,7 @@ impl Listens {
         }
     }
 
-    /// The server has been heard to its end: writing fails from now on.
+    /// Records that the server has been read to its end. Writing fails from now on.
     pub(super) fn ended(&mut self) {
         if let Self::Only(writer) = mem::replace(self, Self::No) {
             writer.wake();

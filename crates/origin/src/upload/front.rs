@@ -1,4 +1,4 @@
-//! What of a request's content came before its server was asked to take it.
+//! The part of a request's content that came before its server was asked to take it.
 
 use super::{Cause, UNSENT};
 use crate::RequestBody;
@@ -10,14 +10,14 @@ use std::{
     task::{Context, Poll},
 };
 
-/// The pieces that came, and what is behind them.
+/// The pieces that came, and what follows them.
 #[derive(Default)]
 pub(super) struct Front {
     pieces: VecDeque<Bytes>,
     rest: Rest,
 }
 
-/// What is behind the pieces that came.
+/// What follows the pieces that came.
 #[derive(Default)]
 enum Rest {
     /// More may come.
@@ -30,7 +30,7 @@ enum Rest {
 }
 
 impl Front {
-    /// Takes in what has come of `body`, to [`UNSENT`] bytes and a piece. Whether nothing is behind it.
+    /// Takes in what has come of `body`, up to [`UNSENT`] bytes and one piece. Returns whether nothing follows it.
     pub(super) fn take(&mut self, body: &mut RequestBody, cx: &mut Context<'_>) -> bool {
         while matches!(self.rest, Rest::Open) && self.length() < UNSENT {
             match Pin::new(&mut *body).poll_frame(cx) {
@@ -38,7 +38,7 @@ impl Front {
                 Poll::Ready(None) => self.rest = Rest::Ended,
                 Poll::Ready(Some(Err(cause))) => self.rest = Rest::Broken(cause),
                 Poll::Ready(Some(Ok(frame))) => {
-                    // Trailers are nobody's.
+                    // Trailers are dropped: nobody uses them.
                     self.pieces.extend(frame.into_data().ok());
                     if body.is_end_stream() {
                         self.rest = Rest::Ended;
@@ -49,7 +49,7 @@ impl Front {
         !matches!(self.rest, Rest::Open)
     }
 
-    /// What comes next: what is here, and then what `body` gives.
+    /// Returns the next piece: first what is here, then what `body` gives.
     pub(super) fn poll_next(
         &mut self,
         body: &mut RequestBody,
@@ -104,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
     use std::task::Waker;
 
-    /// What comes, one after another; a pause is `None`. Then it ends, or breaks.
+    /// Pieces that come one after another; `None` is a pause. Then the content ends, or breaks.
     struct Script(VecDeque<Option<Bytes>>, bool);
 
     impl Body for Script {
@@ -125,7 +125,8 @@ mod tests {
     }
 
     proptest! {
-        /// However often it is looked, all comes once, in order, with the reason why there is no more; and not too much is held.
+        /// However often content is taken early, every piece comes once, in order, with the reason why there is no
+        /// more, and not too much is held.
         #[test]
         fn what_came_before_comes_first(
             script in proptest::collection::vec(proptest::option::of(0_usize..9000), 0..9),

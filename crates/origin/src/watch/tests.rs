@@ -12,7 +12,7 @@ use tokio::{
     time::{advance, pause},
 };
 
-/// An address that neither takes connections nor refuses them, as long as these are held: its queue is full.
+/// An address that neither accepts nor refuses connections as long as these are held, because its queue is full.
 async fn silent() -> (SocketAddr, (TcpListener, TcpStream)) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();

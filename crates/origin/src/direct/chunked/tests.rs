@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The content, how many bytes were read, and whether the body ended; cut after each of `cuts`.
+/// Returns the content, how many bytes were read, and whether the body ended. The input is cut after each of `cuts`.
 fn decoded(coded: &[u8], cuts: &[usize]) -> Result<(Vec<u8>, usize, bool), &'static str> {
     let (mut decoder, mut data) = (Decoder::default(), BytesMut::new());
     let (mut used, mut from) = (0, 0);
@@ -116,7 +116,7 @@ fn what_comes_before_the_fault_is_there() {
     assert_eq!(data, "abc");
 }
 
-/// A body in chunks of these lengths, with and without extensions.
+/// Makes a body in chunks of these lengths, with and without extensions.
 fn encoded(content: &[u8], lengths: &[usize], extension: &str, trailer: &str) -> Vec<u8> {
     let (mut coded, mut rest) = (Vec::new(), content);
     let mut lengths = lengths.iter().cycle();

@@ -37,7 +37,7 @@ fn a_part_of_a_head_is_none() {
     }
 }
 
-/// RFC 9112 section 5.1: a proxy takes it away.
+/// RFC 9112 section 5.1: a proxy removes it.
 #[test]
 fn white_space_before_a_colon_is_taken_away() {
     let read = head("HTTP/1.1 200 OK\r\nX-A : 1\r\nContent-Length\t : 2\r\n\r\n");
@@ -106,7 +106,7 @@ fn what_is_no_head() {
     assert_eq!(head(&text).response.headers().len(), MOST);
 }
 
-/// Whatever their spelling, names are those that the library reads.
+/// Names in any spelling are those that the library reads.
 #[test]
 fn names_are_found_in_any_spelling() {
     let known = [
@@ -129,7 +129,7 @@ fn names_are_found_in_any_spelling() {
         "X-Content-Type-Options",
         "Strict-Transport-Security",
     ];
-    // Of the same lengths, with the same first letters.
+    // These have the same lengths and the same first letters.
     let others = [
         "Data",
         "Edge",

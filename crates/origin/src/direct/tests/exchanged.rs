@@ -1,4 +1,4 @@
-//! One exchange over a pair of sockets, read by whom the test says.
+//! One exchange over a pair of sockets, read by the engine that the test names.
 
 use super::super::Link;
 use crate::{
@@ -26,33 +26,33 @@ use tokio::{
     time::Instant,
 };
 
-/// Who reads an answer.
+/// The engine that reads an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reader {
     Ours,
     Hyper,
 }
 
-/// What comes of an answer.
+/// What is read of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) head: Result<(StatusCode, HeaderMap), Kind>,
-    /// What came of the content, and how it ended.
+    /// How much content came, and how it ended.
     content: Bytes,
     pub(super) broke: Option<Kind>,
-    /// The connection is used again.
+    /// Whether the connection is used again.
     pub(super) kept: bool,
-    /// What the server was asked.
+    /// What the server received.
     asked: String,
 }
 
-/// An answer, as the server sends it.
+/// An answer as the server sends it.
 pub(super) struct Script<'a> {
     pub(super) method: Method,
     pub(super) bytes: &'a [u8],
-    /// It waits here until what came before was read.
+    /// The server waits here until the bytes before were read.
     pub(super) cut: usize,
-    /// It closes the connection in the end.
+    /// Whether the server closes the connection in the end.
     pub(super) closes: bool,
 }
 
@@ -67,7 +67,8 @@ pub(super) fn read(runtime: &Runtime, reader: Reader, script: &Script<'_>) -> Re
     LocalSet::new().block_on(runtime, exchanged(reader, script))
 }
 
-/// Whether an idle connection is taken up, first as it is, and then when something has come there that the runtime has not looked for.
+/// Whether an idle connection is taken: first as it is, and then when something has come that the runtime has not
+/// looked for.
 pub(super) fn taken_up(runtime: &Runtime, reader: Reader) -> [bool; 2] {
     LocalSet::new().block_on(runtime, async {
         let origin = origin();
@@ -119,7 +120,7 @@ async fn exchanged(reader: Reader, script: &Script<'_>) -> Read {
             far.read_buf(&mut asked).await.unwrap();
         }
         let (first, second) = script.bytes.split_at(script.cut);
-        // Whoever has seen enough does not read on.
+        // A reader that has seen enough does not read on.
         let _ = far.write_all(first).await;
         while received.load(Relaxed) < script.cut as u64 && !done.get() {
             yield_now().await;
@@ -150,7 +151,7 @@ async fn exchanged(reader: Reader, script: &Script<'_>) -> Read {
     }
 }
 
-/// A connection that waits for a request.
+/// Makes a connection that waits for a request.
 async fn idle(reader: Reader, origin: &Servers, stream: Stream) -> Single {
     let link = Link {
         stream,
@@ -193,7 +194,7 @@ async fn asked(origin: &Arc<Servers>, method: Method) -> Answered {
         Err(error) => return (Err(error.kind()), Bytes::new(), None),
     };
     let (mut parts, mut body) = response.into_parts();
-    // hyper hands on what is said of the connection alone, too.
+    // hyper also passes on what concerns only the connection.
     let lines = parts.headers.get_all(CONNECTION).iter().cloned();
     let lines: Vec<_> = lines.filter(|line| !is_of_the_connection(line)).collect();
     parts.headers.remove(CONNECTION);

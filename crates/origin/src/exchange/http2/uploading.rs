@@ -1,4 +1,4 @@
-//! What a request brings, on its way to the server.
+//! A request's content on its way to the server.
 
 use crate::{
     http2::{Gone, Outlet},
@@ -12,11 +12,12 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// Sends it as the client brings it and the server takes it, until all of it has gone or the server wants no more.
+/// Sends the content as the client brings it and the server takes it, until all of it is sent or the server wants no
+/// more.
 pub(super) struct Uploading {
     body: Outgoing,
     out: Outlet,
-    /// What the server is to take next.
+    /// The piece that the server takes next.
     piece: Bytes,
 }
 
@@ -29,19 +30,20 @@ impl Uploading {
         }
     }
 
-    /// The next piece. An error: nothing comes any more.
+    /// Gets the next piece. An error means that no more comes.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         while self.piece.is_empty() {
             match Pin::new(&mut self.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else {
-                        // Trailers do not go on: an application may take them for fields that a client may not say (RFC 9110 section 6.5.1).
+                        // Trailers are not forwarded: an application may take them for fields that a client may not set
+                        // (RFC 9110 section 6.5.1).
                         self.out.end();
                         return Poll::Ready(Err(Gone));
                     };
                     self.piece = data;
                 }
-                // What is not whole must not look so.
+                // Incomplete content must not look complete.
                 Poll::Ready(Some(Err(_))) => {
                     self.out.reset(Reason::CANCEL);
                     return Poll::Ready(Err(Gone));
@@ -56,7 +58,7 @@ impl Uploading {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends what there is room for. An error: nothing is to be sent any more.
+    /// Sends what there is room for. An error means that nothing more is to be sent.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         ready!(self.poll_piece(cx))?;
         ready!(self.out.poll_room(cx))?;

@@ -1,4 +1,4 @@
-//! The beginning of a response: its head, in time, or why there is none.
+//! The start of a response: its head, in time, or the reason why there is none.
 
 use super::Exchange;
 use crate::{
@@ -24,16 +24,16 @@ use std::{
 #[derive(Debug)]
 pub(crate) enum Arrived {
     Response(Response<()>),
-    /// Section 6.2.2 of RFC 3875.
+    /// A local redirect (RFC 3875 section 6.2.2).
     Local(String),
 }
 
 /// Why there was no head.
 pub(crate) struct Lost {
     pub(crate) error: Error,
-    /// Nothing was sent; the body goes elsewhere.
+    /// The body, if nothing was sent. It then goes elsewhere.
     pub(crate) unsent: Option<Outgoing>,
-    /// A connection used before, closed without a byte of answer.
+    /// Whether a connection that had been used before closed without a byte of answer.
     pub(crate) stale: bool,
 }
 
@@ -63,7 +63,7 @@ impl Exchange {
         }
     }
 
-    /// What it means that no head came.
+    /// Says why no head came.
     fn lost(mut self, error: Error, before: u64) -> Lost {
         let link = self.link.take();
         let stale =
@@ -123,7 +123,7 @@ impl Exchange {
         *response.status_mut() = status;
         *response.headers_mut() = headers;
         if self.fatal {
-            // What it said of its lifetime was meant for the page that it did not come to write.
+            // What it said about its lifetime was meant for the page that it failed to write.
             let fields = response.headers_mut();
             fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
             fields.remove("surrogate-control");
@@ -139,7 +139,7 @@ impl Exchange {
     }
 }
 
-/// A response that ended before its head.
+/// Returns the error of a response that ended before its head.
 fn headless(ended: Ended) -> Error {
     match ended.protocol {
         0 => Error::new(Kind::Malformed).because("the output ended within the header"),

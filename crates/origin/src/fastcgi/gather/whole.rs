@@ -1,4 +1,4 @@
-//! A gathered body on its way out: what lies in the file, then what is held.
+//! A gathered body on its way out: first the file's content, then what is held in memory.
 
 use super::{Cause, Gathered, done, unkept};
 use crate::Room;
@@ -14,10 +14,10 @@ use std::{
 };
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// What is read of a file at a time, in bytes.
+/// Bytes read from a file at a time.
 const PIECE: u64 = 128 * 1024;
 
-/// A body that was gathered: what lies in the file, then what is held.
+/// A body that was gathered: first the file's content, then what is held in memory.
 pub(super) struct Whole {
     file: Option<Arc<File>>,
     at: u64,
@@ -46,7 +46,7 @@ impl Whole {
         self.end - self.at + self.held.len() as u64
     }
 
-    /// The next piece of the file, at most until its end.
+    /// Reads the next piece of the file, at most up to its end.
     fn poll_file(&mut self, file: &Arc<File>, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         let reading = self.reading.get_or_insert_with(|| {
             let (file, at) = (Arc::clone(file), self.at);

@@ -61,12 +61,12 @@ fn heads() {
             "Location: //evil.example/",
             respond(302, &[("location", "//evil.example/")]),
         ),
-        // Section 6.2.3: to a client, with 302 where nothing else is said.
+        // Section 6.2.3: for a client, with 302 if the script names no status.
         (
             "Location: http://a/",
             respond(302, &[("location", "http://a/")]),
         ),
-        // Section 6.3.4: the connection is not the script's.
+        // Section 6.3.4: a script does not control the connection.
         (
             "Connection: close\nTransfer-Encoding: chunked\nKeep-Alive: 1\nUpgrade: a\nTE: b\nTrailer: c\nX: d",
             respond(200, &[("x", "d")]),

@@ -9,7 +9,7 @@ fn record(kind: u8, content: &[u8], padding: u8) -> Vec<u8> {
     bytes
 }
 
-/// All events of these bytes, which come in pieces of these lengths; and what is left.
+/// Decodes these bytes, which come in pieces of these lengths. Returns all events, and how many bytes are left.
 fn read(bytes: &[u8], pieces: &[usize]) -> (Result<Vec<Event>, Wrong>, usize) {
     let (mut decoder, mut input, mut events) = (Decoder::default(), BytesMut::new(), Vec::new());
     let mut rest = bytes;
@@ -32,7 +32,7 @@ fn read(bytes: &[u8], pieces: &[usize]) -> (Result<Vec<Event>, Wrong>, usize) {
     (Ok(events), input.len())
 }
 
-/// Output and complaints put together, and the end.
+/// Joins the output and the complaints. Returns them, and the end.
 fn whole(events: &[Event]) -> (Vec<u8>, Vec<u8>, Option<Ended>) {
     let (mut output, mut complaints, mut ended) = (Vec::new(), Vec::new(), None);
     for event in events {

@@ -1,4 +1,4 @@
-//! A connection that died without a word is found out before fetches pile up on it.
+//! Detects a connection that died silently, before fetches pile up on it.
 
 use h2::{Ping, PingPong};
 use std::{
@@ -13,23 +13,23 @@ use std::{
 };
 use tokio::time::{Instant, Sleep, sleep};
 
-/// So long nothing comes on a connection that is in use, until the server is asked for a sign of life (RFC 9113 section 6.7).
+/// How long a connection in use may be silent before the server is asked for a sign of life (RFC 9113 section 6.7).
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// So long it has for one.
+/// How long the server has to give one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The watch over a connection.
 pub(super) struct Alive {
     pings: PingPong,
-    /// Bytes that came on it, now and when we last looked.
+    /// Bytes that came on it, now and at the last check.
     heard: Arc<AtomicU64>,
     before: u64,
-    /// How often it had come into use when we last looked.
+    /// How often it had come into use at the last check.
     uses: usize,
-    /// When something came last, or it came into use, whichever was later.
+    /// When something last came, or when it came into use, if that was later.
     silent_since: Instant,
-    /// When to look next.
+    /// When to check next.
     due: Pin<Box<Sleep>>,
     /// Whether the server was asked.
     asked: bool,
@@ -48,7 +48,8 @@ impl Alive {
         }
     }
 
-    /// Ready when the server has given no sign of life. `uses`: how often the connection has come into use; `None`: it is in none.
+    /// Ready when the server has given no sign of life. `uses` is how often the connection has come into use; `None`:
+    /// it is not in use.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, uses: Option<usize>) -> Poll<()> {
         self.listen(uses);
         loop {
@@ -65,13 +66,13 @@ impl Alive {
                 self.look_in(left);
                 continue;
             }
-            // Where nobody waits for anything there is nothing to say; where it cannot be asked, the connection is ending.
+            // If nobody waits for anything, there is no need to ask. If asking is impossible, the connection is ending.
             self.asked = uses.is_some() && self.pings.send_ping(Ping::opaque()).is_ok();
             self.look_in(if self.asked { PATIENCE } else { SILENCE });
         }
     }
 
-    /// What a connection was silent before it came into use does not count.
+    /// Notes what has come. Silence before the connection came into use does not count.
     fn listen(&mut self, uses: Option<usize>) {
         let heard = self.heard.load(Relaxed);
         let has_come = mem::replace(&mut self.before, heard) != heard;
@@ -80,7 +81,7 @@ impl Alive {
             self.silent_since = Instant::now();
         }
         if comes_into_use && self.asked {
-            // It is asked only once at a time.
+            // Only one ping may be under way at a time.
             self.look_in(SILENCE + PATIENCE);
         }
     }

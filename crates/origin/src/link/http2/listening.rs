@@ -1,9 +1,10 @@
-//! Whether anything comes on a connection while a fetch waits there: one that runs out of time in silence is the last to be sent there.
+//! Whether anything comes on a connection while a fetch waits there. If a fetch runs out of time in silence, no other
+//! is sent there.
 
 use super::{ConnectionState, Http2};
 use std::sync::{Arc, Weak, atomic::Ordering::Relaxed};
 
-/// What a fetch remembers of its connection, whether it is still there or not.
+/// What a fetch remembers of its connection, whether that still exists or not.
 #[derive(Clone, Debug)]
 pub(crate) struct Listening {
     shared: Weak<ConnectionState>,
@@ -11,15 +12,15 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// A head has come for the fetch, or content.
+    /// Records that a head or content has come for the fetch.
     pub(crate) fn goes_on(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
             self.brought = shared.brought.fetch_add(1, Relaxed) + 1;
         }
     }
 
-    /// The fetch ran out of time. Where nothing has come since for anybody, no further one goes there: it would wait as long for what
-    /// may never come.
+    /// Records that the fetch ran out of time. If nothing has come for anybody since, no further fetch goes there: it
+    /// would wait as long for what may never come.
     pub(crate) fn ran_out(&self) {
         if let Some(shared) = self.shared.upgrade()
             && shared.brought.load(Relaxed) == self.brought
@@ -31,7 +32,7 @@ impl Listening {
 }
 
 impl Http2 {
-    /// What has been brought on it until now.
+    /// Begins to listen: remembers what has come until now.
     pub(crate) fn listening(&self) -> Listening {
         Listening {
             shared: Arc::downgrade(&self.shared),

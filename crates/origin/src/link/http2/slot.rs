@@ -1,16 +1,17 @@
-//! A server allows so many streams at a time (RFC 9113 section 5.1.2): who wants one more waits here for the end of another.
+//! A server allows a limited number of streams at a time (RFC 9113 section 5.1.2). Fetches that want one more wait here
+//! for the end of another.
 
 use super::Http2;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use std::{pin::pin, sync::atomic::Ordering::Relaxed};
 
-/// A stream that may be under way, and its connection.
+/// Leave for one stream to be under way, and its connection.
 #[derive(Debug)]
 pub(crate) struct Slot(Http2);
 
 impl Http2 {
-    /// Waits until one more stream may be under way; `None`: the connection takes no more.
+    /// Waits until one more stream may be under way. `None`: the connection takes no more.
     pub(crate) async fn slot(self) -> Option<Slot> {
         loop {
             let mut freed = pin!(self.shared.freed.notified());
@@ -37,7 +38,7 @@ impl Slot {
         &mut self.0.sender
     }
 
-    /// An answer has come on the connection.
+    /// Records that an answer has come on the connection.
     pub(crate) fn answered(&self) {
         self.0.shared.answered.store(true, Relaxed);
     }

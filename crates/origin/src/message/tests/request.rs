@@ -155,7 +155,8 @@ fn targets_keep_their_bytes() {
     }
 }
 
-/// What HTTP/2 gives back unsent goes out over HTTP/1 as it would have gone at first: with its host, its target alone, and content that ends.
+/// A request that HTTP/2 gives back unsent goes out over HTTP/1 as it would have at first: with its host, only its
+/// target, and content that ends.
 #[test]
 fn what_comes_back_from_http2_is_whole_over_http1() {
     let host = ("host", "site.example:8443");
