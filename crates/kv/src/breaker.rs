@@ -1,4 +1,4 @@
-//! The breaker: a server that fails is not asked again for a while.
+//! A breaker: keeps a server that fails from being asked for a while.
 
 use std::{
     sync::{
@@ -9,19 +9,19 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// So many failures in a row open it.
+/// Failures in a row that open the breaker.
 const FAILURES: u32 = 3;
 
-/// The first pause; each that follows is twice as long.
+/// The first pause. Each following one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Opens after [`FAILURES`] in a row; then one probe is let through after each pause, and its success closes it.
+/// Opens after [`FAILURES`] in a row. Then one probe is allowed after each pause, and its success closes the breaker.
 #[derive(Debug)]
 pub struct Breaker {
-    /// Whether anything has failed since the last success: what every answer looks at.
+    /// Whether anything has failed since the last success. Every answer checks this.
     troubled: AtomicBool,
     state: Mutex<State>,
 }
@@ -43,7 +43,7 @@ struct Open {
 pub enum Leave {
     /// Yes.
     Given,
-    /// Yes, to see whether it is back.
+    /// Yes, as a probe of whether it is back.
     Probe,
     /// No.
     Denied,
@@ -56,7 +56,7 @@ pub enum Change {
     None,
     /// The breaker has opened.
     Opened,
-    /// It was open: a probe failed.
+    /// The breaker was open, and a probe failed.
     StaysOpen,
 }
 
@@ -83,12 +83,12 @@ impl Breaker {
         if now < open.probe_at {
             return Leave::Denied;
         }
-        // A probe whose asker goes away is followed by the next.
+        // If the caller drops a probe, another follows.
         open.probe_at = now + open.pause;
         Leave::Probe
     }
 
-    /// The server answered; whether that closed the breaker.
+    /// Records that the server answered. Returns whether that closed the breaker.
     pub fn answered(&self) -> bool {
         if !self.troubled.load(Relaxed) {
             return false;
@@ -99,14 +99,14 @@ impl Breaker {
         state.open.take().is_some()
     }
 
-    /// The server failed, on this leave, in a way that the next question would most likely meet too.
+    /// Records that the server failed, on this leave, in a way in which the next question would most likely fail too.
     pub fn failed(&self, leave: Leave) -> Change {
         let state = &mut *self.state();
         self.troubled.store(true, Relaxed);
         state.failures = state.failures.saturating_add(1);
         let now = Instant::now();
         match &mut state.open {
-            // Questions that were asked before it opened say nothing new.
+            // Questions that were sent before it opened say nothing new.
             Some(_) if leave != Leave::Probe => Change::None,
             Some(open) => {
                 open.pause = (open.pause * 2).min(LONGEST_PAUSE);
@@ -124,7 +124,7 @@ impl Breaker {
         }
     }
 
-    /// Whether the server is not asked at the moment.
+    /// Whether the breaker is open: the server gets probes at most.
     pub fn is_open(&self) -> bool {
         self.troubled.load(Relaxed) && self.state().open.is_some()
     }

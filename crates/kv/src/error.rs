@@ -1,42 +1,42 @@
-//! What goes wrong with a server.
+//! Errors of a server.
 
 use std::fmt;
 
-/// What became of a question that was not answered. Whoever asked counts it and goes on as if nothing were there.
+/// Why a question was not answered. The caller counts it and continues as if the server had nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {detail}")]
 pub struct Error {
-    /// What it was.
+    /// What went wrong.
     pub kind: Kind,
     /// The server's or the system's own words, for the operator.
     pub detail: String,
 }
 
-/// What it was.
+/// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// No connection, or no server that could answer: refused, loading, without a primary.
     Unreachable,
-    /// The connection ended before its answer had come, or in the middle of it.
+    /// The connection ended before the answer had come, or in the middle of it.
     Closed,
     /// No answer in time.
     Timeout,
-    /// Wrong password, or no permission; for the operator to mend.
+    /// A wrong password, or no permission. The operator has to mend this.
     Refused,
-    /// Something else lies under our key.
+    /// Our key holds something else.
     WrongType,
-    /// The server takes no writes: no room, or it may only be read.
+    /// The server takes no writes: it has no room, or is read-only.
     Full,
     /// The value is larger than the server takes.
     TooLarge,
-    /// The server does not do what it was asked for.
+    /// The server does not do what it was asked to.
     Rejected,
-    /// An answer that is none.
+    /// The answer is invalid.
     Protocol,
 }
 
 impl Kind {
-    /// All of them, in the order in which they are counted.
+    /// All kinds, in the order in which they are counted.
     pub const ALL: [Self; 9] = [
         Self::Unreachable,
         Self::Closed,
@@ -49,8 +49,8 @@ impl Kind {
         Self::Protocol,
     ];
 
-    /// Whether the next question would most likely fare the same, so that after a few of these none is asked for a while. The
-    /// others are about one key or one value.
+    /// Whether the next question would most likely fail too. After a few such errors no question is sent for a while.
+    /// Other errors concern only one key or one value.
     pub const fn opens_breaker(self) -> bool {
         matches!(
             self,
@@ -58,7 +58,7 @@ impl Kind {
         )
     }
 
-    /// A name for metrics.
+    /// Returns the name for metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -91,7 +91,7 @@ impl fmt::Display for Kind {
 }
 
 impl Error {
-    /// An error with the words of who reported it.
+    /// Makes an error. `detail` are the words of the server or system that reported it.
     pub fn new(kind: Kind, detail: impl fmt::Display) -> Self {
         Self {
             kind,
@@ -100,7 +100,7 @@ impl Error {
     }
 }
 
-/// An address that cannot be used; for the operator to mend. It never holds a password.
+/// An address that cannot be used. The operator has to mend this. It never contains a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the address of such a server: {0}")]
 pub struct BadUrl(pub String);

@@ -1,6 +1,7 @@
-//! Servers that keep values by key: memcached, Redis, Valkey. What the values are for is not known here.
+//! Clients for servers that keep values by key: memcached, Redis, Valkey. This crate does not know what the values are
+//! for.
 //!
-//! - [`Memcached`] and [`Redis`] ask, over connections that each worker has for itself ([`PerWorker`]).
+//! - [`Memcached`] and [`Redis`] send questions, over connections that each worker has for itself ([`PerWorker`]).
 //! - [`Breaker`] keeps a server that fails from being asked again and again.
 
 #![forbid(unsafe_code)]
@@ -18,11 +19,11 @@ pub use worker::{Connection, PerWorker};
 
 pub use self::redis::Redis;
 
-/// Who may answer a question that changes nothing.
+/// Which server may answer a question that changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// Whoever is nearest, a replica too.
+    /// The nearest one, which may be a replica.
     Any,
-    /// Who takes the writes.
+    /// The one that takes the writes.
     Latest,
 }

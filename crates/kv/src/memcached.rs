@@ -1,4 +1,4 @@
-//! memcached: one server, or several over which keys are spread.
+//! memcached: one server, or several with the keys distributed over them.
 
 mod address;
 mod answer;
@@ -21,40 +21,40 @@ use tokio::time::timeout;
 /// The longest key that memcached takes, in bytes.
 pub const LONGEST_KEY: usize = 250;
 
-/// The largest value, in bytes: memcached takes 1 MiB (`-I`), its own header and the key included.
+/// The largest value, in bytes. memcached takes 1 MiB (`-I`), which includes its own header and the key.
 pub const LARGEST_VALUE: usize = (1 << 20) - 1024;
 
-/// Longer expiries would be taken for dates.
+/// The longest expiry: memcached takes larger numbers for dates.
 const LONGEST_EXPIRY: Duration = Duration::from_hours(30 * 24);
 
-/// memcached: one server, or several over which keys are spread. Shared by all workers.
+/// A client of memcached: one server, or several with the keys distributed over them. Shared by all workers.
 #[derive(Debug)]
 pub struct Memcached {
     servers: Vec<Server>,
     ring: Ring,
-    /// What one answer may take.
+    /// How long one answer may take.
     limit: Duration,
 }
 
-/// Whether memcached takes `key`: visible ASCII without spaces, neither nothing nor too long.
+/// Whether memcached takes `key`: visible ASCII without spaces, not empty and not too long.
 pub fn takes(key: &str) -> bool {
     (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 impl Memcached {
-    /// Reads the URL ([`address`]). `timeout`: what a question may take.
+    /// Makes a client from a URL (see [`address`]). `timeout` is the limit of one question.
     pub fn new(url: &str, timeout: Duration) -> Result<Self, BadUrl> {
         let addresses = address::parse(url)?;
         let ring = Ring::of(addresses.iter().map(Address::name));
         Ok(Self {
             servers: addresses.into_iter().map(Server::new).collect(),
             ring,
-            // One of several servers that hangs must be told from the others before whoever asks gives up.
+            // If one of several servers hangs, this must be noticed before the caller gives up.
             limit: timeout * 7 / 8,
         })
     }
 
-    /// The server that has `key`; `None` while it is left alone.
+    /// Returns the server that has `key`. `None`: it is left alone at the moment.
     fn server(&self, key: &str) -> Result<Option<&Server>, Error> {
         if !takes(key) {
             return Err(Error::new(Kind::Rejected, "memcached takes no such key"));
@@ -63,7 +63,7 @@ impl Memcached {
         Ok(server.filter(|server| self.servers.len() == 1 || !server.is_resting()))
     }
 
-    /// One question to the server that has `key`; `None` while it is left alone.
+    /// Sends one question to the server that has `key`. `None`: the server is left alone at the moment.
     async fn ask(
         &self,
         key: &str,
@@ -77,7 +77,7 @@ impl Memcached {
         self.judged(server, asked).await.map(Some)
     }
 
-    /// Waits for an answer; a server that fails is left alone.
+    /// Waits for an answer. A server that fails is left alone.
     async fn judged<T>(
         &self,
         server: &Server,
@@ -90,7 +90,7 @@ impl Memcached {
         answer
     }
 
-    /// One step towards an answer.
+    /// Limits the time of one step towards an answer.
     async fn bounded<T>(
         &self,
         server: &Server,
@@ -127,7 +127,7 @@ impl Memcached {
         command.extend_from_slice(value);
         command.extend_from_slice(b"\r\n");
         match self.ask(key, command, Expected::Done).await? {
-            // A server that is left alone takes everything and keeps nothing.
+            // A server that is left alone counts as one that takes everything and keeps nothing.
             Some(Answer::Stored) | None => Ok(true),
             Some(Answer::NotStored) => Ok(false),
             Some(other) => Err(unexpected(&other)),
@@ -144,18 +144,18 @@ impl Memcached {
         }
     }
 
-    /// The value of `key`; one round trip.
+    /// Returns the value of `key`. Takes one round trip.
     ///
     /// # Errors
-    /// No answer, or none that is one.
+    /// No answer, or an invalid one.
     pub async fn get(&self, key: &str) -> Result<Option<Bytes>, Error> {
         Ok(self.value("get", key).await?.map(|value| value.data))
     }
 
-    /// Sets `key`, which the server forgets after `expiry`, rounded up to whole seconds.
+    /// Sets `key`. The server forgets it after `expiry`, rounded up to whole seconds.
     ///
     /// # Errors
-    /// It could not be set.
+    /// The value could not be set.
     pub async fn set(&self, key: &str, value: &[u8], expiry: Duration) -> Result<(), Error> {
         if self.store("set", key, value, expiry).await? {
             Ok(())
@@ -164,32 +164,33 @@ impl Memcached {
         }
     }
 
-    /// The same where `key` is not there; whether it was set.
+    /// Sets `key` like `set`, but only if it is not there. Returns whether it was set.
     ///
     /// # Errors
-    /// No answer, or none that is one.
+    /// No answer, or an invalid one.
     pub async fn add(&self, key: &str, value: &[u8], expiry: Duration) -> Result<bool, Error> {
         self.store("add", key, value, expiry).await
     }
 
-    /// Has the server forget `key`, where it is there, after `expiry`, rounded up to whole seconds; whether it is there.
+    /// Makes the server forget `key` after `expiry`, rounded up to whole seconds, if it is there. Returns whether it is
+    /// there.
     ///
     /// # Errors
-    /// No answer, or none that is one.
+    /// No answer, or an invalid one.
     pub async fn expire(&self, key: &str, expiry: Duration) -> Result<bool, Error> {
         let command = format!("touch {key} {}\r\n", seconds(expiry)).into_bytes();
         match self.ask(key, command, Expected::Done).await? {
             Some(Answer::Touched) => Ok(true),
-            // Of one that is left alone nobody knows.
+            // If the server is left alone, this is unknown.
             Some(Answer::NotFound) | None => Ok(false),
             Some(other) => Err(unexpected(&other)),
         }
     }
 
-    /// The values of `keys`, in their order; one round trip to each server that has some.
+    /// Returns the values of `keys`, in their order. Takes one round trip to each server that has some.
     ///
     /// # Errors
-    /// No answer from one of them, or none that is one.
+    /// No answer from one of the servers, or an invalid one.
     pub async fn get_many(&self, keys: &[String]) -> Result<Vec<Option<Bytes>>, Error> {
         let mut of_server: Vec<Vec<&str>> = vec![Vec::new(); self.servers.len()];
         for key in keys {
@@ -199,7 +200,7 @@ impl Memcached {
                 of_server.push(key);
             }
         }
-        // All are asked before the first answer is waited for.
+        // All servers are asked before the first answer is awaited.
         let mut asked = Vec::new();
         for (server, keys) in self.servers.iter().zip(&of_server) {
             if !keys.is_empty() {
@@ -225,10 +226,10 @@ impl Memcached {
         Ok(found)
     }
 
-    /// Deletes `key` where it still has this value; whether it did. One that has changed stays in any case.
+    /// Deletes `key` if it still has this value. Returns whether it was deleted. A value that has changed always stays.
     ///
     /// # Errors
-    /// No answer, or none that is one.
+    /// No answer, or an invalid one.
     pub async fn delete_if(&self, key: &str, value: &[u8]) -> Result<bool, Error> {
         let Some(Value { data, unique, .. }) = self.value("gets", key).await? else {
             return Ok(false);
@@ -236,7 +237,7 @@ impl Memcached {
         let Some(unique) = unique.filter(|_| data == value) else {
             return Ok(false);
         };
-        // There is no deleting a value that nobody has changed; but there is replacing it by one that has expired.
+        // memcached cannot delete only an unchanged value, but it can replace it by one that has expired.
         let command = format!("cas {key} 0 -1 0 {unique}\r\n\r\n").into_bytes();
         match self.ask(key, command, Expected::Done).await? {
             Some(Answer::Stored) => Ok(true),
@@ -245,21 +246,21 @@ impl Memcached {
         }
     }
 
-    /// Of several servers, how many fail and have not answered since: each of them is left alone by itself, and the others are asked on.
-    /// `None` where there is only one.
+    /// Returns how many of several servers fail and have not answered since. Each of them is left alone separately, and
+    /// the others are still asked. `None`: there is only one.
     pub fn down(&self) -> Option<usize> {
         let down = self.servers.iter().filter(|server| server.is_down());
         (self.servers.len() > 1).then(|| down.count())
     }
 
-    /// Drops this worker's connections: they do not answer. The next question makes new ones.
+    /// Drops this worker's connections, because they do not answer. The next question makes new ones.
     pub fn hang_up(&self) {
         for server in &self.servers {
             server.hang_up();
         }
     }
 
-    /// Drops those of all workers.
+    /// Drops the connections of all workers.
     pub fn hang_up_all(&self) {
         for server in &self.servers {
             server.hang_up_all();
@@ -267,7 +268,7 @@ impl Memcached {
     }
 }
 
-/// An expiry as memcached takes it.
+/// Converts an expiry to memcached's form.
 fn seconds(expiry: Duration) -> u128 {
     expiry.min(LONGEST_EXPIRY).as_millis().div_ceil(1000).max(1)
 }

@@ -1,4 +1,4 @@
-//! Redis and Valkey: one server, what sentinels watch over, or a cluster; and replicas for reading.
+//! Redis and Valkey: one server, a group with sentinels, or a cluster; and replicas for reading.
 
 mod address;
 mod connect;
@@ -17,7 +17,7 @@ pub use connect::{Connection, Servers};
 /// How long replicas are left alone after one failed.
 const REST: Duration = Duration::from_secs(1);
 
-/// Redis or Valkey. Shared by all workers.
+/// A client of Redis or Valkey. Shared by all workers.
 #[derive(Debug)]
 pub struct Redis {
     primary: Pool,
@@ -27,7 +27,7 @@ pub struct Redis {
 #[derive(Debug)]
 struct Replicas {
     pool: Pool,
-    /// What a replica may take to answer, so that there is time to ask the primary after it.
+    /// How long a replica may take to answer. This leaves time to ask the primary afterwards.
     timeout: Duration,
     resting_until: Mutex<Option<Instant>>,
 }
@@ -40,7 +40,7 @@ struct Pool {
 }
 
 impl Redis {
-    /// Reads the URL ([`address`]). `timeout`: what one step may take.
+    /// Makes a client from a URL (see [`address`]). `timeout` is the limit of one step.
     pub fn new(url: &str, timeout: Duration) -> Result<Self, BadUrl> {
         let Address { primary, replicas } = Address::parse(url, timeout)?;
         let replicas = replicas.map(|servers| Replicas {
@@ -54,15 +54,15 @@ impl Redis {
         })
     }
 
-    /// Who takes the writes, as the URL says.
+    /// Returns the servers that take the writes, as the URL says.
     pub fn primary(url: &str, timeout: Duration) -> Result<Servers, BadUrl> {
         Address::parse(url, timeout).map(|address| address.primary)
     }
 
-    /// Asks a replica where there are some and one will do, and the primary where that fails.
+    /// Asks a replica if there are any and `read` allows it. If that fails, asks the primary.
     ///
     /// # Errors
-    /// No answer, or the server's complaint.
+    /// No answer, or an error from the server.
     pub async fn read(&self, command: &Cmd, read: Read) -> Result<Value, Error> {
         if read == Read::Any
             && let Some(replicas) = &self.replicas
@@ -73,27 +73,27 @@ impl Redis {
         self.primary.ask(command).await
     }
 
-    /// Asks whoever takes the writes.
+    /// Asks the server that takes the writes.
     ///
     /// # Errors
-    /// No answer, or the server's complaint.
+    /// No answer, or an error from the server.
     pub async fn write(&self, command: &Cmd) -> Result<Value, Error> {
         self.primary.ask(command).await
     }
 
-    /// Drops this worker's connection: it does not answer. The next question makes a new one.
+    /// Drops this worker's connection, because it does not answer. The next question makes a new one.
     pub fn hang_up(&self) {
         self.primary.connections.hang_up();
     }
 
-    /// Drops those of all workers.
+    /// Drops the connections of all workers.
     pub fn hang_up_all(&self) {
         self.primary.connections.hang_up_all();
     }
 }
 
 impl Replicas {
-    /// What one of them says; `None` where none will do for now.
+    /// Returns the answer of a replica. `None`: none can be used at the moment.
     async fn ask(&self, command: &Cmd) -> Option<Result<Value, Error>> {
         let now = Instant::now();
         let resting =
@@ -103,7 +103,7 @@ impl Replicas {
         }
         match timeout(self.timeout, self.pool.ask(command)).await {
             Ok(Ok(value)) => return Some(Ok(value)),
-            // That is so wherever it is asked.
+            // The answer is the same from every server.
             Ok(Err(error)) if error.kind == Kind::WrongType => return Some(Err(error)),
             Ok(Err(_)) | Err(_) => {}
         }
@@ -132,7 +132,7 @@ impl Pool {
         };
         let mut connection = self.connections.get(connect).await?;
         let answer = connection.handle.ask(command).await;
-        // Gone, or to a server that has become somebody's replica.
+        // The connection is gone, or its server has become a replica of another.
         if let Err(error) = &answer
             && matches!(
                 error.kind,

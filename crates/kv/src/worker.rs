@@ -1,4 +1,4 @@
-//! Connections, a set for each worker.
+//! Connections, one set per worker.
 
 use crate::{Error, Kind};
 use std::{
@@ -13,11 +13,11 @@ use tokio::{
     time::timeout,
 };
 
-/// How long connecting may take. A request waits for it no longer than for anything else; whoever asks later finds the
+/// How long connecting may take. A request waits for it no longer than for anything else; a later request finds the
 /// connection made.
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 
-/// One connection (or set of connections) for each runtime that asks, made when it first does. `C` is a cheap handle; the
+/// One connection (or set of connections) per runtime, made when the runtime first asks. `C` is a cheap handle: the
 /// connection itself belongs to a task on that runtime.
 pub struct PerWorker<C> {
     slots: Arc<Mutex<Slots<C>>>,
@@ -30,14 +30,14 @@ struct Slots<C> {
 
 enum Slot<C> {
     Open(Connection<C>),
-    /// The attempt of this number is under way.
+    /// The attempt with this number is under way.
     Opening(u64, watch::Receiver<Made<C>>),
 }
 
-/// What an attempt came to; `None`: nothing yet.
+/// The result of an attempt; `None`: there is none yet.
 type Made<C> = Option<Result<Connection<C>, Error>>;
 
-/// A connection, and which one it is.
+/// A connection, with a number that identifies it.
 #[derive(Clone, Debug)]
 pub struct Connection<C> {
     /// The handle.
@@ -45,7 +45,8 @@ pub struct Connection<C> {
     number: u64,
 }
 
-/// An attempt to connect. However it ends, by a panic too, it does not stay in its slot: the next who asks begins another.
+/// An attempt to connect. However it ends, even by a panic, it leaves its slot, so that the next question begins
+/// another.
 struct Attempt<C> {
     slots: Arc<Mutex<Slots<C>>>,
     runtime: Id,
@@ -64,7 +65,7 @@ impl<C: Clone> Attempt<C> {
         } else {
             self.free();
         }
-        // Nobody may be waiting any more.
+        // Perhaps nobody waits any more.
         let _ = self.done.send(Some(made));
     }
 }
@@ -87,10 +88,10 @@ impl<C> Drop for Attempt<C> {
 }
 
 impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
-    /// This worker's connection; where there is none yet `connect` makes it, in the background.
+    /// Returns this worker's connection. If there is none yet, `connect` makes it in the background.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The connection cannot be made.
     pub async fn get<F>(&self, connect: impl FnOnce() -> F) -> Result<Connection<C>, Error>
     where
         F: Future<Output = Result<C, Error>> + Send + 'static,
@@ -105,7 +106,7 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
         }
     }
 
-    /// Forgets `connection`: it is broken.
+    /// Forgets `connection`, which is broken.
     pub fn close(&self, connection: &Connection<C>) {
         self.remove(|open| open.number == connection.number);
     }
@@ -115,7 +116,8 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
         self.remove(|_| true);
     }
 
-    /// Forgets the connections of all workers: their server is known to fail, and each of them would find that out anew.
+    /// Forgets the connections of all workers. Their server is known to fail, and each worker would otherwise find that
+    /// out by itself.
     pub fn hang_up_all(&self) {
         let mut slots = lock(&self.slots);
         slots.of.retain(|_, slot| !matches!(slot, Slot::Open(_)));

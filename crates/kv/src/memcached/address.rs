@@ -1,22 +1,22 @@
-//! Where the servers are: `memcached://host[:11211],host…`, `memcached:///path/of/socket`, or both mixed.
+//! The addresses of the servers: `memcached://host[:11211],host…`, `memcached:///path/of/socket`, or both mixed.
 
 use crate::BadUrl;
 use std::path::PathBuf;
 
-/// What a server listens on where nothing is said.
+/// The port if none is given.
 const PORT: u16 = 11211;
 
-/// Where one server is.
+/// The address of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Host, with brackets where it is an IPv6 address, and port.
+    /// A host (in brackets if it is an IPv6 address) and a port.
     Tcp(String, u16),
-    /// A Unix socket.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
 impl Address {
-    /// The name under which a ring knows it: as libmemcached has it, without the usual port.
+    /// Returns the name by which a ring knows it. As in libmemcached, it lacks the usual port.
     pub fn name(&self) -> String {
         match self {
             Self::Tcp(host, PORT) => host.clone(),
@@ -26,10 +26,10 @@ impl Address {
     }
 }
 
-/// The servers in `url`.
+/// Reads the servers in `url`.
 ///
 /// # Errors
-/// It is no such URL.
+/// It is not such a URL.
 pub fn parse(url: &str) -> Result<Vec<Address>, BadUrl> {
     let bad = |why: &str| BadUrl(format!("{url}: {why}"));
     let rest = url.strip_prefix("memcached://");

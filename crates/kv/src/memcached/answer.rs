@@ -1,23 +1,23 @@
-//! What a server answers, in the text protocol.
+//! A server's answers in the text protocol.
 
 use crate::{Error, Kind};
 use bytes::{Bytes, BytesMut};
 use std::fmt;
 
-/// Longest line: a key of 250 bytes and three numbers, or a server's complaint.
+/// Most bytes in a line: a key of 250 bytes and three numbers, or a server's error.
 const LONGEST_LINE: usize = 2048;
 
-/// Larger values are not taken from a server: nobody has put them there.
+/// Largest value accepted from a server, in bytes. Nobody stores larger ones.
 const LARGEST: usize = 8 << 20;
 
 /// The answer to one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// What was found.
+    /// The values that were found.
     Values(Vec<Value>),
     /// Done.
     Stored,
-    /// Done, to what is there.
+    /// Done, to an existing value.
     Touched,
     /// Not done: the key is there already, or is not.
     NotStored,
@@ -27,7 +27,7 @@ pub enum Answer {
     NotFound,
 }
 
-/// As the server says it, but for the values themselves.
+/// Writes an answer in the server's words, without the values themselves.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -48,7 +48,7 @@ pub struct Value {
     pub key: Box<[u8]>,
     /// The value.
     pub data: Bytes,
-    /// The number of its last change, if that was asked for.
+    /// The number of its last change, if it was asked for.
     pub unique: Option<u64>,
 }
 
@@ -59,13 +59,13 @@ pub enum Piece {
     Value(Value),
     /// The end of the values.
     End,
-    /// All of it.
+    /// A complete answer.
     Whole(Answer),
-    /// The server's complaint; it goes on with the next question.
+    /// The server's error. The server continues with the next question.
     Failed(Error),
 }
 
-/// As the server says it, but for the value itself.
+/// Writes a piece in the server's words, without the value itself.
 impl fmt::Display for Piece {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -77,14 +77,14 @@ impl fmt::Display for Piece {
     }
 }
 
-/// Not what a memcached says, or more than is taken: the connection is of no more use.
+/// What came is not from a memcached, or larger than accepted: the connection cannot be used any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(pub Error);
 
-/// Takes one piece from the front of `buffer`, if it is there whole.
+/// Takes one piece from the front of `buffer`, if all of it is there.
 ///
 /// # Errors
-/// It is none.
+/// The front of `buffer` is not a piece.
 pub fn take(buffer: &mut BytesMut) -> Result<Option<Piece>, Broken> {
     let front = buffer.get(..LONGEST_LINE).unwrap_or(buffer);
     let Some(end) = front.windows(2).position(|pair| pair == b"\r\n") else {
@@ -97,7 +97,7 @@ pub fn take(buffer: &mut BytesMut) -> Result<Option<Piece>, Broken> {
     if let Some(rest) = line.strip_prefix(b"VALUE ") {
         let (key, length, unique) = header(rest).ok_or_else(|| broken("a value without a size"))?;
         if length > LARGEST {
-            // It is not waited for: what else is asked goes over another connection.
+            // The value is not waited for: further questions use another connection.
             let detail = format!("a value of {length} bytes");
             return Err(Broken(Error::new(Kind::TooLarge, detail)));
         }
@@ -120,7 +120,7 @@ fn word(line: &[u8]) -> Result<Piece, Broken> {
         other => {
             let text = String::from_utf8_lossy(other);
             let Some(complaint) = text.strip_prefix("SERVER_ERROR") else {
-                // After `ERROR` and `CLIENT_ERROR` nobody knows what of the question is still taken for the next.
+                // After `ERROR` and `CLIENT_ERROR` it is unknown which part of the question is taken for the next one.
                 return Err(broken(&text));
             };
             let kind = if complaint.contains("too large") {
@@ -133,7 +133,7 @@ fn word(line: &[u8]) -> Result<Piece, Broken> {
     })
 }
 
-/// Key, size, and number of the last change.
+/// Reads key, size, and number of the last change.
 fn header(line: &[u8]) -> Option<(&[u8], usize, Option<u64>)> {
     let mut words = line.split(|byte| *byte == b' ');
     let number = |words: &mut dyn Iterator<Item = &[u8]>| {
@@ -166,13 +166,13 @@ fn value(
     if after != b"\r\n" {
         return Err(broken("a value longer than its size"));
     }
-    // In memory of its own: it may be kept for long.
+    // Copied to its own memory because it may be kept for long.
     let data = Bytes::copy_from_slice(buffer.get(begins..ends).unwrap_or_default());
     let _ = buffer.split_to(ends + 2);
     Ok(Some(Piece::Value(Value { key, data, unique })))
 }
 
-/// Broken in this way, as the server's own words show it.
+/// Makes an error of this protocol, with at most 100 characters of the server's own words.
 pub fn broken(what: &str) -> Broken {
     let shown: String = what.chars().take(100).collect();
     Broken(Error::new(Kind::Protocol, shown))

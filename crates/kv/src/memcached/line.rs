@@ -1,5 +1,5 @@
-//! One connection. A task owns it and asks one question after another without waiting for answers; whoever asked may go away at
-//! any time, and the answer is dropped when it comes.
+//! One connection. A task owns it and sends one question after another without waiting for answers. The caller may go
+//! away at any time: the answer is then dropped when it comes.
 
 use super::{
     address::Address,
@@ -15,19 +15,19 @@ use tokio::{
     time::timeout,
 };
 
-/// A handle to a connection. It closes when the last one is dropped.
+/// A handle to a connection. The connection closes when the last handle is dropped.
 pub type Line = mpsc::Sender<Question>;
 
-/// Questions that may wait to be written; beyond it they wait outside.
+/// Questions that may wait to be written. Further ones wait outside.
 const QUEUE: usize = 1024;
 
-/// Bytes of questions that are written at once, about.
+/// Bytes of questions that are written at once, approximately.
 const AT_ONCE: usize = 64 << 10;
 
-/// A server that takes nothing for so long is given up: whoever asked has left long before.
+/// How long a server may take nothing before it is given up. Callers have left long before.
 const STUCK: Duration = Duration::from_secs(2);
 
-/// A buffer larger than this is not kept.
+/// Largest buffer that is kept, in bytes.
 const LARGE_BUFFER: usize = 64 << 10;
 
 /// A question, and where its answer goes.
@@ -35,22 +35,22 @@ const LARGE_BUFFER: usize = 64 << 10;
 pub struct Question {
     /// The command as it is written.
     pub command: Vec<u8>,
-    /// What may answer it.
+    /// The answers that are valid.
     pub expected: Expected,
-    /// Who waits. Dropped without an answer where the connection breaks.
+    /// The caller that waits. Dropped without an answer if the connection breaks.
     pub reply: oneshot::Sender<Result<Answer, Error>>,
 }
 
-/// What may answer a question. After anything else nobody knows which answer is whose.
+/// The valid answers to a question. After any other answer it is unknown which answer belongs to which question.
 #[derive(Debug)]
 pub enum Expected {
-    /// Values of these keys, which spaces divide, as many at most.
+    /// Values of these keys, separated by spaces, at most one for each.
     Values(String),
     /// Whether something was done.
     Done,
 }
 
-/// A question that was written.
+/// A question that has been written.
 struct Asked {
     expected: Expected,
     /// Values so far.
@@ -59,10 +59,10 @@ struct Asked {
 }
 
 impl Asked {
-    /// Takes a piece of the answer; the whole once it is complete.
+    /// Takes a piece of the answer. Returns the answer once it is complete.
     ///
     /// # Errors
-    /// It belongs to another question.
+    /// The piece belongs to another question.
     fn take(&mut self, piece: Piece) -> Result<Option<Result<Answer, Error>>, Broken> {
         match (piece, &self.expected) {
             (Piece::Value(value), Expected::Values(keys)) => {
@@ -77,7 +77,7 @@ impl Asked {
                 Ok(Some(Ok(Answer::Values(std::mem::take(&mut self.values)))))
             }
             (Piece::Whole(answer), Expected::Done) => Ok(Some(Ok(answer))),
-            // A server without room for a question says so in the same words as one without room for a value.
+            // A server without room for a question uses the same words as one without room for a value.
             (Piece::Failed(error), Expected::Values(_)) if error.kind == Kind::Full => {
                 Ok(Some(Err(Error::new(Kind::Rejected, error.detail))))
             }
@@ -112,14 +112,14 @@ pub async fn connect(address: Address) -> Result<Line, Error> {
     Ok(line)
 }
 
-/// Until the connection breaks, or nobody has a handle any more.
+/// Runs until the connection breaks, or all handles are gone.
 async fn run(
     read: impl AsyncRead + Unpin + Send,
     write: impl AsyncWrite + Unpin + Send,
     questions: mpsc::Receiver<Question>,
 ) {
     let (asked, waiting) = mpsc::unbounded_channel();
-    // Whoever still waits learns of the end by its reply being dropped.
+    // Callers that still wait notice the end because their reply is dropped.
     tokio::select! {
         _ = ask(write, questions, asked) => {}
         _ = listen(read, waiting) => {}
@@ -140,7 +140,7 @@ async fn ask(
                 expected,
                 reply,
             } = question;
-            // Whoever has left needs no answer.
+            // A caller that has left needs no answer.
             if !reply.is_closed() {
                 let _ = asked.send(Asked {
                     expected,
@@ -190,10 +190,11 @@ async fn listen(
     }
 }
 
-/// Tells the question that is being answered, or comes next, why it is not. The others only learn that the connection is gone.
+/// Reports the error to the question that is being answered, or comes next. The others only learn that the connection
+/// is gone.
 fn fail(first: Option<Asked>, waiting: &mut mpsc::UnboundedReceiver<Asked>, error: &Error) {
     if let Some(Asked { reply, .. }) = first.or_else(|| waiting.try_recv().ok()) {
-        // Whoever asked may have left.
+        // The caller may have left.
         let _ = reply.send(Err(error.clone()));
     }
 }
@@ -210,7 +211,7 @@ fn heard(
         };
         match asked.take(piece) {
             Ok(Some(answer)) => {
-                // Whoever asked may have left.
+                // The caller may have left.
                 let _ = asked.reply.send(answer);
             }
             Ok(None) => *first = Some(asked),

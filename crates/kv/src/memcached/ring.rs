@@ -1,20 +1,20 @@
-//! Consistent hashing: which of several servers has a key. As libmemcached's ketama does it with equal weights, so that other
-//! clients find the same server.
+//! Consistent hashing: decides which of several servers has a key. It works like libmemcached's ketama with equal
+//! weights, so that other clients find the same server.
 
 use md5::{Digest, Md5};
 
-/// Digests for each server; each gives four points of the ring.
+/// Digests per server. Each digest makes four points of the ring.
 const DIGESTS: u32 = 40;
 
 /// The ring.
 #[derive(Debug)]
 pub struct Ring {
-    /// Ascending: a point, and the server that has the keys up to it.
+    /// Points in ascending order, each with the server that has the keys up to it.
     points: Vec<(u32, usize)>,
 }
 
 impl Ring {
-    /// The ring of the servers of these names.
+    /// Makes the ring of the servers with these names.
     pub fn of(names: impl Iterator<Item = String>) -> Self {
         let mut points = Vec::new();
         for (server, name) in names.enumerate() {
@@ -28,7 +28,7 @@ impl Ring {
         Self { points }
     }
 
-    /// The server that has `key`, by its place among the names.
+    /// Returns the server that has `key`, as its index among the names.
     pub fn server(&self, key: &[u8]) -> usize {
         let hash = number(&Md5::digest(key));
         let after = self.points.partition_point(|(point, _)| *point < hash);
@@ -37,7 +37,7 @@ impl Ring {
     }
 }
 
-/// The first four bytes, the lowest first.
+/// Returns the number in the first four bytes, the lowest first.
 fn number(digest: &[u8]) -> u32 {
     let first = digest.first_chunk::<4>();
     first.map_or(0, |bytes| u32::from_le_bytes(*bytes))
@@ -73,7 +73,7 @@ mod tests {
         assert!((1500..3500).contains(&moved), "{moved}");
     }
 
-    /// Where an implementation of ketama that is not ours (uhashring) puts these.
+    /// Another implementation of ketama (uhashring) puts the keys here.
     #[test]
     fn other_clients_find_the_same_server() {
         let ring = ring(&["a", "b", "10.0.0.1:11212"]);

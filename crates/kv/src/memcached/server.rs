@@ -1,4 +1,4 @@
-//! One memcached server: questions to it, and whether it is left alone for failing.
+//! One memcached server: questions to it, and whether it is left alone because it fails.
 
 use super::{
     address::Address,
@@ -15,32 +15,32 @@ use std::{
 };
 use tokio::{sync::oneshot, time::Instant};
 
-/// Failures in a row after which one of several servers is left alone: fewer than open a breaker.
+/// Failures in a row after which one of several servers is left alone. Fewer than open a breaker.
 pub(super) const FAILURES: u32 = 2;
 
-/// One of several servers that fails is left alone for so long; what it has counts as not there.
+/// How long one of several servers that fails is left alone. Its values count as absent meanwhile.
 const REST: Duration = Duration::from_secs(1);
 
-/// One server: its connections, and whether it is left alone for failing.
+/// One server: its connections, and whether it is left alone because it fails.
 #[derive(Debug)]
 pub(super) struct Server {
     pub address: Address,
     connections: PerWorker<Line>,
-    /// In a row.
+    /// Failures in a row.
     failures: AtomicU32,
     resting_until: Mutex<Option<Instant>>,
     /// Whether it has been left alone and has not answered since.
     is_down: AtomicBool,
 }
 
-/// A question on its way.
+/// A question whose answer has not come yet.
 pub(super) struct Sent {
     connection: Connection<Line>,
     answer: oneshot::Receiver<Result<Answer, Error>>,
 }
 
 impl Server {
-    /// The server at `address`, which counts as up. Nothing is asked of it yet.
+    /// Makes the server at `address`, which counts as up. Sends it nothing yet.
     pub fn new(address: Address) -> Self {
         Self {
             address,
@@ -51,11 +51,11 @@ impl Server {
         }
     }
 
-    /// Writes `command` on a connection of this worker, which is made where there is none. What comes back must be as
+    /// Writes `command` on a connection of this worker, which is made if there is none. The answer must be as
     /// `expected`.
     ///
     /// # Errors
-    /// There is no connection, and none could be made, or it was closed before it took the command.
+    /// There is no connection and none could be made, or it was closed before it took the command.
     pub async fn send(&self, command: Vec<u8>, expected: Expected) -> Result<Sent, Error> {
         let address = self.address.clone();
         let connection = self.connections.get(|| line::connect(address)).await?;
@@ -72,14 +72,15 @@ impl Server {
         Ok(Sent { connection, answer })
     }
 
-    /// Waits for the answer to what was [sent](Self::send).
+    /// Waits for the answer to what was [sent](Self::send). Closes the connection if its answers cannot be told apart
+    /// any more.
     ///
     /// # Errors
-    /// The server refused, or the connection ended before its answer. A connection whose answers cannot be told apart
-    /// any more is closed.
+    /// The server refused, or the connection ended before its answer.
     pub async fn answer(&self, sent: Sent) -> Result<Answer, Error> {
         let answer = sent.answer.await.unwrap_or_else(|_| Err(self.closed()));
-        // After what is no answer to this question, none that follows is one to its own: that connection has ended.
+        // After an answer to some other question, no later answer can be matched to its question: that connection has
+        // ended.
         answer.inspect_err(|error| {
             if matches!(
                 error.kind,
@@ -95,7 +96,7 @@ impl Server {
         self.connections.hang_up();
     }
 
-    /// Drops those of all workers.
+    /// Drops the connections of all workers.
     pub fn hang_up_all(&self) {
         self.connections.hang_up_all();
     }
@@ -105,12 +106,12 @@ impl Server {
         Error::new(Kind::Closed, detail)
     }
 
-    /// Whether it is left alone now, having failed again and again.
+    /// Whether it is left alone now because it failed again and again.
     pub fn is_resting(&self) -> bool {
         self.resting().is_some_and(|until| Instant::now() < until)
     }
 
-    /// It has answered: failures are counted from none again, and it is not down.
+    /// Records an answer: failures are counted from zero again, and it is not down.
     pub fn answered(&self) {
         if self.failures.load(Relaxed) != 0 {
             self.failures.store(0, Relaxed);
@@ -125,7 +126,7 @@ impl Server {
         self.is_down.load(Relaxed)
     }
 
-    /// One that fails again and again is left alone.
+    /// Records a failure. After several in a row, the server is left alone.
     pub fn failed(&self) {
         if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES {
             self.failures.store(0, Relaxed);

@@ -98,7 +98,7 @@ async fn a_server_that_is_flushed_or_restarted_is_empty_and_goes_on() {
     assert_eq!(remote.get("a").await, Ok(None));
     server.kill();
     let error = remote.get("a").await.expect_err("dead");
-    // Over the connection that there was, if that had not been seen to end.
+    // Over the existing connection, unless its end had already been seen.
     assert!(
         matches!(error.kind, Kind::Closed | Kind::Unreachable),
         "{error}"
@@ -120,7 +120,7 @@ async fn one_of_several_that_is_gone_takes_only_its_own_keys_with_it() {
     for _ in 0..server::FAILURES {
         assert!(remote.get(first).await.is_err());
     }
-    // From now on it is left alone, and what it had is not there.
+    // From now on it is left alone, and its values count as absent.
     assert_eq!(remote.down(), Some(1));
     for name in &names {
         let found = remote.get(name).await.expect("an answer");
@@ -134,7 +134,7 @@ async fn one_of_several_that_is_gone_takes_only_its_own_keys_with_it() {
     servers[1].restart();
     let back = async {
         while remote.get(first).await.ok().flatten().is_none() {
-            // Taken and dropped until the rest is over.
+            // Values are accepted and dropped until the rest is over.
             let _ = remote.set(first, b"1", LONG).await;
             tokio::task::yield_now().await;
         }
@@ -189,7 +189,8 @@ async fn questions_may_overlap_on_one_connection() {
     }
 }
 
-/// A server that gives the answers of `first` to the questions on its first connection, and on the next what was asked for.
+/// A server that answers the questions on its first connection with `first`, and on the next one with what was asked
+/// for.
 fn answers_wrongly(first: &'static [&'static str]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -237,7 +238,7 @@ async fn a_connection_that_answers_something_else_is_not_used_again() {
 
 #[tokio::test]
 async fn who_waits_behind_something_else_gets_nothing() {
-    // Both questions are written before the first answer comes; the second answer would fit the second question.
+    // Both questions are written before the first answer comes. The second answer would fit the second question.
     let remote = remote(&answers_wrongly(&[
         "",
         "VALUE x 0 1\r\nx\r\nEND\r\nVALUE a 0 1\r\n2\r\nEND\r\n",

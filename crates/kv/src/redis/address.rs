@@ -7,8 +7,9 @@
 //! | `redis-sentinel://[user:password@]host[:26379],host…[/db]?master=name` | the primary that sentinels name |
 //! | `redis-cluster://[user:password@]host[:6379],host…` | a cluster, found through any of these |
 //!
-//! `rediss-sentinel` and `rediss-cluster` are the same over TLS. Valkey is written `redis` too. User and password are percent-encoded. With `?replicas=host:port,host:port` (one server) or `?replicas=read` (sentinel,
-//! cluster) replicas answer reads, each worker asking its own.
+//! `rediss-sentinel` and `rediss-cluster` are the same over TLS. Valkey uses `redis` too. User and password are
+//! percent-encoded. With `?replicas=host:port,host:port` (one server) or `?replicas=read` (sentinel, cluster) replicas
+//! answer reads. Each worker asks its own.
 
 use super::connect::{Sentinels, Servers};
 use crate::BadUrl;
@@ -18,20 +19,20 @@ use redis::{
 };
 use std::time::Duration;
 
-/// Retries of the cluster's client, where slots have moved; what is left after that is a failure like any other.
+/// Retries of the cluster's client when slots have moved. A failure after that is like any other.
 const CLUSTER_RETRIES: u32 = 2;
 
-/// Who takes writes, and who answers reads where that is somebody else.
+/// The servers that take writes, and those that answer reads if they are different.
 pub(super) struct Address {
     pub(super) primary: Servers,
     pub(super) replicas: Option<Servers>,
 }
 
-/// The pieces of an URL.
+/// The parts of a URL.
 struct Parts<'a> {
     /// `redis` or `rediss`.
     scheme: &'static str,
-    /// With its `@`.
+    /// The user, with the `@`.
     user: &'a str,
     hosts: Vec<&'a str>,
     db: &'a str,
@@ -40,7 +41,7 @@ struct Parts<'a> {
 }
 
 impl Address {
-    /// Reads an URL. `timeout`: what one step may take.
+    /// Reads a URL. `timeout` is the limit of one step.
     pub(super) fn parse(url: &str, timeout: Duration) -> Result<Self, BadUrl> {
         let (scheme, rest) = url
             .split_once("://")
@@ -118,7 +119,7 @@ impl<'a> Parts<'a> {
         let master = self.master.ok_or_else(|| bad("`?master=` is missing"))?;
         let sentinels = self.hosts.iter().map(|host| {
             let host = with_port(host, 26379);
-            // Sentinels have no databases, and passwords of their own.
+            // Sentinels have no databases, and have their own passwords.
             let client = open(format!("{}://{host}", self.scheme))?;
             Ok(client.get_connection_info().addr().clone())
         });

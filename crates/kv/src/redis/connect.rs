@@ -1,4 +1,4 @@
-//! Connections to Redis and Valkey, and what their errors mean to us.
+//! Connections to Redis and Valkey, and the translation of their errors.
 
 use crate::{Error, Kind};
 use redis::{
@@ -14,44 +14,44 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// Requests that may wait in a connection's queue; beyond it they wait outside.
+/// Requests that may wait in a connection's queue. Further ones wait outside.
 const QUEUE: usize = 1024;
 
-/// Who is connected to.
+/// The servers to connect to.
 pub enum Servers {
     /// Any one of these.
     Any(Vec<Client>),
-    /// Whom sentinels name.
+    /// The server that sentinels name.
     Sentinel(Sentinels),
-    /// Whom a cluster names, for each key.
+    /// The servers that a cluster names, for each key.
     Cluster(Box<ClusterClient>),
 }
 
-/// Sentinels, and whom to ask them for.
+/// Sentinels, and the server to ask them for.
 #[derive(Clone)]
 pub struct Sentinels {
     pub(super) addresses: Vec<ConnectionAddr>,
     pub(super) master: String,
     pub(super) tls: bool,
-    /// User, password and database of the servers that they name.
+    /// User, password and database of the servers that the sentinels name.
     pub(super) node: RedisConnectionInfo,
     pub(super) role: SentinelServerType,
 }
 
-/// A handle to a connection; a task on the runtime that made it owns the connection itself, and drops answers that nobody waits
-/// for any more.
+/// A handle to a connection. The connection itself belongs to a task on the runtime that made it, which drops answers
+/// that nobody waits for any more.
 #[derive(Clone)]
 pub enum Connection {
-    /// To one server.
+    /// A connection to one server.
     One(MultiplexedConnection),
-    /// To a cluster.
+    /// A connection to a cluster.
     Cluster(ClusterConnection),
 }
 
 impl Servers {
     /// Connects, on the caller's runtime.
     pub async fn connect(&self) -> Result<Connection, Error> {
-        // How long to wait for a connection and for an answer is the caller's affair.
+        // The caller limits how long to wait for a connection and for an answer.
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
@@ -71,7 +71,7 @@ impl Servers {
     }
 }
 
-/// Connects to one of these, to another each time; where it is out of order, to the next.
+/// Connects to one of these servers, to another each time. If it is out of order, tries the next.
 async fn connect_any(
     clients: &[Client],
     config: &AsyncConnectionConfig,
@@ -111,8 +111,8 @@ impl Sentinels {
 }
 
 impl Connection {
-    /// Asks, and waits for the answer however long it takes. May be dropped at any time: the answer is then dropped when it
-    /// comes.
+    /// Sends a command and waits for the answer, without a limit. The future may be dropped at any time: the answer is
+    /// then dropped when it comes.
     pub async fn ask(&mut self, command: &Cmd) -> Result<Value, Error> {
         let answered = match self {
             Self::One(connection) => connection.send_packed_command(command).await,
@@ -121,7 +121,7 @@ impl Connection {
         answered.and_then(Value::extract_error).map_err(unanswered)
     }
 
-    /// Several commands of which all take effect or none; as [`ask`](Self::ask).
+    /// Sends several commands of which all take effect or none. Waits like [`ask`](Self::ask).
     pub async fn all(&mut self, commands: &Pipeline) -> Result<(), Error> {
         let done = match self {
             Self::One(connection) => commands.exec_async(connection).await,
@@ -131,14 +131,14 @@ impl Connection {
     }
 }
 
-/// What an error means to who has asked over a connection that there was.
+/// Translates an error of a question over an existing connection.
 #[allow(
     clippy::needless_pass_by_value,
     reason = "it is what results are mapped with"
 )]
 fn unanswered(error: RedisError) -> Error {
     match error.kind() {
-        // The client has one kind for an answer that is none and for one that breaks off, and says which in words alone.
+        // The client has the same kind for an invalid answer and one that breaks off. Only its words tell them apart.
         ErrorKind::Parse if error.to_string().contains("end of input") => {
             Error::new(Kind::Closed, "in the middle of an answer")
         }
@@ -149,14 +149,14 @@ fn unanswered(error: RedisError) -> Error {
     }
 }
 
-/// What an error of the client means to us.
+/// Translates an error of the client.
 #[allow(
     clippy::needless_pass_by_value,
     reason = "it is what results are mapped with"
 )]
 pub(super) fn error(error: RedisError) -> Error {
     match error.kind() {
-        // The client's own words are of its parser, in several lines.
+        // The client's own words describe its parser, in several lines.
         ErrorKind::Parse => Error::new(Kind::Protocol, "not in Redis's protocol"),
         _ => Error::new(kind(&error), error),
     }
@@ -168,7 +168,7 @@ fn kind(error: &RedisError) -> Kind {
             Kind::Refused
         }
         ErrorKind::UnexpectedReturnType => Kind::Protocol,
-        // Of several commands one was refused, and so none took effect. The server's reason may be any.
+        // One of several commands was refused, so none took effect. The server may give any reason.
         ErrorKind::Server(
             ServerErrorKind::ResponseError | ServerErrorKind::NoScript | ServerErrorKind::ExecAbort,
         )
@@ -200,7 +200,7 @@ impl fmt::Display for Servers {
     }
 }
 
-/// Without addresses: they hold passwords.
+/// Leaves out the addresses, because they contain passwords.
 impl fmt::Debug for Servers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Servers({self})")
