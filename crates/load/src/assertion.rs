@@ -7,14 +7,14 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
-/// What is asserted of a figure.
+/// An assertion about a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assertion {
     /// As it was written.
     pub text: String,
     figure: Figure,
     relation: Relation,
-    /// In the figure's own unit.
+    /// The bound, in the figure's own unit.
     bound: f64,
 }
 
@@ -25,9 +25,9 @@ pub struct Verdict {
     pub text: String,
     /// The target's name.
     pub target: String,
-    /// Whether it holds. What was not measured holds nothing.
+    /// Whether it holds. An assertion about something that was not measured does not hold.
     pub holds: bool,
-    /// What was found, in words.
+    /// The value that was found, in words.
     pub found: String,
 }
 
@@ -39,22 +39,22 @@ enum Relation {
     AtLeast,
 }
 
-/// What can be asserted, and its unit.
+/// The figures that can be asserted, with their units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Figure {
     /// Milliseconds.
     Percentile(&'static str),
     Mean,
     Max,
-    /// Percent of the requests, or how many.
+    /// Percent of the requests, or their number.
     Errors(Share),
     Hits(Share),
     Stale(Share),
     /// Good answers a second.
     Rate,
-    /// How many.
+    /// A number.
     Requests,
-    /// Microseconds for each request.
+    /// Microseconds per request.
     Cpu,
     /// Bytes.
     Memory,
@@ -66,7 +66,7 @@ enum Share {
     Count,
 }
 
-/// What is wrong with an assertion, for a person.
+/// What is wrong with an assertion. The message is for a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Wrong(String);
@@ -74,10 +74,10 @@ pub struct Wrong(String);
 const NAMES: &str = "p50, p75, p90, p95, p99, p99.9, p99.99, mean, max, errors, hits, stale, rate, requests, cpu, memory";
 
 impl Assertion {
-    /// Reads `FIGURE RELATION VALUE`, with or without spaces; relations are `<`, `<=`, `>`, `>=`.
+    /// Reads `FIGURE RELATION VALUE`, with or without spaces. Relations are `<`, `<=`, `>`, `>=`.
     ///
     /// # Errors
-    /// No such figure, or a value that is none of it.
+    /// There is no such figure, or the value does not fit it.
     pub fn parse(text: &str) -> Result<Self, Wrong> {
         let at = text
             .find(['<', '>'])
@@ -103,7 +103,7 @@ impl Assertion {
         })
     }
 
-    /// The percentile that it relies on, in percent.
+    /// Returns the percentile that it relies on, in percent.
     pub fn percentile(&self) -> Option<f64> {
         let Figure::Percentile(wanted) = self.figure else {
             return None;
@@ -125,7 +125,7 @@ impl Assertion {
         let is_of_waiting = at_most && self.figure.is_of_waiting();
         let found = match self.figure.of(target) {
             _ if is_of_waiting && target.hung => None,
-            // What says nothing may have come from anywhere: it helps nobody to have as many hits as he wants.
+            // An answer that says nothing may have come from anywhere. Whoever wants many hits gains nothing from it.
             Some(_) if !at_most && self.figure.is_of_caches() => self.figure.of_all(target),
             found if is_of_waiting => match (found, self.figure.at_least(target)) {
                 (Some(found), Some(least)) => Some(found.max(least)),
@@ -205,7 +205,7 @@ fn with_unit(value: &str, units: &[(&str, f64)], such: &str) -> Result<f64, Wron
     }
 }
 
-/// A time, in milliseconds.
+/// Reads a time, in milliseconds.
 fn millis(value: &str) -> Result<f64, Wrong> {
     let units = [("us", 0.001), ("µs", 0.001), ("ms", 1.0), ("s", 1000.0)];
     with_unit(value, &units, "50ms")
@@ -234,7 +234,7 @@ impl Figure {
         )
     }
 
-    /// Whether it is a share of the answers of which caches say something.
+    /// Whether it is a share of the answers about which caches say something.
     fn is_of_caches(self) -> bool {
         matches!(
             self,
@@ -242,7 +242,7 @@ impl Figure {
         )
     }
 
-    /// The same share of all answers; none where no answer says anything.
+    /// Returns the same share of all answers. `None`: no answer says anything.
     fn of_all(self, target: &Target) -> Option<f64> {
         let cache = &target.cache;
         let count = match self {
@@ -257,7 +257,7 @@ impl Figure {
         (cache.said() > 0).then_some(percent)
     }
 
-    /// Of which answers it is a share, in words, where not all say something of caches.
+    /// Says of which answers it is a share, if not all say something about caches.
     fn base(self, target: &Target, at_most: bool) -> String {
         let cache = &target.cache;
         match cache.unsaid {
@@ -271,7 +271,7 @@ impl Figure {
         }
     }
 
-    /// What it would be at least with those that had no answer at the end.
+    /// Returns its least value if the requests that had no answer at the end are included.
     fn at_least(self, target: &Target) -> Option<f64> {
         let latency = target.latency_at_least_ms.as_ref()?;
         match self {

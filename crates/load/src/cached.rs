@@ -1,8 +1,8 @@
-//! What a cache on the way says of an answer: `Cache-Status` (RFC 9211), or one of the fields that were there before it.
+//! What a cache on the way says about an answer: `Cache-Status` (RFC 9211), or one of the older fields.
 
 use serde::Serialize;
 
-/// Where an answer came from, as far as a cache says so.
+/// Where an answer came from, if a cache says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cached {
@@ -21,12 +21,12 @@ pub enum Cached {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Said {
     cached: Cached,
-    /// `Cache-Status` said it: older fields no longer count.
+    /// Whether `Cache-Status` has said it. Older fields then do not count.
     by_standard: bool,
 }
 
-/// The other fields that say how an answer was made, as servers, delivery networks and the guides to them have it. `X-Cache-Hits`
-/// and keys do not; Squid's `X-Cache-Lookup` says what was found, not what was sent.
+/// Other fields that say how an answer was made, as used by servers, delivery networks and guides to them.
+/// `X-Cache-Hits` and keys do not say that. Squid's `X-Cache-Lookup` says what was found, not what was sent.
 const OLDER: [&str; 14] = [
     "x-cache",
     "x-cached",
@@ -45,11 +45,11 @@ const OLDER: [&str; 14] = [
 ];
 
 impl Said {
-    /// Takes a field of the answer into account. `Cache-Status` outweighs the others, and of the others a hit a miss: where
-    /// several caches say something, one of them had it.
+    /// Takes a field of the answer into account. `Cache-Status` outweighs the others. Among the others, a hit outweighs
+    /// a miss: if several caches say something, one of them had it.
     pub(crate) fn see(&mut self, name: &str, value: &[u8]) {
         if name.eq_ignore_ascii_case("cache-status") {
-            // Of several lines the last one has the nearest cache.
+            // With several lines, the last one has the nearest cache.
             self.cached = standard(value);
             self.by_standard = true;
         } else if !self.by_standard && OLDER.iter().any(|one| name.eq_ignore_ascii_case(one)) {
@@ -67,8 +67,8 @@ impl Said {
     }
 }
 
-/// The last member is the cache that is nearest to us. It has `hit` or `fwd` (RFC 9211 section 2), or says nothing of it; a negative
-/// `ttl` is stale. There are delivery networks that say `hit` in place of their name.
+/// Reads `Cache-Status`. The last member is the nearest cache. It has `hit` or `fwd` (RFC 9211 section 2), or says
+/// nothing about this. A negative `ttl` means stale. Some delivery networks say `hit` instead of their name.
 fn standard(value: &[u8]) -> Cached {
     let nearest = unquoted(value, b',').last().unwrap_or_default();
     let (mut hit, mut stale) = (false, false);
@@ -89,7 +89,7 @@ fn standard(value: &[u8]) -> Cached {
     }
 }
 
-/// The parts between separators, but for those in quoted strings (RFC 9651 section 3.3.3).
+/// Splits at separators, except those in quoted strings (RFC 9651 section 3.3.3).
 fn unquoted(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let (mut quoted, mut escaped) = (false, false);
     value.split(move |byte| {
@@ -103,8 +103,8 @@ fn unquoted(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The words that nginx, Varnish configurations, Squid and delivery networks use: the first of each member counts (`MISS from
-/// white.example`), and each of its parts (`TCP_MEM_HIT`).
+/// Reads the words that nginx, Varnish configurations, Squid and delivery networks use. The first word of each member
+/// counts (`MISS from white.example`), with each of its parts (`TCP_MEM_HIT`).
 fn older(value: &[u8]) -> Cached {
     let mut said = Cached::Unsaid;
     for member in value.split(|byte| *byte == b',') {

@@ -1,33 +1,33 @@
-//! How targets compare: ratios within a round, since what disturbs a machine disturbs all of a round alike.
+//! Compares targets by ratios within a round, because what disturbs a machine disturbs all targets of a round alike.
 
 use crate::figures::{Round, Target};
 use serde::Serialize;
 
-/// How targets compare with the first.
+/// How targets compare with the first one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The name of the first.
+    /// The name of the first target.
     pub base: String,
     /// How many rounds there were.
     pub rounds: usize,
-    /// The others against it.
+    /// The other targets compared to it.
     pub ratios: Vec<Ratios>,
     /// The same in words.
     pub sentences: Vec<String>,
 }
 
-/// A target's figures, divided by the first one's.
+/// A target's figures, divided by those of the first target.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ratios {
     /// The target's name.
     pub target: String,
-    /// Good answers a second; none where the tool's own bound held one of the two back.
+    /// Good answers a second. `None` if the tool's own limit held back one of the two.
     pub rate: Option<Ratio>,
     /// Median latency.
     pub p50: Option<Ratio>,
     /// 99th percentile of the latency.
     pub p99: Option<Ratio>,
-    /// CPU time of the watched processes for each request.
+    /// CPU time of the watched processes per request.
     pub cpu_per_request: Option<Ratio>,
 }
 
@@ -43,7 +43,7 @@ pub struct Ratio {
 }
 
 impl Comparison {
-    /// What a ratio is, given how many rounds there were.
+    /// Describes a ratio, for this number of rounds.
     pub(crate) fn spread(&self) -> String {
         match self.rounds {
             0 => "no round is whole".to_owned(),
@@ -74,7 +74,7 @@ impl Ratio {
     }
 }
 
-/// Compares targets with the first; `None` where there is no other.
+/// Compares targets with the first. `None`: there is no other.
 pub fn compare(targets: &[Target]) -> Option<Comparison> {
     let (base, others) = targets
         .split_first()
@@ -82,7 +82,7 @@ pub fn compare(targets: &[Target]) -> Option<Comparison> {
     let ratios: Vec<_> = others.iter().map(|other| against(base, other)).collect();
     Some(Comparison {
         base: base.name.clone(),
-        // Of a comparison that was stopped, the last round may lack some targets.
+        // If a comparison was stopped, the last round may lack some targets.
         rounds: targets
             .iter()
             .map(|one| one.rounds.len())
@@ -101,7 +101,8 @@ fn against(base: &Target, other: &Target) -> Ratios {
             Some(figure(theirs)? / ours)
         }))
     };
-    // Two that were held back say nothing of each other, and one of them no more than that it can do as much.
+    // Two targets that were held back say nothing about each other. If only one was, the other says no more than that
+    // it can do as much.
     let is_bound = base.held_back().is_some() || other.held_back().is_some();
     Ratios {
         target: other.name.clone(),
@@ -112,7 +113,7 @@ fn against(base: &Target, other: &Target) -> Ratios {
     }
 }
 
-/// "with the cache: 14 times the requests, a fifth of the latency".
+/// Returns a sentence like "new against old: half the requests a second, a fifth of the median latency".
 fn sentence(base: &str, ratios: &Ratios) -> String {
     let parts = [
         (ratios.rate, "requests a second"),
@@ -131,7 +132,7 @@ fn sentence(base: &str, ratios: &Ratios) -> String {
     format!("{target} against {base}: {}", parts.join(", "))
 }
 
-/// A ratio in words: "14 times the", "a fifth of the", "about the same".
+/// Describes a ratio: "14 times the", "a fifth of the", "about the same".
 fn times(ratio: f64) -> String {
     const PARTS: [(f64, &str); 6] = [
         (2.0, "half the"),

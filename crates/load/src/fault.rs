@@ -1,9 +1,9 @@
-//! Why a request got no whole answer. Such requests are counted by kind and are in no latency.
+//! Why a request got no complete answer. Such requests are counted by kind and are in no latency.
 
 use serde::Serialize;
 use std::io;
 
-/// Why a request got no whole answer.
+/// Why a request got no complete answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -11,17 +11,17 @@ pub enum Fault {
     UnknownHost,
     /// Nobody listens there.
     Refused,
-    /// There is no way to the host, or it does not take connections for another reason.
+    /// There is no route to the host, or it does not accept connections for another reason.
     Unreachable,
     /// The connection did not open in time.
     ConnectTimeout,
-    /// The TLS handshake failed, or the server cannot prove who it is.
+    /// The TLS handshake failed, or the server cannot prove its identity.
     Tls,
-    /// The server closed before the answer was whole.
+    /// The server closed the connection before the answer was complete.
     Closed,
     /// The server reset the connection.
     Reset,
-    /// No head of an answer came in time.
+    /// The head of the answer did not come in time.
     Timeout,
     /// The head came, but the answer did not end in time.
     Endless,
@@ -34,7 +34,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All of them, in the order in which they are told.
+    /// All of them, in the order in which they are reported.
     pub const ALL: [Self; 12] = [
         Self::UnknownHost,
         Self::Refused,
@@ -50,7 +50,7 @@ impl Fault {
         Self::Local,
     ];
 
-    /// Its name in results, which stays as it is.
+    /// Returns its name in results. Names do not change.
     pub fn name(self) -> &'static str {
         match self {
             Self::UnknownHost => "unknown-host",
@@ -68,7 +68,7 @@ impl Fault {
         }
     }
 
-    /// What it means, for a person.
+    /// Returns its meaning, for a person.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::UnknownHost => "the host's name has no address",
@@ -86,7 +86,7 @@ impl Fault {
         }
     }
 
-    /// What an error while connecting means.
+    /// Translates an error while connecting.
     pub(crate) fn connecting(error: &io::Error) -> Self {
         use io::ErrorKind::{AddrInUse, AddrNotAvailable, ConnectionRefused, TimedOut};
         match error.kind() {
@@ -98,12 +98,12 @@ impl Fault {
         }
     }
 
-    /// What an error on an open connection means.
+    /// Translates an error on an open connection.
     pub(crate) fn exchanging(error: &io::Error) -> Self {
         use io::ErrorKind::{ConnectionReset, InvalidData};
         match error.kind() {
             ConnectionReset => Self::Reset,
-            // What rustls says of a peer that breaks TLS after the handshake.
+            // rustls reports this for a peer that breaks TLS after the handshake.
             InvalidData => Self::Tls,
             _ => Self::Closed,
         }

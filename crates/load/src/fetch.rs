@@ -1,4 +1,4 @@
-//! Fetches one document whole: a sitemap, before the run.
+//! Fetches one complete document (a sitemap) before the run.
 
 use crate::{
     site::Origin,
@@ -15,13 +15,13 @@ use tokio::{
     time::timeout,
 };
 
-/// The largest document, in bytes: what a sitemap may have.
+/// The largest document, in bytes: the limit of a sitemap.
 const LARGEST: usize = 50 << 20;
 
 /// Fetches `target` of `origin` over HTTP/1.1.
 ///
 /// # Errors
-/// No answer with status 200 that is text, within the time; said for a person.
+/// No text with status 200 came within the time. The message is for a person.
 pub fn fetch(origin: &Origin, target: &str, tls: &Tls, within: Duration) -> Result<String, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -47,7 +47,7 @@ async fn fetched(
         .await
         .map_err(failed)?;
     spawn_local(async move {
-        // Who waits for the answer hears of an error there.
+        // The task that waits for the answer gets the error there.
         let _ = connection.await;
     });
     let request = http::Request::get(target)

@@ -1,7 +1,7 @@
-//! The result, as figures: what the JSON, the tables and the pictures are made of.
+//! The result as figures, from which JSON, tables and charts are made.
 //!
-//! Names and meanings stay as they are; a change that a reader would stumble over raises [`FORMAT`]. `docs/bench.md` explains
-//! each.
+//! Names and meanings do not change. A change that would break a reader raises [`FORMAT`]. `docs/bench.md` explains
+//! each figure.
 
 mod counts;
 mod course;
@@ -22,7 +22,7 @@ use crate::{
 };
 use serde::Serialize;
 
-/// The version of the result's form.
+/// The version of the result's format.
 pub const FORMAT: u32 = 1;
 
 /// The percentiles that results name.
@@ -36,14 +36,14 @@ pub const PERCENTILES: [(&str, f64); 7] = [
     ("p99.99", 99.99),
 ];
 
-/// A whole result.
+/// A complete result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// The version of this form.
+    /// The version of this format.
     pub format: u32,
-    /// What measured.
+    /// The program that measured.
     pub program: String,
-    /// When it began, as an HTTP date.
+    /// When the measurement began, as an HTTP date.
     pub began: String,
     /// The command, word by word.
     pub command: Vec<String>,
@@ -51,13 +51,13 @@ pub struct Figures {
     pub machine: Machine,
     /// How many asked, and when.
     pub shape: Shape,
-    /// How many threads made load.
+    /// How many threads generated load.
     pub workers: usize,
     /// Why it ended.
     pub ended: Ended,
     /// The targets, in the order in which they were named.
     pub targets: Vec<Target>,
-    /// How they compare with the first, where several were asked for.
+    /// How they compare with the first, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
     /// What was asserted, and whether it holds.
@@ -71,7 +71,7 @@ pub struct Figures {
 pub struct Machine {
     /// Its cores.
     pub cores: usize,
-    /// Its processor, as it calls itself.
+    /// Its processor, by its own name.
     pub processor: String,
     /// Its kernel.
     pub kernel: String,
@@ -80,7 +80,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// Returns this machine.
     pub fn this() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let after = |text: &str, key: &str| {

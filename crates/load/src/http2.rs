@@ -1,4 +1,4 @@
-//! HTTP/2, through hyper: requests of several streams on one connection.
+//! HTTP/2, through hyper: the requests of several streams on one connection.
 
 use crate::{
     cached::Said,
@@ -23,7 +23,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// The window of a connection and of a stream: large enough that it is not what is measured.
+/// The window of a connection and of a stream. It is large enough not to be what is measured.
 const WINDOW: u32 = 16 << 20;
 
 /// Runs hyper's own tasks on the worker.
@@ -38,16 +38,16 @@ impl<F: Future + 'static> Executor<F> for OnWorker {
     }
 }
 
-/// A connection that several askers share, open or not.
+/// A connection that several askers share. It may not be open.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     sender: RefCell<Option<SendRequest<Full<Bytes>>>>,
-    /// Held by the one that opens it; the others wait.
+    /// Held by the asker that opens it. The others wait.
     opening: Mutex<()>,
 }
 
 impl Lane {
-    /// The way to send on the open connection, if it is open.
+    /// Returns a sender for the open connection, if it is open.
     pub(crate) fn sender(&self) -> Option<SendRequest<Full<Bytes>>> {
         let mut sender = self.sender.borrow_mut();
         sender.take_if(|sender| sender.is_closed());
@@ -76,20 +76,20 @@ impl Lane {
             .map_err(|_| Fault::ConnectTimeout)?
             .map_err(|error| meaning(&error))?;
         spawn_local(async move {
-            // Who waits for an answer hears of an error there.
+            // An asker that waits for an answer gets the error there.
             let _ = connection.await;
         });
         *self.sender.borrow_mut() = Some(sender.clone());
         Ok(sender)
     }
 
-    /// Closes it for those who come later.
+    /// Closes it for later requests.
     pub(crate) fn close(&self) {
         self.sender.borrow_mut().take();
     }
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the complete answer.
 pub(crate) async fn exchange(
     mut sender: SendRequest<Full<Bytes>>,
     request: http::Request<Full<Bytes>>,
@@ -128,7 +128,7 @@ async fn read(body: &mut Incoming, count: &mut u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The request in hyper's terms, with the fields that are the user's own.
+/// Makes hyper's form of a request, with the fields of this user.
 pub(crate) fn message(
     request: &Request,
     two: &Two,
@@ -146,7 +146,7 @@ pub(crate) fn message(
     message
 }
 
-/// What hyper's error means: the socket's, where there is one below it.
+/// Translates hyper's error: that of the socket, if there is one below it.
 fn meaning(error: &hyper::Error) -> Fault {
     let mut cause = error.source();
     while let Some(one) = cause {

@@ -1,9 +1,9 @@
-//! Makes load on HTTP servers and reports honestly how they did.
+//! Generates load on HTTP servers and reports honestly how they did.
 //!
-//! It names none of the other crates: it knows its server by what comes over the socket, and measures any.
+//! This crate depends on none of the others: it knows its server only by what comes over the socket, and measures any.
 //!
-//! [`Plan`] says what is asked for; [`run()`] makes the load, on one thread for each core, and returns [`Measured`]. What a
-//! person or a program reads of it is made by [`figures`] and [`report`].
+//! [`Plan`] says what is asked for. [`run()`] generates the load, on one thread per core, and returns [`Measured`].
+//! [`figures`] and [`report`] turn that into what a person or a program reads.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A run, as it was asked for.
+//! The plan of a run.
 
 use crate::{
     process::Watched,
@@ -14,43 +14,43 @@ pub enum Version {
     /// HTTP/1.1, never pipelined.
     #[default]
     One,
-    /// HTTP/2, known beforehand on plain connections, by ALPN with TLS.
+    /// HTTP/2: with prior knowledge on plain connections, by ALPN with TLS.
     Two,
 }
 
 /// A run against one target.
 #[derive(Debug)]
 pub struct Plan {
-    /// What is asked for.
+    /// The servers and requests.
     pub site: Arc<Site>,
     /// How many ask, and when.
     pub shape: Shape,
-    /// When it ends.
+    /// When the run ends.
     pub end: End,
-    /// At most so many requests a second, whatever the shape.
+    /// Most requests a second, whatever the shape.
     pub most_rate: Option<f64>,
-    /// Which HTTP.
+    /// The version of HTTP.
     pub version: Version,
-    /// Whether a connection is used again.
+    /// Whether connections are used again.
     pub keep_alive: bool,
-    /// On HTTP/2 in a closed loop: requests at once on each connection.
+    /// Concurrent requests on each connection, on HTTP/2 in a closed loop.
     pub streams: NonZeroUsize,
-    /// How TLS is done, where a server's scheme asks for it.
+    /// TLS settings, for servers whose scheme needs TLS.
     pub tls: Arc<Tls>,
-    /// How long a connection may take to open, and an answer to come whole.
+    /// How long a connection may take to open, and an answer to arrive completely.
     pub timeout: Duration,
-    /// Whether each user keeps the cookies it is given.
+    /// Whether each user keeps the cookies that it gets.
     pub cookies: bool,
-    /// How many threads make load.
+    /// How many threads generate load.
     pub workers: NonZeroUsize,
-    /// Where chance begins: the same seed draws the same requests and pauses.
+    /// The seed of all random choices: the same seed draws the same requests and pauses.
     pub seed: u64,
-    /// Whose CPU time and memory are reported.
+    /// The processes whose CPU time and memory are reported.
     pub watched: Option<Watched>,
 }
 
 impl Plan {
-    /// How many tasks ask: users, or streams of connections.
+    /// Returns how many tasks ask: users, or streams of connections.
     pub(crate) fn askers(&self) -> usize {
         match self.shape {
             Shape::Closed { connections } => connections.saturating_mul(self.per_lane()),
@@ -58,12 +58,12 @@ impl Plan {
         }
     }
 
-    /// How many threads it takes: never more than there are users.
+    /// Returns how many threads are needed: never more than there are users.
     pub(crate) fn threads(&self) -> usize {
         self.workers.get().min(self.shape.most()).max(1)
     }
 
-    /// How many of them share a connection.
+    /// Returns how many askers share a connection.
     pub(crate) fn per_lane(&self) -> usize {
         match (self.version, self.shape) {
             (Version::Two, Shape::Closed { .. }) => self.streams.get(),

@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-/// Ticks a second in `/proc/PID/stat`: `USER_HZ`, which Linux fixes at 100 towards programs.
+/// Ticks a second in `/proc/PID/stat`: `USER_HZ`, which Linux fixes at 100 for programs.
 const TICKS: u64 = 100;
 
-/// How fine CPU time is known where it comes in ticks.
+/// The resolution of CPU time if it is counted in ticks.
 pub(crate) const TICK: Duration = Duration::from_millis(1000 / TICKS);
 
-/// Which processes are looked at.
+/// The processes to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// As it was asked for.
@@ -29,18 +29,18 @@ enum Who {
     Name(String),
 }
 
-/// What they used so far.
+/// What the processes have used so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Use {
     pub cpu: Duration,
-    /// Whether some of it is known in [`TICK`]s only.
+    /// Whether some of it is known only in [`TICK`]s.
     pub in_ticks: bool,
-    /// Resident memory now, in bytes; what processes share is counted for each.
+    /// Resident memory now, in bytes. Shared memory counts for each process.
     pub memory: u64,
     pub processes: usize,
 }
 
-/// Follows processes over a run.
+/// Follows processes during a run.
 #[derive(Debug)]
 pub(crate) struct Watch {
     watched: Watched,
@@ -60,7 +60,7 @@ struct Stat {
 }
 
 impl Watched {
-    /// Names and process numbers, separated by commas.
+    /// Reads names and process numbers, separated by commas.
     ///
     /// # Errors
     /// There is none in it.
@@ -80,7 +80,7 @@ impl Watched {
 }
 
 impl Watch {
-    /// Begins: what was used before does not count.
+    /// Begins to watch. What was used before does not count.
     pub(crate) fn begin(watched: &Watched) -> Self {
         let processes = all();
         let found = found(watched, &processes);
@@ -96,8 +96,8 @@ impl Watch {
         }
     }
 
-    /// What was used since the begin. A process that came since counts from its start; of one that went, what it used after the
-    /// last look is not known.
+    /// Returns what was used since the beginning. A process that came later counts from its start. What a process that
+    /// has gone used after the last look is unknown.
     pub(crate) fn look(&mut self) -> Use {
         let processes = all();
         let found = found(&self.watched, &processes);
@@ -123,8 +123,10 @@ impl Watch {
     }
 }
 
-/// CPU time of a process with all its threads, those that have ended too, from the clock that the kernel keeps for it; none where that
-/// cannot be had. A server that answers from memory uses a few ticks in a round: counted in these, it is off by a tenth.
+/// Returns the CPU time of a process, from the clock that the kernel keeps for it. `None`: the clock cannot be read.
+///
+/// All its threads count, including those that have ended. A server that answers from memory uses only a few ticks in a
+/// round: counted in ticks, its CPU time would be off by a tenth.
 fn clock(id: u32) -> Option<Duration> {
     let id = Pid::from_raw(i32::try_from(id).ok()?);
     let time = ClockId::pid_cpu_clock_id(id).ok()?.now().ok()?;
@@ -137,7 +139,7 @@ impl Stat {
     }
 }
 
-/// The processes that are meant, with all their descendants. This one is never among them.
+/// Returns the watched processes with all their descendants. This process is never among them.
 fn found(watched: &Watched, processes: &HashMap<u32, Stat>) -> HashSet<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for (id, stat) in processes {
@@ -161,12 +163,12 @@ fn found(watched: &Watched, processes: &HashMap<u32, Stat>) -> HashSet<u32> {
     found
 }
 
-/// The kernel keeps the first 15 bytes of a name.
+/// Whether `kept` is `name`, of which the kernel keeps the first 15 bytes.
 fn is_cut(name: &str, kept: &str) -> bool {
     name == kept || (kept.len() == 15 && name.starts_with(kept))
 }
 
-/// The last part of the path of the program that a process runs.
+/// Returns the last part of the path of a process's program.
 fn program(id: u32) -> Option<String> {
     let path = fs::read_link(format!("/proc/{id}/exe")).ok()?;
     Some(path.file_name()?.to_str()?.to_owned())
@@ -184,7 +186,7 @@ fn all() -> HashMap<u32, Stat> {
     .collect()
 }
 
-/// Reads a line of `/proc/PID/stat` (proc(5)). The name may itself have spaces and brackets.
+/// Reads a line of `/proc/PID/stat` (proc(5)). The name may itself contain spaces and brackets.
 fn stat(line: &str) -> Option<Stat> {
     let (before, after) = line.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
@@ -203,13 +205,13 @@ fn page() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// CPU time of this process.
+/// Returns the CPU time of this process.
 pub(crate) fn own_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// How many cores the machine has, whichever of them this process may use: those whose time [`machine_cpu`] is.
+/// Returns how many cores the machine has, even those that this process may not use. [`machine_cpu`] is their time.
 pub(crate) fn machine_cores() -> usize {
     let counted = fs::read_to_string("/proc/stat").map(|text| cores(&text));
     let usable = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -219,7 +221,7 @@ pub(crate) fn machine_cores() -> usize {
         .unwrap_or_else(usable)
 }
 
-/// The lines `cpu0` and so on of `/proc/stat` (`proc_stat(5)`).
+/// Counts the lines `cpu0` and so on of `/proc/stat` (`proc_stat(5)`).
 fn cores(stat: &str) -> usize {
     let numbers = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
     numbers
@@ -227,7 +229,7 @@ fn cores(stat: &str) -> usize {
         .count()
 }
 
-/// CPU time of all cores since the machine started: busy, and in all.
+/// Returns the CPU time of all cores since the machine started: busy, and in total.
 pub(crate) fn machine_cpu() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     let line = text.lines().next()?.strip_prefix("cpu ")?;
@@ -235,7 +237,7 @@ pub(crate) fn machine_cpu() -> Option<(u64, u64)> {
         .split_ascii_whitespace()
         .map_while(|field| field.parse().ok())
         .collect();
-    // Guests' time is in user time already (proc_stat(5)).
+    // User time already includes guests' time (proc_stat(5)).
     let all: u64 = fields.iter().take(8).sum();
     let idle = fields.get(3)? + fields.get(4)?;
     Some((all.saturating_sub(idle), all))
@@ -286,7 +288,7 @@ mod tests {
         let mut other = std::process::Command::new("cat");
         let (stdin, stdout) = (std::process::Stdio::piped(), std::process::Stdio::piped());
         let mut other = other.stdin(stdin).stdout(stdout).spawn().unwrap();
-        // What it sends back shows that it runs.
+        // Its output shows that it runs.
         let mut back = [0; 5];
         other.stdin.as_mut().unwrap().write_all(b"alive").unwrap();
         other

@@ -7,8 +7,8 @@ pub mod words;
 
 use crate::figures::Figures;
 
-/// The result as JSON, indented; its form is in `docs/bench.md`.
+/// Writes the result as indented JSON. See `docs/bench.md` for its form.
 pub fn json(figures: &Figures) -> String {
-    // Names are texts and floats are finite, so it can be written.
+    // Names are texts and floats are finite, so this does not fail.
     serde_json::to_string_pretty(figures).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A run: starts the workers, gathers what they count, and watches the machine meanwhile.
+//! A run: starts the workers, gathers their counts, and watches the machine meanwhile.
 
 mod busy;
 mod gather;
@@ -30,18 +30,18 @@ pub use measured::{Ended, Measured, Used};
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Ends the run that is going on, and every later one at once.
+    /// Ends the current run, and every later one at once.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether that was asked for.
+    /// Whether the end was asked for.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Runs a plan to its end, or until `stop`; `live` hears how it goes.
+/// Runs a plan to its end, or until `stop`. Calls `live` with its progress.
 ///
 /// # Errors
 /// The machine has no room for the workers.
@@ -79,7 +79,7 @@ pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io:
     Ok(gatherer.end(stop))
 }
 
-/// One request that could not be made, so that nobody takes silence for success.
+/// Returns a result with one request that could not be made, so that nobody takes silence for success.
 fn nowhere() -> Measured {
     let mut measured = Measured {
         ended: Ended::NoAddress,
@@ -89,7 +89,7 @@ fn nowhere() -> Measured {
     measured
 }
 
-/// The moment at which something began, for a report.
+/// Returns the current moment, for a report.
 pub fn date() -> String {
     httpdate::fmt_http_date(SystemTime::now())
 }

@@ -7,29 +7,29 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Shape {
-    /// So many connections, each of which asks again as soon as it is answered.
+    /// This many connections, each of which asks again as soon as it has been answered.
     Closed {
-        /// How many.
+        /// Their number.
         connections: usize,
     },
-    /// So many users, each on a connection of its own, who rest between two requests.
+    /// This many users, each on its own connection, who rest between two requests.
     Users {
-        /// How many, at the end.
+        /// Their number at the end.
         users: usize,
-        /// They come one after another within this time; all at once where it is nothing.
+        /// They come one after another within this time. Zero: all at once.
         #[serde(rename = "ramp_seconds", serialize_with = "seconds")]
         ramp: Duration,
-        /// They rest up to so long, at random.
+        /// They rest at random, up to this long.
         #[serde(rename = "pause_seconds", serialize_with = "seconds")]
         pause: Duration,
     },
-    /// Requests at times that are fixed in advance, whatever the answers do.
+    /// Requests at times fixed in advance, whatever the answers do.
     Open {
-        /// Requests a second at the begin.
+        /// Requests a second at the beginning.
         from: f64,
         /// Requests a second at the end.
         to: f64,
-        /// Most connections at once.
+        /// Most connections at the same time.
         connections: usize,
     },
 }
@@ -39,7 +39,7 @@ fn seconds<S: serde::Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S:
 }
 
 impl Shape {
-    /// How many users or connections there are at most.
+    /// Returns the largest number of users or connections.
     pub fn most(&self) -> usize {
         match *self {
             Self::Closed { connections } | Self::Open { connections, .. } => connections,
@@ -47,7 +47,7 @@ impl Shape {
         }
     }
 
-    /// In words.
+    /// Describes the shape in words.
     pub fn words(&self) -> String {
         let many = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
@@ -76,19 +76,19 @@ impl Shape {
     }
 }
 
-/// When a run ends: at whichever comes first.
+/// When a run ends: at the first of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     /// After this time.
     pub after: Duration,
-    /// After so many requests.
+    /// After this many requests.
     pub requests: Option<u64>,
 }
 
-/// When the request with this number, counted from 0, is due in an open loop whose rate goes evenly from `from` to `to` within
-/// `over`, and stays there; `None` where it never is.
+/// Returns when the request with this number, counted from 0, is due. `None`: never.
 ///
-/// Requests until t are `from·t + (to − from)·t² / (2·over)`, and this is solved for t.
+/// This is for an open loop whose rate changes evenly from `from` to `to` within `over`, and stays there. There are
+/// `from·t + (to − from)·t² / (2·over)` requests until t; this is solved for t.
 pub fn due(number: u64, from: f64, to: f64, over: Duration) -> Option<Duration> {
     #[allow(
         clippy::cast_precision_loss,
@@ -101,7 +101,7 @@ pub fn due(number: u64, from: f64, to: f64, over: Duration) -> Option<Duration> 
     let seconds = if number >= risen && over > 0.0 {
         over + (number - risen) / to
     } else {
-        // The root that stays exact where the slope is small.
+        // This form of the root stays exact for a small slope.
         2.0 * number / (from + (from * from + 2.0 * slope * number).max(0.0).sqrt())
     };
     if number <= 0.0 {

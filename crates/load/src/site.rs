@@ -1,4 +1,4 @@
-//! What is asked for: servers, requests, and which of them comes next.
+//! What is asked for: servers, requests, and their order.
 
 pub mod choice;
 pub mod list;
@@ -24,23 +24,23 @@ pub struct Site {
     pub origins: Vec<Origin>,
     /// The requests.
     pub requests: Vec<Request>,
-    /// Which of them is next.
+    /// How the next request is chosen.
     pub choice: Choice,
 }
 
-/// A server and where it is.
+/// A server and its addresses.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// Scheme, host and port.
     pub url: Base,
-    /// Its addresses; none where the name is not known.
+    /// Its addresses; empty if the name is not known.
     pub addresses: Vec<SocketAddr>,
-    /// The name it must prove, where it speaks TLS.
+    /// The name that it must prove if it speaks TLS.
     pub(crate) server_name: Option<ServerName<'static>>,
 }
 
 impl Origin {
-    /// Looks the name up.
+    /// Resolves the name.
     pub fn resolve(url: Base) -> Self {
         let found = (url.host.as_str(), url.port).to_socket_addrs();
         let addresses = found.map(Iterator::collect).unwrap_or_default();
@@ -58,8 +58,8 @@ impl Origin {
     }
 }
 
-/// Whether what is sent to this address goes out from it: the kernel answers that without sending anything. Whether a socket can be
-/// bound to it says less (`net.ipv4.ip_nonlocal_bind`).
+/// Whether packets to this address go out from the same address. The kernel answers that without sending anything.
+/// Binding a socket to it would say less (`net.ipv4.ip_nonlocal_bind`).
 fn is_here(address: &SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     if ip.is_loopback() || ip.is_unspecified() {
@@ -76,35 +76,35 @@ fn is_here(address: &SocketAddr) -> bool {
     from.is_ok_and(|from| from.ip() == address.ip())
 }
 
-/// What stands for the user's number in a header field's value.
+/// The placeholder for the user's number in a header field's value.
 pub const USER: &str = "{user}";
 
-/// What a request is made of.
+/// The parts of a request.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// Which of the site's servers it goes to.
+    /// The index of the site's server that it goes to.
     pub origin: usize,
     /// Its method.
     pub method: Method,
     /// Path and query.
     pub target: String,
-    /// Header fields beyond those that every request has; [`USER`] in a value stands for the user's number.
+    /// Header fields besides those that every request has. [`USER`] in a value stands for the user's number.
     pub fields: Vec<(HeaderName, String)>,
     /// Its content.
     pub body: Bytes,
 }
 
-/// A request, written once and sent often.
+/// A request, prepared once and sent often.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) origin: usize,
     pub(crate) method: Method,
     pub(crate) form: Form,
-    /// Fields that differ from user to user, before [`USER`] is filled in.
+    /// Fields that differ by user, before [`USER`] is filled in.
     pub(crate) own: Vec<(HeaderName, String)>,
 }
 
-/// How a request is written, without the fields that are each user's own.
+/// A request as it is written, without the fields that differ by user.
 #[derive(Clone, Debug)]
 pub(crate) enum Form {
     /// In HTTP/1.1.
@@ -115,9 +115,9 @@ pub(crate) enum Form {
 
 #[derive(Clone, Debug)]
 pub(crate) struct One {
-    /// The head, and the content where it is small.
+    /// The head, and the content if it is small.
     pub(crate) head: Bytes,
-    /// How much of it comes before those fields.
+    /// How much of `head` comes before the user's own fields.
     pub(crate) common: usize,
     /// Content that is not in `head`.
     pub(crate) rest: Bytes,
@@ -130,25 +130,25 @@ pub(crate) struct Two {
     pub(crate) body: Bytes,
 }
 
-/// Content up to this length is copied behind each head that it belongs to, so that both leave at once.
+/// Most bytes of content that are copied behind each head, so that both are sent at once.
 const SMALL: usize = 4096;
 
-/// What is the same for all requests of a run.
+/// What all requests of a run have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Whether connections are used again; otherwise HTTP/1.1 requests say `Connection: close`.
+    /// Whether connections are used again. If not, HTTP/1.1 requests say `Connection: close`.
     pub keep_alive: bool,
-    /// Whether users keep the cookies that they are given, so that `Cookie` is each user's own.
+    /// Whether users keep the cookies that they get, so that `Cookie` differs by user.
     pub cookies: bool,
-    /// Which HTTP.
+    /// The version of HTTP.
     pub version: Version,
 }
 
 impl Request {
-    /// Writes the request for `base`.
+    /// Prepares the request for `base`.
     ///
     /// # Errors
-    /// It cannot be written in HTTP; said for a person.
+    /// It cannot be written in HTTP. The message is for a person.
     pub fn new(parts: Parts, base: &Base, style: Style) -> Result<Self, String> {
         let mut fields = http::HeaderMap::new();
         let mut own = Vec::new();
@@ -206,7 +206,7 @@ impl One {
     }
 }
 
-/// Adds the fields that every request has, where they were not given.
+/// Adds the fields that every request has, unless they were given.
 fn complete(fields: &mut http::HeaderMap, parts: &Parts) {
     let given = |name: &HeaderName| parts.fields.iter().any(|(one, _)| one == name);
     let agent = concat!("larder-bench/", env!("CARGO_PKG_VERSION"));
@@ -221,7 +221,7 @@ fn complete(fields: &mut http::HeaderMap, parts: &Parts) {
     }
 }
 
-/// The head on HTTP/1.1, with the empty line, and how long it is without it.
+/// Writes the head in HTTP/1.1, with the empty line. Returns it, and its length without the empty line.
 fn head(
     parts: &Parts,
     authority: &str,

@@ -1,4 +1,4 @@
-//! A connection's bytes, plain or through TLS, counted where they meet the socket.
+//! A connection's bytes, plain or through TLS, counted at the socket.
 
 use crate::{fault::Fault, site::Origin, tls::Tls};
 use hyper::rt;
@@ -79,7 +79,8 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Connects to the first of the origin's addresses that takes a connection, and shakes hands where TLS is asked for.
+    /// Connects to the first of the origin's addresses that accepts a connection, and does a TLS handshake if the
+    /// scheme needs one.
     pub(crate) async fn open(
         origin: &Origin,
         tls: &Tls,
@@ -109,7 +110,7 @@ impl Stream {
         let name = origin.server_name.clone().ok_or(Fault::Tls)?;
         let shaken = tls.connector().connect(name, counted).await;
         let stream = shaken.map_err(|error| match Fault::exchanging(&error) {
-            // A server that closes in the handshake does not speak TLS with us either.
+            // A server that closes during the handshake does not speak TLS with us either.
             Fault::Reset => Fault::Reset,
             _ => Fault::Tls,
         })?;
@@ -121,7 +122,7 @@ impl Stream {
 }
 
 impl Stream {
-    /// Protocol and cipher suite, where it speaks TLS.
+    /// Returns protocol and cipher suite, if it speaks TLS.
     pub(crate) fn agreed(&self) -> Option<String> {
         let Self::Tls(stream) = self else {
             return None;
@@ -182,7 +183,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// For hyper, which has traits of its own.
+/// The form for hyper, which has its own traits.
 pub(crate) type ForHyper = hyper_util::rt::TokioIo<Stream>;
 
 const _: fn() = || {

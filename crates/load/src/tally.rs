@@ -1,48 +1,48 @@
-//! What a worker counts, and hands over four times a second.
+//! The counts that a worker hands over four times a second.
 
 use crate::{cached::Cached, fault::Fault, http1::Answer, times::Times};
 use std::time::Duration;
 
-/// Statuses from which on an answer is an error.
+/// Lowest status that counts as an error.
 pub const ERROR: u16 = 400;
 
-/// Counts of some span of time.
+/// Counts of a span of time.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Latencies of answers below 400.
     pub good: Times,
     /// Latencies of answers from 400 on.
     pub bad: Times,
-    /// How long those had waited that had no answer at the end.
+    /// How long the requests without an answer at the end had waited.
     pub left: Times,
-    /// How long connections took to open, with the TLS handshake.
+    /// How long connections took to open, TLS handshake included.
     pub connecting: Times,
-    /// How much later than asked for the tool's own loop went round: what it may add to a latency.
+    /// How late the tool's own loop ran compared to its schedule. It may add this to a latency.
     pub lag: Times,
-    /// In an open loop: how much later than due a request was sent although a connection was free.
+    /// In an open loop: how late requests were sent although a connection was free.
     pub late: Times,
     /// In an open loop: requests that were due while every connection was busy.
     pub queued: u64,
     /// Answers by status.
     pub statuses: Vec<(u16, u64)>,
-    /// Requests without a whole answer, in the order of [`Fault::ALL`].
+    /// Requests without a complete answer, in the order of [`Fault::ALL`].
     pub faults: [u64; Fault::ALL.len()],
     /// Answers by what a cache said: unsaid, hit, stale, miss.
     pub cached: [u64; 4],
     /// Bytes of content.
     pub body: u64,
-    /// Bytes from the wire.
+    /// Bytes received from the wire.
     pub received: u64,
-    /// Bytes to the wire.
+    /// Bytes sent to the wire.
     pub sent: u64,
     /// Connections that were opened.
     pub opened: u64,
-    /// When the last request of the span was over, since the begin of the run.
+    /// When the last request of the span was over, since the beginning of the run.
     pub last: Duration,
 }
 
 impl Tally {
-    /// Counts a whole answer.
+    /// Counts a complete answer.
     pub(crate) fn answer(&mut self, answer: &Answer, took: Duration) {
         if answer.status < ERROR {
             self.good.record(took);
@@ -57,21 +57,21 @@ impl Tally {
     }
 
     fn status(&mut self, status: u16, count: u64) {
-        // A run sees few of them.
+        // A run has few different statuses.
         match self.statuses.iter_mut().find(|(one, _)| *one == status) {
             Some((_, before)) => *before += count,
             None => self.statuses.push((status, count)),
         }
     }
 
-    /// Counts a request without a whole answer.
+    /// Counts a request without a complete answer.
     pub(crate) fn fault(&mut self, fault: Fault) {
         if let Some(count) = self.faults.get_mut(fault as usize) {
             *count += 1;
         }
     }
 
-    /// Counts all of `other` too.
+    /// Adds all of `other`.
     pub fn add(&mut self, other: &Self) {
         self.good.add(&other.good);
         self.bad.add(&other.bad);
@@ -96,22 +96,22 @@ impl Tally {
         self.last = self.last.max(other.last);
     }
 
-    /// Answers by what a cache said of them.
+    /// Returns the number of answers of which a cache said this.
     pub fn cached(&self, said: Cached) -> u64 {
         self.cached.get(said as usize).copied().unwrap_or(0)
     }
 
-    /// Requests without a whole answer.
+    /// Returns the number of requests without a complete answer.
     pub fn faulty(&self) -> u64 {
         self.faults.iter().sum()
     }
 
-    /// Requests without a whole answer, and answers from 400 on.
+    /// Returns the number of requests without a complete answer and of answers from 400 on.
     pub fn errors(&self) -> u64 {
         self.bad.count() + self.faulty()
     }
 
-    /// All requests that are over.
+    /// Returns the number of all requests that are over.
     pub fn requests(&self) -> u64 {
         self.good.count() + self.errors()
     }

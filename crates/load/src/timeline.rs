@@ -1,24 +1,24 @@
-//! How a run went over time: points of a quarter of a second, and of more where it is long.
+//! The course of a run: points of a quarter of a second, or of more if the run is long.
 
 use crate::{process::Use, tally::Tally, times::Times};
 use std::time::Duration;
 
-/// The most points that are kept. One more, and each two neighbours become one.
+/// The most points that are kept. One more, and every two neighbours are joined into one.
 const MOST: usize = 240;
 
-/// Shorter spans are joined with the one before.
+/// Shorter spans are joined to the one before.
 const SHORT: Duration = Duration::from_millis(100);
 
 /// What happened in a span of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Its begin, since the begin of the run.
+    /// Its beginning, since the beginning of the run.
     pub from: Duration,
     /// Its end.
     pub to: Duration,
     /// Latencies of answers below 400.
     pub times: Option<Times>,
-    /// Requests that were over, with errors.
+    /// Requests that were over, errors included.
     pub requests: u64,
     /// Errors among them.
     pub errors: u64,
@@ -33,12 +33,12 @@ pub struct Point {
 }
 
 impl Point {
-    /// Its length, in seconds.
+    /// Returns its length in seconds.
     pub fn seconds(&self) -> f64 {
         (self.to.saturating_sub(self.from)).as_secs_f64()
     }
 
-    /// Answers below 400.
+    /// Returns the number of answers below 400.
     pub fn good(&self) -> u64 {
         self.requests.saturating_sub(self.errors)
     }
@@ -56,7 +56,7 @@ impl Point {
         self.memory = Some(used.memory);
     }
 
-    /// Takes in the one that follows.
+    /// Joins the following point to this one.
     fn join(&mut self, next: &Self) {
         self.to = next.to;
         if let Some(times) = &next.times {
@@ -94,14 +94,14 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// The points.
+    /// Returns the points.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
     /// Adds the next span.
     pub(crate) fn push(&mut self, point: Point) {
-        // A rate over so short a span would be chance: it is the rest of a run that ends between two looks.
+        // The rate of such a short span would be chance: it is the rest of a run that ends between two pulses.
         let short = point.to.saturating_sub(point.from) < SHORT;
         if (short || self.filled < self.step)
             && let Some(last) = self.points.last_mut()
@@ -141,7 +141,7 @@ impl Timeline {
             }
             self.points.push(point);
         }
-        // What comes next begins a point of its own.
+        // What comes next begins a new point.
         self.filled = self.step;
     }
 }

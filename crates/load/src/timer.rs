@@ -1,5 +1,5 @@
-//! A timer finer than a millisecond: tokio's own wheel has no smaller step, and a request that is sent a millisecond late is
-//! reported a millisecond slower than it was.
+//! A timer finer than a millisecond. tokio's timers have no smaller step, and a request that is sent a millisecond late
+//! is reported a millisecond slower than it was.
 
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
@@ -17,7 +17,7 @@ use tokio::io::{Interest, unix::AsyncFd};
 pub(crate) struct Timer(AsyncFd<OwnedFd>);
 
 impl Timer {
-    /// Needs a tokio runtime.
+    /// Makes a timer. Needs a tokio runtime.
     #[allow(
         deprecated,
         reason = "it is unsound for types that change or close what they register; an `OwnedFd` does neither, and the new way is unsafe"
@@ -28,7 +28,7 @@ impl Timer {
         Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
     }
 
-    /// Waits until `when`. Must not be waited for twice at once.
+    /// Waits until `when`. Must not be called again while it waits.
     pub(crate) async fn until(&mut self, when: Instant) -> io::Result<()> {
         loop {
             let left = when.saturating_duration_since(Instant::now());
@@ -39,7 +39,7 @@ impl Timer {
                 it_interval: spec(Duration::ZERO),
                 it_value: spec(left),
             };
-            // Setting it takes back a ring that nobody read, so that none is left over.
+            // Setting it discards an expiration that nobody read, so that none is left over.
             timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
             let mut ready = self.0.readable().await?;
             ready.clear_ready();

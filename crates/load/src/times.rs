@@ -1,15 +1,15 @@
-//! Latencies: an HDR histogram, in nanoseconds, made when the first one comes.
+//! Latencies: an HDR histogram in nanoseconds, allocated for the first one.
 
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// What is told apart at least: 100 ns.
+/// Resolution in nanoseconds: 100 ns.
 const LOWEST: u64 = 100;
 
-/// The longest latency that is told apart; longer ones count as this: an hour.
+/// The longest latency that is distinguished, in nanoseconds: an hour. Longer ones count as this.
 const HIGHEST: u64 = 3_600_000_000_000;
 
-/// How finely latencies are kept.
+/// The precision of latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Digits {
     Two = 2,
@@ -30,7 +30,7 @@ impl Default for Times {
 }
 
 impl Times {
-    /// To a thousandth: what results are made of.
+    /// Makes a histogram precise to a thousandth, for results.
     pub fn fine() -> Self {
         Self {
             digits: Digits::Three,
@@ -38,7 +38,7 @@ impl Times {
         }
     }
 
-    /// To a hundredth, in an eighth of the memory: what a point of a chart is made of.
+    /// Makes a histogram precise to a hundredth, in an eighth of the memory, for the points of a chart.
     pub fn coarse() -> Self {
         Self {
             digits: Digits::Two,
@@ -49,13 +49,13 @@ impl Times {
     fn histogram(&mut self) -> Option<&mut Histogram<u64>> {
         if self.histogram.is_none() {
             let made = Histogram::new_with_bounds(LOWEST, HIGHEST, self.digits as u8);
-            // The bounds are constants that it accepts; see the test.
+            // It accepts these constant bounds; see the test.
             self.histogram = made.ok().map(Box::new);
         }
         self.histogram.as_deref_mut()
     }
 
-    /// Counts one.
+    /// Counts one latency.
     pub fn record(&mut self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         if let Some(histogram) = self.histogram() {
@@ -63,41 +63,41 @@ impl Times {
         }
     }
 
-    /// Counts all of `other` too.
+    /// Adds all of `other`.
     pub fn add(&mut self, other: &Self) {
         if let Some(theirs) = &other.histogram
             && let Some(ours) = self.histogram()
         {
-            // Both have the same bounds, so nothing is out of them.
+            // Both have the same bounds, so nothing is out of range.
             let _ = ours.add(theirs.as_ref());
         }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, |one| one.len())
     }
 
-    /// The time within which `percent` of 100 lie; `None` where there are none.
+    /// Returns the time within which `percent` of 100 lie. `None`: there are none.
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
         let histogram = self.histogram.as_ref().filter(|one| !one.is_empty())?;
-        // The histogram answers with the upper end of a bucket, which may lie above the largest.
+        // The histogram returns the upper end of a bucket, which may be above the largest.
         let found = histogram.value_at_percentile(percent).min(histogram.max());
         Some(Duration::from_nanos(found))
     }
 
-    /// The shortest.
+    /// Returns the shortest.
     pub fn min(&self) -> Option<Duration> {
         let histogram = self.histogram.as_ref().filter(|one| !one.is_empty())?;
         Some(Duration::from_nanos(histogram.min()))
     }
 
-    /// The longest.
+    /// Returns the longest.
     pub fn max(&self) -> Option<Duration> {
         self.percentile(100.0)
     }
 
-    /// Mean and standard deviation.
+    /// Returns mean and standard deviation.
     pub fn mean(&self) -> Option<(Duration, Duration)> {
         let histogram = self.histogram.as_ref().filter(|one| !one.is_empty())?;
         let nanos = |value: f64| Duration::try_from_secs_f64(value / 1e9).ok();

@@ -1,4 +1,4 @@
-//! TLS towards the server: rustls, trust from the system, from a file, or none.
+//! TLS towards the server: rustls, with trust from the system, from a file, or none.
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
@@ -15,15 +15,15 @@ use std::{
 };
 use tokio_rustls::TlsConnector;
 
-/// Whom to trust.
+/// Which servers to trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// The system's authorities.
     #[default]
     System,
-    /// The authorities in this PEM file, and nobody else.
+    /// Only the authorities in this PEM file.
     File(PathBuf),
-    /// Anybody: the certificate is not looked at.
+    /// Any server: its certificate is not checked.
     Anybody,
 }
 
@@ -40,11 +40,11 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Settings with this trust, for HTTP/2 or HTTP/1.1. Sessions are never resumed: each handshake is a full one, as those of
-    /// new visitors are.
+    /// Makes settings with this trust, for HTTP/2 or HTTP/1.1. Sessions are never resumed: each handshake is a full
+    /// one, like those of new visitors.
     ///
     /// # Errors
-    /// The file cannot be read, or has no certificate; said for a person.
+    /// The file cannot be read, or has no certificate. The message is for a person.
     pub fn new(trust: &Trust, http2: bool) -> Result<Self, String> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -70,8 +70,8 @@ impl Tls {
         })
     }
 
-    /// Whether a server that agreed on this protocol is one to go on with. HTTP/2 is spoken only where it was agreed on (RFC 9113
-    /// section 3.2); HTTP/1.1 is what a server that says nothing speaks.
+    /// Whether to continue with a server that agreed on this protocol. HTTP/2 is spoken only if it was agreed on (RFC
+    /// 9113 section 3.2). A server that says nothing speaks HTTP/1.1.
     pub(crate) fn may_go_on(&self, agreed: Option<&[u8]>) -> bool {
         !self.http2 || agreed == Some(b"h2")
     }
@@ -81,7 +81,7 @@ impl Tls {
     }
 }
 
-/// What of the system's store can be read; one bad certificate there does not take the others away.
+/// Returns the usable part of the system's store. One bad certificate does not affect the others.
 fn system() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -101,7 +101,7 @@ fn from(path: &Path) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Takes any certificate; signatures are checked all the same, so that the handshake costs what it costs.
+/// Accepts any certificate. Signatures are still checked, so that the handshake has its usual cost.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

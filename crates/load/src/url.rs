@@ -1,4 +1,4 @@
-//! The URLs that this tool asks for: `http` and `https`, taken apart and otherwise left as they were written.
+//! The URLs that this tool requests: `http` and `https`, split up and otherwise left as they were written.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use std::fmt;
 pub struct Base {
     /// Whether it is `https`.
     pub tls: bool,
-    /// Name or address; an IPv6 address without brackets.
+    /// Name or address. An IPv6 address has no brackets.
     pub host: String,
     /// Port.
     pub port: u16,
 }
 
 impl Base {
-    /// Host and port as `Host` and `:authority` carry them: the scheme's own port is left out (RFC 9110 section 4.2).
+    /// Returns host and port for `Host` and `:authority`, without the scheme's own port (RFC 9110 section 4.2).
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') {
             format!("[{}]", self.host)
@@ -40,7 +40,7 @@ fn default_port(tls: bool) -> u16 {
     if tls { 443 } else { 80 }
 }
 
-/// A URL: where, and the request's target there.
+/// A URL: a server, and the request's target there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// The server.
@@ -56,7 +56,7 @@ impl fmt::Display for Url {
 }
 
 impl Url {
-    /// Reads a URL. Without a scheme it is `http`; a fragment is dropped.
+    /// Reads a URL. Without a scheme it is `http`. A fragment is dropped.
     ///
     /// # Errors
     /// What is wrong with it, for a person.
@@ -89,10 +89,10 @@ impl Url {
     }
 }
 
-/// A request's target from what follows the host: the fragment is dropped, a missing path is `/`.
+/// Returns the request's target from what follows the host. A fragment is dropped, and a missing path is `/`.
 ///
 /// # Errors
-/// White space or control characters in it.
+/// It contains white space or control characters.
 pub fn target(text: &str) -> Result<String, String> {
     let text = text.split('#').next().unwrap_or_default();
     if let Some(wrong) = text.bytes().find(|byte| *byte <= b' ' || *byte == 0x7f) {
@@ -138,7 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// And what is read is written so that it is read again as the same.
+        /// What is read is written in such a way that it is read as the same again.
         #[test]
         fn any_text_may_come(text in prop_oneof![
             any::<String>(),

@@ -1,4 +1,4 @@
-//! What makes figures doubtful, said rather than hidden.
+//! Reports what makes figures doubtful, rather than hiding it.
 
 use crate::{
     figures::{BEYOND, Latency, MachineCpu, PERCENTILES, Round, Target, beyond},
@@ -13,23 +13,23 @@ mod tests;
 /// What makes figures doubtful.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Warning {
-    /// Its name, which stays as it is.
+    /// Its name, which does not change.
     pub kind: Kind,
-    /// Which target it concerns.
+    /// The target that it concerns.
     pub target: String,
-    /// In words, with the figures.
+    /// Its text, with the figures.
     pub text: String,
 }
 
-/// What kind of doubt it is.
+/// The kind of a doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A worker had no CPU time left: the tool was the slower side, or others had its core.
+    /// A worker had no CPU time left: the tool was the slower side, or others used its core.
     ToolAtLimit,
     /// The machine had no CPU time left, and the tool took a share of it.
     MachineAtLimit,
-    /// The tool came late to its own clock.
+    /// The tool was late by its own clock.
     Lag,
     /// Requests were sent later than due although a connection was free.
     LateSends,
@@ -37,45 +37,45 @@ pub enum Kind {
     Backlog,
     /// Errors came faster than answers.
     FastErrors,
-    /// All that came were errors.
+    /// All requests that were over were errors.
     OnlyErrors,
     /// Too few requests for a percentile.
     TooShort,
-    /// Requests had no answer at the end and had waited longer than the percentiles tell.
+    /// Requests had no answer at the end and had waited longer than the percentiles show.
     Unanswered,
     /// This machine ran out of descriptors or ports.
     Local,
-    /// The processes to watch were not there.
+    /// The processes to watch did not exist.
     NoProcess,
-    /// The tool's own bound on the rate held it back.
+    /// The tool's own limit on the rate held it back.
     RateBound,
-    /// CPU time was counted in ticks, and was few of them.
+    /// CPU time was counted in ticks, and there were few of them.
     CoarseCpu,
 }
 
-/// From which share of its core on a worker has no time left, in percent; what others took of it counts too.
+/// Share of its core from which a worker has no time left, in percent. What others used of the core counts too.
 const FULL_WORKER: f64 = FULL * 100.0;
 
-/// For how much of the time it may have none left before that is said of the run, in percent.
+/// Share of the time for which a worker may have none left before the run gets a warning, in percent.
 const FULL_TIME: f64 = 10.0;
 
-/// From which share of all cores on the machine has no time left, in percent.
+/// Share of all cores from which the machine has no time left, in percent.
 const FULL_MACHINE: f64 = 95.0;
 
-/// How late a loop or a request may be, in milliseconds, unless that is little beside the latency.
+/// How late a loop or a request may be, in milliseconds, unless that is little compared to the latency.
 const LATE_MS: f64 = 5.0;
 
 /// How many ticks of CPU time are few: one more or less is a twentieth.
 const FEW_TICKS: u32 = 20;
 
-/// How many requests at the end are a heap and no chance, and how many times as many as usual.
+/// Least requests at the end that are no mere chance, and how many times the usual number they must be.
 const HEAP: u64 = 10;
 const HEAPED: f64 = 2.5;
 
-/// What may be found, and how.
+/// A doubt, and the function that finds it.
 type Check = (Kind, fn(&Target) -> Option<String>);
 
-/// What there is to say of a target; `asked` are the percentiles that somebody relies on, in percent.
+/// Returns the warnings about a target. `asked` are the percentiles that somebody relies on, in percent.
 pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
     let checks: [Check; 9] = [
         (Kind::RateBound, rate_bound),
@@ -122,7 +122,7 @@ fn tool_at_limit(target: &Target) -> Option<String> {
              the server may do more than this, and latencies include waiting for the tool"
         ));
     }
-    // On a machine that is full it had to wait as all do, which is said of the machine.
+    // On a full machine the tool had to wait like everything else. The warning about the machine says so.
     let kept = busy + waited >= FULL_WORKER && full(target).is_none();
     kept.then(|| {
         format!(
@@ -132,7 +132,7 @@ fn tool_at_limit(target: &Target) -> Option<String> {
     })
 }
 
-/// The machine's cores, where none of them has time left and the tool has a share in that.
+/// Returns the machine's cores, if none of them has time left and the tool has a share in that.
 fn full(target: &Target) -> Option<MachineCpu> {
     let is_full = |cpu: &MachineCpu| cpu.busy_percent >= FULL_MACHINE && cpu.tool_percent >= 5.0;
     target.machine_cpu.filter(is_full)
@@ -141,7 +141,7 @@ fn full(target: &Target) -> Option<MachineCpu> {
 fn machine_at_limit(target: &Target) -> Option<String> {
     let cpu = full(target)?;
     let share = |percent: f64| percent * 100.0 / cpu.busy_percent;
-    // What the server takes is known where its process is watched.
+    // The server's use is known if its process is watched.
     let rest = target.process.as_ref().map(|process| {
         share(cpu.busy_percent - cpu.tool_percent - process.cores * 100.0 / cpu.cores)
     });
@@ -156,7 +156,7 @@ fn machine_at_limit(target: &Target) -> Option<String> {
     ))
 }
 
-/// The highest percentile that somebody relies on, by name, and in percent; everybody looks at the 99th.
+/// Returns the highest percentile that somebody relies on, by name and in percent. Everybody looks at the 99th.
 fn highest(asked: &[f64]) -> (&'static str, f64) {
     let mut relied = PERCENTILES.into_iter().filter(|(_, percent)| {
         *percent >= 99.0 && asked.iter().any(|one| (one - percent).abs() < f64::EPSILON)
@@ -164,7 +164,8 @@ fn highest(asked: &[f64]) -> (&'static str, f64) {
     relied.next_back().unwrap_or(("p99", 99.0))
 }
 
-/// The longest answer, in milliseconds, where the tool was late at its worst for so long that most of that may be its own.
+/// Returns the longest answer, in milliseconds, if the tool was at its worst so late that most of it may be the tool's
+/// own.
 fn longest(target: &Target, late: &Latency) -> Option<f64> {
     let longest = target.latency_ms.as_ref()?.max;
     (late.max > LATE_MS && late.max * 2.0 > longest).then_some(longest)
@@ -175,7 +176,7 @@ fn lag(target: &Target, asked: &[f64]) -> Option<String> {
     let name = highest(asked).0;
     let late = *lag.percentiles.get(name)?;
     let p50 = target.percentile("p50")?;
-    // A loop that is full in a closed loop is late by nature; it matters where it is more than what is measured.
+    // In a closed loop, a full loop is late by nature. This matters only if it is more than what is measured.
     if late > LATE_MS && late > p50 {
         return Some(format!(
             "the tool came up to {late:.1} ms late to its own clock ({name}): answers may have lain there as long"
@@ -192,7 +193,7 @@ fn late_sends(target: &Target, asked: &[f64]) -> Option<String> {
     let (name, percent) = highest(asked);
     let beyond = *late.percentiles.get(name)?;
     if beyond > LATE_MS {
-        // Two decimals are enough for every percentile that has a name.
+        // Two decimals suffice for every percentile that has a name.
         let share = ((100.0 - percent) * 100.0).round() / 100.0;
         return Some(format!(
             "the tool sent late: {share} % of the requests more than {beyond:.1} ms after they were due, with a connection free"
@@ -213,7 +214,7 @@ fn rate_bound(target: &Target) -> Option<String> {
 
 fn backlog(target: &Target) -> Option<String> {
     let tool = &target.tool;
-    // Each that was due found a connection free, and counts among the late ones, or had to wait.
+    // Each request that was due either found a connection free, and is in `late_ms`, or had to wait.
     let free = tool.late_ms.as_ref().map_or(0, |late| late.count);
     let share = percent(tool.queued, free + tool.queued);
     (share >= 1.0).then(|| {
@@ -258,9 +259,10 @@ fn unanswered(target: &Target) -> Option<String> {
     })
 }
 
-/// Whether a share of what was due in an open loop is in no percentile since the server fell behind: requests that were not even
-/// sent, or far more under way at the end than there were on average (Little's law: answers a second times their latency). In a
-/// closed loop nobody is ever behind by more than the request that is under way.
+/// Whether a share of what was due in an open loop is in no percentile because the server fell behind.
+///
+/// That is: requests that were not even sent, or far more under way at the end than on average (Little's law: answers a
+/// second times their latency). In a closed loop nobody is ever behind by more than the request that is under way.
 fn is_behind(target: &Target) -> bool {
     let left = target.unanswered;
     let due = target.requests + left.requests;
@@ -306,7 +308,7 @@ fn coarse_cpu(target: &Target) -> Option<String> {
 
 fn too_short(target: &Target, asked: &[f64]) -> Option<String> {
     let count = target.latency_ms.as_ref()?.count;
-    // What is compared are the rounds, each by itself; the shortest says how much that means.
+    // Each round is compared separately, so the shortest decides how much that means.
     let rounds = target.rounds.iter().map(Round::answers);
     let least = rounds.min().filter(|_| target.rounds.len() > 1);
     let answers = least.unwrap_or(count);

@@ -1,5 +1,5 @@
-//! One thread that makes load: a runtime of its own, its share of the users, its own counts. Workers share nothing but the
-//! number of requests that are left, where that is bounded, and the place in a list.
+//! One thread that generates load, with its own runtime, share of the users, and counts. Workers share only the number
+//! of requests that are left, if that is limited, and the position in a list.
 
 mod cookies;
 mod pace;
@@ -27,16 +27,16 @@ use tokio::{runtime::Runtime, task::LocalSet};
 
 pub(crate) use slice::Slice;
 
-/// How often a worker looks at the clock, and measures how late it comes to it.
+/// How often a worker checks the clock, and measures how late it does so.
 const PULSE: Duration = Duration::from_millis(10);
 
-/// How often it hands over its counts, in pulses.
+/// Pulses between two hand-overs of its counts.
 const PULSES: u32 = 25;
 
-/// How long that is.
+/// The time between two hand-overs.
 pub(crate) const SPAN: Duration = Duration::from_millis(250);
 
-/// Bytes that are read at once.
+/// Bytes read at once.
 const SCRATCH: usize = 64 * 1024;
 
 /// What all workers of a run share.
@@ -44,9 +44,9 @@ const SCRATCH: usize = 64 * 1024;
 pub(crate) struct Common {
     pub plan: Arc<Plan>,
     pub begin: Instant,
-    /// Requests that were begun.
+    /// Number of requests that were begun.
     pub begun: AtomicU64,
-    /// Requests that were chosen from a list of several.
+    /// Number of requests that were chosen from a list of several.
     pub chosen: AtomicU64,
     /// What the first TLS handshake agreed on.
     pub agreed: OnceLock<String>,
@@ -62,28 +62,30 @@ pub(crate) struct Worker {
     tally: RefCell<Tally>,
     traffic: Rc<Traffic>,
     scratch: RefCell<Box<[u8]>>,
-    /// For each asker, when the request began that it waits for.
+    /// For each asker, when the request that it waits for began.
     flights: Vec<Cell<Option<Instant>>>,
-    /// Askers that are not done.
+    /// Number of askers that are not done.
     askers: Cell<usize>,
-    /// Users that have come and not gone.
+    /// Number of users that have come and not gone.
     users: Cell<usize>,
     random: RefCell<Rng>,
     pace: Option<Pace>,
     queue: Queue,
 }
 
-/// What a worker runs on. All are there before the first connection is opened, so that connections cannot take the last descriptors
-/// from them.
+/// What a worker runs on. All of it is made before the first connection is opened, so that connections cannot take the
+/// last descriptors from it.
 #[derive(Debug)]
 pub(crate) struct Engine {
     runtime: Runtime,
     pulse: Timer,
-    /// In an open loop: when requests are due.
+    /// In an open loop: rings when requests are due.
     due: Option<Timer>,
 }
 
 impl Engine {
+    /// Makes what a worker of this shape runs on.
+    ///
     /// # Errors
     /// The machine has no room for a runtime.
     pub(crate) fn new(shape: Shape) -> io::Result<Self> {
@@ -104,7 +106,7 @@ impl Engine {
     }
 }
 
-/// Runs a worker to its end; counts go to `to`.
+/// Runs a worker to its end. Sends its counts to `to`.
 ///
 /// # Errors
 /// The machine's timers fail.
@@ -122,7 +124,7 @@ pub(crate) fn run(
     let local = LocalSet::new();
     let workers = common.plan.threads();
     let askers = (index..common.plan.askers()).step_by(workers).count();
-    // A connection's askers share it, so they live on one worker.
+    // The askers of a connection share it, so they belong to the same worker.
     let askers = match common.plan.per_lane() {
         1 => askers,
         per_lane => {
@@ -142,7 +144,7 @@ pub(crate) fn run(
         askers: Cell::new(askers),
         users: Cell::new(0),
         random: RefCell::new(Rng::with_seed(common.plan.seed ^ (index as u64) << 32)),
-        // Workers take turns, so that together they keep the bound from the first request on.
+        // Workers take turns, so that together they keep to the limit from the first request on.
         pace: rate.and_then(|rate| Pace::new(rate, common.begin, turn)),
         queue: Queue::default(),
         common,
@@ -151,7 +153,7 @@ pub(crate) fn run(
 }
 
 impl Worker {
-    /// Starts the askers, and looks after the clock until all is over.
+    /// Starts the askers, and watches the clock until the end.
     async fn pulse(
         self: Rc<Self>,
         mut timer: Timer,
@@ -171,7 +173,7 @@ impl Worker {
             let over = self.is_over(now);
             if over || pulse % PULSES == 0 {
                 let slice = self.slice(&mut hand, now, over);
-                // Nobody listens any more: the run is over.
+                // If nobody listens any more, the run is over.
                 if to.send(slice).is_err() || over {
                     break;
                 }
@@ -187,7 +189,7 @@ impl Worker {
         self.askers.get() == 0 || now >= *begin + plan.end.after || stop.load(Ordering::Relaxed)
     }
 
-    /// The right to one more request; none where all have been begun.
+    /// Takes the right to one more request. Returns false if all have been begun.
     fn permit(&self) -> bool {
         let Some(most) = self.common.plan.end.requests else {
             return true;
@@ -195,8 +197,8 @@ impl Worker {
         self.common.begun.fetch_add(1, Ordering::Relaxed) < most
     }
 
-    /// The index of the next request in the list. Workers share the turn, so that all of the list is asked for alike however
-    /// fast each of them is.
+    /// Returns the index of the next request in the list. Workers share the position, so that all of the list is
+    /// requested evenly, however fast each worker is.
     fn pick(&self) -> usize {
         let site = &self.common.plan.site;
         if site.requests.len() < 2 {

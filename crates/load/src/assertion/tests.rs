@@ -1,4 +1,4 @@
-//! Assertions as they are written, and what they make of a result.
+//! Assertions as they are written, and their verdicts on a result.
 
 use super::Assertion;
 use crate::{
@@ -9,12 +9,12 @@ use crate::{
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A hundred answers of 1 to 100 ms, one of them an error, in two seconds; three of four from a cache.
+/// A hundred answers of 1 to 100 ms, one of them an error, in two seconds. Three of four come from a cache.
 fn target() -> Target {
     with_left(&[])
 }
 
-/// The same, where requests had waited for these milliseconds at the end.
+/// The same, with requests that had waited for these milliseconds at the end.
 fn with_left(waits: &[u64]) -> Target {
     let mut tally = Tally::default();
     for number in 1..=100_u64 {
@@ -70,7 +70,7 @@ fn what_had_no_answer_at_the_end_counts_with_the_time_it_waited() {
         (&[150], "max<100ms", false),
         (&[150; 50], "mean<60ms", false),
         (&[150; 50], "p99>120ms", false),
-        // Who hung for most of the run may hang for ever.
+        // A request that hung for most of the run may hang for ever.
         (&[1900], "p50<60ms", false),
         (&[1900], "errors<=1", false),
         (&[1900], "requests>=100", true),

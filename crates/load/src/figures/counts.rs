@@ -1,4 +1,4 @@
-//! What was counted of a target: bytes, answers, connections.
+//! What was counted for a target: bytes, answers, connections.
 
 use super::number::percent;
 use crate::{cached::Cached, fault::Fault, tally::Tally};
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 /// Bytes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Bytes {
-    /// From the wire.
+    /// Received from the wire.
     pub received: u64,
-    /// To the wire.
+    /// Sent to the wire.
     pub sent: u64,
-    /// Of content.
+    /// Content only.
     pub content: u64,
 }
 
@@ -39,24 +39,24 @@ impl Statuses {
 /// Connections and users.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Connections {
-    /// How many were opened.
+    /// How many connections were opened.
     pub opened: u64,
-    /// The most users, or requests under way in an open loop, at once.
+    /// The largest number of users at once; in an open loop, of requests under way.
     pub peak: usize,
 }
 
-/// What had no answer at the end.
+/// The requests that had no answer at the end.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Unanswered {
-    /// How many requests.
+    /// Their number.
     pub requests: u64,
-    /// Those of them that were due in an open loop, and not even sent.
+    /// In an open loop: those of them that were due and not even sent.
     pub unsent: u64,
-    /// How long the oldest had waited, in milliseconds.
+    /// How long the oldest of them had waited, in milliseconds.
     pub oldest_ms: f64,
 }
 
-/// What caches said of answers.
+/// What caches said about answers.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Cache {
     /// Fresh, from a cache.
@@ -67,19 +67,19 @@ pub struct Cache {
     pub miss: u64,
     /// Nothing was said.
     pub unsaid: u64,
-    /// Hits and stale ones among those of which something was said, in percent.
+    /// Hits and stale answers, in percent of those about which something was said.
     pub hits_percent: Option<f64>,
-    /// Stale ones among them, in percent.
+    /// Stale answers, in percent of the same.
     pub stale_percent: Option<f64>,
 }
 
 impl Cache {
-    /// Answers of which something was said.
+    /// Returns the number of answers about which something was said.
     pub fn said(&self) -> u64 {
         self.hit + self.stale + self.miss
     }
 
-    /// All whole answers, whether or not anything was said of them.
+    /// Returns the number of all complete answers, whether or not anything was said about them.
     pub fn all(&self) -> u64 {
         self.said() + self.unsaid
     }

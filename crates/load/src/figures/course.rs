@@ -1,4 +1,4 @@
-//! How a run went: its spans and its rounds.
+//! The course of a run: its spans and its rounds.
 
 use super::number::{each, float, millis, per};
 use crate::{run::Measured, timeline};
@@ -7,9 +7,9 @@ use serde::Serialize;
 /// A span of the run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Point {
-    /// Its begin, in seconds since the begin of the run.
+    /// Its beginning, in seconds since the beginning of the run.
     pub at: f64,
-    /// Its length.
+    /// Its length, in seconds.
     pub seconds: f64,
     /// Users that were there at its end.
     pub users: usize,
@@ -19,7 +19,7 @@ pub struct Point {
     pub errors: u64,
     /// Good answers a second.
     pub rate: f64,
-    /// Latencies of good answers, in milliseconds.
+    /// Median latency of good answers, in milliseconds.
     pub p50_ms: Option<f64>,
     /// 90th percentile.
     pub p90_ms: Option<f64>,
@@ -46,16 +46,16 @@ pub struct Round {
     pub errors: u64,
     /// Good answers a second.
     pub rate: f64,
-    /// Latencies, in milliseconds.
+    /// Median latency, in milliseconds.
     pub p50_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
-    /// CPU time of the watched processes for each request.
+    /// CPU time of the watched processes per request.
     pub cpu_us_per_request: Option<f64>,
 }
 
 impl Round {
-    /// A round.
+    /// Makes the figures of a round.
     pub fn of(measured: &Measured) -> Self {
         let tally = &measured.tally;
         let at = |percent| tally.good.percentile(percent).map(millis);
@@ -77,7 +77,7 @@ impl Round {
 }
 
 impl Round {
-    /// Good answers.
+    /// Returns the number of good answers.
     pub(crate) fn answers(&self) -> u64 {
         self.requests.saturating_sub(self.errors)
     }

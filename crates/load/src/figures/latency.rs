@@ -1,4 +1,4 @@
-//! Latencies: their percentiles, and how far these can be relied on.
+//! Latencies: their percentiles, and how reliable these are.
 
 use super::{
     PERCENTILES,
@@ -8,13 +8,13 @@ use crate::times::Times;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How many answers must lie beyond a percentile for it to mean something.
+/// How many answers must lie beyond a percentile to make it meaningful.
 pub(crate) const BEYOND: f64 = 10.0;
 
 /// Latencies, in milliseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latency {
-    /// How many.
+    /// How many there are.
     pub count: u64,
     /// The shortest.
     pub min: f64,
@@ -27,7 +27,7 @@ pub struct Latency {
     pub percentiles: BTreeMap<&'static str, f64>,
     /// The longest.
     pub max: f64,
-    /// The names of percentiles beyond which lie fewer than ten of these: chance rather than a measure.
+    /// The names of percentiles beyond which fewer than ten of these lie. They are chance rather than a measurement.
     pub doubtful: Vec<&'static str>,
 }
 
@@ -51,12 +51,12 @@ impl Latency {
     }
 }
 
-/// How many of so many lie beyond a percentile.
+/// Returns how many of `count` lie beyond a percentile.
 pub(crate) fn beyond(count: u64, percent: f64) -> f64 {
     float(count) * (100.0 - percent) / 100.0
 }
 
-/// The latency at percentiles that come closer and closer to 100, as far as there are requests to tell them apart.
+/// Returns the latency at percentiles that approach 100, as far as there are enough requests to distinguish them.
 pub(super) fn curve(times: &Times) -> Vec<(f64, f64)> {
     let mut curve = Vec::new();
     let (mut percent, mut step) = (0.0, 5.0);
@@ -65,7 +65,7 @@ pub(super) fn curve(times: &Times) -> Vec<(f64, f64)> {
         if let Some(time) = times.percentile(percent) {
             curve.push((percent, millis(time)));
         }
-        // Ten steps from one nine to the next.
+        // Ten steps for each further nine.
         if 100.0 - percent <= step * 2.0 + 1e-9 {
             step /= 10.0;
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 pub(super) fn millis(time: Duration) -> f64 {
-    // Hundred nanoseconds are the finest that is told apart.
+    // The resolution is a hundred nanoseconds.
     (time.as_secs_f64() * 1e7).round() / 1e4
 }
 

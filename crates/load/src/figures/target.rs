@@ -11,35 +11,35 @@ use crate::{run::Measured, tally::Tally};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// From which share of the bound on the rate on it is the bound that is measured.
+/// Share of the limit on the rate from which the limit is what is measured.
 const NEAR_BOUND: f64 = 0.95;
 
-/// What one target did.
+/// The figures of one target.
 #[derive(Clone, Debug, Serialize)]
 pub struct Target {
     /// Its name.
     pub name: String,
-    /// Its URL; the first, where there are several.
+    /// Its URL. If there are several: the first.
     pub url: String,
     /// How many different requests there were.
     pub urls: usize,
     /// `1.1` or `2`.
     pub http: &'static str,
-    /// TLS protocol and cipher suite, where TLS was spoken.
+    /// TLS protocol and cipher suite, if TLS was used.
     pub tls: Option<String>,
     /// Whether connections were used again.
     pub keep_alive: bool,
-    /// The most requests a second that the tool would send: its own bound, not the server's.
+    /// The most requests a second that the tool would send. This is its own limit, not the server's.
     pub most_rate: Option<f64>,
-    /// How long it was measured.
+    /// How long it was measured, in seconds.
     pub seconds: f64,
     /// Requests that were over: good ones and errors.
     pub requests: u64,
-    /// Whole answers below 400.
+    /// Complete answers below 400.
     pub good: u64,
-    /// Requests without a whole answer, and answers from 400 on.
+    /// Requests without a complete answer, and answers from 400 on.
     pub errors: u64,
-    /// Requests of the warm-up, which is counted nowhere else.
+    /// Requests of the warm-up. They are counted nowhere else.
     pub warm_up_requests: u64,
     /// Errors among requests, in percent.
     pub errors_percent: f64,
@@ -47,47 +47,47 @@ pub struct Target {
     pub rate: f64,
     /// Latencies of good answers.
     pub latency_ms: Option<Latency>,
-    /// What they would be at least with those that had no answer at the end, each of which waited as long as it had by then. None
-    /// where there were none.
+    /// The least that latencies would be if the requests without an answer at the end are included, each with the time
+    /// that it had waited by then. `None`: there were none.
     #[serde(skip)]
     pub latency_at_least_ms: Option<Latency>,
-    /// Whether requests [hung](Measured::hung) to the end.
+    /// Whether requests [hung](Measured::hung) until the end.
     #[serde(skip)]
     pub hung: bool,
     /// Latencies of answers from 400 on.
     pub error_latency_ms: Option<Latency>,
-    /// How long connections took to open, with the TLS handshake.
+    /// How long connections took to open, TLS handshake included.
     pub connect_ms: Option<Latency>,
     /// Bytes.
     pub bytes: Bytes,
     /// Answers by status.
     pub statuses: Statuses,
-    /// Requests without a whole answer, by kind; kinds that did not happen are left out.
+    /// Requests without a complete answer, by kind. Kinds that did not occur are left out.
     pub faults: BTreeMap<&'static str, u64>,
     /// Connections and users.
     pub connections: Connections,
-    /// What had no answer at the end.
+    /// The requests that had no answer at the end.
     pub unanswered: Unanswered,
     /// What caches said.
     pub cache: Cache,
-    /// What the watched processes used; none where there was no such process.
+    /// What the watched processes used. `None`: there was no such process.
     pub process: Option<Process>,
-    /// The processes that were to be watched, and were not there.
+    /// The processes that should have been watched, and did not exist.
     #[serde(skip)]
     pub missing: Option<String>,
-    /// What the tool itself used, and how far its own clock was off.
+    /// What the tool itself used, and how late its own clock was.
     pub tool: Tool,
     /// The machine's cores.
     pub machine_cpu: Option<MachineCpu>,
-    /// How it went over time.
+    /// The course of the run.
     pub points: Vec<Point>,
     /// The percentile curve: percent, milliseconds.
     pub curve: Vec<(f64, f64)>,
-    /// Each round, where several targets were compared.
+    /// Each round, if several targets were compared.
     pub rounds: Vec<Round>,
 }
 
-/// What of a target is not measured, but known.
+/// What is known about a target without measuring it.
 #[derive(Clone, Debug)]
 pub struct About {
     /// Its name.
@@ -100,16 +100,16 @@ pub struct About {
     pub http: &'static str,
     /// Whether connections are used again.
     pub keep_alive: bool,
-    /// The most requests a second that were allowed, where that could hold the run back.
+    /// The most requests a second that were allowed, if that could hold the run back.
     pub most_rate: Option<f64>,
-    /// Requests that were over before it was measured.
+    /// Requests that were over before the measurement.
     pub warm_up_requests: u64,
     /// Which processes were watched.
     pub watched: Option<String>,
 }
 
 impl Target {
-    /// The figures of what was measured, over all rounds.
+    /// Makes the figures of a result, over all rounds.
     pub fn new(about: About, measured: &Measured, rounds: Vec<Round>) -> Self {
         let tally = &measured.tally;
         let seconds = measured.took.as_secs_f64();
@@ -168,13 +168,13 @@ impl Target {
         }
     }
 
-    /// The tool's own bound on the rate, where it is what the rate shows.
+    /// Returns the tool's own limit on the rate, if the rate shows only this.
     pub fn held_back(&self) -> Option<f64> {
         let rate = per(float(self.requests), self.seconds);
         self.most_rate.filter(|most| rate >= most * NEAR_BOUND)
     }
 
-    /// A percentile of the latency by its name, in milliseconds.
+    /// Returns a percentile of the latency by its name, in milliseconds.
     pub fn percentile(&self, name: &str) -> Option<f64> {
         let latency = self.latency_ms.as_ref()?;
         latency.percentiles.get(name).copied()

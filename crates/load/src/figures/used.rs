@@ -19,30 +19,31 @@ pub struct Process {
     pub processes: usize,
     /// CPU time.
     pub cpu_seconds: f64,
-    /// Whether some of it is known in ticks of 10 ms only, since a process's own clock could not be read.
+    /// Whether some of it is known only in ticks of 10 ms, because a process's own clock could not be read.
     pub cpu_in_ticks: bool,
-    /// CPU time for each request that was over.
+    /// CPU time per request that was over.
     pub cpu_us_per_request: Option<f64>,
-    /// CPU time over time: how many cores were busy.
+    /// CPU time divided by elapsed time: how many cores were busy.
     pub cores: f64,
     /// The most resident memory.
     pub memory_bytes: u64,
 }
 
-/// What the tool itself used, and how far its own clock was off.
+/// What the tool itself used, and how late its own clock was.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tool {
     /// CPU time.
     pub cpu_seconds: f64,
-    /// CPU time for each request that was over.
+    /// CPU time per request that was over.
     pub cpu_us_per_request: Option<f64>,
-    /// Which share of its core the busiest worker used, in percent.
+    /// The share of its core that the busiest worker used, in percent.
     pub busiest_worker_percent: f64,
-    /// Which share of the time the same worker could have gone on as well, and had no core, in percent.
+    /// The share of the time in which the same worker was ready to run and had no core, in percent.
     pub busiest_worker_waited_percent: f64,
-    /// Which share of the time a worker used all of its core, in percent: in the middle of a ramp the tool may be full, and not on average.
+    /// The share of the time in which a worker used all of its core, in percent. In the middle of a ramp the tool may
+    /// be full although it is not on average.
     pub worker_full_percent: f64,
-    /// How late its own loops went round: what it may add to a latency.
+    /// How late its own loops ran. The tool may add this to a latency.
     pub lag_ms: Option<Latency>,
     /// In an open loop: how late requests were sent although a connection was free.
     pub late_ms: Option<Latency>,

@@ -1,24 +1,24 @@
-//! The chunked coding (RFC 9112 section 7.1), byte by byte, holding nothing but where it is.
+//! The chunked coding (RFC 9112 section 7.1), decoded byte by byte. The decoder holds nothing but its state.
 
-/// The longest size, extension and trailer lines that are taken, in bytes.
+/// Most bytes of the size, extension and trailer lines.
 const LONGEST_LINE: u32 = 16 * 1024;
 
-/// Where the decoder stands.
+/// The decoder's state.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// In a chunk's size, of which this many digits were read.
+    /// In a chunk's size, of which this many digits have been read.
     Size { digits: u8 },
-    /// Behind the size, in an extension or white space.
+    /// After the size, in an extension or white space.
     Extension,
     /// After the size line's CR.
     SizeEnd,
-    /// In the chunk's data; `left` says how much.
+    /// In the chunk's data. `left` is its remaining length.
     Data,
-    /// After the data: its CR is due.
+    /// After the data: CR must follow.
     DataCr,
-    /// After the data's CR: its LF is due.
+    /// After the data's CR: LF must follow.
     DataLf,
-    /// At the begin of a trailer line or of the end.
+    /// At the beginning of a trailer line or of the end.
     LineBegin,
     /// In a trailer line.
     Trailer,
@@ -34,7 +34,7 @@ pub(super) struct Chunked {
     line: u32,
 }
 
-/// What a piece of input came to.
+/// The result of decoding a piece of input.
 pub(super) struct Eaten {
     /// Bytes of the piece that belong to the body's coding.
     pub used: usize,
@@ -53,7 +53,7 @@ impl Chunked {
         }
     }
 
-    /// Reads on; `None` where this is not the chunked coding.
+    /// Reads a piece. `None`: it is not in the chunked coding.
     pub(super) fn eat(&mut self, bytes: &[u8]) -> Option<Eaten> {
         let (mut used, mut data) = (0, 0);
         while let Some(&byte) = bytes.get(used) {
@@ -77,11 +77,11 @@ impl Chunked {
         Some(Eaten { used, data, done })
     }
 
-    /// Takes a byte that is not data; whether it was the last one.
+    /// Takes a byte that is not data. Returns whether it was the last one.
     fn step(&mut self, byte: u8) -> Option<bool> {
         self.at = match (self.at, byte) {
             (At::Size { digits }, byte) if byte.is_ascii_hexdigit() => {
-                // Sixteen digits are all that fit.
+                // No more than sixteen digits fit.
                 if digits == 16 {
                     return None;
                 }
@@ -109,7 +109,7 @@ impl Chunked {
         Some(false)
     }
 
-    /// Counts a byte of a line that means nothing here.
+    /// Counts a byte of a line that has no meaning here.
     fn long(&mut self, at: At) -> Option<At> {
         self.line += 1;
         (self.line <= LONGEST_LINE).then_some(at)

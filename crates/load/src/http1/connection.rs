@@ -1,4 +1,4 @@
-//! One connection, and one exchange at a time on it.
+//! One connection, with one exchange at a time.
 
 use super::{Answer, Reader, Step};
 use crate::{fault::Fault, stream::Stream};
@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-/// What answers are read into: one buffer for all connections of a worker, since none keeps anything in it.
+/// The buffer for answers. All connections of a worker share it, because none keeps anything in it.
 pub(crate) type Scratch = RefCell<Box<[u8]>>;
 
 /// An open connection.
@@ -21,20 +21,20 @@ pub(crate) type Scratch = RefCell<Box<[u8]>>;
 pub(crate) struct Connection {
     stream: Stream,
     reader: Reader,
-    /// Set rarely: when it rings, the exchange that it belonged to is mostly over, and it is set again.
+    /// Set rarely: when it rings, its exchange is usually over, and it is set again.
     alarm: Pin<Box<Sleep>>,
 }
 
-/// How far an exchange is.
+/// The progress of an exchange.
 struct Exchange<'a> {
-    /// What is sent, one part after the other.
+    /// The parts to send, one after the other.
     request: [&'a [u8]; 2],
     written: usize,
     deadline: Instant,
 }
 
 impl<'a> Exchange<'a> {
-    /// What is to be sent next; none where all is.
+    /// Returns what has to be sent next. `None`: all is sent.
     fn rest(&self) -> Option<&'a [u8]> {
         let [head, content] = self.request;
         let of = |part: &'a [u8], from: usize| part.get(from..).filter(|rest| !rest.is_empty());
@@ -52,12 +52,12 @@ impl Connection {
         }
     }
 
-    /// Whether the server has closed it, or sent what nobody asked for. Costs a system call only where something came.
+    /// Whether the server has closed it, or sent something unasked. Costs a system call only if something came.
     pub(crate) async fn is_stale(&mut self, scratch: &Scratch) -> bool {
         std::future::poll_fn(|cx| Poll::Ready(self.poll_some(cx, scratch).is_ready())).await
     }
 
-    /// Sends `request` and reads the whole answer.
+    /// Sends `request` and reads the complete answer.
     pub(crate) async fn exchange(
         &mut self,
         request: [&[u8]; 2],
@@ -73,7 +73,7 @@ impl Connection {
         };
         std::future::poll_fn(|cx| self.poll_exchange(cx, &mut exchange, scratch)).await?;
         let mut answer = self.reader.take();
-        // Answered before it was read: the rest of the request would be taken for the next one.
+        // The server answered before it had read the request: the rest of it would be taken for the next one.
         answer.closes |= exchange.rest().is_some();
         Ok(answer)
     }
@@ -84,7 +84,7 @@ impl Connection {
         exchange: &mut Exchange<'_>,
         scratch: &Scratch,
     ) -> Poll<Result<(), Fault>> {
-        // A server may answer before it has read all: its answer counts, so a failed write waits for what reading says.
+        // A server may answer before it has read everything. Its answer counts, so after a failed write we read first.
         let unwritten = self.poll_write(cx, exchange);
         loop {
             match self.poll_some(cx, scratch) {
@@ -97,7 +97,7 @@ impl Connection {
                     let piece = scratch.get(..count).unwrap_or_default();
                     match self.reader.feed(piece) {
                         Ok(Step::More) => (),
-                        // An answer to nothing follows, or our request's rest has nowhere to go.
+                        // An unrequested answer follows, or the rest of our request has nowhere to go.
                         Ok(Step::Done { used }) if used < count => {
                             return Poll::Ready(Err(Fault::Garbage));
                         }
@@ -110,8 +110,8 @@ impl Connection {
         if let Poll::Ready(Err(error)) = unwritten {
             return Poll::Ready(Err(Fault::exchanging(&error)));
         }
-        // A server that is faster than we are uses up what the runtime grants a task at a time: then the alarm says nothing either, and
-        // only the clock knows.
+        // A server that is faster than we are uses up the budget that the runtime gives a task at a time. Then the
+        // alarm does not ring either, and only the clock tells.
         if self.poll_deadline(cx, exchange.deadline).is_pending()
             && Instant::now() < exchange.deadline
         {
@@ -140,7 +140,7 @@ impl Connection {
         stream.as_mut().poll_flush(cx)
     }
 
-    /// Reads what is there into the scratch buffer; 0 at the end.
+    /// Reads what is available into the scratch buffer. Returns 0 at the end.
     fn poll_some(&mut self, cx: &mut Context<'_>, scratch: &Scratch) -> Poll<io::Result<usize>> {
         let mut scratch = scratch.borrow_mut();
         let mut into = ReadBuf::new(&mut scratch);

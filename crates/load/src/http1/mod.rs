@@ -1,7 +1,7 @@
 //! HTTP/1.1: one request at a time on a connection, never pipelined.
 //!
-//! An own loop over `httparse`: the tool shares its machine with what it measures, so what it costs itself is missing there.
-//! It looks at no more than it reports, and holds no body.
+//! This is a separate loop over `httparse`: the tool shares its machine with what it measures, so whatever it uses is
+//! missing there. It examines no more than it reports, and keeps no body.
 
 mod chunked;
 mod connection;

@@ -1,11 +1,11 @@
-//! An answer, read from pieces as they come (RFC 9112 section 6): where it ends, and what is reported of it.
+//! Reads an answer from pieces as they come (RFC 9112 section 6): where it ends, and what is reported about it.
 
 use super::chunked::Chunked;
 use crate::cached::{Cached, Said};
 use httparse::{Header, ParserConfig, Status};
 use std::mem::MaybeUninit;
 
-/// The most fields a head may have.
+/// The most fields of a head.
 const MOST_FIELDS: usize = 100;
 
 /// The longest head, in bytes.
@@ -14,11 +14,11 @@ const LONGEST_HEAD: usize = 64 * 1024;
 /// The most interim answers (RFC 9110 section 15.2) before the one that counts.
 const MOST_INTERIM: u8 = 16;
 
-/// What is not HTTP/1.1, or more of it than this tool takes.
+/// The answer is not HTTP/1.1, or larger than this tool accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
-/// What is reported of an answer.
+/// What is reported about an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Its status code.
@@ -33,12 +33,12 @@ pub struct Answer {
     pub cookies: Vec<Vec<u8>>,
 }
 
-/// Where a piece of input led.
+/// The result of reading a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// More is to come.
     More,
-    /// The answer is whole.
+    /// The answer is complete.
     Done {
         /// How many bytes of the piece belong to it.
         used: usize,
@@ -53,21 +53,21 @@ enum State {
     UntilClose,
 }
 
-/// Reads one answer after another. It holds no more than a head that came in parts.
+/// Reads one answer after another. Holds at most a head that came in pieces.
 #[derive(Debug)]
 pub struct Reader {
     state: State,
-    /// Begin of a head whose end has not come.
+    /// Beginning of a head whose end has not come.
     partial: Vec<u8>,
     interim: u8,
-    /// Whether the request was `HEAD`: the answer has no content.
+    /// Whether the request was `HEAD`. The answer then has no content.
     to_head: bool,
     with_cookies: bool,
     answer: Answer,
 }
 
 impl Reader {
-    /// A reader; `with_cookies` says whether anybody wants `Set-Cookie`.
+    /// Makes a reader. `with_cookies` says whether `Set-Cookie` is wanted.
     pub fn new(with_cookies: bool) -> Self {
         Self {
             state: State::Head,
@@ -79,7 +79,7 @@ impl Reader {
         }
     }
 
-    /// Makes ready for the answer to the next request, which is a `HEAD` or not.
+    /// Prepares for the answer to the next request, which is a `HEAD` or not.
     pub fn begin(&mut self, to_head: bool) {
         self.state = State::Head;
         self.partial.clear();
@@ -93,7 +93,7 @@ impl Reader {
         !matches!(self.state, State::Head)
     }
 
-    /// What was read so far; the whole answer after [`Step::Done`].
+    /// Takes what has been read so far. After [`Step::Done`] that is the complete answer.
     pub fn take(&mut self) -> Answer {
         std::mem::take(&mut self.answer)
     }
@@ -101,7 +101,7 @@ impl Reader {
     /// Reads the next piece.
     ///
     /// # Errors
-    /// This is not HTTP/1.1, or too much of it.
+    /// It is not HTTP/1.1, or too large.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Step, Broken> {
         if !matches!(self.state, State::Head) {
             return self.content(bytes, 0);
@@ -113,7 +113,7 @@ impl Reader {
         let mut partial = std::mem::take(&mut self.partial);
         partial.extend_from_slice(bytes);
         let step = self.heads(&partial, before);
-        // What is left of the head was copied by `heads`; the larger allocation is kept.
+        // `heads` copied the rest of the head. The larger allocation is kept.
         if self.partial.is_empty() {
             partial.clear();
             self.partial = partial;
@@ -121,12 +121,12 @@ impl Reader {
         step
     }
 
-    /// The connection has ended: whether that makes the answer whole.
+    /// Whether the end of the connection makes the answer complete.
     pub fn end(&self) -> bool {
         matches!(self.state, State::UntilClose)
     }
 
-    /// Reads heads from `bytes`, the first `old` of which came before this piece.
+    /// Reads heads from `bytes`, of which the first `old` came before this piece.
     fn heads(&mut self, bytes: &[u8], old: usize) -> Result<Step, Broken> {
         let mut at = 0;
         loop {
@@ -150,7 +150,7 @@ impl Reader {
         }
     }
 
-    /// Reads a head and says how long it is; `None` where it has not ended. An interim one leaves the state as it is.
+    /// Reads a head and returns its length. `None`: it has not ended. An interim head leaves the state unchanged.
     fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
         let mut fields = [const { MaybeUninit::<Header<'_>>::uninit() }; MOST_FIELDS];
         let mut head = httparse::Response::new(&mut []);
@@ -164,7 +164,7 @@ impl Reader {
         };
         let status = head.code.ok_or(Broken)?;
         match status {
-            // Nobody asked to switch protocols.
+            // No request asks to switch protocols.
             ..100 | 101 => return Err(Broken),
             102..200 | 100 => return Ok(Some(length)),
             _ => (),
@@ -189,7 +189,7 @@ impl Reader {
         let mut said = Said::default();
         self.answer.closes = !keeps;
         for Header { name, value } in fields {
-            // Few names are looked at, and their lengths differ from most others'.
+            // Only a few names matter, and their lengths differ from those of most others.
             match name.len() {
                 10 if name.eq_ignore_ascii_case("connection") => {
                     if has(value, b"close") {
@@ -206,7 +206,8 @@ impl Reader {
                     framing = framing.with_length(length)?;
                 }
                 17 if name.eq_ignore_ascii_case("transfer-encoding") => {
-                    // Another coding than `chunked` at the end would end with the connection; none is asked for.
+                    // With a coding other than a final `chunked`, the content would end with the connection. None is
+                    // asked for.
                     if !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
                         return Err(Broken);
                     }
@@ -219,7 +220,7 @@ impl Reader {
         Ok(framing)
     }
 
-    /// Reads content; `before` bytes of the piece were used up by heads.
+    /// Reads content. Heads took the first `before` bytes of the piece.
     fn content(&mut self, bytes: &[u8], before: usize) -> Result<Step, Broken> {
         match &mut self.state {
             State::Head => Ok(Step::More),
@@ -250,7 +251,7 @@ impl Reader {
     }
 }
 
-/// How the end of the content is told.
+/// How the end of the content is marked.
 enum Framing {
     None,
     Length(u64),
@@ -274,7 +275,7 @@ fn decimal(value: &[u8]) -> Option<u64> {
     digits.then(|| text.parse().ok())?
 }
 
-/// Whether the list has this member, in lower case.
+/// Whether the list has this member, whatever its case.
 fn has(list: &[u8], member: &[u8]) -> bool {
     let mut members = list.split(|byte| *byte == b',');
     members.any(|one| one.trim_ascii().eq_ignore_ascii_case(member))

@@ -1,11 +1,12 @@
-//! Answers as they come: whole, in pieces, and not at all.
+//! Answers as they come: complete, in pieces, and not at all.
 
 use super::{Answer, Broken, Reader, Step};
 use crate::cached::Cached;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// Reads `bytes` in pieces that end at these places; the answer and how many bytes belong to it, once it is whole.
+/// Reads `bytes` in pieces that end at these places. Returns the answer and how many bytes belong to it, once it is
+/// complete.
 fn read(bytes: &[u8], to_head: bool, cuts: &[usize]) -> Result<Option<(Answer, usize)>, Broken> {
     let mut reader = Reader::new(true);
     reader.begin(to_head);
@@ -144,7 +145,7 @@ fn what_a_cache_says() {
             "Cache-Status: outer; hit\r\nCache-Status: inner; fwd=miss",
             Miss,
         ),
-        // Only what says how the answer was made, and only by its words.
+        // Only fields that say how the answer was made count, and only their words.
         ("X-Cache-Key: http://a/white-paper", Unsaid),
         ("X-Cache-Tags: architecture", Unsaid),
         ("X-Cache-Key: /passwords", Unsaid),
@@ -163,7 +164,7 @@ fn what_a_cache_says() {
         ("X-Cached: HIT", Hit),
         ("X-Cache-Info: miss", Miss),
         ("X-Drupal-Cache: HIT", Hit),
-        // A delivery network that says it in place of its name.
+        // A delivery network that says it instead of its name.
         ("Cache-Status: hit", Hit),
         ("Cache-Status: uncacheable", Miss),
         ("Cache-Status: larder", Unsaid),
@@ -174,7 +175,7 @@ fn what_a_cache_says() {
     }
 }
 
-/// An answer of some form, and the length of its content.
+/// Answers of various forms, with the length of their content.
 fn answers() -> impl Strategy<Value = (String, u64)> {
     let body = "[a-z]{0,40}";
     (body, 0..3_u8, 1..9_usize).prop_map(|(body, form, step)| {

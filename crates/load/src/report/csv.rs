@@ -1,4 +1,4 @@
-//! The result as CSV (RFC 4180): a row for each target as a whole, and one for each span of its run.
+//! The result as CSV (RFC 4180): one row for each target as a whole, and one for each span of its run.
 
 use crate::{
     fault::Fault,
@@ -6,17 +6,17 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// The columns that spans have too. A whole target has `all` for its span; what a span does not have is empty.
+/// The columns that spans also have. A whole target has `all` for its span. What a span lacks is empty.
 const COLUMNS: &str = "target,at_s,seconds,users,requests,errors,rate,p50_ms,p75_ms,p90_ms,p95_ms,p99_ms,p99.9_ms,p99.99_ms,\
 max_ms,bytes_received,hits,stale,process_cores,process_memory_bytes,tool_cores";
 
-/// The columns of a whole target alone; after them a column for each [`Fault`].
+/// The columns that only a whole target has. They are followed by one column for each [`Fault`].
 const WHOLE: &str = "good,hits_percent,stale_percent,cache_said,cache_unsaid,connections_opened,process_cpu_seconds,process_cpu_us_per_request";
 
-/// The classes of statuses, a column each.
+/// The classes of statuses, one column each.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// The result as CSV.
+/// Writes the result as CSV.
 pub fn rows(figures: &Figures) -> String {
     let mut text = format!("{COLUMNS},{WHOLE}");
     // Writing to a string does not fail.
@@ -38,7 +38,7 @@ pub fn rows(figures: &Figures) -> String {
     text
 }
 
-/// What only a whole target has.
+/// Writes the columns that only a whole target has.
 fn apart(target: &Target) -> String {
     let process = target.process.as_ref();
     let mut cells = vec![
@@ -116,7 +116,7 @@ fn number(number: Option<impl ToString>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-/// A name that a spreadsheet takes for neither several cells nor a formula.
+/// Quotes a name so that a spreadsheet takes it neither for several cells nor for a formula.
 fn quoted(name: &str) -> String {
     let formula = name.starts_with(['=', '+', '-', '@']);
     let guard = if formula { "'" } else { "" };

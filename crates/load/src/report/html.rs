@@ -1,4 +1,4 @@
-//! One page that works offline: no script, nothing from elsewhere, light and dark.
+//! One page that works offline: no script, no external resources, light and dark.
 
 mod axis;
 mod chart;
@@ -156,7 +156,7 @@ fn short(percent: f64) -> String {
     }
 }
 
-/// A figure of a target, how it is written, and its ratio.
+/// A figure of the targets: its title, how it is written, and its ratio.
 struct Row {
     title: &'static str,
     of: fn(&Target) -> Option<f64>,
@@ -254,7 +254,7 @@ fn foot(page: &mut String, figures: &Figures) {
     );
 }
 
-/// Text as HTML has it, in content and in quoted attributes.
+/// Escapes text for HTML, in content and in quoted attributes.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -6,7 +6,7 @@ use crate::{compare::Comparison, figures::Figures};
 use std::fmt::Write;
 use target::one;
 
-/// The result as text.
+/// Writes the result as text.
 pub fn page(figures: &Figures) -> String {
     let mut text = String::new();
     for target in &figures.targets {

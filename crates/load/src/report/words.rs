@@ -1,8 +1,8 @@
-//! Figures as people read them: with units, thousands apart, and a mark where they rest on too few.
+//! Figures for people: with units, grouped thousands, and a mark if they rest on too few answers.
 
 use crate::figures::{Cache, Latency};
 
-/// A latency with the unit that suits it; from milliseconds.
+/// Writes a latency in milliseconds with a suitable unit.
 pub fn millis(millis: f64) -> String {
     if millis < 0.9995 {
         format!("{:.0} µs", millis * 1000.0)
@@ -15,7 +15,7 @@ pub fn millis(millis: f64) -> String {
     }
 }
 
-/// A number that may have decimals, with its thousands apart.
+/// Writes a number that may have decimals, with grouped thousands.
 pub fn count(number: f64) -> String {
     if number < 99.95 {
         format!("{number:.1}")
@@ -24,13 +24,13 @@ pub fn count(number: f64) -> String {
     }
 }
 
-/// A float as a whole number; what is below 0 is 0.
+/// Rounds a float to a whole number. A negative one becomes 0.
 #[allow(clippy::cast_sign_loss, reason = "a cast from a float saturates")]
 pub(super) fn rounded(number: f64) -> u64 {
     number.round() as u64
 }
 
-/// A number with its thousands apart.
+/// Writes a number with grouped thousands.
 pub fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -43,7 +43,8 @@ pub fn whole(number: u64) -> String {
     text
 }
 
-/// Which share of the answers came from a cache, and how many they are; none where no answer says anything of that.
+/// Writes which share of the answers came from a cache, and how many these are. `None`: no answer says anything about
+/// it.
 pub(super) fn cached(cache: &Cache) -> Option<String> {
     let (hits, stale) = (cache.hits_percent?, cache.stale_percent?);
     let said = whole(cache.said());
@@ -56,7 +57,7 @@ pub(super) fn cached(cache: &Cache) -> Option<String> {
     ))
 }
 
-/// A number of bytes with the unit that suits it.
+/// Writes a number of bytes with a suitable unit.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     #[allow(
@@ -77,7 +78,7 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
-/// A percentile, marked where it rests on too few.
+/// Writes a percentile, marked if it rests on too few answers.
 pub(super) fn percentile(latency: &Latency, name: &str) -> Option<String> {
     let value = latency.percentiles.get(name)?;
     let mark = if latency.doubtful.contains(&name) {
@@ -88,7 +89,7 @@ pub(super) fn percentile(latency: &Latency, name: &str) -> Option<String> {
     Some(format!("{}{mark}", millis(*value)))
 }
 
-/// What the mark means, where there is one.
+/// Says what the mark means, if there is one.
 pub(super) fn doubt(latency: &Latency) -> Option<String> {
     let first = latency.doubtful.first()?;
     Some(format!(

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// From which share of its core on a worker has no time left.
+/// Share of its core from which a worker has no time left.
 pub(crate) const FULL: f64 = 0.95;
 
-/// How busy a worker was, from its slices: what it does after the last of them is no load.
+/// How busy a worker was, by its slices. What it does after the last one is no load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Busy {
     pub cpu: Duration,
@@ -16,7 +16,7 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// Counts a span that ended at `end`, since the begin of the run.
+    /// Counts a span that ended at `end`, since the beginning of the run.
     pub fn count(&mut self, cpu: Duration, waited: Duration, end: Duration) {
         let length = end.saturating_sub(self.end);
         if cpu >= length.mul_f64(FULL) {
@@ -27,7 +27,7 @@ impl Busy {
         self.end = end;
     }
 
-    /// Its share of so much of its time.
+    /// Returns `of` as a share of the worker's time.
     pub fn share(self, of: Duration) -> f64 {
         of.as_secs_f64() / self.end.as_secs_f64().max(f64::MIN_POSITIVE)
     }
@@ -41,7 +41,7 @@ mod tests {
     fn spans_in_which_a_worker_has_nothing_left() {
         let mut worker = Busy::default();
         let ms = Duration::from_millis;
-        // CPU and waiting, and when it ended; one span is longer than the others.
+        // CPU time, waiting time, and end of each span. One span is longer than the others.
         for (cpu, waited, end) in [
             (100, 0, 250),
             (240, 0, 500),

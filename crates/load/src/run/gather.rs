@@ -1,4 +1,4 @@
-//! Gathers what workers count, and watches the machine meanwhile.
+//! Gathers the counts of the workers, and watches the machine meanwhile.
 
 use super::{Ended, Measured, Stop, Used, busy::Busy};
 use crate::{
@@ -12,14 +12,14 @@ use std::{
     time::Duration,
 };
 
-/// How a run is going, four times a second.
+/// The progress of a run, reported four times a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
-    /// Since the begin of the run.
+    /// Time since the beginning of the run.
     pub elapsed: Duration,
-    /// What happened since the last time.
+    /// What happened since the last report.
     pub point: &'a Point,
-    /// Requests so far, with errors.
+    /// Requests so far, errors included.
     pub requests: u64,
     /// Errors so far.
     pub errors: u64,
@@ -28,13 +28,13 @@ pub struct Live<'a> {
 pub(super) struct Gatherer {
     common: Arc<Common>,
     measured: Measured,
-    /// The span that slices come for, and how many have come.
+    /// The span whose slices are arriving, and how many have arrived.
     span: Option<u32>,
     come: usize,
     point: Point,
     users: Vec<usize>,
     watch: Option<Watch>,
-    /// What processes had used at the last point, and at most.
+    /// What the processes had used at the last point, and their maxima.
     used: Use,
     own_cpu: Duration,
     own_begin: Duration,
@@ -43,7 +43,7 @@ pub(super) struct Gatherer {
 }
 
 impl Gatherer {
-    /// A gatherer for the workers of one run. What the machine and its processes use counts from now on.
+    /// Makes a gatherer for the workers of one run. Use of the machine and of its processes counts from now on.
     pub fn new(common: &Arc<Common>) -> Self {
         let workers = common.plan.threads();
         let own = process::own_cpu();
@@ -63,11 +63,11 @@ impl Gatherer {
         }
     }
 
-    /// Takes slices until the last worker has hung up. When all workers have sent theirs of one span, `live` is told
-    /// how it goes.
+    /// Takes slices until the last worker has hung up. Calls `live` whenever all workers have sent their slice of a
+    /// span.
     pub fn gather(&mut self, slices: &Receiver<Slice>, live: &mut dyn FnMut(Live<'_>)) {
         for slice in slices {
-            // A slice of a new span ends the one before; one that comes late is counted with what is there.
+            // A slice of a new span ends the span before. A late slice is counted with the current one.
             if self.come > 0 && self.span.is_some_and(|span| slice.span > span) {
                 self.finish_point(live);
             }
@@ -136,7 +136,7 @@ impl Gatherer {
         self.measured.timeline.push(point);
     }
 
-    /// What the run comes to, once all slices are taken. `stop` tells whether it was stopped by hand.
+    /// Returns the result of the run, once all slices have been taken. `stop` tells whether it was stopped by hand.
     pub fn end(mut self, stop: &Stop) -> Measured {
         let plan = &self.common.plan;
         let took = self.common.begin.elapsed();
@@ -149,10 +149,10 @@ impl Gatherer {
         } else {
             Ended::Time
         };
-        // A worker notices the end up to a pulse late.
+        // A worker notices the end up to one pulse late.
         measured.took = match (measured.ended, plan.shape) {
             (Ended::Requests, _) => measured.tally.last,
-            // After the last request that was due there was nothing to do, which is part of the schedule.
+            // After the last request that was due there was nothing to do. That time is part of the schedule.
             (Ended::Time, Shape::Open { .. }) => plan.end.after.max(measured.tally.last),
             _ => took.min(plan.end.after).max(measured.tally.last),
         };

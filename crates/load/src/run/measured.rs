@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The result of a run.
 
 use crate::{tally::Tally, timeline::Timeline};
 use serde::Serialize;
@@ -24,24 +24,24 @@ pub enum Ended {
 pub struct Used {
     /// CPU time.
     pub cpu: Duration,
-    /// Whether some of it is known in ticks of 10 ms only.
+    /// Whether some of it is known only in ticks of 10 ms.
     pub in_ticks: bool,
-    /// The most memory they had, in bytes.
+    /// The most memory that they used, in bytes.
     pub memory: u64,
-    /// The most processes there were.
+    /// The largest number of processes.
     pub processes: usize,
 }
 
-/// What a run, or several of one target, came to.
+/// The result of a run, or of several against one target.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Counts.
     pub tally: Tally,
-    /// How long it took: to its end, or to its last request where their number was bounded.
+    /// How long it took: to its end, or to its last request if their number was limited.
     pub took: Duration,
     /// Why it ended.
     pub ended: Ended,
-    /// How it went over time.
+    /// The course of the run.
     pub timeline: Timeline,
     /// Requests that had no answer at the end.
     pub unanswered: u64,
@@ -49,36 +49,36 @@ pub struct Measured {
     pub unsent: u64,
     /// How long the oldest of them had waited.
     pub oldest: Duration,
-    /// Whether requests hung to the end of an earlier run of the target.
+    /// Whether requests hung until the end of an earlier run of the target.
     pub hung_before: bool,
-    /// The most users that were there at once.
+    /// The largest number of users at the same time.
     pub peak: usize,
     /// What the watched processes used.
     pub used: Option<Used>,
     /// CPU time of this tool.
     pub tool_cpu: Duration,
-    /// Which share of its core the busiest worker used.
+    /// The share of its core that the busiest worker used.
     pub busiest: f64,
-    /// Which share of the time it could have gone on as well, and had no core.
+    /// The share of the time in which that worker was ready to run and had no core.
     pub busiest_waited: f64,
-    /// Which share of the time a worker used all of its core.
+    /// The share of the time in which a worker used all of its core.
     pub full: f64,
-    /// Which share of this machine's cores was in use.
+    /// The share of this machine's cores that was in use.
     pub machine: Option<f64>,
     /// TLS protocol and cipher suite.
     pub agreed: Option<String>,
 }
 
 impl Measured {
-    /// Whether requests hung to the end: for most of a run, and far longer than any answer took. How many more there would have
-    /// been, and how late, nobody knows.
+    /// Whether requests hung until the end: for most of a run, and far longer than any answer took. It is then unknown
+    /// how many more there would have been, and how late.
     pub fn hung(&self) -> bool {
         let longest = self.tally.good.max().unwrap_or_default();
         let hung = self.unanswered > 0 && self.oldest > (self.took / 2).max(longest * 2);
         hung || self.hung_before
     }
 
-    /// Counts a later run of the same target too.
+    /// Adds a later run of the same target.
     pub fn add(&mut self, later: &Self) {
         self.hung_before = (self.took > Duration::ZERO && self.hung()) || later.hung();
         let share = |ours: f64, theirs: f64| {

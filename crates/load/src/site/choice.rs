@@ -1,18 +1,18 @@
-//! Which request is next: in turn, by weight, or by Zipf's law.
+//! The choice of the next request: in turn, by weight, or by Zipf's law.
 
 use fastrand::Rng;
 
 /// How requests are chosen from a list.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
-    /// One after another, from the first to the last and again.
+    /// One after another, from the first to the last, and again.
     InTurn,
-    /// At random, each as likely as its share; the shares added up, ending with 1.
+    /// At random, each with the probability of its share. The shares are cumulative and end with 1.
     Shares(Vec<f64>),
 }
 
 impl Choice {
-    /// At random by weights; `None` unless they are finite, none is negative, and one is more than nothing.
+    /// Makes a random choice by weights. `None` unless they are finite, none is negative, and one is more than zero.
     pub fn weights(weights: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sum = 0.0;
         let mut sums = Vec::new();
@@ -32,7 +32,8 @@ impl Choice {
         Some(Self::Shares(sums))
     }
 
-    /// Zipf's law over `count` requests: the one at rank r is as likely as `1 / r` to the power of `exponent`.
+    /// Makes a choice by Zipf's law over `count` requests: rank r has a probability proportional to `1 / r` to the
+    /// power of `exponent`.
     pub fn zipf(count: usize, exponent: f64) -> Option<Self> {
         #[allow(
             clippy::cast_precision_loss,
@@ -41,7 +42,7 @@ impl Choice {
         Self::weights((1..=count).map(|rank| (rank as f64).powf(-exponent)))
     }
 
-    /// The request that comes at `turn` in a list of `count`.
+    /// Returns the index of the request for `turn` in a list of `count`.
     pub(crate) fn pick(&self, turn: u64, count: usize, random: &mut Rng) -> usize {
         match self {
             Self::InTurn => (turn % count.max(1) as u64) as usize,

@@ -1,21 +1,22 @@
-//! A list of requests, one a line: `[METHOD] URL [weight=N] [body=TEXT]`. Empty lines and those that begin with `#` are left out.
+//! A list of requests, one per line: `[METHOD] URL [weight=N] [body=TEXT]`. Empty lines and those that begin with `#`
+//! are ignored.
 
 use crate::url::{self, Url};
 use http::Method;
 
-/// The most lines.
+/// The most requests in a list.
 pub const MOST: usize = 1_000_000;
 
-/// A line that asks for something.
+/// A line with a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its method, where it names one.
+    /// Its method, if it names one.
     pub method: Option<Method>,
     /// What it asks for.
     pub place: Place,
-    /// How much more often than a line of weight 1 it is asked, where it says so.
+    /// How often it is requested compared to a line of weight 1, if it says so.
     pub weight: Option<f64>,
-    /// Its content, where it has any.
+    /// Its content, if it has any.
     pub body: Option<String>,
 }
 
@@ -24,7 +25,7 @@ pub struct Line {
 pub enum Place {
     /// A URL.
     Url(Url),
-    /// A path with its query, at whatever server is measured.
+    /// A path with its query, on whatever server is measured.
     Target(String),
 }
 
@@ -32,7 +33,7 @@ impl Place {
     /// Reads a URL, or a path that begins with a slash.
     ///
     /// # Errors
-    /// It is neither; said for a person.
+    /// It is neither. The message is for a person.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with('/') {
             return url::target(text).map(Self::Target);
@@ -45,7 +46,7 @@ impl Place {
         Url::parse(text).map(Self::Url)
     }
 
-    /// The request's target, wherever it is asked.
+    /// Returns the request's target, whatever the server.
     pub fn target(&self) -> &str {
         match self {
             Self::Url(url) => &url.target,
@@ -57,7 +58,7 @@ impl Place {
 /// A line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// Its number; the first is 1.
+    /// Its number, counted from 1.
     pub number: usize,
     /// What is wrong with it, for a person.
     pub what: String,
@@ -89,7 +90,7 @@ pub fn parse(text: &str) -> Result<Vec<Line>, Vec<BadLine>> {
 }
 
 fn line(text: &str) -> Result<Line, String> {
-    // A body is the rest of the line, with its spaces.
+    // A body extends to the end of the line, with its spaces.
     let (text, body) = match text.split_once(" body=") {
         Some((text, body)) => (text, Some(body.to_owned())),
         None => (text, None),
@@ -118,10 +119,10 @@ fn line(text: &str) -> Result<Line, String> {
     })
 }
 
-/// Reads a method, which is written in capitals.
+/// Reads a method, which must be in capitals.
 ///
 /// # Errors
-/// It is none; said for a person.
+/// It is not a method. The message is for a person.
 pub fn method(text: &str) -> Result<Method, String> {
     let capitals = text
         .bytes()

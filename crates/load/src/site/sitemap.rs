@@ -1,8 +1,8 @@
-//! Sitemaps (sitemaps.org): the locations in them.
+//! Sitemaps (sitemaps.org): reads the locations in them.
 
 use quick_xml::{Reader, events::Event};
 
-/// The most locations that are taken from one file, as the protocol has it.
+/// The most locations read from one file; this is the protocol's limit.
 pub const MOST: usize = 50_000;
 
 /// What a sitemap names.
@@ -17,7 +17,7 @@ pub struct Sitemap {
 /// Reads a sitemap, or an index of sitemaps.
 ///
 /// # Errors
-/// This is not XML, or names nothing; said for a person.
+/// It is not XML, or names nothing. The message is for a person.
 pub fn parse(text: &str) -> Result<Sitemap, String> {
     let mut reader = Reader::from_str(text);
     let mut found = Sitemap::default();
@@ -71,7 +71,7 @@ fn close(open: &[String], inside: &str, found: &mut Sitemap) {
     }
 }
 
-/// The character that a reference stands for: the five that XML knows, or a number.
+/// Returns the character for a reference: one of the five that XML knows, or a number.
 fn character(name: &str) -> Result<String, String> {
     let unknown = || format!("not a sitemap: &{name}; is not known");
     if let Some(known) = quick_xml::escape::resolve_predefined_entity(name) {

@@ -52,7 +52,7 @@ fn which_addresses_are_this_machine_s() {
         ("0.0.0.0:80", true),
         ("[::1]:80", true),
         ("[::ffff:127.0.0.1]:80", true),
-        // Kept for documentation (RFC 5737, RFC 3849): nobody's.
+        // Reserved for documentation (RFC 5737, RFC 3849): nobody has these.
         ("192.0.2.7:80", false),
         ("[2001:db8::7]:80", false),
         ("[::ffff:192.0.2.7]:80", false),
@@ -60,7 +60,7 @@ fn which_addresses_are_this_machine_s() {
     ] {
         assert_eq!(at(address).is_here(), here, "{address}");
     }
-    // The address that this machine has towards others, where there is a way to them.
+    // The address that this machine uses towards others, if there is a route to them.
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
     if socket.connect("192.0.2.7:9").is_ok() {
         assert!(at(&socket.local_addr().unwrap().to_string()).is_here());

@@ -50,7 +50,7 @@ fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<
     kinds(&Target::new(about, measured, rounds), &[99.0])
 }
 
-/// What is told where somebody relies on these percentiles.
+/// Returns the warnings if somebody relies on these percentiles.
 fn relied(measured: &Measured, asked: &[f64]) -> Vec<Kind> {
     kinds(&Target::new(about(), measured, Vec::new()), asked)
 }
@@ -73,7 +73,7 @@ fn kinds(target: &Target, asked: &[f64]) -> Vec<Kind> {
     found.into_iter().map(|one| one.kind).collect()
 }
 
-/// The server used so much CPU, which is known exactly or not.
+/// Sets the server's CPU time, which is known exactly or not.
 fn used(measured: &mut Measured, cpu: Duration, in_ticks: bool) {
     measured.used = Some(Used {
         cpu,
@@ -85,7 +85,7 @@ fn used(measured: &mut Measured, cpu: Duration, in_ticks: bool) {
 
 type Change = fn(&mut Measured);
 
-/// Each change of what was healthy makes this doubt, and no other.
+/// Checks that each change of a healthy result causes this doubt, and no other.
 fn each_by_itself(rows: &[(Option<Kind>, Change)]) {
     for (row, (wanted, change)) in rows.iter().enumerate() {
         let mut measured = healthy();
@@ -105,7 +105,7 @@ fn doubts_of_the_tool_and_of_the_machine() {
             (one.busiest, one.busiest_waited) = (0.5, 0.49);
         }),
         (None, |one| (one.busiest, one.busiest_waited) = (0.5, 0.4)),
-        // All wait on a machine that is full, and so does the tool.
+        // On a full machine everything waits, and so does the tool.
         (Some(Kind::MachineAtLimit), |one| {
             (one.busiest, one.busiest_waited) = (0.5, 0.49);
             one.machine = Some(0.99);
@@ -113,7 +113,7 @@ fn doubts_of_the_tool_and_of_the_machine() {
         }),
         (Some(Kind::MachineAtLimit), |one| {
             one.machine = Some(0.99);
-            // A twentieth of all cores at least, however many there are.
+            // At least a twentieth of all cores, however many there are.
             one.tool_cpu = one.took.saturating_mul(10_000);
         }),
         (Some(Kind::CoarseCpu), |one| used(one, ms(190), true)),
@@ -127,7 +127,7 @@ fn doubts_of_the_tool_and_of_the_machine() {
         (Some(Kind::LateSends), |one| {
             (0..100).for_each(|_| one.tally.late.record(ms(10)));
         }),
-        // The longest answer is shown too, and was mostly the tool's: once late is enough.
+        // The longest answer is shown too, and was mostly the tool's own: being late once is enough.
         (Some(Kind::LateSends), |one| {
             (0..1000).for_each(|_| one.tally.late.record(Duration::ZERO));
             one.tally.late.record(ms(11));
@@ -159,7 +159,7 @@ fn doubts_of_what_the_server_did() {
             (one.unanswered, one.oldest) = (1, ms(2000));
         }),
         (None, |one| (one.unanswered, one.oldest) = (4, ms(20))),
-        // A server that falls behind: what waits is as old as the slowest answer, and is in no percentile.
+        // A server that falls behind: the waiting requests are as old as the slowest answer, and are in no percentile.
         (Some(Kind::Unanswered), |one| {
             (one.unanswered, one.unsent, one.oldest) = (900, 900, ms(20));
         }),
@@ -167,7 +167,7 @@ fn doubts_of_what_the_server_did() {
             one.tally.late.record(Duration::ZERO);
             (one.unanswered, one.oldest) = (900, ms(20));
         }),
-        // As many users in a closed loop.
+        // The same number of users in a closed loop.
         (None, |one| (one.unanswered, one.oldest) = (900, ms(20))),
         (Some(Kind::Local), |one| one.tally.fault(Fault::Local)),
         (Some(Kind::NoProcess), |one| {
@@ -177,11 +177,11 @@ fn doubts_of_what_the_server_did() {
     ]);
 }
 
-/// What is late once in a thousand times is of no matter to the 99th percentile.
+/// Being late once in a thousand times does not matter to the 99th percentile.
 #[test]
 fn late_where_somebody_relies_on_it() {
     let mut measured = healthy();
-    // The longest answer is longer than that by far.
+    // The longest answer takes far longer than that.
     answer(&mut measured, 200, 900);
     let tally = &mut measured.tally;
     for times in [&mut tally.late, &mut tally.lag] {

@@ -1,7 +1,7 @@
-//! The cookies of one user: what servers set is sent back, by name (RFC 6265, without its rules on domains and paths: a run asks
-//! few servers, and those it was told to).
+//! The cookies of one user. What servers set is sent back, by name (RFC 6265, without its rules on domains and paths,
+//! because a run asks only a few servers that were named).
 
-/// The most cookies a user keeps.
+/// The most cookies that a user keeps.
 const MOST: usize = 100;
 
 /// A user's cookies.
@@ -16,7 +16,8 @@ struct Cookie {
 }
 
 impl Jar {
-    /// Takes a `Set-Cookie` line of this server. One that is no text is left out, one that ends at once deletes.
+    /// Takes a `Set-Cookie` line of this server. A line that is no text is ignored. A cookie that expires at once is
+    /// deleted.
     pub(super) fn set(&mut self, origin: usize, line: &[u8]) {
         let Ok(line) = std::str::from_utf8(line) else {
             return;
@@ -44,7 +45,7 @@ impl Jar {
         }
     }
 
-    /// What is sent to this server after `given`; `None` where there is nothing.
+    /// Returns the cookies for this server, after `given`. `None`: there are none.
     pub(super) fn field(&self, origin: usize, given: Option<&str>) -> Option<String> {
         let ours = self.0.iter().filter(|one| one.origin == origin);
         let ours = ours.map(|one| format!("{}={}", one.name, one.value));

@@ -1,14 +1,15 @@
-//! A bound on the rate, whatever the shape.
+//! A limit on the rate, whatever the shape.
 
 use std::{
     cell::Cell,
     time::{Duration, Instant},
 };
 
-/// How long ago a moment may be that is still made use of: as late as a sleep may end, whose clock has a step of a millisecond.
+/// How old a moment may be and still be used. Sleeps may end this late, because their clock has a step of a
+/// millisecond.
 const LATE: Duration = Duration::from_millis(5);
 
-/// Gives out moments that lie at least `step` apart.
+/// Hands out moments that are at least `step` apart.
 #[derive(Debug)]
 pub(super) struct Pace {
     step: Duration,
@@ -16,14 +17,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// So many moments a second, the first after this share of a step; `None` where that is no rate.
+    /// Makes a pace of `rate` moments a second, the first after this share of a step. `None`: this is no rate.
     pub(super) fn new(rate: f64, begin: Instant, share: f64) -> Option<Self> {
         let step = Duration::try_from_secs_f64(1.0 / rate).ok()?;
         let next = Cell::new(begin.checked_add(step.mul_f64(share))?);
         Some(Self { step, next })
     }
 
-    /// The next moment, hardly before `now`: what was not used in time is not caught up with.
+    /// Returns the next moment, at most slightly before `now`. Unused moments are not made up for.
     pub(super) fn next(&self, now: Instant) -> Instant {
         let earliest = now.checked_sub(LATE).unwrap_or(now);
         let moment = self.next.get().max(earliest);

@@ -1,5 +1,5 @@
-//! The open loop: requests become due by the clock, and wait here until a connection is free. Their latency counts from when they
-//! were due, so a server that stalls does not hide its stall by keeping those who ask from asking.
+//! The open loop: requests become due by the clock, and wait here until a connection is free. Their latency counts from
+//! when they were due, so a server that stalls cannot hide this by keeping askers from asking.
 
 use super::Worker;
 use crate::{
@@ -14,25 +14,25 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// The most requests that wait, on one worker. Those that become due beyond are counted as unanswered, and never sent.
+/// The most requests that wait on one worker. Further ones that become due are counted as unanswered, and never sent.
 const LONGEST: usize = 1_000_000;
 
-/// Requests that are due and not sent.
+/// Requests that are due and have not been sent.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     due: RefCell<VecDeque<Instant>>,
     free: Cell<usize>,
     more: Notify,
-    /// The number of the next request that becomes due, once there is one.
+    /// The number of the next request that becomes due, if there is one.
     number: Cell<u64>,
-    /// Requests that found no place.
+    /// Number of requests that found no place.
     turned_away: Cell<u64>,
-    /// No more will become due.
+    /// Whether no more requests will become due.
     ended: Cell<bool>,
 }
 
 impl Queue {
-    /// The next request that is due; none when there will be no more.
+    /// Returns the next request that is due. `None`: there will be no more.
     pub(super) async fn next(&self) -> Option<Instant> {
         loop {
             if let Some(due) = self.due.borrow_mut().pop_front() {
@@ -42,7 +42,7 @@ impl Queue {
                 return None;
             }
             self.free.set(self.free.get() + 1);
-            // Whoever came last is woken first: no more connections are opened than are needed.
+            // The last asker to wait is woken first, so that no more connections are opened than necessary.
             self.more.notified().await;
             self.free.set(self.free.get() - 1);
         }
@@ -63,18 +63,18 @@ impl Queue {
         self.more.notify_waiters();
     }
 
-    /// How many found no place.
+    /// Returns how many requests found no place.
     pub(super) fn turned_away(&self) -> u64 {
         self.turned_away.get()
     }
 
-    /// Looks at all that are due and not sent, but for those that found no place.
+    /// Calls `look` for all requests that are due and have not been sent, except those that found no place.
     pub(super) fn each(&self, look: impl FnMut(Instant)) {
         self.due.borrow().iter().copied().for_each(look);
     }
 }
 
-/// Puts requests into the queue when they are due, until the end. Each worker has every n-th.
+/// Puts requests into the queue when they are due, until the end. Each worker has every n-th one.
 pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
     let common = &worker.common;
     let Shape::Open { from, to, .. } = common.plan.shape else {
@@ -105,7 +105,7 @@ pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
         number += workers;
         given += 1;
         worker.queue.number.set(number);
-        // A backlog of the clock's must not keep the connections from being served.
+        // A backlog of due requests must not keep the connections from being served.
         if given.is_multiple_of(64) {
             tokio::task::yield_now().await;
         }
@@ -113,7 +113,8 @@ pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
     worker.queue.end();
 }
 
-/// Looks at all that were due at `now` and that the dispatcher, being late itself, has not put into the queue.
+/// Calls `look` for all requests that were due at `now` and that the dispatcher, itself late, has not put into the
+/// queue.
 pub(super) fn missed(worker: &Worker, now: Instant, mut look: impl FnMut(Instant)) {
     let common = &worker.common;
     let Shape::Open { from, to, .. } = common.plan.shape else {

@@ -1,4 +1,4 @@
-//! What a worker hands over four times a second.
+//! The counts that a worker hands over four times a second.
 
 use super::{SPAN, Worker, queue};
 use crate::{shape::Shape, tally::Tally, times::Times};
@@ -8,29 +8,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a worker hands over.
+/// The counts of one span.
 #[derive(Debug)]
 pub(crate) struct Slice {
     pub worker: usize,
-    /// Which span of the run it is.
+    /// The number of the span in the run.
     pub span: u32,
-    /// When it ended, since the begin of the run.
+    /// When it ended, since the beginning of the run.
     pub end: Duration,
     pub tally: Tally,
     /// Users that were there, or connections in use, at its end.
     pub users: usize,
     /// CPU time of the worker's thread in it.
     pub cpu: Duration,
-    /// How long the thread could have run and had no core.
+    /// How long the thread was ready to run and had no core.
     pub waited: Duration,
-    /// With the last one: what was left.
+    /// What was left. Only in the last slice.
     pub left: Option<Left>,
 }
 
 /// What had not been answered when a worker ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Left {
-    /// Requests under way, and due ones that were not sent.
+    /// Requests under way, and due requests that were not sent.
     pub requests: u64,
     /// Those that were not sent.
     pub unsent: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Counts one that waits `since` then, in `waits` too.
+    /// Counts a request that has waited since `since`, and records that in `waits`.
     pub(super) fn count(&mut self, waits: &mut Times, since: Instant, now: Instant) {
         let wait = now.saturating_duration_since(since);
         self.requests += 1;
@@ -68,13 +68,14 @@ impl Hand {
         }
     }
 
-    /// Ends a slice: which span of the run it was, the thread's CPU time in it, and how long it waited for a core.
+    /// Ends a slice. Returns the number of its span in the run, the thread's CPU time in it, and how long the thread
+    /// waited for a core.
     pub(super) fn turn(&mut self, now: Instant) -> (u32, Duration, Duration) {
         let (length, cpu, waited) = (now - self.at, thread_cpu(), thread_waited());
         let used = cpu.saturating_sub(self.cpu);
         let lost = waited.saturating_sub(self.waited);
         (self.at, self.cpu, self.waited) = (now, cpu, waited);
-        // The middle of the slice says which one it is, even where a pulse came late.
+        // The middle of the slice decides which span it is, even if a pulse came late.
         let middle = (now - self.begin).saturating_sub(length / 2);
         let span = (middle.as_nanos() / SPAN.as_nanos()) as u32;
         self.span = span.max(self.span);
@@ -86,7 +87,8 @@ fn thread_cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-/// How long this thread could have run and had no core, since it began; nothing where the kernel does not count it.
+/// Returns how long this thread was ready to run and had no core, since it began. Zero if the kernel does not count
+/// this.
 fn thread_waited() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = text.split(' ').nth(1).and_then(|nanos| nanos.parse().ok());

@@ -1,4 +1,4 @@
-//! One that asks: a user, or a connection's stream, with its connections, cookies and pauses.
+//! An asker: a user, or a connection's stream, with its connections, cookies and pauses.
 
 mod lane;
 mod own;
@@ -12,13 +12,13 @@ use std::{
 };
 use tokio::{task::spawn_local, time::sleep_until};
 
-/// Who was refused does not ask again before this time has gone by since it last asked: a loop of refusals measures nothing.
+/// After a refusal, the least time between the last request and the next: a loop of refusals measures nothing.
 const REST: Duration = Duration::from_millis(50);
 
-/// One that asks.
+/// An asker.
 struct User {
     worker: Rc<Worker>,
-    /// Its place among the worker's.
+    /// Its index among the worker's askers.
     seat: usize,
     /// Its number among all.
     number: u64,
@@ -80,7 +80,7 @@ impl User {
         worker.users.set(worker.users.get() - 1);
     }
 
-    /// Asks, and rests up to `pause` before it asks again.
+    /// Asks again and again, with a random rest of up to `pause` between two requests.
     async fn rested(&mut self, pause: Duration) {
         let worker = Rc::clone(&self.worker);
         worker.users.set(worker.users.get() + 1);
@@ -93,7 +93,7 @@ impl User {
         worker.users.set(worker.users.get() - 1);
     }
 
-    /// Asks what is due.
+    /// Asks for requests as they become due.
     async fn open(&mut self) {
         let worker = Rc::clone(&self.worker);
         while let Some(due) = worker.queue.next().await {
@@ -101,7 +101,7 @@ impl User {
         }
     }
 
-    /// Asks once, if the run has requests left, when the rate allows it.
+    /// Asks once when the rate allows it. Returns false if the run has no requests left.
     async fn ask_when_allowed(&mut self) -> bool {
         if !self.worker.permit() {
             return false;
@@ -117,7 +117,7 @@ impl User {
         true
     }
 
-    /// One request, whose latency counts from `began`. Whether an answer came.
+    /// Sends one request, whose latency counts from `began`. Returns whether an answer came.
     async fn ask(&mut self, began: Instant) -> bool {
         let worker = Rc::clone(&self.worker);
         let plan = &worker.common.plan;
@@ -151,7 +151,7 @@ impl User {
     }
 }
 
-/// When in a ramp a user comes: the first at once, the last at its end.
+/// Returns when in a ramp a user comes: the first at the beginning, the last at the end.
 fn ratio(number: u64, users: usize) -> f64 {
     #[allow(
         clippy::cast_precision_loss,

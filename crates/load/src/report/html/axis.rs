@@ -1,21 +1,21 @@
-//! Axes: where values lie, and which of them are written.
+//! Axes: the positions of values, and the values that are labelled.
 
-/// How values are spread over an axis.
+/// How values are distributed over an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Axis {
     /// Evenly.
     Linear { low: f64, high: f64 },
-    /// Each factor alike.
+    /// Each factor takes the same length.
     Log { low: f64, high: f64 },
-    /// Percentiles: each further nine alike.
+    /// Percentiles: each further nine takes the same length.
     Nines { most: f64 },
 }
 
-/// From which ratio between the largest and the smallest value on small ones would not be seen on a linear axis.
+/// Ratio between the largest and the smallest value from which small values would be invisible on a linear axis.
 const WIDE: f64 = 40.0;
 
 impl Axis {
-    /// From 0 to at least this value, ending at a round one.
+    /// Makes an axis from 0 to at least this value, which ends at a round value.
     pub(super) fn from_zero(high: f64) -> Self {
         let high = if high > 0.0 { high } else { 1.0 };
         let step = round_step(high / 4.0);
@@ -23,13 +23,13 @@ impl Axis {
         Self::Linear { low: 0.0, high }
     }
 
-    /// From 0 to exactly this value.
+    /// Makes an axis from 0 to exactly this value.
     pub(super) fn until(high: f64) -> Self {
         let high = if high > 0.0 { high } else { 1.0 };
         Self::Linear { low: 0.0, high }
     }
 
-    /// Linear, or logarithmic where the values are too far apart for that.
+    /// Makes a linear axis, or a logarithmic one if the values are too far apart for that.
     pub(super) fn for_latencies(values: impl Iterator<Item = f64> + Clone) -> Self {
         let positive = values.filter(|value| *value > 0.0);
         let high = positive.clone().fold(0.0, f64::max);
@@ -43,7 +43,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies, from 0 to 1; what is beyond an end lies at it.
+    /// Returns the position of a value, from 0 to 1. A value beyond an end lies at that end.
     pub(super) fn place(self, value: f64) -> f64 {
         let place = match self {
             Self::Linear { low, high } => (value - low) / (high - low),
@@ -60,7 +60,7 @@ impl Axis {
         }
     }
 
-    /// The values that are written, about `count` of them.
+    /// Returns the values to label, about `count` of them.
     pub(super) fn ticks(self, count: f64) -> Vec<f64> {
         match self {
             Self::Linear { low, high } => {
@@ -93,7 +93,7 @@ fn nines(percent: f64) -> f64 {
     -(1.0 - percent.clamp(0.0, 99.99999) / 100.0).log10()
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that is not below `least`.
+/// Returns the smallest of 1, 2 and 5 times a power of ten that is not below `least`.
 fn round_step(least: f64) -> f64 {
     let least = least.max(1e-9);
     let power = 10_f64.powf(least.log10().floor());
@@ -102,7 +102,7 @@ fn round_step(least: f64) -> f64 {
     found.unwrap_or(power * 10.0)
 }
 
-/// A value as short as its axis allows.
+/// Writes a value as short as possible on its axis.
 pub(super) fn label(value: f64) -> String {
     let size = value.abs();
     if size >= 10_000.0 {

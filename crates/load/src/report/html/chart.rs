@@ -1,4 +1,4 @@
-//! Line charts as SVG: no script, so that they are there wherever the page is opened.
+//! Line charts as SVG, without a script, so that they appear wherever the page is opened.
 
 use super::{
     axis::{self, Axis},
@@ -19,9 +19,9 @@ pub(super) struct Series {
     pub(super) name: String,
     /// One of the colours of the style sheet.
     pub(super) colour: &'static str,
-    /// How it is told from others of its colour.
+    /// The dash pattern that distinguishes it from others of its colour.
     pub(super) dash: &'static str,
-    /// Where a value is missing, the line is broken.
+    /// The line is broken where a value is missing.
     pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
@@ -32,13 +32,13 @@ pub(super) struct Chart {
     pub(super) x: Axis,
     pub(super) y: Axis,
     pub(super) x_name: &'static str,
-    /// What is written behind values of the other axis.
+    /// The unit after values of the other axis.
     pub(super) unit: &'static str,
     pub(super) series: Vec<Series>,
 }
 
 impl Chart {
-    /// The chart with its title and legend.
+    /// Draws the chart with its title and legend.
     pub(super) fn draw(&self) -> String {
         let mut svg = String::new();
         self.grid(&mut svg);
@@ -130,7 +130,7 @@ impl Chart {
         );
     }
 
-    /// Over each value of x a band that shows, when pointed at, all values there.
+    /// Draws a band over each value of x, which shows all values there when pointed at.
     fn bands(&self, svg: &mut String) {
         let mut all: Vec<f64> = self
             .series

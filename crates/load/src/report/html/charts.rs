@@ -1,4 +1,4 @@
-//! Which charts a result has.
+//! The charts of a result.
 
 use super::{
     axis::Axis,
@@ -9,13 +9,13 @@ use crate::shape::Shape;
 
 const COLOURS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// How percentiles of one target are told apart where colours tell targets apart.
+/// Dash patterns for the percentiles of one target, if colours distinguish targets.
 const DASHES: [&str; 3] = ["", "5 4", "1 4"];
 
 /// The most points of latency against users.
 const STEPS: f64 = 48.0;
 
-/// The colour of a target.
+/// Returns the colour of a target.
 pub(super) fn colour(index: usize) -> &'static str {
     COLOURS.get(index % COLOURS.len()).copied().unwrap_or("a")
 }
@@ -23,7 +23,7 @@ pub(super) fn colour(index: usize) -> &'static str {
 /// A figure of a point with its name.
 type Figure = (&'static str, fn(&Point) -> Option<f64>);
 
-/// All charts, drawn.
+/// Draws all charts.
 pub(super) fn all(figures: &Figures) -> String {
     let charts = [
         Some(latency(figures)),
@@ -39,7 +39,7 @@ pub(super) fn all(figures: &Figures) -> String {
         .collect()
 }
 
-/// One series for each target and figure. Of one target, colours tell figures apart; of several, targets.
+/// Makes one series for each target and figure. Colours distinguish the figures of a single target, or several targets.
 fn series(figures: &Figures, wanted: &[Figure]) -> Vec<Series> {
     let several = figures.targets.len() > 1;
     let mut all = Vec::new();
@@ -122,7 +122,7 @@ fn throughput(figures: &Figures) -> Chart {
             let each = |point: &Point| point.errors as f64 / point.seconds.max(f64::MIN_POSITIVE);
             series.push(Series {
                 name: named(several, target, "errors"),
-                // Red is nobody's colour; of several targets each keeps its own.
+                // Red is no target's colour. Of several targets, each keeps its own colour.
                 colour: if several { colour(index) } else { "bad" },
                 dash: if several { "1 4" } else { "" },
                 points: target
@@ -172,7 +172,7 @@ fn percentiles(figures: &Figures) -> Chart {
     }
 }
 
-/// Latency against users; none where their number did not change.
+/// Makes the chart of latency against users. `None`: their number did not change.
 fn against_users(figures: &Figures) -> Option<Chart> {
     let users = || {
         figures
@@ -215,7 +215,7 @@ fn against_users(figures: &Figures) -> Option<Chart> {
     })
 }
 
-/// The mean of the points that had about as many users.
+/// Returns the mean of the points that had about the same number of users.
 fn by_users(
     points: &[Point],
     most: usize,
@@ -242,7 +242,7 @@ fn by_users(
         .collect()
 }
 
-/// CPU over time: the watched processes', where there are any, and the tool's own.
+/// Makes the chart of CPU over time: that of the watched processes, if there are any, and the tool's own.
 fn cpu(figures: &Figures) -> Option<Chart> {
     let mut all = Vec::new();
     if figures

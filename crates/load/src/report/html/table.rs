@@ -7,13 +7,13 @@ use super::{
 use crate::figures::{Figures, Latency, PERCENTILES, Target};
 use std::fmt::Write;
 
-/// Rows, a column for each target.
+/// Rows with a column for each target.
 struct Table<'a> {
     targets: &'a [Target],
     html: String,
 }
 
-/// The table.
+/// Writes the table.
 pub(super) fn all(figures: &Figures) -> String {
     let mut table = Table {
         targets: &figures.targets,

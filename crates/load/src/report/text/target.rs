@@ -1,4 +1,4 @@
-//! What one target did, as lines.
+//! The figures of one target, as lines.
 
 use super::line;
 use crate::{
@@ -25,7 +25,7 @@ pub(super) fn one(text: &mut String, figures: &Figures, target: &Target) {
     if !answers.is_empty() {
         line(text, "status", &answers.join("  "));
     }
-    // A class of one code says nothing new.
+    // A class with only one code says nothing new.
     if target.statuses.classes.len() < answers.len() {
         let classes = target.statuses.classes.iter();
         let classes = classes.map(|(class, count)| format!("{class}: {}", whole(*count)));

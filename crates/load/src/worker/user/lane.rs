@@ -1,4 +1,4 @@
-//! The way to a server: connections, and one exchange on them.
+//! The way to a server: its connections, and one exchange on them.
 
 use super::User;
 use crate::{
@@ -17,14 +17,14 @@ use tokio::time::timeout_at;
 /// The way to a server.
 #[derive(Debug)]
 pub(super) enum Lane {
-    /// HTTP/1.1, on a connection of one's own; none while it is not open.
+    /// HTTP/1.1, on the user's own connection. `None`: it is not open.
     One(Option<Connection>),
     /// HTTP/2, on a connection that may be shared.
     Two(Rc<http2::Lane>),
 }
 
 impl User {
-    /// Opens the first server's connection. Whether that fails shows when it is asked.
+    /// Opens the connection to the first server. A failure shows at the first request.
     pub(super) async fn prepare(&mut self) {
         let plan = Rc::clone(&self.worker);
         let plan = &plan.common.plan;
@@ -80,7 +80,7 @@ impl User {
                 }
                 Ok(answer)
             }
-            // A lane and its requests are made for one version; there is no server without a lane.
+            // A lane and its requests are made for the same version, and every server has a lane.
             _ => Err(Fault::UnknownHost),
         }
     }
@@ -102,7 +102,7 @@ impl User {
         answer
     }
 
-    /// The way to send on a shared connection, which is opened where it is not open.
+    /// Returns the sender of a shared connection, which is opened if necessary.
     async fn sender(
         &self,
         lane: &http2::Lane,
@@ -111,7 +111,7 @@ impl User {
         if let Some(sender) = lane.sender() {
             return Ok(sender);
         }
-        // Those who wait for one that fails to open it must not wait for each other as well.
+        // If opening fails for one asker, those that wait must not also wait for each other.
         let deadline = Instant::now() + self.worker.common.plan.timeout;
         let turn = timeout_at(deadline.into(), lane.turn()).await;
         let _turn = turn.map_err(|_| Fault::ConnectTimeout)?;
@@ -136,7 +136,7 @@ impl User {
         if agreed.get().is_none()
             && let Some(found) = stream.agreed()
         {
-            // Another worker may have been faster: one word is as good as the other.
+            // Another worker may have been faster: both have found the same.
             let _ = agreed.set(found);
         }
         Ok(stream)

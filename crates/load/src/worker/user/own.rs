@@ -1,4 +1,4 @@
-//! What is a user's own in a request: its number, and its cookies.
+//! The parts of a request that differ by user: its number, and its cookies.
 
 use super::User;
 use crate::site::{One, Request, USER};
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderName, header};
 
 impl User {
-    /// The head as bytes, with the fields that are this user's own, and what is written with it.
+    /// Returns the head as bytes, with the fields of this user and what is written together with it.
     pub(super) fn head(&self, request: &Request, one: &One) -> Bytes {
         let own = self.own(request);
         if own.is_empty() {
@@ -24,7 +24,7 @@ impl User {
         bytes.into()
     }
 
-    /// The fields of a request that are this user's own: its number filled in, its cookies in one line.
+    /// Returns the fields of a request that belong to this user: its number is filled in, its cookies are in one line.
     pub(super) fn own(&self, request: &Request) -> Vec<(HeaderName, String)> {
         let mut own: Vec<_> = request
             .own
