@@ -1,8 +1,8 @@
 //! A folder as an origin: its files, and nothing outside it.
 //!
-//! One answer goes `path` (what the target names) → `root` (open it, inside the folder) → `coding` (the file itself or a
-//! compressed neighbour) → `facts` (its validators) → `respond` (conditions and ranges) → `content` (the bytes). All of it but
-//! the bytes of large files happens in one call (`look`) on a thread that may wait for the device.
+//! One answer passes `path` (what the target names) → `root` (open it, inside the folder) → `coding` (the file itself
+//! or a compressed neighbour) → `facts` (its validators) → `respond` (conditions and ranges) → `content` (the bytes).
+//! All of this except the bytes of large files happens in one call (`look`), on a thread that may block on the device.
 
 pub(crate) mod coding;
 mod content;
@@ -31,8 +31,8 @@ use std::{
 };
 use tokio::{task::spawn_blocking, time::Instant};
 
-/// How long an answer holds where neither it nor the site says so, and at most where `larder publish` wrote it: a file that changes
-/// is seen as soon, and a busy one is looked at once in so long.
+/// The lifetime of an answer if neither it nor the site says so, and the longest one if `larder publish` wrote it. A
+/// change of a file shows within this time, and a busy file is looked up once in it.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(1);
 
 /// A folder as configured.
@@ -40,14 +40,14 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(1);
 pub struct Config {
     /// For reports and messages.
     pub name: String,
-    /// The folder. It may be a link, and may be replaced by another while we run.
+    /// The folder. It may be a symbolic link, and may be replaced by another one while we run.
     pub root: PathBuf,
-    /// Files open at the same time.
+    /// Limits on the files that are open at the same time.
     pub concurrency: ConcurrencyLimits,
 }
 
 impl Config {
-    /// The folder `root` with the usual limits.
+    /// Makes the configuration of the folder `root` with the default limits.
     pub fn new(name: impl Into<String>, root: impl Into<PathBuf>) -> Self {
         Self {
             name: name.into(),
@@ -70,45 +70,45 @@ pub struct Files {
 /// What the folder has for a request.
 #[derive(Debug)]
 pub enum FileLookup {
-    /// This.
+    /// The answer.
     Answer(Box<Response<ResponseBody>>),
-    /// Nothing: another origin may be asked.
+    /// Nothing. Another origin may be asked.
     Absent(Absent),
 }
 
-/// Why there is nothing.
+/// Why the folder has nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// No such file, or a folder without `index.html`.
     NotThere,
-    /// The path cannot name one of our files.
+    /// The path cannot name a file of ours.
     Path(Refused),
-    /// Its name has the ending of a PHP script: what is written there is for an interpreter's eyes.
+    /// The name has the ending of a PHP script: its content is meant only for an interpreter.
     Script,
-    /// A page is there, but somebody else may know one that fits better: the request has a query, or the site wants it answered
-    /// by the application itself.
+    /// A page exists, but another origin may have one that fits better: the request has a query, or the site wants the
+    /// application itself to answer.
     Foreign,
-    /// A link leads out of the folder.
+    /// A symbolic link leads out of the folder.
     Outside,
     /// A pipe, a device, a socket.
     Special,
-    /// It may not be read.
+    /// We have no permission to read it.
     Forbidden,
-    /// Neither GET nor HEAD.
+    /// The method is neither GET nor HEAD.
     Method,
 }
 
 /// Whether another origin is asked after this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainPosition {
-    /// Yes: a page that was made for everybody is not the answer to a query, nor to a request that is `Context::personal`.
+    /// Yes. A page that was made for everybody does not answer a query, nor a request that is `Context::personal`.
     Intermediate,
-    /// No: queries mean nothing to what is kept.
+    /// No. Queries mean nothing to stored files and pages.
     Final,
 }
 
 impl FileLookup {
-    /// The answer to a request of `method`: 404 or 405 where there is none.
+    /// Returns the answer to a request of `method`. If there is none, it is a 404 or 405.
     pub fn or_not_found(self, method: &Method) -> Response<ResponseBody> {
         match self {
             Self::Answer(response) => *response,
@@ -118,7 +118,8 @@ impl FileLookup {
 }
 
 impl Files {
-    /// Errors are configuration's fault: no such folder, or a system that cannot keep us inside it (Linux before 5.6).
+    /// Makes the origin. Errors are faults of the configuration: no such folder, or a system that cannot keep us inside
+    /// it (Linux before 5.6).
     pub fn new(config: Config) -> Result<Self, Error> {
         let root = Root::new(config.root.clone());
         root.probe().map_err(|error| {
@@ -139,13 +140,13 @@ impl Files {
         self.config == other.config
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// What the folder has for `request`, whose content is not looked at. Fails where the folder is gone or the device does not
-    /// give what lies there, which the log is told.
+    /// Returns what the folder has for `request`, whose content is ignored. Fails if the folder is gone or the device
+    /// does not return what is stored there. The failure is logged.
     pub async fn answer<B>(
         &self,
         request: &Request<B>,
@@ -193,7 +194,7 @@ impl Files {
         })
     }
 
-    /// A snapshot for metrics and the admin API.
+    /// Returns a snapshot for metrics and the admin API.
     pub(crate) fn report(&self) -> Report {
         Report {
             name: self.config.name.clone(),
@@ -203,13 +204,13 @@ impl Files {
         }
     }
 
-    /// The folder could not be read.
+    /// Logs that the folder could not be read.
     fn tell_of(&self, error: &Error, position: ChainPosition) {
         if !self.told.now() {
             return;
         }
         match position {
-            // Another origin is asked in its place.
+            // Another origin is asked instead.
             ChainPosition::Intermediate => {
                 tracing::warn!(origin = self.config.name, %error, "the folder is passed over");
             }
@@ -219,7 +220,7 @@ impl Files {
         }
     }
 
-    /// What somebody has to mend is worth a line.
+    /// Logs why there is nothing, if that is something to mend.
     fn tell(&self, path: &str, absent: Absent) {
         let why = match absent {
             Absent::Outside => "a link leads out of the folder",

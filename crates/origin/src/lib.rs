@@ -138,8 +138,8 @@ impl Origin {
         })
     }
 
-    /// Whether both are the same servers, folder or page store, made of the same configuration: either may go on in the other's place, with
-    /// what it knows and has counted of them.
+    /// Whether both are the same servers, folder or page store, made of the same configuration. Either may then replace
+    /// the other, with what it knows and has counted of them.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
             (OriginKind::Servers(one), OriginKind::Servers(other)) => one.is_same(other),

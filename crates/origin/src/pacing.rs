@@ -19,7 +19,7 @@ pub fn spare(socket: impl AsFd, address: IpAddr) {
     }
 }
 
-/// Returns the congestion control to use instead of `now`, if any. Every process may choose this one (tcp(7)).
+/// Returns the congestion control to use instead of `now`, if any. Every process may choose `reno` (tcp(7)).
 fn unpaced(now: &str, address: IpAddr) -> Option<&'static str> {
     (address.is_loopback() && now.starts_with("bbr")).then_some("reno")
 }

@@ -1,8 +1,8 @@
-//! A page store as an origin: the application puts whole pages into memcached or Redis, and they are taken from there.
+//! A page store as an origin: the application puts whole pages into memcached or Redis, and we take them from there.
 //!
-//! One answer goes `template` (the key) → `store` (the value, in time, behind a breaker) → `value` (what is in it: plain, after a
-//! `block` of fields, or in a `pickle`) → `sent` (the answer, counted until it has gone). A value that is none of what it should
-//! be counts as not there: nothing half ever becomes a page. What came of asking is told in `counts`.
+//! One answer passes `template` (the key) → `store` (the value, in time, behind a breaker) → `value` (its content:
+//! plain, after a `block` of fields, or in a `pickle`) → `sent` (the answer, counted until it is gone). A malformed
+//! value counts as absent, so that nothing incomplete ever becomes a page. `counts` has the results.
 
 pub mod block;
 mod counts;
@@ -33,7 +33,7 @@ use store::{Store, TimeToLive};
 use template::{Template, TemplateInput};
 use tokio::time::Instant;
 
-/// How long a page holds where nobody says so: one that changes is seen as soon, and a busy one is asked for once in so long.
+/// The lifetime of a page if nobody says so. A change shows within this time, and a busy page is asked for once in it.
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// A page store as configured.
@@ -41,29 +41,29 @@ const LIFETIME: Duration = Duration::from_secs(1);
 pub struct Config {
     /// For reports and messages.
     pub name: String,
-    /// Where it is: `memcached://…` or one of Redis's schemes, as `kv` reads them. May hold a password.
+    /// Its address: `memcached://…` or one of Redis's schemes, as `kv` reads them. May contain a password.
     pub url: String,
-    /// The keys of pages.
+    /// The template for the keys of pages.
     pub key: Template,
-    /// What a value is.
+    /// What a value contains.
     pub format: Format,
-    /// The type of every page; `None`: by the ending of the path, and `text/html` where there is none.
+    /// The type of every page. `None`: by the ending of the path, or `text/html` if it has none.
     pub content_type: Option<HeaderValue>,
-    /// No request waits longer for the store.
+    /// How long a request waits for the store at most.
     pub timeout: Duration,
-    /// Pages taken at the same time, until they are sent.
+    /// Limits on the pages taken at the same time, until they are sent.
     pub concurrency: ConcurrencyLimits,
 }
 
-/// What a value is.
+/// What a value contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// The body and nothing else.
+    /// Only the body.
     #[default]
     Plain,
     /// A block of header fields, an empty line, and the body ([`block`]).
     Headers,
-    /// A text or bytes as Python pickles them ([`pickle`]), which is how Flask-Caching keeps them.
+    /// A text or bytes as pickled by Python ([`pickle`]). Flask-Caching stores them like this.
     Flask,
 }
 
@@ -80,16 +80,16 @@ pub(crate) struct Pages {
 /// Why there is no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
-    /// Neither GET nor HEAD, a request with a query that the key says nothing of, or one that the site wants answered by the
-    /// application itself.
+    /// The method is neither GET nor HEAD, the request has a query that the key does not contain, or the site wants the
+    /// application itself to answer.
     NotAsked,
-    /// The key is none that the store could have.
+    /// The store cannot have such a key.
     Key,
-    /// Nothing is there.
+    /// The store has nothing.
     NotThere,
-    /// It is compressed in a way that the client does not take.
+    /// It is in a coding that the client does not accept.
     Coding,
-    /// What is there is no page.
+    /// The store's value is no page.
     Bad(Bad),
 }
 
@@ -100,7 +100,7 @@ pub enum Bad {
     WrongType,
     /// It is larger than any page.
     TooLarge,
-    /// It is pickled although it should not be, or holds more than a text.
+    /// It is pickled although it should not be, or contains more than a text.
     Pickle,
     /// Its block of fields is malformed.
     Block,
@@ -126,12 +126,12 @@ impl Pages {
         self.config == other.config
     }
 
-    /// Whether its pages may say that they are coded.
+    /// Whether its pages may have a coding.
     pub(crate) fn may_be_coded(&self) -> bool {
         self.config.format == Format::Headers
     }
 
-    /// Reads the address; connects when it is first asked, on each worker's own runtime.
+    /// Reads the address. Connects at the first request, on each worker's own runtime.
     pub(crate) fn new(config: Config) -> Result<Self, BadUrl> {
         Ok(Self {
             store: Store::new(&config.url, config.timeout)?,
@@ -142,7 +142,7 @@ impl Pages {
         })
     }
 
-    /// The page for `request`. Fails where the store does not answer.
+    /// Returns the page for `request`. Fails if the store does not answer.
     pub(crate) async fn answer<B>(
         &self,
         request: &Request<B>,
@@ -229,7 +229,7 @@ impl Pages {
     }
 }
 
-/// What an origin error is made of where the store does not answer.
+/// Translates an error of the store.
 fn failed(error: kv::Error) -> Error {
     let kind = match error.kind {
         kv::Kind::Timeout => Kind::FirstByteTimeout,

@@ -1,4 +1,4 @@
-//! A fetch under way, and the time it takes.
+//! A fetch under way, and how long it takes.
 
 use crate::{Error, Fetching, ResponseBody, latency};
 use http::Response;
@@ -15,12 +15,12 @@ pub struct TimedFetch<'a> {
     fetching: Fetching<'a>,
     began: Instant,
     took: Duration,
-    /// Where that is counted.
+    /// The counts that get this time.
     counts: Option<&'a latency::Counts>,
 }
 
 impl<'a> TimedFetch<'a> {
-    /// One that began then. Its time is counted elsewhere.
+    /// Makes a fetch that began at `began`. Its time is counted elsewhere.
     pub(crate) fn since(began: Instant, fetching: Fetching<'a>) -> Self {
         Self {
             fetching,
@@ -30,13 +30,13 @@ impl<'a> TimedFetch<'a> {
         }
     }
 
-    /// The same, its time counted here.
+    /// Has the time of this fetch counted in `counts`.
     pub(crate) fn counted(self, counts: &'a latency::Counts) -> Self {
         let counts = Some(counts);
         Self { counts, ..self }
     }
 
-    /// How long it took to its final head, or to its failure; zero before.
+    /// Returns how long it took until its final head or its failure. Zero before that.
     pub fn took(&self) -> Duration {
         self.took
     }

@@ -1,4 +1,4 @@
-//! Compressed neighbours: `style.css.br` is what `style.css` is in Brotli, made beforehand by whoever published the folder.
+//! Compressed neighbours: `style.css.br` is `style.css` in Brotli, made in advance by whoever published the folder.
 
 use super::{
     Absent,
@@ -21,7 +21,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// The one we would rather send first, where the client does not mind.
+    /// In our order of preference, for clients that have none.
     const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
 
     const fn ending(self) -> &'static str {
@@ -32,7 +32,7 @@ impl Coding {
         }
     }
 
-    /// Its name in `Content-Encoding`.
+    /// Returns its name in `Content-Encoding`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -42,7 +42,7 @@ impl Coding {
     }
 }
 
-/// The file to send, and whether another client would get another.
+/// The file to send, and whether another client would get a different one.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) file: File,
@@ -51,8 +51,8 @@ pub(crate) struct Chosen {
     pub(crate) varies: bool,
 }
 
-/// The file at `path`, or the neighbour that the client would rather have. A neighbour that is older than the file is what the
-/// file was before, and does not count.
+/// Chooses the file at `path`, or the neighbour that the client prefers. A neighbour that is older than the file has
+/// the file's previous content, and is ignored.
 pub(crate) fn choose(
     folder: &Folder,
     path: &Path,
@@ -80,7 +80,7 @@ pub(crate) fn choose(
         let Some(weight) = weight(request, coding.name()) else {
             continue;
         };
-        // The first of several that are welcome alike; and rather any of them than none.
+        // Takes the first of several equally welcome codings, and prefers any coding to none.
         let first = chosen.coding.is_none() && weight >= best;
         if weight > 0 && (weight > best || first) {
             best = weight;
@@ -109,14 +109,14 @@ fn open(folder: &Folder, path: &Path) -> io::Result<Result<(File, Facts), Absent
     })
 }
 
-/// Whether the client takes what is encoded as `coding`, in words of `Content-Encoding`.
+/// Whether the client accepts `coding`, a value of `Content-Encoding`.
 pub(crate) fn accepts(request: &HeaderMap, coding: &str) -> bool {
     let mut codings = coding.split(',').map(str::trim);
     codings.all(|coding| weight(request, coding).is_some_and(|weight| weight > 0))
 }
 
-/// How much the client wants `coding`, in thousandths; `None`: it does not say (RFC 9110 section 12.5.3). `identity` is not
-/// covered by `*` here: it is always there to fall back on.
+/// Returns how much the client wants `coding`, in thousandths. `None`: it does not say (RFC 9110 section 12.5.3). `*`
+/// does not cover `identity` here, because that is always available as a fallback.
 fn weight(request: &HeaderMap, coding: &str) -> Option<u32> {
     let mut of_others = None;
     for line in request.get_all(ACCEPT_ENCODING) {
@@ -137,7 +137,7 @@ fn weight(request: &HeaderMap, coding: &str) -> Option<u32> {
     of_others
 }
 
-/// `q=0.5` in thousandths; what cannot be read is no wish at all.
+/// Reads `q=0.5` in thousandths. An unreadable value counts as 0.
 fn quality(parameter: &str) -> Option<u32> {
     let value = parameter.strip_prefix(['q', 'Q'])?.trim_start();
     let value = value.strip_prefix('=')?.trim();

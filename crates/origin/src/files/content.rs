@@ -16,23 +16,23 @@ use std::{
 };
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// A body up to this size is read at once, where the file is opened.
+/// Largest body that is read at once, when the file is opened.
 pub(crate) const AT_ONCE: u64 = 64 << 10;
 
-/// How much of a larger one is read at a time.
+/// Bytes of a larger body that are read at a time.
 const PIECE: u64 = 128 << 10;
 
-/// What is sent of a file.
+/// The content to send of a file.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// This.
+    /// These bytes.
     Read(Bytes),
     /// A part of the file, or all of it.
     Open(Arc<File>, Facts, Span),
 }
 
 impl Content {
-    /// `pass` is given back when the file is closed.
+    /// Makes the body. `pass` is given back when the file is closed.
     pub(crate) fn into_body(self, pass: Pass) -> ResponseBody {
         match self {
             Self::Read(bytes) => {
@@ -50,10 +50,10 @@ impl Content {
     }
 }
 
-/// Reads the piece of `file` from `at` to `end`, one that the device has been asked for.
+/// Reads the piece of `file` from `at` to `end`. Blocks on the device.
 ///
 /// # Errors
-/// The device fails; or the file is no longer as `facts` has it (`UnexpectedEof`), so that what was read may belong to two
+/// The device fails; or the file is no longer as in `facts` (`UnexpectedEof`), so that the bytes may belong to two
 /// contents.
 pub(crate) fn read(file: &File, facts: &Facts, at: u64, end: u64) -> io::Result<Bytes> {
     let mut piece = vec![0; usize::try_from(end.saturating_sub(at)).unwrap_or(0)];
@@ -68,7 +68,7 @@ pub(crate) fn read(file: &File, facts: &Facts, at: u64, end: u64) -> io::Result<
     }
 }
 
-/// A large file, piece by piece.
+/// A large file, sent piece by piece.
 struct Streamed {
     file: Arc<File>,
     facts: Facts,

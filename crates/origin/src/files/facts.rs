@@ -1,4 +1,4 @@
-//! What is known of a file beside its bytes, and the validators made of it.
+//! What is known about a file besides its bytes, and the validators made from that.
 
 use http::HeaderValue;
 use std::{
@@ -8,16 +8,16 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A file that changed less long ago may change again without its times telling: file systems count in steps, the coarsest in
-/// two seconds (FAT).
+/// A file that changed more recently may change again without a change of its times. File systems count in steps; the
+/// coarsest is two seconds (FAT).
 const STEP: Duration = Duration::from_secs(2);
 
-/// A file at a moment.
+/// The state of a file at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// In bytes.
+    /// Length in bytes.
     pub(crate) length: u64,
-    /// Last change of its content, in seconds and nanoseconds since 1970. Whoever owns the file may set it.
+    /// Last change of its content, in seconds and nanoseconds since 1970. The file's owner may set it.
     modified: (i64, i64),
     /// Last change of anything, by the kernel's own clock.
     changed: (i64, i64),
@@ -34,22 +34,24 @@ impl Facts {
         }
     }
 
-    /// Whether the file is as it was, but for its name and permissions.
+    /// Whether the file is unchanged, except for its name and permissions.
     pub(crate) fn has_content_of(&self, earlier: &Self) -> bool {
         self.length == earlier.length
             && self.modified == earlier.modified
             && self.inode == earlier.inode
     }
 
-    /// Whether it was changed before `other` was, to the second: not every program that copies times copies more than that.
+    /// Whether its content was changed before that of `other`, to the second: not every program that copies times
+    /// copies more than that.
     pub(crate) fn is_older_than(&self, other: &Self) -> bool {
         self.modified.0 < other.modified.0
     }
 
-    /// A strong tag (RFC 9110 section 8.8.3); `None` while the file is so young that two contents could have one.
+    /// Returns a strong tag (RFC 9110 section 8.8.3). `None`: the file is so young that two contents could have the
+    /// same tag.
     ///
-    /// nginx and Apache take length and time of modification. Both may be the same for two contents: tools that make builds
-    /// repeatable set all times alike. The time of change cannot be set.
+    /// nginx and Apache use length and time of modification. Both may be the same for two contents: tools for
+    /// repeatable builds set all times to the same value. The time of change cannot be set.
     pub(crate) fn etag(&self, now: SystemTime) -> Option<HeaderValue> {
         if self.is_young(now) {
             return None;
@@ -70,7 +72,7 @@ impl Facts {
         HeaderValue::try_from(tag).ok()
     }
 
-    /// `Last-Modified`; `None` while the file is young, and for times that are still to come (RFC 9110 section 8.8.2.1).
+    /// Returns `Last-Modified`. `None`: the file is young, or the time is in the future (RFC 9110 section 8.8.2.1).
     pub(crate) fn last_modified(&self, now: SystemTime) -> Option<HeaderValue> {
         let seconds = u64::try_from(self.modified.0).ok()?;
         let modified = UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;

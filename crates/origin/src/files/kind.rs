@@ -3,19 +3,19 @@
 use http::HeaderValue;
 use std::path::Path;
 
-/// Where an ending says nothing: a browser stores it rather than guess.
+/// The type if the ending says nothing: a browser stores it instead of guessing.
 const UNKNOWN: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
-/// The type of the file at `path`.
+/// Returns the type of the file at `path`.
 pub(crate) fn of(path: &Path) -> HeaderValue {
     known(path).unwrap_or(UNKNOWN)
 }
 
-/// The type that the ending of `path` stands for, if it has one that is known. Text is taken to be UTF-8, as nearly all text
-/// that is published is.
+/// Returns the type for the ending of `path`, if it has a known one. Text is assumed to be UTF-8, as nearly all
+/// published text is.
 pub(crate) fn known(path: &Path) -> Option<HeaderValue> {
     let guess = mime_guess::from_path(path).first_raw()?;
-    // Two that the table still has by their old names (RFC 9239, RFC 8081).
+    // The table still has these two by their old names (RFC 9239, RFC 8081).
     let kind = match guess {
         "application/javascript" => "text/javascript",
         "application/font-woff" => "font/woff",
@@ -27,7 +27,7 @@ pub(crate) fn known(path: &Path) -> Option<HeaderValue> {
     Some(HeaderValue::from_static(kind))
 }
 
-/// Whether people look at it as a page, rather than it being a piece of one.
+/// Whether people view it as a page, rather than as a part of one.
 pub(crate) fn is_page(kind: &HeaderValue) -> bool {
     let kind = kind.as_bytes();
     [b"text/html".as_slice(), b"application/xhtml+xml"]

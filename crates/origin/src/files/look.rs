@@ -1,5 +1,5 @@
-//! What a request names in the folder: by the published manifest first, then by its path. Waits for the device. What is made of
-//! what was found is told in `respond`.
+//! Looks up what a request names in the folder: first in the published manifest, then by its path. Blocks on the
+//! device. See `respond` for the answer that is made of it.
 
 use super::{
     Absent, ChainPosition, coding, kind,
@@ -11,10 +11,10 @@ use super::{
 use http::{HeaderMap, Method, header};
 use std::{io, path::Path};
 
-/// How often a file is read that somebody writes to at the same time.
+/// How often a file is tried that somebody writes to at the same time.
 const TRIES: usize = 3;
 
-/// What a folder answers where the path names a folder in it.
+/// The file that answers for a folder.
 const INDEX: &str = "index.html";
 
 /// What is asked of the folder.
@@ -23,23 +23,23 @@ pub(super) struct FileRequest {
     pub(super) path: String,
     pub(super) query: Option<String>,
     pub(super) fields: HeaderMap,
-    /// Whether another is asked after us.
+    /// Whether another origin is asked after this one.
     pub(super) position: ChainPosition,
-    /// The site wants somebody else's answer, if there is somebody.
+    /// Whether the site wants another origin's answer, if there is another.
     pub(super) personal: bool,
 }
 
-/// What was found, or why nothing was; fails where the device does.
+/// What was found, or why nothing was. Fails if the device fails.
 pub(super) type Looked = io::Result<Result<respond::FileAnswer, Absent>>;
 
 impl FileRequest {
-    /// Whether a page that is named by its path alone would be the wrong answer.
+    /// Whether a page that is named only by its path would be the wrong answer.
     fn is_foreign(&self) -> bool {
         self.personal || (self.position == ChainPosition::Intermediate && self.query.is_some())
     }
 }
 
-/// Looks for what `asked` names; waits for the device.
+/// Looks up what `asked` names. Blocks on the device.
 pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> Looked {
     let folder = root.open()?;
     let manifest = published.of(&folder)?;
@@ -53,7 +53,7 @@ pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> L
             Some(Page::Redirect(status, fields)) => {
                 return Ok(Ok(respond::redirect(*status, fields.clone()).published()));
             }
-            // The page of another query.
+            // The manifest has pages only for other queries.
             None if asked.query.is_some() && manifest.knows_queries(&asked.path) => {
                 return Ok(Err(Absent::NotThere));
             }
@@ -67,7 +67,7 @@ pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> L
     plain(&folder, wanted, asked)
 }
 
-/// The file or folder that the path names by itself.
+/// Returns the file or folder that the path itself names.
 fn plain(folder: &Folder, wanted: Wanted, asked: &FileRequest) -> Looked {
     if wanted.is_script() {
         return Ok(Err(Absent::Script));
@@ -87,7 +87,7 @@ fn plain(folder: &Folder, wanted: Wanted, asked: &FileRequest) -> Looked {
         }
         return file(folder, &path, HeaderMap::new(), asked);
     }
-    // Only a folder that has something to show: others may know more of it than we do.
+    // Only a folder with an index is redirected to: another origin may know more about one without.
     match folder.look(&index)? {
         Lies::File(..) if foreign => Ok(Err(Absent::Foreign)),
         Lies::File(..) => {
@@ -98,7 +98,7 @@ fn plain(folder: &Folder, wanted: Wanted, asked: &FileRequest) -> Looked {
     }
 }
 
-/// The answer that the file at `path` is, with what is known of it beside.
+/// Returns the answer for the file at `path`. `fields` is what else is known about it.
 fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &FileRequest) -> Looked {
     if !fields.contains_key(header::CONTENT_TYPE) {
         fields.insert(header::CONTENT_TYPE, kind::of(path));

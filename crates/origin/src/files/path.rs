@@ -1,4 +1,4 @@
-//! From a target's path to a path inside the folder. Pure: nothing is looked at.
+//! Converts a target's path to a path inside the folder. Nothing is looked up.
 
 use std::{
     ffi::OsStr,
@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The longest path that is looked for: what Linux takes (`PATH_MAX`).
+/// The longest path that is looked up: Linux's limit (`PATH_MAX`).
 const LONGEST: usize = 4096;
 
-/// The one folder with a dot that is there to be seen (RFC 8615).
+/// The only folder with a leading dot that is visible (RFC 8615).
 const WELL_KNOWN: &[u8] = b".well-known";
 
 /// What a target names.
@@ -17,27 +17,27 @@ const WELL_KNOWN: &[u8] = b".well-known";
 pub struct Wanted {
     /// Relative, without `.`, `..`, empty or hidden parts. Empty: the folder itself.
     pub path: PathBuf,
-    /// Written with a slash at its end: what a folder has to show.
+    /// Whether it was written with a slash at its end, and so names a folder's index.
     pub folder: bool,
 }
 
 /// Why a path names nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It does not begin with a slash, or a `%` is without its two digits.
+    /// It does not begin with a slash, or a `%` lacks its two digits.
     Malformed,
-    /// A slash or backslash that is escaped, a backslash, or a byte that no name can have.
+    /// It has an escaped slash or backslash, a backslash, or a byte that no name can contain.
     Separator,
-    /// An empty part, `.` or `..`: two names for one file would be two pages to purge.
+    /// It has an empty part, `.` or `..`: two names for one file would be two pages to purge.
     Dots,
-    /// A part that begins with a dot, other than `/.well-known`.
+    /// It has a part that begins with a dot, other than `/.well-known`.
     Hidden,
-    /// Longer than any path.
+    /// It is longer than any path.
     TooLong,
 }
 
 impl Wanted {
-    /// Reads the path of a target, percent-encoded as a request has it.
+    /// Reads the path of a target, percent-encoded as in a request.
     pub fn read(path: &str) -> Result<Self, Refused> {
         if path.len() > LONGEST {
             return Err(Refused::TooLong);
@@ -65,7 +65,7 @@ impl Wanted {
     }
 }
 
-/// One part, decoded.
+/// Decodes one part.
 fn name(part: &str, first: bool) -> Result<Vec<u8>, Refused> {
     let name = decoded(part.as_bytes())?;
     match name.as_slice() {
@@ -113,7 +113,7 @@ fn is_script(name: &OsStr) -> bool {
     })
 }
 
-/// Whether `path` lies inside wherever it is joined to, by its letters alone.
+/// Whether `path` lies inside any folder that it is joined to. Only its text is examined.
 pub(crate) fn is_inside(path: &Path) -> bool {
     use std::path::Component;
     let bytes = path.as_os_str().as_bytes();

@@ -1,5 +1,5 @@
-//! What `larder publish` says of a folder beside its files (docs/publish.md): redirects, content types, fields, and pages of
-//! queries. It is read again when it has changed.
+//! The manifest that `larder publish` writes next to a folder's files (docs/publish.md): redirects, content types,
+//! fields, and pages of queries. It is read again when it has changed.
 
 use super::{
     facts::Facts,
@@ -15,16 +15,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
-/// Where it lies in the folder.
+/// Its name in the folder.
 const NAME: &str = ".larder-publish.json";
 
-/// A larger one is not read: some hundred thousand pages fit.
+/// The largest manifest that is read. Some hundred thousand pages fit.
 const LARGEST: u64 = 256 << 20;
 
-/// The format that we know.
+/// The format that this version knows.
 const FORMAT: u64 = 1;
 
-/// Fields that are the file's or the connection's to say, and a cookie that would be somebody's.
+/// Fields that belong to the file or the connection, and a cookie, which would be somebody's.
 const DROPPED: [HeaderName; 13] = [
     header::CONNECTION,
     header::TRANSFER_ENCODING,
@@ -41,34 +41,34 @@ const DROPPED: [HeaderName; 13] = [
     header::SET_COOKIE,
 ];
 
-/// The manifest as it was read last.
+/// The manifest as last read.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
-    /// Held for a moment only.
+    /// Locked only for a moment.
     last: Mutex<Option<Last>>,
-    /// Held by who reads a new one.
+    /// Locked by the thread that reads a new one.
     reading: Mutex<()>,
 }
 
-/// What was read last, and of which file. `None`: nothing that we understand.
+/// What was read last, and from which file. `manifest` is `None` if it is not understood.
 #[derive(Clone, Debug)]
 struct Last {
     facts: Facts,
     manifest: Option<Arc<Manifest>>,
 }
 
-/// What is said of the pages, by their targets.
+/// What the manifest says about pages, by their targets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pages: HashMap<String, Page>,
-    /// Paths of which there are pages for queries.
+    /// Paths that have pages for queries.
     with_queries: HashSet<String>,
 }
 
-/// What is said of one.
+/// What the manifest says about one page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
-    /// This file, with these fields.
+    /// It is this file, with these fields.
     File(PathBuf, HeaderMap),
     /// It is elsewhere.
     Redirect(StatusCode, HeaderMap),
@@ -93,7 +93,8 @@ struct WrittenPage {
 }
 
 impl Published {
-    /// What is said of `folder` now; `None`: nothing, or nothing that we understand, and it is a folder like any other.
+    /// Returns the current manifest of `folder`. `None`: there is none that we understand, and the folder is like any
+    /// other.
     pub(crate) fn of(&self, folder: &Folder) -> io::Result<Option<Arc<Manifest>>> {
         let Lies::File(file, metadata) = folder.look(Path::new(NAME))? else {
             return Ok(None);
@@ -113,8 +114,8 @@ impl Published {
         })
     }
 
-    /// The manifest that `facts` are of. One thread reads it; meanwhile the others have the one before, and wait only where there
-    /// was none yet.
+    /// Returns the manifest of the file with these `facts`. One thread reads it. Meanwhile the others use the previous
+    /// one, and wait only if there is none yet.
     fn latest(
         &self,
         facts: Facts,
@@ -139,7 +140,7 @@ impl Published {
             facts,
             manifest: manifest.clone(),
         };
-        // The old one is taken apart by whoever has it last, not under the lock.
+        // The last thread to use the old one frees it, not this one under the lock.
         let _before = lock(&self.last).replace(last);
         Ok(manifest)
     }
@@ -149,10 +150,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads a manifest. Pages that could not be answered as they are written are left out.
+/// Reads a manifest. Pages that could not be answered as written are left out.
 ///
 /// # Errors
-/// Why it is none.
+/// Says why it is no manifest.
 pub(crate) fn read(text: &[u8], length: u64) -> Result<Manifest, String> {
     if length > LARGEST {
         return Err(format!("it is larger than {LARGEST} bytes"));
@@ -174,7 +175,7 @@ pub(crate) fn read(text: &[u8], length: u64) -> Result<Manifest, String> {
 }
 
 impl Manifest {
-    /// What is said of a target.
+    /// Returns what the manifest says about a target.
     pub(crate) fn page(&self, path: &str, query: Option<&str>) -> Option<&Page> {
         let path = rules::key::normalize(path);
         match query {
@@ -185,7 +186,7 @@ impl Manifest {
         }
     }
 
-    /// Whether a query makes another page of this path.
+    /// Whether this path has pages for queries.
     pub(crate) fn knows_queries(&self, path: &str) -> bool {
         self.with_queries.contains(&*rules::key::normalize(path))
     }

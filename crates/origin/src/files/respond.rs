@@ -1,4 +1,4 @@
-//! The answer that a file is: its fields, and what the request's conditions and range make of it.
+//! Makes the answer from a file: its fields, and the effect of the request's conditions and range.
 
 use super::{
     LIFETIME,
@@ -22,10 +22,10 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// What an answer without a lifetime of its own gets.
+/// The lifetime of an answer that has none of its own.
 const USUAL: Lifetime = Lifetime::Usual(LIFETIME);
 
-/// An answer whose content may still lie on the device.
+/// An answer whose content may still be on the device.
 #[derive(Debug)]
 pub(crate) struct FileAnswer {
     status: StatusCode,
@@ -35,8 +35,8 @@ pub(crate) struct FileAnswer {
 }
 
 impl FileAnswer {
-    /// The same, of something that `larder publish` keeps up to date: what it replaces after a purge may have been asked for, and
-    /// stored anew, in between.
+    /// Returns this as an answer that `larder publish` keeps up to date. What it replaces after a purge may have been
+    /// requested, and stored anew, in between.
     pub(crate) fn published(self) -> Self {
         let lifetime = Lifetime::AtMost(LIFETIME);
         Self { lifetime, ..self }
@@ -61,7 +61,8 @@ impl FileAnswer {
     }
 }
 
-/// Answers a request of `method` with `fields` and the file that was chosen. `described` is what is known of it beside the file.
+/// Answers a request of `method` with `fields` and the chosen file. `described` is what is known about it besides the
+/// file.
 pub(crate) fn answer(
     method: &Method,
     request: &HeaderMap,
@@ -101,7 +102,7 @@ pub(crate) fn answer(
     }
 }
 
-/// What the request's conditions come to, and whether a range in it is to be passed over.
+/// Returns the outcome of the request's conditions, and whether a range in it is ignored.
 fn judged(method: &Method, request: &HeaderMap, fields: &HeaderMap, now: Time) -> (Outcome, bool) {
     if !precondition::any(request) {
         return (Outcome::Proceed, false);
@@ -109,7 +110,7 @@ fn judged(method: &Method, request: &HeaderMap, fields: &HeaderMap, now: Time) -
     let modified = fields.get(header::LAST_MODIFIED);
     let mut request = request.clone();
     if request.get(header::IF_MODIFIED_SINCE) != modified {
-        // A file that was put back is older than what the client has, and yet another.
+        // A file that was put back is older than what the client has, and still differs from it.
         request.remove(header::IF_MODIFIED_SINCE);
     }
     let representation = Representation {
@@ -124,7 +125,7 @@ fn judged(method: &Method, request: &HeaderMap, fields: &HeaderMap, now: Time) -
     )
 }
 
-/// The whole, or the one part that is asked for. Several parts at once are the whole's business.
+/// Answers with the whole file, or with the one part that is asked for. A request for several parts gets the whole.
 fn part(
     method: &Method,
     request: &HeaderMap,
@@ -176,7 +177,7 @@ fn part(
     })
 }
 
-/// The same for a body at hand, which is tagged by what it says unless `fields` have a tag.
+/// Like [`answer`], for a body in memory. Its tag is a hash of its content unless `fields` have one.
 pub(crate) fn with_bytes(
     method: &Method,
     request: &HeaderMap,
@@ -216,7 +217,7 @@ pub(crate) fn with_bytes(
     (status, fields, body)
 }
 
-/// To the folder's own name, with the slash at its end that makes relative links in it right.
+/// Redirects to the folder's own name with a slash at its end, which makes relative links in it right.
 pub(crate) fn with_slash(path: &str, query: Option<&str>) -> FileAnswer {
     let query = query.map_or_else(String::new, |query| format!("?{query}"));
     let mut fields = HeaderMap::new();
@@ -224,13 +225,14 @@ pub(crate) fn with_slash(path: &str, query: Option<&str>) -> FileAnswer {
     redirect(StatusCode::MOVED_PERMANENTLY, fields)
 }
 
-/// A redirect, `fields` telling where to.
+/// Makes a redirect to the location in `fields`.
 pub(crate) fn redirect(status: StatusCode, mut fields: HeaderMap) -> FileAnswer {
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(0));
     FileAnswer::empty(status, fields)
 }
 
-/// What who has nothing says to a request of `method`: 404, or 405 where no answer could be had by it.
+/// Makes the answer to a request of `method` for which there is nothing: 404, or 405 if that method never gets an
+/// answer.
 pub(crate) fn not_found(method: &Method) -> Response<ResponseBody> {
     if is_retrieval(method) {
         return bare(StatusCode::NOT_FOUND, "Not Found\n");
@@ -241,7 +243,7 @@ pub(crate) fn not_found(method: &Method) -> Response<ResponseBody> {
     response
 }
 
-/// A short text of our own.
+/// Makes a short answer of our own.
 fn bare(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
     let body = Full::from(text).map_err(|never| match never {});
     let mut response = Response::new(ResponseBody::own(body));

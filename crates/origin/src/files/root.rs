@@ -1,5 +1,5 @@
-//! Opening what lies in the folder, and nothing else: the kernel itself refuses to leave it (`openat2`, `RESOLVE_BENEATH`), so no
-//! link that is put there in between leads out.
+//! Opens what lies in the folder, and nothing else. The kernel itself refuses to leave it (`openat2`,
+//! `RESOLVE_BENEATH`), so that no link that is put there meanwhile leads out.
 
 use rustix::{
     fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
@@ -12,10 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A lookup that meets a rename is tried again so often.
+/// How often a lookup is tried that meets a rename.
 const TRIES: usize = 8;
 
-/// Where the folder is.
+/// The path of the folder.
 #[derive(Debug)]
 pub(crate) struct Root(PathBuf);
 
@@ -34,9 +34,9 @@ pub(crate) enum Lies {
     Special,
     /// Nothing.
     Nothing,
-    /// A link that leads out of the folder.
+    /// A symbolic link that leads out of the folder.
     Outside,
-    /// Something that we may not read.
+    /// Something that we have no permission to read.
     Forbidden,
 }
 
@@ -49,7 +49,7 @@ impl Root {
         &self.0
     }
 
-    /// Whether it is there, and the kernel can keep us in it.
+    /// Whether the folder exists, and the kernel can keep us in it.
     pub(crate) fn probe(&self) -> io::Result<()> {
         let folder = self.open()?;
         match folder.open_file(Path::new(".")) {
@@ -61,7 +61,7 @@ impl Root {
         }
     }
 
-    /// Opens the folder anew: it may be a link that has been set to the next release.
+    /// Opens the folder anew: it may be a link that was changed to the next release.
     pub(crate) fn open(&self) -> io::Result<Folder> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folder(openat(CWD, &self.0, flags, Mode::empty())?))
@@ -69,8 +69,8 @@ impl Root {
 }
 
 impl Folder {
-    /// What lies at `path`, a relative one. Links are followed as long as they stay inside. Fails where the device or the system
-    /// does.
+    /// Looks up a relative `path`. Links are followed as long as they stay inside. Fails if the device or the system
+    /// fails.
     pub(crate) fn look(&self, path: &Path) -> io::Result<Lies> {
         let opened = match self.open_file(path) {
             Ok(opened) => opened,
@@ -99,7 +99,7 @@ impl Folder {
     }
 
     fn open_file(&self, path: &Path) -> Result<OwnedFd, Errno> {
-        // Without `NONBLOCK` a pipe would wait for somebody to write into it.
+        // Without `NONBLOCK`, opening a pipe would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let mut tries = TRIES;

@@ -1,4 +1,4 @@
-//! A value with a header: what a page has beside its body.
+//! A value with a header: what a page has besides its body.
 //!
 //! ```text
 //! HTTP/1.1 200 OK
@@ -8,9 +8,9 @@
 //! <!DOCTYPE html>…
 //! ```
 //!
-//! Lines end with CRLF or LF. The first line may be left out: the page is a 200. `Content-Length` may be left out; with it, a
-//! value that was cut is known. Fields that speak of a connection mean nothing here and are dropped, `Set-Cookie` too: a page
-//! that everybody gets carries nobody's cookie.
+//! Lines end with CRLF or LF. Without the first line the page is a 200. `Content-Length` may be left out. With it, a
+//! truncated value is detected. Fields about a connection have no meaning here and are dropped. So is `Set-Cookie`: a
+//! page for everybody carries nobody's cookie.
 
 use super::Bad;
 use bytes::Bytes;
@@ -22,7 +22,7 @@ const LARGEST: usize = 16 << 10;
 /// The most lines.
 const MOST: usize = 64;
 
-/// Fields that are not the page's to say.
+/// Fields that a page may not set.
 const DROPPED: [HeaderName; 12] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -41,7 +41,7 @@ const DROPPED: [HeaderName; 12] = [
 /// Reads a value: status, fields and body.
 ///
 /// # Errors
-/// It is no such value.
+/// It is not such a value.
 pub fn read(value: &Bytes) -> Result<(StatusCode, HeaderMap, Bytes), Bad> {
     let mut rest: &[u8] = value;
     let mut status = StatusCode::OK;
@@ -82,7 +82,7 @@ fn finished(
     Ok((status, fields, body))
 }
 
-/// The next line, without its end; `None` where it has none, or the block is too large.
+/// Returns the next line, without its end. `None`: it has no end, or the block is too large.
 fn line<'a>(rest: &mut &'a [u8], whole: usize) -> Option<&'a [u8]> {
     let end = rest.iter().take(LARGEST).position(|byte| *byte == b'\n')?;
     let (line, after) = rest.split_at_checked(end + 1)?;
@@ -92,7 +92,7 @@ fn line<'a>(rest: &mut &'a [u8], whole: usize) -> Option<&'a [u8]> {
     Some(line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-/// `1 200 OK`, what follows `HTTP/1.`: a status that is an answer by itself.
+/// Reads the status from what follows `HTTP/1.`, such as `1 200 OK`. It must be an answer by itself.
 fn status_of(line: &[u8]) -> Option<StatusCode> {
     let (b'0' | b'1', rest) = line.split_first()? else {
         return None;

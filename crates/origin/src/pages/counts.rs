@@ -1,10 +1,10 @@
-//! What came of asking a page store: counted, told to the log, reported.
+//! The results of asking a page store: counted, logged, reported.
 
 use super::{Absent, Pages};
 use crate::{Error, Report};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What came of asking, since the configuration was loaded.
+/// The results of asking, since the configuration was loaded.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     found: AtomicU64,
@@ -13,16 +13,16 @@ pub(super) struct Counts {
     failed: AtomicU64,
 }
 
-/// What came of asking a page store.
+/// The results of asking a page store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PagesReport {
-    /// A page.
+    /// Pages found.
     pub found: u64,
-    /// No such page.
+    /// Requests without such a page.
     pub absent: u64,
-    /// Something that is no page.
+    /// Values that were no page.
     pub bad: u64,
-    /// No answer from the store.
+    /// Requests without an answer from the store.
     pub failed: u64,
 }
 
@@ -44,7 +44,7 @@ impl Pages {
         }
     }
 
-    /// A snapshot for metrics and the admin API.
+    /// Returns a snapshot for metrics and the admin API.
     pub(crate) fn report(&self) -> Report {
         let read = |count: &AtomicU64| count.load(Relaxed);
         Report {

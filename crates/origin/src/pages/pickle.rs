@@ -1,16 +1,16 @@
-//! What Python pickles, as far as it is one text or one piece of bytes.
+//! Reads pickles of Python that contain only one text or one piece of bytes.
 //!
-//! A pickle is a program that builds objects; running one that somebody else wrote is running their code. Nothing is run here:
-//! of the instructions only those are known that stand for one text or bytes, and those that say nothing. Anything else is
-//! no page.
+//! A pickle is a program that builds objects. Running somebody else's pickle means running their code. Nothing is run
+//! here: the only known instructions are those for one text or bytes, and those without effect. Anything else is no
+//! page.
 
 use bytes::Bytes;
 
-/// The most instructions that say nothing, beside the one that matters.
+/// Most instructions in a pickle: those without effect, and the one that matters.
 const MOST: usize = 8;
 
-/// What a pickle holds, if that is one text or bytes, and nothing follows it. With the `!` before it that cachelib writes
-/// (Flask-Caching's store), or without.
+/// Returns the content of a pickle, if that is one text or bytes, and nothing follows it. It may begin with the `!`
+/// that cachelib (Flask-Caching's store) writes.
 pub fn read(value: &Bytes) -> Option<Bytes> {
     let mut rest: &[u8] = value.strip_prefix(b"!").unwrap_or(value);
     let mut found = None;
@@ -20,11 +20,11 @@ pub fn read(value: &Bytes) -> Option<Bytes> {
         };
         rest = after;
         match instruction {
-            // PROTO: texts and bytes are written thus since protocol 2.
+            // PROTO: texts and bytes are written like this since protocol 2.
             0x80 => (2..=5)
                 .contains(take(&mut rest, 1)?.first()?)
                 .then_some(())?,
-            // FRAME: how much is to be read ahead.
+            // FRAME: how much to read ahead.
             0x95 => drop(take(&mut rest, 8)?),
             // SHORT_BINUNICODE, BINUNICODE, BINUNICODE8
             0x8c => text(&mut found, &mut rest, 1)?,
@@ -34,7 +34,7 @@ pub fn read(value: &Bytes) -> Option<Bytes> {
             b'C' => bytes(&mut found, &mut rest, 1)?,
             b'B' => bytes(&mut found, &mut rest, 4)?,
             0x8e => bytes(&mut found, &mut rest, 8)?,
-            // MEMOIZE, BINPUT, LONG_BINPUT: remembered in case it comes again.
+            // MEMOIZE, BINPUT, LONG_BINPUT: stored in case it occurs again.
             0x94 => {}
             b'q' => drop(take(&mut rest, 1)?),
             b'r' => drop(take(&mut rest, 4)?),
@@ -57,7 +57,7 @@ fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// One text, in UTF-8; a second one is more than a page.
+/// Reads one text in UTF-8. A second one is more than a page.
 fn text<'a>(found: &mut Option<&'a [u8]>, rest: &mut &'a [u8], size: usize) -> Option<()> {
     bytes(found, rest, size)?;
     let text = (*found)?;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As `pickle.dumps` of Python 3.13 writes them, and `cachelib` stores them.
+    /// Values as written by `pickle.dumps` of Python 3.13 and stored by `cachelib`.
     #[test]
     fn texts_and_bytes_are_read_and_nothing_else() {
         let long = "x".repeat(300);
@@ -108,13 +108,13 @@ mod tests {
                 b"!\x80\x05\x95\t\0\0\0\0\0\0\0\x8c\x01a\x94K\xc8\x86\x94.",
                 None,
             ),
-            // os.system("id"), more or less
+            // Roughly `os.system("id")`.
             (
                 b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",
                 None,
             ),
             (b"cos\nsystem\n(S'id'\ntR.", None),
-            // Cut, and with something behind it.
+            // Truncated, and with something after it.
             (b"!\x80\x05\x8c\x07tex", None),
             (b"!\x80\x05\x8c\x04text\x94", None),
             (b"!\x80\x05\x8c\x04text\x94.more", None),

@@ -1,4 +1,4 @@
-//! A page on its way out: it counts among those that are taken from the store until nearly all of it has gone.
+//! A page while it is sent. It counts among those taken from the store until nearly all of it is gone.
 
 use crate::{Error, ResponseBody, gate::Pass};
 use bytes::Bytes;
@@ -8,17 +8,17 @@ use std::{
     task::{Context, Poll},
 };
 
-/// How much is handed on at a time: what takes it in may have no bound of its own but that it asks for no more.
+/// Most bytes handed on at a time. The receiver's only limit may be that it asks for no more.
 const PIECE: usize = 128 << 10;
 
-/// What is left of a page.
+/// The rest of a page.
 struct PageBody {
     rest: Bytes,
-    /// Given back when the body is dropped, which is after its end was seen, or when nobody wants it any more.
+    /// Given back when the body is dropped: after its end was seen, or when nobody wants it any more.
     _pass: Pass,
 }
 
-/// The body that `bytes` are.
+/// Makes a body of `bytes`.
 pub(super) fn body(bytes: Bytes, pass: Pass) -> ResponseBody {
     ResponseBody::own(PageBody {
         rest: bytes,

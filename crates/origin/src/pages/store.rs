@@ -1,4 +1,4 @@
-//! The one way to the store: bounded in time, behind a breaker.
+//! The access to the store, with a time limit and behind a breaker.
 
 use super::{Absent, Bad, failed};
 use crate::{Error, Kind};
@@ -8,19 +8,19 @@ use redis::{Cmd, Value};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Larger values are no pages, and would hold up everybody else's.
+/// Largest value that may be a page, in bytes. Larger ones would delay other requests.
 const LARGEST: usize = 8 << 20;
 
-/// How long the store will keep a value.
+/// How long the store keeps a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeToLive {
-    /// For so long.
+    /// This long.
     For(Duration),
-    /// It does not say, or for ever.
+    /// It does not say, or it keeps the value for ever.
     Unknown,
 }
 
-/// What is asked, and what protects us from it.
+/// The store's client, and what protects us from the store.
 #[derive(Debug)]
 pub(super) struct Store {
     client: Client,
@@ -48,7 +48,7 @@ impl Store {
         })
     }
 
-    /// The value of `key`, and how long it will be there.
+    /// Returns the value of `key`, and how long it will be there.
     pub(super) async fn get(
         &self,
         key: String,
@@ -96,7 +96,7 @@ impl Store {
             }
             return Err(failed(error));
         }
-        // It has answered, after all.
+        // The store has answered, after all.
         self.breaker.answered();
         match error.kind {
             kv::Kind::WrongType => Ok(Err(Absent::Bad(Bad::WrongType))),
@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    /// Whether each server is left alone by itself, and the others are asked on.
+    /// Whether each server is left alone separately, and the others are still asked.
     fn is_one_of_several(&self) -> bool {
         matches!(self, Self::Memcached(memcached) if memcached.down().is_some())
     }
@@ -137,12 +137,12 @@ impl Client {
     }
 }
 
-/// The value and its time in one round trip. The time is asked first: if the page is replaced in between, what is known of the
-/// old one is too little and not too much.
+/// Returns the value and its remaining time in one round trip. The time is asked first: if the page is replaced in
+/// between, the old page's time is too short and not too long.
 async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, TimeToLive)>, kv::Error> {
     let mut time = Cmd::new();
     time.arg("PTTL").arg(key);
-    // No more than can be used; what is longer is known by its length.
+    // No more than can be used. A longer value is recognised by its length.
     let mut value = Cmd::new();
     value.arg("GETRANGE").arg(key).arg(0).arg(LARGEST);
     let (time, value) = tokio::join!(
@@ -162,7 +162,7 @@ async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, TimeToLive)>, k
     }
 }
 
-/// As nginx's memcached module writes keys: spaces and percent signs, which it has decoded, are encoded again.
+/// Writes a key like nginx's memcached module, which encodes the spaces and percent signs again that it has decoded.
 fn as_nginx(key: String) -> String {
     if key.contains([' ', '%']) {
         key.replace('%', "%25").replace(' ', "%20")

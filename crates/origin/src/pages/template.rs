@@ -1,9 +1,9 @@
-//! Templates of keys: text with variables, named as nginx names them.
+//! Templates of keys: text with variables, which have nginx's names.
 
 use http::{Method, Uri};
 use std::fmt;
 
-/// A key with holes in it.
+/// A key with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<TemplatePart>);
 
@@ -13,22 +13,22 @@ enum TemplatePart {
     Is(Variable),
 }
 
-/// What a hole is filled with.
+/// What a placeholder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variable {
     /// `http` or `https`.
     Scheme,
-    /// The host the client asked for, in lower case, without a port.
+    /// The host that the client asked for, in lower case, without a port.
     Host,
-    /// The same, with the port where it is not the scheme's usual one.
+    /// The same, with the port if it is not the scheme's usual one.
     HostAndPort,
     /// The path, decoded.
     Path,
-    /// The query as it came.
+    /// The query, unchanged.
     Args,
-    /// `?` where there is a query.
+    /// `?` if there is a query.
     IsArgs,
-    /// Path and query as they came.
+    /// Path and query, unchanged.
     Target,
     /// The method.
     Method,
@@ -48,23 +48,23 @@ const NAMES: [(&str, Variable); 10] = [
     ("request_method", Variable::Method),
 ];
 
-/// Why a text is no template; for the operator to mend.
+/// Why a text is no template. The operator has to mend this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadTemplate {
-    /// It names a variable that there is not.
+    /// It names an unknown variable.
     Unknown(String),
     /// It does not name the path, so that all pages would have one key.
     WithoutPath,
-    /// It holds a control character.
+    /// It contains a control character.
     Control,
 }
 
-/// What is known of a request.
+/// What a template needs to know about a request.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateInput<'a> {
     /// `http` or `https`.
     pub scheme: &'a str,
-    /// The host the client asked for.
+    /// The host that the client asked for.
     pub host: &'a str,
     /// The method.
     pub method: &'a Method,
@@ -109,7 +109,8 @@ impl Template {
         self.names(&[Variable::Args, Variable::Target])
     }
 
-    /// The key of the page that is asked for; `None` where it cannot have one: the path is malformed, or holds what is no text.
+    /// Returns the key of the requested page. `None`: there can be no key, because the path is malformed or contains
+    /// something other than text.
     pub fn key(&self, asked: &TemplateInput<'_>) -> Option<String> {
         let query = asked.uri.query().unwrap_or_default();
         let mut key = String::new();
@@ -143,13 +144,13 @@ impl Template {
 
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        // The colons of an IPv6 address are within brackets.
+        // The colons of an IPv6 address are inside brackets.
         Some((name, port)) if !port.contains(']') => name,
         _ => host,
     }
 }
 
-/// The name behind a `$`, and what follows it.
+/// Splits the text after a `$` into the name and what follows it.
 fn named(text: &str) -> (&str, &str) {
     if let Some((name, rest)) = text.strip_prefix('{').and_then(|text| text.split_once('}')) {
         return (name, rest);
@@ -159,7 +160,7 @@ fn named(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// A path without percent-encoding; `None` where a `%` is without its digits, or it is not UTF-8.
+/// Removes percent-encoding from a path. `None`: a `%` lacks its digits, or the result is not UTF-8.
 fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();

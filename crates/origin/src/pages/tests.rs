@@ -64,7 +64,7 @@ proptest! {
         let _ = Template::parse(&text);
     }
 
-    /// Two hosts never share a key where the template names the host.
+    /// Two hosts never share a key if the template contains the host.
     #[test]
     fn hosts_are_kept_apart(one in "[a-z]{1,4}", other in "[a-z]{1,4}", path in "/[a-z]{0,4}") {
         prop_assume!(one != other);

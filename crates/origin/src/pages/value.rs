@@ -1,4 +1,4 @@
-//! From a value to a page.
+//! Converts a value to a page.
 
 use super::{Bad, Format, block, pickle};
 use bytes::Bytes;
@@ -12,10 +12,10 @@ pub(super) struct Page {
     pub(super) body: Bytes,
 }
 
-/// Reads a value that is written in `format`.
+/// Reads a value in `format`.
 pub(super) fn read(format: Format, value: Bytes) -> Result<Page, Bad> {
     let (status, fields, body) = match format {
-        // Somebody's object must not be shown as if it were a page.
+        // Somebody's object must not be shown as a page.
         Format::Plain if pickle::looks_like(&value) => return Err(Bad::Pickle),
         Format::Plain => (StatusCode::OK, HeaderMap::new(), value),
         Format::Headers => block::read(&value)?,

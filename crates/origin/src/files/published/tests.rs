@@ -67,7 +67,7 @@ fn others_are_no_manifests() {
     assert!(read(b"{}", LARGEST + 1).is_err());
 }
 
-/// The facts of a file of this length.
+/// Returns the facts of a file of this length.
 fn facts(length: u64) -> Facts {
     let file = File::create(testkit::scratch_dir().join("file")).expect("a file");
     file.set_len(length).expect("a length");
