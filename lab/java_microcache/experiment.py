@@ -22,78 +22,68 @@ PAUSE_SECONDS = 10
 TIMEOUT_SECONDS = 5
 # How many times as long as elsewhere a load is made before it counts.
 SETTLE = 3
-SAID = """The article has a Grails application on Tomcat whose page reads a table of 8,000 rows twice (`order by rand()`), and nginx before it
-with one second of `proxy_cache`. With siege, up to ten seconds of rest between a user's requests, Tomcat holds 30 users. With nginx
-3,000 users ask for one URL, but only 250 for fifty: it concludes that microcaching does not help with many URLs, and that a long
-lifetime with eviction on update would."""
+SAID = """The article has a Grails application on Tomcat whose page reads a table of 8,000 rows twice (`order by rand()`), behind nginx with one
+second of `proxy_cache`. siege's users rest up to ten seconds between requests. Tomcat alone holds 30 users. nginx holds 3,000 users on one
+URL, but only 250 on fifty URLs. The article concludes that microcaching does not help with many URLs, and that a long lifetime with eviction
+on update would."""
 WRONG = [
-    "The \"transaction rate\" is no capacity: siege's users rest up to ten seconds, five on average, so 30 of them make 6 "
-    "requests a second and 3,000 make "
-    "600, whatever answers. The article's 5.26 and 562 are these, and \"around 5 requests per second\" is read from the first. "
-    "Tomcat had less "
-    "than one request at a time (concurrency 0.67).",
-    "3,000 users with one URL is where the author stopped, 250 with fifty is where errors began: a number that was enough is held "
-    "against a limit.",
-    "The answers were not the same: 8.49 MB for 314 requests are 28 KB for each from Tomcat, 291.25 MB for 33,528 are 9 KB for each "
-    "through nginx (28 and 9 KB with fifty URLs too). It looks as if nginx compressed and Tomcat did not; the article does not say.",
-    "The fall with fifty URLs is put down to cache misses as such. Fifty pages that hold for one second are up to fifty pages to "
-    "make each second, on "
-    "an application that makes fewer than ten, and nothing keeps them from being made at once: a lock, an update in the "
-    "background, or the longer lifetime that the "
-    "article itself recommends.",
-    "\"As expected, most database driven apps are IO bound\": that this one is was not measured.",
+    "The \"transaction rate\" is no capacity. siege's users rest up to ten seconds, five on average, so 30 of them make 6 requests a second and "
+    "3,000 make 600, whatever answers: the article's 5.26 (\"around 5 requests per second\") and 562. "
+    "Tomcat had less than one request at a time (concurrency 0.67).",
+    "3,000 users on one URL is where the author stopped; 250 on fifty is where errors began. The article compares a number that was enough with a limit.",
+    "The answers were not the same: 28 KB each from Tomcat (8.49 MB for 314 requests), 9 KB each through nginx (291.25 MB for 33,528), with fifty URLs too. nginx seems to have compressed and Tomcat not; the article does not say.",
+    "It explains the fall with fifty URLs by cache misses as such. Fifty pages with a lifetime of one second are up to fifty pages to make each "
+    "second, by an application that makes fewer than ten. Nothing keeps them from being made at once: no lock, no update in the background, no longer lifetime as the article itself recommends.",
+    "\"As expected, most database driven apps are IO bound\": whether this one is was not measured.",
 ]
 DIFFERS = [
-    "Plain servlets and JDBC in embedded Tomcat with H2 in memory, in place of Grails, Hibernate and a database of its own; the "
-    "queries and the page are the article's.",
-    "The article tried numbers of users by hand, with siege, for 60 seconds each. Here its own numbers are asked for, for as long as "
-    "the tables say, by `larder bench` and then by wrk, which can do the same; siege cannot: its users rest whole seconds, and ask "
-    "for more than that load is. And the users rise within one run, where the table says how many there were when the first "
-    "request was sent that failed, or that none failed up to the most that were tried.",
-    f"Rising users rest up to {rising.PAUSE_SECONDS} s, not {PAUSE_SECONDS}: they ask as often as "
-    f"{PAUSE_SECONDS // rising.PAUSE_SECONDS} times as many of the article's. Each request has a new connection, as siege's have.",
-    f"Where users rise, no server has more than {rising.FILES:,} open files. Fast ones do not let a request wait for long: where users are "
-    "more than they can answer, they end at this limit, which is below the load tool's own. Where the tool's core is full before, "
-    "the page says so. nginx closes what comes beyond its `worker_connections`, 500 fewer than its files, since "
-    "it opens cached files too; Larder leaves what it has no file for in the kernel's queue.",
-    "Everybody is sent the same bytes, not compressed.",
-    f"A request without a whole answer after {TIMEOUT_SECONDS} seconds has failed, after {rising.TIMEOUT_SECONDS} where users rise; siege "
-    "waits 30.",
-    "The application has the same core as the cache before it, as in the article: what it uses is missing there.",
-    "nginx is here as the article's series has it, and as experts do today: `background_update`, a lock, kept connections. With "
-    f"{WITH_ONE:,} and {WITH_FIFTY} users it has `tcp_nopush` off there, which otherwise holds the end of a stale answer back until the new "
-    "page is there; elsewhere on, since it answers more so.",
-    "Larder lets the application make one page at a time (`most_concurrent`): it has one core and waits for nothing. nginx without a "
+    "Plain servlets and JDBC in embedded Tomcat with H2 in memory replace Grails, Hibernate and a separate database. The queries and the page are "
+    "the article's.",
+    "The article tried numbers of users by hand, with siege, for 60 seconds each. Here `larder bench` and then wrk run its numbers for the time in the tables. siege cannot: its users rest whole seconds and send more requests than that load.",
+    "In a further load users rise within one run. The table has their number when the first request that failed was sent, or says that none failed up to "
+    "the most that were tried.",
+    f"Rising users rest up to {rising.PAUSE_SECONDS} s, not {PAUSE_SECONDS}: each asks as often as {PAUSE_SECONDS // rising.PAUSE_SECONDS} of the "
+    "article's. Each request has a new connection, as with siege.",
+    f"Where users rise, each server has at most {rising.FILES:,} open files. A fast server lets no request wait long: with more users than "
+    "it can answer, it ends at this limit, below the load tool's own. nginx closes connections beyond its `worker_connections` (500 fewer, because it "
+    "opens cached files too), Larder leaves those for which it has no file in the kernel's queue.",
+    "Where the load tool reaches its own limit first (its core is full), the notes say so. Later errors, or their absence, then say nothing about the server: connections that wait for a late tool fill a server too, and a late tool's users ask less.",
+    "All servers send the same bytes, not compressed.",
+    f"A request fails without a whole answer after {TIMEOUT_SECONDS} seconds, where users rise after {rising.TIMEOUT_SECONDS}. siege waits 30.",
+    "The application takes its CPU from the core of the cache in front of it, as in the article.",
+    f"nginx, tuned, has `background_update`, a lock and kept connections. With {WITH_ONE:,} and {WITH_FIFTY} users it has `tcp_nopush` off, which "
+    "otherwise holds back the end of a stale answer until the new page is there. Elsewhere it is on, because nginx then answers more.",
+    "Larder lets the application, which has one core and waits for nothing, make one page at a time (`most_concurrent`). nginx without a "
     "subscription has no such queue.",
-    "One second is not the same for both. nginx reckons in whole seconds, and a page that holds for one is used until the clock has moved on by "
-    "two: asked for all the time it is made every two seconds. Larder makes it every second, and is left less of the core for that.",
-    "Every cache has had every page once before it is measured.",
+    "One second differs. nginx counts whole seconds and uses a page with a lifetime of one second until the clock has moved on by "
+    "two: under constant load the page is made every two seconds. Larder makes it every second, and has less of the core left.",
+    "Every cache holds every page before it is measured.",
 ]
 
-ARTICLE, EXPERT, TOMCAT = "nginx, 1 s, as in the article", "nginx, 1 s, as experts have it", "Tomcat"
-PURGED = "Larder, a day and purge on update"
-MICRO = "Larder, 1 s and stale while revalidating"
+ARTICLE, EXPERT, TOMCAT = "nginx, 1 s, original", "nginx, 1 s, tuned", "Tomcat"
+PURGED = "Larder, 1 day, purge on update"
+MICRO = "Larder, 1 s, stale-while-revalidate"
 UNLIKE = {
-    PURGED: "with a day and purge on update Larder asks Java when the author says so; nginx asks every second or two for each page",
-    MICRO: "with 1 s Larder asks Java for a page as soon as that is a second old; nginx reckons in whole seconds, and asks when it is one to two",
+    PURGED: "With one day and purge on update, Larder asks Java when the author updates a page. nginx asks every second or two for each page",
+    MICRO: "With 1 s, Larder asks Java for a page as soon as it is one second old. nginx counts whole seconds, and asks when it is one to two seconds old",
 }
 # The places of the cases.
 ONE_MOST, FIFTY_MOST, ALONE, FIFTY_ALONE, ONE_POINT, FIFTY_POINT, ONE_RISING, FIFTY_RISING = range(8)
 CLAIMS = [
     Claim(f"Tomcat holds {HOLDS} users.", "errors", (ALONE, f"Tomcat, {HOLDS} users"), None, "none"),
     Claim(f"{BREAKS} users cause a lot of errors.", "errors", (ALONE, f"Tomcat, {BREAKS} users"), None, "some"),
-    Claim(f"with fifty URLs it holds {HOLDS} too.", "errors", (FIFTY_ALONE, f"Tomcat, {HOLDS} users"), None, "none"),
+    Claim(f"With fifty URLs it holds {HOLDS} too.", "errors", (FIFTY_ALONE, f"Tomcat, {HOLDS} users"), None, "none"),
     Claim(f"nginx holds {WITH_ONE:,} users with one URL.", "errors", (ONE_POINT, ARTICLE), None, "none"),
-    Claim(f"with fifty it holds {WITH_FIFTY}.", "errors", (FIFTY_POINT, ARTICLE), None, "none"),
-    Claim("it answers much less with fifty URLs than with one.", "rate", (FIFTY_MOST, ARTICLE), (ONE_MOST, ARTICLE), "less"),
-    Claim("a longer lifetime with eviction on update is more effective than microcaching.", "application_us", (FIFTY_MOST, PURGED),
+    Claim(f"With fifty URLs it holds {WITH_FIFTY}.", "errors", (FIFTY_POINT, ARTICLE), None, "none"),
+    Claim("It answers much less with fifty URLs than with one.", "rate", (FIFTY_MOST, ARTICLE), (ONE_MOST, ARTICLE), "less"),
+    Claim("A longer lifetime with eviction on update is more effective than microcaching.", "application_us", (FIFTY_MOST, PURGED),
           (FIFTY_MOST, ARTICLE), "less"),
 ]
 
 
 def run(settings):
     """Measures and returns the result."""
-    result = Result("java_microcache", 5, TITLE, "microcaching-java", SAID, WRONG, DIFFERS, CLAIMS, [ARTICLE], UNLIKE,
+    result = Result("java_microcache", 5, TITLE, "microcaching-java", SAID, WRONG, DIFFERS, CLAIMS, UNLIKE,
                     [ONE_MOST, FIFTY_MOST], [ONE_RISING, FIFTY_RISING])
     # What the one before has asked for is still being made for a while: Tomcat does not know that nobody waits any more.
     settings = replace(settings, warm_up=settings.warm_up * SETTLE)
@@ -191,7 +181,7 @@ def _fill(caches, paths):
 
 def _most(stage, settings, everybody, paths, name):
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s", *_file(stage, paths)]
-    case = load.new_case(f"As much as they can, {name}", f"{CONNECTIONS} connections that are kept, each asks again at once.",
+    case = load.new_case(f"Full load, {name}", f"{CONNECTIONS} kept connections, each sends its next request at once.",
                          _readable(flags))
     load.compare(stage, settings, case, flags, [everybody.direct], settings.seconds, 1)
     everybody.direct = _emptied(stage, settings, everybody.direct)
@@ -239,8 +229,8 @@ def _rest(settings):
 
 
 def _stays(settings):
-    return (f"The article's own load: up to {_rest(settings)} s of rest between two requests of a user, a new connection for each. "
-            f"{settings.stay} s in place of 60; wrk does the same afterwards.")
+    return (f"The article's own load: up to {_rest(settings)} s of rest between two requests of a user, a new connection for each request, for "
+            f"{settings.stay} s instead of 60. wrk repeats it afterwards.")
 
 
 def _users(stage, settings, everybody, paths, name):
@@ -249,7 +239,7 @@ def _users(stage, settings, everybody, paths, name):
 
     load_of, short = flags(settings.users, settings.climb), settings.climb // 2
     case = load.new_case(f"1 to {settings.users:,} users within {settings.climb} seconds, {name}",
-                         f"Up to {rising.PAUSE_SECONDS} s of rest between two requests of a user, a new connection for each. Tomcat alone: "
+                         f"Up to {rising.PAUSE_SECONDS} s of rest between two requests of a user, a new connection for each request. Tomcat alone: "
                          f"1 to {settings.users_uncached:,} users within {short} seconds.", _readable(load_of), offered=True, rises=True)
     load.compare(stage, settings, case, flags(settings.users_uncached, short), [everybody.direct], short, 1)
     everybody.direct = _emptied(stage, settings, everybody.direct)

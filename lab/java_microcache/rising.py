@@ -88,9 +88,7 @@ def notes(found):
     tools = [name for name, one in found.items() if one.is_the_tools()]
     if not tools:
         return []
-    return [f"The tool ended first, with {'; '.join(tools)}: from where it had nothing left on, what is seen is its own limit, and how many "
-            "users more the server bears is not known. Errors that come later are no measure of it, nor that none came: connections that "
-            "wait for a late tool fill a server too, and its users ask less than they would."]
+    return [f"The load tool reached its limit first with {'; '.join(tools)}. How many more users the server bears is not known."]
 
 
 def _full_at(row):

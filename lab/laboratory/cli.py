@@ -70,7 +70,7 @@ def _measure(asked, experiments, call):
         if result:
             measured.append(result)
             print(f"\n{report.table_of(result)}\n", flush=True)
-    print(summary.summary(measured))
+    print(f"{summary.summary(measured)}\n\n{summary.shortfalls(measured)}")
     _say(f"written: {folder} and {page}, in {time.monotonic() - begin:.0f} s")
     return 0 if len(measured) == len(experiments) else 1
 

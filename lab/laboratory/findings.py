@@ -1,22 +1,20 @@
-"""What was found, in sentences that are made of the figures: whether the article's conclusions hold, which to use, what it gains."""
+"""What was found, made of the figures: whether the article's conclusions hold, which cache is best, what it gains."""
 
 from .picture import number
 from .result import APPLICATION, FIRST_ERROR, LARDER, PEER, median
 from .verdict import ALIKE, MORE, STEADY, compared, decided, disputed, falls, value
 
-NAMES = {"rate": "requests/s", "p50_ms": "median", "p99_ms": "p99", "max_ms": "longest answer", "cpu_us": "CPU a request",
-         "application_us": "the application's CPU for each answer", "bore": "users borne"}
+NAMES = {"rate": "requests/s", "p50_ms": "median", "p99_ms": "p99", "max_ms": "longest answer", "cpu_us": "CPU",
+         "application_us": "the application's CPU for each answer", "bore": "users"}
 UNITS = {"rate": "", "cpu_us": " µs", "application_us": " µs", "bore": ""}
-BEST = {"rate": "requests/s", "p99_ms": "p99", "cpu_us": "CPU", "bore": "users"}
 
 
 def findings(result):
-    """An article's sentences, from its raw data."""
-    lines = [_claim(result, claim) for claim in result["claims"]]
+    """An article's sentences, from its raw data: one for each load."""
+    said = {}
     for case in result["cases"]:
-        said = [sentence for sentence in (_best(case), _gain(case), _own(result, case)) if sentence]
-        lines += [f"**{case['name']}:** {' '.join(said)}"] if said else []
-    return lines + _steady(result)
+        said.setdefault(" ".join(filter(None, (_best(case), _gain(case)))), []).append(case["name"])
+    return [f"**{'; '.join(names)}:** {text}" for text, names in said.items() if text] + _steady(result)
 
 
 def conclusions(result):
@@ -25,15 +23,20 @@ def conclusions(result):
     return len(found), found.count(True), found.count(None)
 
 
-def gain(result):
-    """What a cache gains, of the article's first case that tells; empty where none does."""
-    return next((said for said in map(_gain, result["cases"]) if said), "")
+def gained(result):
+    """How many times as many requests a second the best peer and Larder's best answer as the application itself: the application and its
+    rate, and by role the name and the ratio; of the article's first case that tells, None where none does."""
+    return next((found for found in map(_over_application, result["cases"]) if found), None)
 
 
-def _claim(result, claim):
-    unknown = "**The cross-check says otherwise.**" if _disputed(result, claim) else "**Not measured.**"
-    judged = {True: "**It holds.**", False: "**It does not hold here.**", None: unknown}[_holds(result, claim)]
-    return f"The article: {claim['says']} Here: {_shown(result, claim)}. {judged}"
+def judged(result):
+    """The article's conclusions: what it says, what was measured here, and whether it holds."""
+    return [[claim["says"], _shown(result, claim), _judged(result, claim)] for claim in result["claims"]]
+
+
+def _judged(result, claim):
+    unknown = "the cross-check disagrees" if _disputed(result, claim) else "not measured"
+    return {True: "yes", False: "**no**", None: unknown}[_holds(result, claim)]
 
 
 def _shown(result, claim):
@@ -84,20 +87,21 @@ def _best(case):
     """Which to use, by each figure: of those who do not fail, where there are such."""
     cached = [row for row in case["rows"] if row["role"] != APPLICATION]
     if case.get("rises") and len(cached) > 1 and not _most_borne(case, cached):
-        return _errors_begin(case, cached)
+        return "not decided which bears the most users, because the load tool reached its limit first."
     # Where users rise until requests fail, somebody who has no error was only not asked for enough.
     whole = [row for row in cached if not row["errors"] and not case.get("rises")] or cached
-    said = []
+    said = {}
     for figure in compared(case):
-        name = BEST[figure]
         known = [row for row in whole if _figure(row, figure) is not None]
         if known:
             first = (max if figure in MORE else min)(known, key=lambda row: _figure(row, figure))
             least = "at least " if figure == "bore" and first["bears_more"] else ""
-            doubt = "; the cross-check says otherwise" if any(disputed(first, row, figure) for row in known) else ""
-            said.append(f"{name} {first['contender']} ({least}{number(_figure(first, figure))}{UNITS.get(figure, ' ms')}{doubt})")
-    without = " of those without an error," if len(whole) < len(cached) else ""
-    return f"best is{without} by {', by '.join(said)}." if len(cached) > 1 and said else ""
+            doubt = " though the cross-check disagrees" if any(disputed(first, row, figure) for row in known) else ""
+            said.setdefault(first["contender"], []).append(
+                f"{NAMES[figure]} {least}{number(_figure(first, figure))}{UNITS.get(figure, ' ms')}{doubt}")
+    without = " of those without an error" if len(whole) < len(cached) else ""
+    best = "; ".join(f"{name} ({', '.join(figures)})" for name, figures in said.items())
+    return f"best{without}: {best}." if len(cached) > 1 and said else ""
 
 
 def _most_borne(case, rows):
@@ -105,29 +109,25 @@ def _most_borne(case, rows):
     return next((one for one in rows if all(decided(case, one, other) and one["bore"] > other["bore"] for other in rows if other is not one)), None)
 
 
-def _errors_begin(case, rows):
-    """What is known where it is not known who bears the most."""
-    seen = [f"{row['contender']} {case['extra'][row['contender']][FIRST_ERROR]}" for row in rows if FIRST_ERROR in case["extra"].get(row["contender"], {})]
-    said = f" Users at the first error that was seen: {'; '.join(seen)}." if seen else ""
-    return f"which bears the most users is not decided, since the tool had nothing left before some of them had.{said}"
-
-
 def _gain(case):
     """What a cache gains over the application itself: the best of the peers, and of Larder's."""
+    direct = _application(case)
+    said = [f"{row['contender']}: {_times(row, direct, ('rate', 'p50_ms'))}"
+            for row in (_first(case, role) for role in (PEER, LARDER)) if row and direct]
+    return f"Gain over no cache ({direct['contender']}, {number(median(direct['rate']))} requests/s): {'; '.join(said)}." if said else ""
+
+
+def _over_application(case):
+    direct = _application(case)
+    best = {role: _first(case, role) for role in (PEER, LARDER)} if direct else {}
+    shares = {role: (row["contender"], median(row["rate"]) / median(direct["rate"])) for role, row in best.items() if row}
+    return (direct["contender"], median(direct["rate"]), shares) if shares else None
+
+
+def _application(case):
+    """The application itself, where its rate says what it can do."""
     direct = next((row for row in case["rows"] if row["role"] == APPLICATION), None)
-    if case["offered"] or direct is None or not median(direct["rate"]):
-        return ""
-    said = [f"{row['contender']} {_times(row, direct, ('rate', 'p50_ms'))}"
-            for row in (_first(case, role) for role in (PEER, LARDER)) if row]
-    return f"Gained over {direct['contender']} ({number(median(direct['rate']))} requests/s): {'; '.join(said)}." if said else ""
-
-
-def _own(result, case):
-    """Larder's best against the article's own set-up."""
-    larder = _first(case, LARDER)
-    said = [f"{row['contender']}: {_times(larder, row, compared(case))}"
-            for row in case["rows"] if larder and row["contender"] in result["own"] and decided(case, larder, row)]
-    return f"{larder['contender']} against the article's own set-up, {'; '.join(said)}." if said else ""
+    return None if case["offered"] or direct is None or not median(direct["rate"]) else direct
 
 
 def _steady(result):
@@ -137,13 +137,12 @@ def _steady(result):
         return []
     said = "; ".join(f"{fall.contender} {'not measured' if fall.share is None else f'{fall.share:.0%}'}" for fall in found)
     fallen = [fall.contender for fall in found if fall.role == LARDER and not fall.holds()]
-    judged = f"**Larder falls: {'; '.join(fallen)}**" if fallen else "**Larder does not fall**"
-    why = "".join(f" Of {fall.contender}{taken(fall)}." for fall in found if fall.contender in fallen and taken(fall))
-    lines = [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall).{why}"]
+    verdict = f"Larder falls ({'; '.join(fallen)})" if fallen else "Larder does not fall"
+    lines = [f"**Many URLs instead of one:** {verdict}; less than {STEADY:.0%} of the requests/s is a fall. Share that is left: {said}."]
     if result["rising"]:
         few, many = (result["cases"][place]["extra"] for place in result["rising"])
-        said = "; ".join(f"{name} {values.get(FIRST_ERROR)}, then {many.get(name, {}).get(FIRST_ERROR)}" for name, values in few.items())
-        lines.append(f"Users at the first error, with one URL and with the many: {said}.")
+        said = "; ".join(f"{name}: {values.get(FIRST_ERROR)}, then {many.get(name, {}).get(FIRST_ERROR)}" for name, values in few.items())
+        lines.append(f"**Users at the first error, with one URL and with many:** {said}.")
     return lines
 
 
@@ -152,7 +151,7 @@ def taken(fall):
     before, after = fall.application
     if None in fall.application or after <= before:
         return ""
-    return f": pages that are asked anew take the application {after:.0%} of the core that both have, {before:.0%} with one URL"
+    return f": to renew its pages, the application uses {after:.0%} of the core that both share, with one URL {before:.0%}"
 
 
 def _first(case, role):
@@ -171,7 +170,7 @@ def _silent(row):
 
 def _times(row, other, figures):
     pairs = [(figure, _figure(row, figure), _figure(other, figure)) for figure in figures]
-    return ", ".join(f"{NAMES[figure]} × {number(mine / its)}{' (the cross-check says otherwise)' * disputed(row, other, figure)}"
+    return ", ".join(f"{NAMES[figure]} × {number(mine / its)}{' (the cross-check disagrees)' * disputed(row, other, figure)}"
                      for figure, mine, its in pairs if mine is not None and its)
 
 

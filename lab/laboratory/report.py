@@ -2,15 +2,16 @@
 
 from measure.network import FAIR, PACES
 
-from .findings import conclusions, findings, gain
+from .findings import findings, judged
 from .picture import number, picture
-from .result import LARDER, median
-from .summary import listed, standing_of, summary
+from .result import LARDER, PEER, median
+from .summary import anchor, listed, shortfalls, standing_of, summary, table, title
 from .verdict import FIGURES, Standing, checked, corrected, verdicts
 
-NAMES = dict(FIGURES)
 # Where fewer of its connections than this wait for an answer, the other tool was the slower side.
 BUSY = 0.8
+# Where every cache answers at least this percentage, it has no column.
+CACHED = 99.5
 # Two load tools that differ by more than this share disagree.
 AGREE = 0.1
 # Where users rest at random, the rates of fewer requests than this differ by as much by chance.
@@ -20,17 +21,38 @@ SHORT = 200
 
 
 def table_of(result):
-    """One article's part of a page, from its raw data."""
-    parts = [f"## {result['number']}. {result['title']}", result["said"], "### What was found", listed(findings(result) + standing_of(result)),
-             "### What is wrong in the article", listed(result["wrong"]),
-             "### What is otherwise here", listed(result["differs"])]
+    """One article's parts of a page, and how its servers were started, from its raw data."""
+    return "\n\n".join([section_of(result), details_of(result), _started(result)])
+
+
+def section_of(result):
+    """What an article says, whether that holds, and what was measured, in short."""
+    parts = [f"## {title(result)}", result["said"]]
+    if result["claims"]:
+        parts.append(table(["the article says", "measured here", "holds"], judged(result)))
+    parts += [listed(lines)] if (lines := findings(result) + standing_of(result)) else []
+    return "\n\n".join([*parts, f"[Details](#{anchor(_details(result))})"])
+
+
+def details_of(result):
+    """The tables of an article, and what is to be known of them."""
+    parts = [f"## {_details(result)}", f"### Article {result['number']}: its errors", listed(result["wrong"]),
+             f"### Article {result['number']}: what is different here", listed(result["differs"])]
+    said = set()
     for case in result["cases"]:
-        parts += [f"### {case['name']}", case["asks"], f"`larder bench … {case['load']}`{_rounds(case)}", _rows(case)]
-        parts += [text for text in (_extra(case), _verdicts(case), listed(case["notes"] + _disagreements(case) + _more_than_waited(case) + _slower_side(case) + _doubts(case)))
-                  if text]
+        # What is asked is said once.
+        asks = "" if case["asks"] in said else case["asks"]
+        said.add(case["asks"])
+        notes = case["notes"] + _more_than_waited(case) + _slower_side(case) + _doubts(case)
+        parts += filter(None, (f"### {case['name']}", asks, f"`larder bench … {case['load']}`{_rounds(case)}", _rows(case), _extra(case),
+                               _verdicts(case), listed(notes)))
     if result["notes"]:
         parts.append(listed(result["notes"]))
     return "\n\n".join(parts)
+
+
+def _details(result):
+    return f"Details of article {result['number']}: {result['title']}"
 
 
 def picture_of(result):
@@ -47,34 +69,60 @@ def page(entries, failures):
     if not entries:
         return "\n\n".join([*head, "There are no results yet: nobody has run it on a quiet machine."]) + "\n"
     results = [entry.result for entry in entries]
-    head += _pacing(entries)
-    head += [summary(results), _in_short(results)]
+    head.append(summary(results))
     if any(result["run"]["quick"] for result in results):
         head.append("**Tried, not measured:** with `--quick` the counts are too small to quote.")
     warnings = [f"{entry.result['number']}, {entry.run['date']}: {text}" for entry in entries for text in entry.run["warnings"]]
     if warnings:
-        head.append("Doubtful, because:\n\n" + listed(warnings))
-    parts = []
+        head.append("The figures are doubtful, because:\n\n" + listed(warnings))
+    head += [part for part in (AGAIN, shortfalls(results)) if part]
     for entry in entries:
-        parts += [table_of(entry.result), f"![{entry.result['title']}]({entry.folder}/{_name(entry.result)}.svg)", _measured(entry)]
-    return "\n\n".join([*head, *parts, *_machines(entries), _started(results)]) + "\n"
+        head += [section_of(entry.result), f"![{entry.result['title']}]({entry.folder}/{_name(entry.result)}.svg)", _measured(entry)]
+    details = [details_of(result) for result in results]
+    return "\n\n".join([*head, *details, HOW, *_pacing(entries), *_machines(entries)]) + "\n"
 
 
+# Server and load fill a core each.
+BY_DESIGN = "machine-at-limit"
+# What a warning of `larder bench` ends with, and what the page says in its place, once.
+MEANT = {
+    "tool-at-limit": ("; the server may do more than this, and latencies include waiting for the tool",
+                      "The tool was the slower side: the server may do more than this, and latencies include waiting for the tool."),
+    "too-short": (": measure longer for it to mean something", "p99 rests on few answers: it means something only in a longer run."),
+    "unanswered": (": the percentiles do not have them, and would be higher with them",
+                   "Requests had no answer at the end: the percentiles do not include them, and would be higher with them."),
+}
 INTRODUCTION = """<!-- Made by `make lab` from lab/results; change lab/laboratory/report.py or an experiment instead. -->
 
-Five articles ask which cache to use and what it gains. Here their experiments are run again, each with the article's own
-set-up, the same set-up as its experts would have it today, and Larder in its place. One tool makes every load:
-[`larder bench`](../lab/README.md#the-load). Everybody who has Debian can repeat it: `make lab`.
+Five articles compare caches and tell what they gain. Here their experiments are run again on one machine, with one load tool: the
+article's own set-up ("original"), the same set-up as experts configure it today ("tuned"), and Larder in its place. The table has requests/s
+of a load of each article: without a cache, and how many times as many with the best peer and with Larder."""
+AGAIN = """To run it again, on Debian with two cores ([lab/README.md](../lab/README.md) has the rest):
 
-A server has one core to itself, with everything that belongs to it: its application, Redis, memcached. The load has the other
-core. *CPU* is what the server, without the application behind it, used for each request, as the kernel counts it. Where the load tool is
-slower than the server, requests a second and the 99th percentile are the tool's as much as the server's; and CPU depends on the tool too, since
-a server that is kept waiting sleeps and wakes for fewer requests at a time. wrk beside it shows how much hangs on the tool: where it
-has another one first, nothing is decided. To what it saw wrk adds the latencies of requests that it would have sent while an answer was late;
-where they make its mean so long that more connections would have waited than there were, its 99th percentile is marked † and counts for
-nothing. Each figure is the median of the rounds, which each table names; where no span stands beside it, there was one round. *Longest* is
-that of all rounds. Where users rest between requests, they set the rate, and it is not compared; nor is it where all requests wait for an
-application that sleeps."""
+```
+make lab                   # all: some forty minutes on an idle machine
+make lab ARGS=--quick      # a few minutes, to try it
+lab/run php_varnish        # one article
+```"""
+HOW = f"""## How it was measured
+
+- [`larder bench`](../lab/README.md#the-load) makes every load.
+- A server has one core to itself, with everything that belongs to it: its application, Redis, memcached. The load has the other core.
+- Each figure is the median of the rounds, with the smallest and the largest in brackets (not for p50). A figure without them is of one round,
+  or all rounds agree. *Longest* is the longest of all rounds.
+- *CPU* is what the server used for each request, without the application behind it, as the kernel counts it.
+- A rate is not compared where users rest between requests, because they set it, nor where all requests wait for an application that sleeps.
+- Where the load tool is slower than the server, requests/s and p99 are the tool's as much as the server's. CPU depends on the tool too: a server
+  that is kept waiting sleeps, and wakes for fewer requests at a time.
+- wrk is the cross-check, in runs after the others. Where it has the other server first, the comparison is not decided. `≠` marks where
+  it and `larder bench` differ by more than {AGREE:.0%}.
+- wrk adds the latencies of requests that it would have sent while an answer was late, which it did not see. Where by its rate and its mean latency
+  more connections waited than there were, its p99 is marked `†` and does not count. The notes have these numbers in the order of the rows.
+- wrk is the slower side where few of its connections wait for an answer on average: the others wait for wrk, whose latencies do not include that.
+- Where a table has no errors column, no request failed.
+- Both cores are busy by design. A server that had the machine to itself would do more.
+- Warnings are those of `larder bench`:
+""" + "\n".join(f"  - {meaning}" for _, meaning in MEANT.values())
 
 
 def _pacing(entries):
@@ -82,41 +130,36 @@ def _pacing(entries):
     found = {}
     for entry in entries:
         found.setdefault(entry.run["machine"].get("tcp", ""), []).append(str(entry.result["number"]))
-    return [f"Of {', '.join(numbers)}: {_paced(control)}" for control, numbers in found.items()]
+    return [f"{_articles(numbers)}: {_paced(control)}" for control, numbers in found.items()]
+
+
+def _articles(numbers):
+    return f"Article{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
 
 
 def _paced(control):
     if not control:
-        return "it is not known which congestion control there was."
+        return "the congestion control is not known."
     if not control.startswith(PACES):
-        return f"congestion control is {control}, for all servers alike: the kernel paces none of them."
-    return (f"congestion control is {control}. The kernel paces what nginx and Varnish send, over loopback too; Larder's listeners there do "
-            f"without, which the others can be told only in a network of the run's own (`lab/run --tcp {FAIR[-1]}`). They are not on a par, least with "
+        return f"congestion control is {control}, for all servers. The kernel paces none of them."
+    return (f"congestion control is {control}. The kernel paces what nginx and Varnish send, over loopback too. Larder's listeners there do without; "
+            f"the others can do without only in a network of the run's own (`lab/run --tcp {FAIR[-1]}`). The servers are not on a par, least with "
             "large pages.")
-
-
-def _in_short(results):
-    lines = []
-    for result in results:
-        count, holding, unknown = conclusions(result)
-        said = f"{result['number']}. {result['title']}: of the article's {count} conclusions {holding} hold here"
-        said += f", {unknown} could not be judged" if unknown else ""
-        lines.append(f"{said}. {gain(result)}".strip())
-    return "What becomes of the articles' conclusions, and what a cache gains:\n\n" + listed(lines)
 
 
 def _failure(failure, entries):
     before = next((entry.run["date"] for entry in entries if entry.result["title"] == failure.title), None)
-    older = f" What stands below is of {before}." if before else ""
+    older = f" Its figures below are of {before}." if before else ""
     lines = failure.text.strip().splitlines() or ["no reason given"]
     return f"{failure.title} failed on {failure.date}: {lines[0][:SHORT]}.{older}"
 
 
 def _measured(entry):
     run = entry.run
-    larder = run["machine"].get("larder", "Larder's revision is not known")
-    return (f"Measured on {run['date']} in {run['seconds']} s with `{run['call']}`; {larder}. Raw data: "
-            f"[figures]({entry.folder}/{_name(entry.result)}.json), [what the tools said]({entry.folder}/raw/{entry.result['name']}).")
+    return (f"Measured on {run['date']} in {run['seconds']} s with `{run['call']}`. Raw data: "
+            f"[figures]({entry.folder}/{_name(entry.result)}.json), "
+            f"[how the servers were started]({entry.folder}/{_name(entry.result)}.md#how-the-servers-were-started), "
+            f"[output of the tools]({entry.folder}/raw/{entry.result['name']}).")
 
 
 def _name(result):
@@ -130,33 +173,54 @@ def _rounds(case):
         counts.setdefault(len(row["rate"]), []).append(row["contender"])
     most, *fewer = sorted(counts, reverse=True)
     said = f", {most} rounds" if most > 1 else ", one round"
-    return said + "".join(f"; {'one' if number == 1 else number} of {', '.join(counts[number])}" for number in fewer)
+    said += "".join(f"; {'one' if number == 1 else number} of {', '.join(counts[number])}" for number in fewer)
+    return said + _nearly_all_cached(case)
+
+
+def _nearly_all_cached(case):
+    """How much came from the caches, where they all answered nearly everything: empty where that is a column."""
+    told = [] if _cached_tells(case) else [row["cached"] for row in case["rows"] if row["cached"] is not None]
+    if not told:
+        return ""
+    least, most = (f"{share:.4g}" for share in (min(told), max(told)))
+    return f"; from cache {most} %" if least == most else f"; from cache {least} to {most} %"
+
+
+def _cached_tells(case):
+    """Whether it differs how much came from a cache."""
+    return any(row["cached"] is not None and (row["cached"] < CACHED or row.get("unsaid")) for row in case["rows"])
+
+
+def _failed(case):
+    return any(row["errors"] for row in case["rows"])
 
 
 def _rows(case):
     check = any(row["check"] for row in case["rows"])
     slowest = any((row["check"] or {}).get("p99_ms") is not None for row in case["rows"])
     behind = any(row["application_us"] is not None for row in case["rows"])
-    headings = ["", "requests/s", "p50 ms", "p99 ms", "longest ms", "CPU µs a request"]
-    headings += ["application's CPU µs"] * behind + ["from cache", "errors"]
-    headings += ["cross-check, requests/s"] * check + ["cross-check, p99 ms"] * slowest
+    headings = ["", "requests/s", "p50 ms", "p99 ms", "longest ms", "CPU µs"]
+    told = _cached_tells(case)
+    headings += ["application's CPU µs"] * behind + ["from cache, %"] * told + ["errors"] * _failed(case)
+    tool = next((row["check"]["tool"] for row in case["rows"] if row["check"]), "")
+    headings += [f"{tool}: requests/s" + "; p99" * slowest] * check
     lines = []
     for row in case["rows"]:
         name = f"**{row['contender']}**" if row["role"] == LARDER else row["contender"]
-        cells = [name, _spread(row["rate"]), _spread(row["p50_ms"]), _spread(row["p99_ms"]), number(row["max_ms"]),
+        cells = [name, _spread(row["rate"]), number(median(row["p50_ms"])), _spread(row["p99_ms"]), number(row["max_ms"]),
                  _spread(row["cpu_us"])]
         cells += [number(row["application_us"])] * behind
-        cells += [_cached(row), _errors(row)]
-        cells += [_check(case, row, "rate")] * check + [_check(case, row, "p99_ms")] * slowest
+        cells += [_cached(row)] * told + [_errors(row)] * _failed(case)
+        cells += ["; ".join(filter(None, (_check(case, row, figure) for figure in ("rate", "p99_ms"))))] * check
         lines.append(cells)
-    return _table(headings, lines)
+    return table(headings, lines)
 
 
 def _cached(row):
     if row["cached"] is None:
         return ""
     others = f", of those that say; {row['unsaid']:,} do not" if row.get("unsaid") else ""
-    return f"{row['cached']:.4g} %{others}"
+    return f"{row['cached']:.4g}{others}"
 
 
 def _extra(case):
@@ -165,63 +229,77 @@ def _extra(case):
     columns = list(dict.fromkeys(name for values in case["extra"].values() for name in values))
     named = [(row["contender"], case["extra"].get(row["contender"], {})) for row in case["rows"]]
     lines = [[contender, *(_cell(values.get(name)) for name in columns)] for contender, values in named if values]
-    return _table(["", *columns], lines)
+    if len(lines) == 1:
+        return listed([f"{lines[0][0]}: {name}: {cell}" for name, cell in zip(columns, lines[0][1:])])
+    return table(["", *columns], lines)
 
 
 def _verdicts(case):
+    """Larder's rows against the peers: the ratios, and where Larder stands."""
     found = verdicts(case)
     if not found:
         return ""
-    headings = ["Larder", "against", *(f"{name}, ratio" for figure, name in FIGURES if figure in found[0].ratios), "ahead"]
-    lines = [[verdict.larder, verdict.peer, *(_cell(ratio) or "none" for ratio in verdict.ratios.values()),
-              _stands(verdict)] for verdict in found]
-    return _table(headings, lines)
+    larders = list(dict.fromkeys(verdict.larder for verdict in found))
+    figures = ", ".join(name for figure, name in FIGURES if figure in found[0].ratios)
+    lines = {}
+    for verdict in found:
+        ratios = ", ".join(_cell(ratio) or "none" for ratio in verdict.ratios.values())
+        lines.setdefault(verdict.peer, [verdict.peer]).append(f"{ratios}: {_stands(verdict)}")
+    return table([f"Larder ÷ peer: {figures}", *larders], list(lines.values()))
 
 
 def _stands(verdict):
     standing = verdict.standing()
     if standing is Standing.AHEAD:
-        return "yes"
+        return "ahead"
     names = ", ".join(verdict.decisive())
-    said = {Standing.BEHIND: f"**no: {names}**", Standing.ALIKE: f"alike: {names}"}
-    return said.get(standing, f"not decided: {names}, {standing.value}")
+    said = {Standing.BEHIND: f"**behind** ({names})", Standing.ALIKE: f"alike ({names})"}
+    return said.get(standing, f"not decided ({names}: {standing.value})")
 
 
 def _doubts(case):
     """What `larder bench` warns of: each kind once, with those whom it concerns."""
     found = {}
     for row in case["rows"]:
-        for warning in row["warnings"]:
-            names, _ = found.setdefault(warning["kind"], ({}, warning["text"]))
-            names[row["contender"]] = None
-    return [f"Warning for {'all' if len(names) == len(case['rows']) > 1 else '; '.join(names)}: {text}"
-            for names, text in found.values()]
+        for warning in (one for one in row["warnings"] if one["kind"] != BY_DESIGN):
+            found.setdefault(warning["kind"], {})[row["contender"]] = warning["text"]
+    return [f"Warning ({_whom(case, texts)}{_of_whom(texts)}): {_in_short(kind, next(iter(texts.values())))}" for kind, texts in found.items()]
 
 
-def _disagreements(case):
-    """Where the other tool saw something else."""
-    found = [NAMES[figure] for figure in ("rate", "p99_ms") for row in case["rows"] if _disagrees(case, row, figure)]
-    if not found:
-        return []
-    tools = [row["check"]["tool"] for row in case["rows"] if row["check"]]
-    said = " and ".join(f"{name} of {found.count(name)}" for name in dict.fromkeys(found))
-    return [f"≠: {tools[0]}, in runs after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(tools)}"]
+def _in_short(kind, text):
+    """A warning without what it means, which the page says once."""
+    return text.removesuffix(MEANT.get(kind, ("", ""))[0])
+
+
+def _of_whom(texts):
+    """Whose figures are in the text, where those of the others are not the same."""
+    return "; figures of the first" if len(set(texts.values())) > 1 else ""
+
+
+def _whom(case, names):
+    """These contenders, in as few words as they need."""
+    said, left = [], list(names)
+    for role, everybody in ((None, "all"), (PEER, "all peers"), (LARDER, "each Larder")):
+        group = [row["contender"] for row in case["rows"] if role in (None, row["role"])]
+        if len(group) > 1 and set(group) <= set(left):
+            said.append(everybody)
+            left = [name for name in left if name not in group]
+    return "; ".join(said + left)
 
 
 def _slower_side(case):
     """Where the other tool had its connections lie idle: its rate is its own then."""
-    checks = [(row["contender"], row["check"]) for row in case["rows"] if row["check"]]
-    return [f"With {name}, {check['tool']} was the slower side: on average {number(check['waiting'])} of its {check['connections']} "
-            f"connections waited for an answer, the others for {check['tool']}, whose latencies do not have that"
-            for name, check in checks if check.get("waiting") is not None and check["waiting"] < BUSY * check["connections"]]
+    found = [(row["contender"], row["check"]) for row in case["rows"] if row["check"]]
+    said = [f"{name} {number(check['waiting'])} of {check['connections']}" for name, check in found
+            if check.get("waiting") is not None and check["waiting"] < BUSY * check["connections"]]
+    return [f"{found[0][1]['tool']} was the slower side; connections that waited, on average: {'; '.join(said)}"] if said else []
 
 
 def _more_than_waited(case):
     """Where the other tool says more than it can have seen."""
-    found = [(row["contender"], row["check"]) for row in case["rows"] if row["check"] and corrected(row["check"])]
-    said = "; ".join(f"{name} {number(check['waiting'])} of {check['connections']}" for name, check in found)
-    return [f"†: not comparable, since {found[0][1]['tool']} adds latencies that it did not see: by its rate and its mean latency more "
-            f"connections waited than there were ({said})"] if found else []
+    found = [row["check"] for row in case["rows"] if row["check"] and corrected(row["check"])]
+    said = ", ".join(number(check["waiting"]) for check in found)
+    return [f"†: connections that waited, by {found[0]['tool']}: {said} of {found[0]['connections']}"] if found else []
 
 
 def _disagrees(case, row, figure):
@@ -243,15 +321,16 @@ def _check(case, row, figure):
     if check.get(figure) is None:
         return ""
     failed = f", {check['failed']:,} failed" if figure == "rate" and check.get("failed") else ""
-    mark = " †" if checked(row, figure) is None else " ≠" if _disagrees(case, row, figure) else ""
-    return f"{check['tool']} {number(check[figure])}{failed}{mark}"
+    mark = "†" if checked(row, figure) is None else "≠" if _disagrees(case, row, figure) else ""
+    return f"{number(check[figure])}{failed}{mark}"
 
 
 def _spread(values):
     present = [value for value in values if value is not None]
     if len(present) < 2:
         return number(median(values))
-    return f"{number(median(values))} ({number(min(present))} to {number(max(present))})"
+    least, most = number(min(present)), number(max(present))
+    return least if least == most else f"{number(median(values))} ({least}–{most})"
 
 
 def _cell(value):
@@ -268,15 +347,9 @@ def _machines(entries):
     parts = ["## The machine", listed(common)]
     for lines, numbers in found.items():
         own = [line for line in lines if line not in common]
-        parts += [f"Of {', '.join(numbers)}:", listed(own)] if own else []
+        parts += [f"{_articles(numbers)}:", listed(own)] if own else []
     return parts
 
 
-def _started(results):
-    lines = dict.fromkeys(line for result in results for line in result["started"])
-    return "## How the servers were started\n\n```\n" + "\n".join(lines) + "\n```"
-
-
-def _table(headings, rows):
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+def _started(result):
+    return "## How the servers were started\n\nDIR is a folder of the run's own, PORT a free port.\n\n```\n" + "\n".join(result["started"]) + "\n```"

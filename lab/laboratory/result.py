@@ -88,8 +88,6 @@ class Result:
     wrong: list
     differs: list
     claims: list = field(default_factory=list)
-    # The contenders that are the article's own set-up.
-    own: list = field(default_factory=list)
     # What a peer does otherwise than Larder, or a Larder otherwise than the peers, so that who is ahead says something of that first; by
     # the contender's name.
     unlike: dict = field(default_factory=dict)

@@ -24,11 +24,11 @@ class Standing(Enum):
     ALIKE = "alike"
     BEHIND = "behind"
     # Both tools measured it, and each has another one first.
-    DISPUTED = "the cross-check says otherwise"
+    DISPUTED = "the cross-check disagrees"
     # There is no figure of one of the two.
     UNKNOWN = "not measured"
     # The load tool ended before the servers did.
-    OPEN = "more users than the tool could make"
+    OPEN = "the load tool reached its limit first"
 
 
 # What leaves a comparison undecided.

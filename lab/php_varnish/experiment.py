@@ -18,59 +18,54 @@ CHILDREN = 8
 WAITED_MS = 100
 RATE = 200
 PATH = "/"
-SAID = """The article has a WordPress page behind nginx with `fastcgi_cache` on disk, the same in memory, and Varnish, and sends 1 to
-1,000 users within 60 seconds from blitz.io. It finds 82 ms for nginx either way and 100 ms for Varnish, with a spike of CPU; HTTPS
-slows everything from 250 users on. It misses in nginx that a page which has gone stale is sent while a new one is fetched, as Varnish does."""
+SAID = """The article puts a WordPress page behind nginx with `fastcgi_cache` on disk, behind the same in memory, and behind Varnish. blitz.io sends
+1 to 1,000 users within 60 seconds. It finds 82 ms for nginx on disk and in memory, and 100 ms with a CPU spike for Varnish. HTTPS slows everything
+from 250 users on. The author misses one feature in nginx: to send a stale page while a new one is fetched, as Varnish does."""
 WRONG = [
-    "82 and 100 ms are mostly the way from Virginia to Toronto: the author puts the doubled time down to the distance, and a "
-    "reader whose server is "
-    "near has 5 ms. How long nginx and Varnish take themselves does not show.",
-    "It compares averages alone, of one run each: 18 ms between two averages may be a few slow answers.",
+    "82 and 100 ms are mostly the way from Virginia to Toronto, as the author says of the doubled time; a reader with a near server has 5 ms. "
+    "The time of nginx and Varnish themselves does not show.",
+    "It compares only averages of one run each: a few slow answers can make 18 ms between two averages.",
     "HTTPS was measured with nginx alone, so nothing is known of Varnish behind it.",
     "It does not say whether Varnish answered from its cache, nor whether both sent the same encoding. Readers ask for both.",
-    "That a folder in memory is no faster than one on disk surprises the author; readers name the reason, the page cache of Linux, "
-    "not the SSD.",
+    "A folder in memory is no faster than one on disk because of the page cache of Linux, not the SSD, as readers tell the surprised author.",
     "\"Out-of-the-box it will just cache everything, even logged in users\" (the author, in the comments): Varnish's built-in rules pass "
     "requests with `Cookie` or `Authorization`, and do not store answers with `Set-Cookie`.",
 ]
 DIFFERS = [
-    "The page is PHP's alone: 150 ms of sleep in place of the database, and 30 KB of HTML. WordPress itself is not here.",
-    "blitz.io's users open a connection for each request and rest in between: here a new connection each time, and up to two seconds "
-    "of rest. The article's 60 seconds are 30. The ramps are made once each, and have no cross-check, nor has HTTPS any other: neither wrk "
-    "nor siege makes a ramp. Nor has the moment of expiry: neither asks at fixed times.",
-    "Each cache has a php-fpm of its own, since a kept connection keeps one of its processes.",
-    "As a comment says, files on disk lie in the page cache: expect disk and tmpfs to be alike.",
-    "Varnish has threads enough beforehand, and all users get the same encoding: comments suspect both of the article's Varnish.",
-    "Before Varnish, HTTPS is nginx's, as on the article's own site. Its CPU counts for both.",
-    "nginx is here as the article's series has it, and, where the name does not say so, with what experts add: an open file cache, "
-    "kept connections to php-fpm, a lock. In memory, behind Varnish and before it nginx is as experts have it.",
-    "nginx has `background_update` today (since 2017): the moment of expiry is shown with it and as the article had it. With it, and there "
-    "alone, `tcp_nopush` is off: on, as experts have it for speed, it holds the end of the stale answer back until the new page is there, "
-    "and the visitor waits for that after all.",
-    "At the moment of expiry each visitor has a connection of its own. nginx answers nothing else on one on which it renews a page "
-    "in the background, which a visitor who asks again at once, on the same connection, waits for.",
-    "No TLS session is resumed: each handshake is a full one.",
+    "PHP sleeps 150 ms in place of the database and sends 30 KB of HTML. There is no WordPress.",
+    "Users open a new connection for each request, as blitz.io's do, and rest up to two seconds in between. The ramp takes 30 seconds, not 60.",
+    "The ramps run once each. Ramps, HTTPS and the moment of expiry have no cross-check: neither wrk nor siege makes a ramp or sends requests at fixed times.",
+    "Each cache has a php-fpm of its own, because a kept connection occupies one of its processes.",
+    "Expect disk and tmpfs to be alike: files on disk are in the page cache, as a comment says.",
+    "Varnish starts with enough threads, and all users get the same encoding. Comments doubt both in the article.",
+    "nginx terminates HTTPS in front of Varnish, as on the article's own site. The CPU of both counts.",
+    "The original nginx has the configuration of the article's series. Every other nginx, "
+    "also in memory, behind Varnish and in front of it, is tuned: an open file cache, kept connections to php-fpm, a lock.",
+    "The moment of expiry is measured without and with `background_update` (in nginx since 2017). Only with it, `tcp_nopush` is off: on, the tuned "
+    "setting for speed, it holds back the end of the stale answer until the new page is there, and the visitor waits after all.",
+    "At the moment of expiry each visitor has a connection of its own: nginx answers nothing else on a connection while it renews a page in its "
+    "background, so a second request on it waits.",
+    "No TLS session is resumed; each handshake is full.",
 ]
 
-ARTICLE, DISK, MEMORY, VARNISH = "nginx, disk, as in the article", "nginx, disk", "nginx, tmpfs", "Varnish before nginx"
-MOMENT = "nginx, as in the article"
+ARTICLE, DISK, MEMORY, VARNISH = "nginx, disk, original", "nginx, disk", "nginx, tmpfs", "Varnish before nginx"
+MOMENT = "nginx, original"
 PLAIN, TLS, EXPIRY = 1, 2, 3
 CLAIMS = [
     Claim("Varnish is slower than nginx's cache (100 ms against 82 on average).", "p50_ms", (PLAIN, VARNISH), (PLAIN, ARTICLE), "more"),
-    Claim("Varnish makes a spike of CPU.", "cpu_us", (PLAIN, VARNISH), (PLAIN, ARTICLE), "more"),
-    Claim("a cache on disk and one in memory are alike.", "cpu_us", (PLAIN, DISK), (PLAIN, MEMORY), "alike"),
+    Claim("Varnish causes a CPU spike.", "cpu_us", (PLAIN, VARNISH), (PLAIN, ARTICLE), "more"),
+    Claim("A cache on disk and one in memory are alike.", "cpu_us", (PLAIN, DISK), (PLAIN, MEMORY), "alike"),
     Claim("HTTPS slows things down.", "p99_ms", (TLS, ARTICLE), (PLAIN, ARTICLE), "more"),
-    Claim("when a page goes stale somebody waits for a new one with nginx, and nobody with Varnish.", "max_ms", (EXPIRY, MOMENT),
+    Claim("When a page goes stale, a visitor waits for a new one with nginx, and none with Varnish.", "max_ms", (EXPIRY, MOMENT),
           (EXPIRY, VARNISH), "more"),
-    Claim("nginx has nothing against that (since 2017 it has `background_update`).", "max_ms", (EXPIRY, MOMENT),
+    Claim("nginx has no remedy for that (it has `background_update` since 2017).", "max_ms", (EXPIRY, MOMENT),
           (EXPIRY, "nginx, background update"), "alike"),
 ]
 
 
 def run(settings):
     """Measures and returns the result."""
-    result = Result("php_varnish", 4, TITLE, "varnish-vs-fastcgi-cache", SAID, WRONG, DIFFERS, CLAIMS,
-                    [ARTICLE, VARNISH, MOMENT])
+    result = Result("php_varnish", 4, TITLE, "varnish-vs-fastcgi-cache", SAID, WRONG, DIFFERS, CLAIMS)
     with LabStage(Path(__file__).parent, settings.raw) as stage:
         direct, contenders, moments = _servers(stage)
         settings.say("as much as they can")
@@ -84,8 +79,8 @@ def run(settings):
     most, plain, tls, expiry = result.cases
     cores, longest = "cores of the server", "the longest answer of a quarter of a second, milliseconds"
     result.panels = [
-        panels.bars(most, "rate", "As much as they can: answers", "good answers a second; more is better"),
-        panels.over_time(expiry, "max_ms", "Who waits when a page goes stale", longest, log=True),
+        panels.bars(most, "rate", "Full load: answers", "good answers a second; more is better"),
+        panels.over_time(expiry, "max_ms", "The longest wait when a page goes stale", longest, log=True),
         panels.over_users(plain, "p99_ms", "HTTP: 99th percentile by users", "milliseconds", log=True),
         panels.over_users(tls, "p99_ms", "HTTPS: 99th percentile by users", "milliseconds", log=True),
         panels.over_users(plain, "process_cores", "HTTP: CPU by users", cores),
@@ -141,10 +136,10 @@ def _php(stage):
 
 def _most(stage, settings, direct, contenders):
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s"]
-    case = load.new_case("As much as they can, HTTP", "64 connections that are kept, each asks again at once.", flags)
+    case = load.new_case("Full load, HTTP", "64 kept connections, each sends its next request at once.", flags)
     each = ["--connections", CHILDREN, *flags[2:]]
     load.compare(stage, settings, case, each, [direct], settings.seconds, 1)
-    case.notes.append(f"php-fpm itself was asked over {CHILDREN} connections, one for each of its processes, once.")
+    case.notes.append(f"php-fpm behind nginx: one run over {CHILDREN} connections, one for each of its processes.")
     load.compare(stage, settings, case, flags, contenders, settings.seconds)
     load.wrk(stage, settings, case, contenders, CONNECTIONS)
     return case
@@ -160,10 +155,10 @@ def _ramp(stage, settings, contenders, tls):
 def _expiry(stage, settings, moments):
     # On a connection that is kept nginx does nothing else until a page is renewed in the background: that would be another visitor's.
     flags = ["--rate", RATE, "--duration", f"{settings.expiry}s", "--no-keep-alive"]
-    asks = (f"{RATE} requests a second, due at their times whatever the answers do; the page holds for five seconds and takes 150 ms to make. It is "
-            "asked once right before each round, so that a round has expiries alone: nobody asks while the others have their turns, and by then it "
-            "is too old to be sent even stale. An expiry concerns a few of a round's requests, fewer than the hundredth part "
-            "that the 99th percentile leaves out: what it costs is seen in the longest answer, and in how many waited.")
+    asks = (f"{RATE} requests a second at fixed times, whatever the answers do. The page is fresh for five seconds and takes 150 ms to make. It is "
+            "asked once right before each round, because nothing asks for it during the turns of the others and it would be too old to be sent even "
+            "stale. An expiry affects fewer requests of a round than the 1 % that the 99th percentile leaves out: the longest answer and "
+            "the number of requests that waited show its cost.")
     case = load.new_case("The moment of expiry", asks, flags, offered=True)
     taken = rounds.in_turn(stage, settings, case, flags, moments, settings.expiry)
     for row in case.rows:

@@ -10,44 +10,39 @@ from measure.process import free_port
 TITLE = "Redis against nginx"
 NEEDS = ("python",)
 CONNECTIONS = 10
-SAID = """The article (2020) measures a Flask API with Flask-Caching on Redis, and nginx with `proxy_cache` before the same API. With
-wrk and 10 connections it finds 170 requests a second with Redis and 429 with nginx, both in containers on a laptop."""
+SAID = """The article (2020) measures a Flask API with Flask-Caching on Redis, and the same API behind nginx with `proxy_cache`. Both run in
+containers on a laptop. With wrk and 10 connections it finds 170 requests a second with Redis and 429 with nginx."""
 WRONG = [
-    "It does not compare Redis with nginx. 259.61 KB for 1,704 requests are 156 bytes for each: exactly the HTTP/1.0 answer of Flask's "
-    "development server, as the article's cache file shows it. That server closes the connection after each answer, and all of its "
-    "work is Python's; nginx kept its connections.",
-    "There is no figure without a cache, so what either gains is not seen.",
-    "wrk's command has `/api1`, which the printed configuration answers with a redirect. Its bytes say that no redirect was "
-    "measured: 779.60 KB "
-    "for 4,293 requests are 186 bytes for each, exactly a stored answer with `X-Cache-Status: HIT`. The figure stands; the "
-    "command or the configuration "
-    "was another one.",
-    "\"Our API could be completely down and Nginx will still respond\": with this configuration for 60 seconds at most; for longer it "
+    "It does not compare Redis with nginx. 259.61 KB for 1,704 requests are 156 bytes each: exactly the HTTP/1.0 answer of Flask's development "
+    "server in the article's cache file. That server closes the connection after each answer, and all of its work is Python's. nginx kept its connections.",
+    "It has no figure without a cache, so no gain is known.",
+    "wrk's command asks for `/api1`, which the printed configuration redirects. But 779.60 KB for 4,293 requests are 186 bytes each, exactly a stored "
+    "answer with `X-Cache-Status: HIT`. The figure is valid; the printed command or configuration is not the one that ran.",
+    "\"Our API could be completely down and Nginx will still respond\": with this configuration for at most 60 seconds. For longer it "
     "needs `proxy_cache_use_stale`.",
-    "One run of ten seconds each, tool and servers on one laptop.",
+    "Each figure is one run of ten seconds, with tool and servers on one laptop.",
 ]
 DIFFERS = [
-    "The article's Flask runs in its development server (Werkzeug). That is here, and beside it gunicorn, as in production.",
-    "wrk asked for `/api1` once for ten seconds; here it is `/api1/`, which the printed configuration stores, in rounds of five seconds.",
-    "nginx is here as in the article, and as experts have it: the cache in memory, open files and connections kept.",
-    "Larder with Redis as a page store or a shared tier keeps what it got in memory too, and asks Redis again when that has gone stale.",
-    "No containers and no virtual network between the parts. No access logs.",
+    "Flask runs in its development server (Werkzeug), as in the article, and also in gunicorn, as in production.",
+    "wrk asked for `/api1` once for ten seconds. Here the URL is `/api1/`, which the printed configuration stores, in rounds of five seconds.",
+    "nginx, tuned, keeps its cache in memory, and keeps files and connections open.",
+    "Larder with Redis as page store or shared tier also keeps in memory what it got, and asks Redis again when that is stale.",
+    "No containers, no virtual network between the parts, no access logs.",
 ]
 
-ARTICLE, WERKZEUG, GUNICORN = "nginx, as in the article", "Flask-Caching on Redis, Werkzeug", "Flask-Caching on Redis, gunicorn"
-IN_PYTHON = "Flask-Caching is part of the application: Python runs for each request there, and for almost none behind a cache before it"
+ARTICLE, WERKZEUG, GUNICORN = "nginx, original", "Flask-Caching on Redis, Werkzeug", "Flask-Caching on Redis, gunicorn"
+IN_PYTHON = "Flask-Caching is part of the application: Python runs for each request. Behind a cache it runs for almost none"
 UNLIKE = {WERKZEUG: IN_PYTHON, GUNICORN: IN_PYTHON}
 CLAIMS = [
-    Claim("nginx's cache is much faster than Redis through the API (429 requests a second against 170; both with Flask's development "
-          "server).", "rate", (0, ARTICLE), (0, WERKZEUG), "more"),
-    Claim("nginx's cache is much faster than Redis through the API (here with gunicorn, as in production).", "rate", (0, ARTICLE), (0, GUNICORN), "more"),
-    Claim("even with its answers in Redis, Python slows things down.", "p50_ms", (0, GUNICORN), (0, ARTICLE), "more"),
+    Claim("nginx's cache is much faster than Redis behind the API (429 requests/s against 170; Flask's development server).", "rate", (0, ARTICLE), (0, WERKZEUG), "more"),
+    Claim("The same (here with gunicorn, as in production).", "rate", (0, ARTICLE), (0, GUNICORN), "more"),
+    Claim("Python slows the API down even with its answers in Redis.", "p50_ms", (0, GUNICORN), (0, ARTICLE), "more"),
 ]
 
 
 def run(settings):
     """Measures and returns the result."""
-    result = Result("redis_nginx", 1, TITLE, "redis-vs-nginx", SAID, WRONG, DIFFERS, CLAIMS, [ARTICLE, WERKZEUG], UNLIKE)
+    result = Result("redis_nginx", 1, TITLE, "redis-vs-nginx", SAID, WRONG, DIFFERS, CLAIMS, UNLIKE)
     with LabStage(Path(__file__).parent, settings.raw) as stage:
         settings.say("the page")
         result.cases.append(_page(stage, settings))
@@ -75,13 +70,13 @@ def _page(stage, settings):
         peer(WERKZEUG, *_werkzeug(stage, redis_port, redis)),
         peer(GUNICORN, kept, [cached, redis]),
         peer(ARTICLE, article, [by_article], "/api1/"),
-        peer("nginx, as experts have it", expert, [by_experts], "/api1/"),
+        peer("nginx, tuned", expert, [by_experts], "/api1/"),
         servers.larder(stage, "Larder, memory", "larder.toml", app=plain),
         shared,
         pages,
     ]
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s"]
-    case = load.new_case("One page, kept for 60 seconds", "wrk's usual load: 10 connections, each asks again at once.", flags)
+    case = load.new_case("One page, kept for 60 seconds", "wrk's usual load: 10 connections, each sends its next request at once.", flags)
     load.compare(stage, settings, case, flags, contenders, settings.seconds)
     load.wrk(stage, settings, case, contenders, CONNECTIONS)
     return case
@@ -102,8 +97,8 @@ def _between(stage, settings):
     larder = servers.larder(stage, "through Larder", "larder.toml", app=third)
     routes = [
         ("directly", APPLICATION, f"http://127.0.0.1:{direct}/", []),
-        ("through nginx, as in the article", PEER, f"http://127.0.0.1:{article}/api2/", [by_article]),
-        ("through nginx, as experts have it", PEER, f"http://127.0.0.1:{expert}/api2/", [by_experts]),
+        ("through nginx, original", PEER, f"http://127.0.0.1:{article}/api2/", [by_article]),
+        ("through nginx, tuned", PEER, f"http://127.0.0.1:{expert}/api2/", [by_experts]),
         ("through Larder", LARDER, larder.url, larder.serving),
     ]
     contenders = []
@@ -112,9 +107,9 @@ def _between(stage, settings):
         contenders.append(Contender(name, role, f"http://127.0.0.1:{port}/getapi2", [api1, *cache], [api2]))
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s"]
     case = load.new_case("One API asks the other, through the cache",
-                         "`/getapi2` of the first API asks the second with `requests`, on a new connection each time. Almost all of "
-                         "the time, and of the CPU, is the first API's own, which does not say whether its answer came from a cache. The "
-                         "application's CPU is the second API's: it tells how much of the asking came to it.", flags)
+                         "`/getapi2` of the first API asks the second with Python's `requests`, on a new connection each time. Almost all of "
+                         "the time and of the CPU is the first API's own. Its answer does not say whether it came from a cache. The "
+                         "application's CPU is the second API's: it shows how many requests reached it.", flags)
     load.compare(stage, settings, case, flags, contenders, settings.seconds)
     load.wrk(stage, settings, case, contenders, CONNECTIONS)
     return case

@@ -11,48 +11,43 @@ from measure.tiers import put
 TITLE = "Static files against memcached"
 NEEDS = ("python",)
 CONNECTIONS = 10
-SAID = """The article (2009) has a page of a Django site as a file, which nginx sends, and in memcached, from which nginx's module takes
-it. With httperf, one connection and 10,000 calls, it finds 6,244 requests a second from the file and 2,286 from memcached, and
-suspects the new connection to memcached for each request. It advises a ramdisk."""
+SAID = """The article (2009) stores a page of a Django site as a file, which nginx sends, and in memcached, from which nginx's module takes
+it. With httperf, one connection and 10,000 calls, it finds 6,244 requests a second from the file and 2,286 from memcached. It suspects
+that the new connection to memcached for each request is the reason, and recommends a ramdisk."""
 WRONG = [
-    "\"~270 % faster\" is 2.73 times as fast: 6,243.8 against 2,285.5 requests a second are 173 % more. The author says himself that it is "
-    "no proper benchmark.",
-    "One connection that waits for each answer, over a network, measures how long one answer takes (0.16 and 0.44 ms), not how many "
+    "\"~270 % faster\" is 2.73 times as fast: 6,243.8 requests a second are 173 % more than 2,285.5. The author says himself that it is no "
+    "proper benchmark.",
+    "One connection that waits for each answer, over a network, measures how long one answer takes (0.16 and 0.44 ms), not how many answers "
     "a server can give.",
-    "The ramdisk that it advises was not measured. The file was in the page cache, as the article itself says, so it came from "
-    "memory already; a reader says "
-    "so too.",
-    "The page as Django makes it was not measured: what either gains is not seen.",
+    "The recommended ramdisk was not measured. The file came from memory already, the page cache, as the article itself and a reader say.",
+    "The page as Django makes it was not measured, so no gain is known.",
 ]
 DIFFERS = [
-    "One machine, not two laptops with a network between them. What lies in the page cache needs no disk there either, as the "
-    "article says.",
-    "nginx is here as in the article, and as experts have it: open files and connections to memcached kept "
-    "(`keepalive` came to nginx in 2011).",
+    "One machine, not two laptops with a network between them. The page cache holds the file here too, so no disk is read.",
+    "nginx, tuned, (\"kept open\", \"keepalive\") keeps files and connections to memcached open. `keepalive` came to nginx in 2011.",
     "The page is Django's own, written to a folder and into memcached, as StaticGenerator and StaticGeneratorMem do.",
-    "Larder keeps a page that it got from a folder or from memcached in memory for a second, before Django for as long as Django says. nginx "
-    "asks memcached each time, and the file system for the content of a file that it keeps open; its `open_file_cache` "
-    "looks after an hour whether it is the same.",
+    "Larder keeps a page from the folder or from memcached in memory for a second, and a page from Django for as long as Django says. nginx "
+    "asks memcached each time, and the file system for the content of an open file; its `open_file_cache` checks after an hour whether the file is the same.",
     "The ramdisk is `/dev/shm`.",
-    "nginx today closes a connection after 1,000 requests; in early 2009 it had no such limit, so `keepalive_requests` is raised.",
-    "The load is `larder bench` with one connection and so many requests; httperf is no longer maintained.",
+    "nginx now closes a connection after 1,000 requests. In early 2009 it had no such limit, so `keepalive_requests` is raised.",
+    "`larder bench` replaces httperf (no longer maintained) with the same connection and number of requests.",
 ]
 
 FILE, KEPT_OPEN, MEMCACHED, KEEPALIVE = "nginx, file", "nginx, file, kept open", "nginx, memcached", "nginx, memcached, keepalive"
-EACH_TIME = "nginx asks memcached for each request; Larder has the page in memory, and looks for it at most once a second in its page store or folder"
+EACH_TIME = "nginx asks memcached for each request. Larder has the page in memory and looks into its page store or folder at most once a second"
 UNLIKE = {MEMCACHED: EACH_TIME, KEEPALIVE: EACH_TIME}
 CLAIMS = [
-    Claim("files are served faster than pages in memcached (6,244 requests a second against 2,286).", "rate", (0, FILE), (0, MEMCACHED), "more"),
-    Claim("the new connection to memcached for each request costs much of it.", "rate", (0, KEEPALIVE), (0, MEMCACHED), "more"),
-    Claim("fact remains that files are faster, also when the connection is kept (the article could not keep it).", "rate", (0, KEPT_OPEN),
+    Claim("A file is faster than a page in memcached (6,244 requests/s against 2,286).", "rate", (0, FILE), (0, MEMCACHED), "more"),
+    Claim("The new connection to memcached for each request causes much of the difference.", "rate", (0, KEEPALIVE), (0, MEMCACHED), "more"),
+    Claim("Files stay faster with a kept connection (the article could not keep it).", "rate", (0, KEPT_OPEN),
           (0, KEEPALIVE), "more"),
-    Claim("the fastest is a ramdisk.", "rate", (0, "nginx, file on a ramdisk"), (0, FILE), "more"),
+    Claim("A ramdisk is the fastest.", "rate", (0, "nginx, file on a ramdisk"), (0, FILE), "more"),
 ]
 
 
 def run(settings):
     """Measures and returns the result."""
-    result = Result("static_memcached", 2, TITLE, "static-files-vs-memcached", SAID, WRONG, DIFFERS, CLAIMS, [FILE, MEMCACHED], UNLIKE)
+    result = Result("static_memcached", 2, TITLE, "static-files-vs-memcached", SAID, WRONG, DIFFERS, CLAIMS, UNLIKE)
     with LabStage(Path(__file__).parent, settings.raw) as stage:
         django, contenders = _contenders(stage)
         settings.say("one connection")
@@ -99,7 +94,7 @@ def _calls(stage, settings, django, contenders):
     case = load.new_case("One connection, a fixed number of calls", "httperf's load in the article.", flags)
     fewer = settings.calls // 10
     load.compare(stage, settings, case, ["--connections", 1, "--requests", fewer], [django], 60, 1)
-    case.notes.append(f"Django itself was asked {fewer:,} times, once.")
+    case.notes.append(f"Django alone: one run of {fewer:,} requests.")
     load.compare(stage, settings, case, flags, contenders, 60)
     load.wrk(stage, settings, case, contenders, 1)
     return case
@@ -108,7 +103,7 @@ def _calls(stage, settings, django, contenders):
 def _ten(stage, settings, contenders):
     seconds = max(1, settings.seconds - 2)
     flags = ["--connections", CONNECTIONS, "--duration", f"{seconds}s"]
-    case = load.new_case("Ten connections", "Not in the article: with one connection much of the time is the client's own.", flags)
+    case = load.new_case("Ten connections", "Not in the article. With one connection, much of the time is the client's own.", flags)
     load.compare(stage, settings, case, flags, contenders, seconds)
     load.wrk(stage, settings, case, contenders, CONNECTIONS)
     return case

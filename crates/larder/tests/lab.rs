@@ -123,11 +123,14 @@ fn an_experiment_is_measured_written_and_shown() {
     // All servers have the same congestion control, which the page tells.
     let control = raw["run"]["machine"]["tcp"].as_str().expect("a name");
     let (table, page) = (read("3-cdn-api.md"), read("lab.md"));
+    // The page has its details after those of other articles; how the servers were started is in the table alone.
+    let mut parts = table.split("\n## ").map(str::trim);
     assert!(
-        table.starts_with("## 3. ") && page.contains(&table),
+        table.starts_with("## 3. ")
+            && parts.all(|part| page.contains(part) || part.starts_with("How the servers")),
         "{page}"
     );
-    let told = format!("Of 3: congestion control is {control}");
+    let told = format!("Article 3: congestion control is {control}");
     assert!(page.contains(&told), "{page}");
     let said = fs::read_dir(out.join("raw/cdn_api")).expect("what the tools said");
     assert!(said.count() > 0);
