@@ -1,5 +1,5 @@
-//! The loop of one worker on one listener: accepts, keeps the coarse clock, drains. The socket is in `listener`, the connections
-//! it has brought are in `open`.
+//! The loop of one worker on one listener: accepts connections, keeps the coarse clock, drains. The socket is in
+//! `listener`, its connections are in `open`.
 
 mod listener;
 mod open;
@@ -28,11 +28,10 @@ use tokio::{
     time::{Instant, Interval, MissedTickBehavior, interval},
 };
 
-/// Accepts connections and serves them until drained: then it stops accepting, lets requests in flight finish, and ends the
-/// rest at the deadline. Returns when no connection is left. Must run inside a
-/// `LocalRuntime` or a `LocalSet`.
+/// Accepts connections and serves them until drained. Then it stops accepting, lets requests in flight finish, and ends
+/// the rest at the deadline. Returns when no connection is left. Must run inside a `LocalRuntime` or a `LocalSet`.
 ///
-/// An error means that the runtime cannot take the socket; errors of single connections are counted, never returned.
+/// An error means that the runtime cannot take the socket. Errors of single connections are counted, never returned.
 pub async fn accept_loop<S: Serve>(
     bound: Bound,
     service: Rc<S>,
@@ -51,7 +50,7 @@ pub async fn accept_loop<S: Serve>(
         open: OpenConnections::default(),
     });
     let mut deadline = drain.now();
-    // Out of descriptors, say: the next step of the clock tries again.
+    // Accepting pauses, e.g. because descriptors have run out, until the next step of the clock.
     let mut resting = false;
     let mut ticks = false;
     loop {
@@ -67,7 +66,8 @@ pub async fn accept_loop<S: Serve>(
                 break;
             }
         }
-        // Nobody is late where nobody is: then no timer wakes the worker. Tunnels that a drain waits for have left `open`.
+        // Without connections nothing can be late, so no timer wakes the worker. Tunnels that a drain waits for have
+        // left `open`.
         let needed = resting || deadline.is_some() || !place.open.is_empty();
         if needed && !ticks {
             clock.reset();
@@ -81,7 +81,7 @@ pub async fn accept_loop<S: Serve>(
             _ = clock.tick(), if ticks => {
                 place.step(clock.period());
                 resting = false;
-                // A coarser one would make what has lasted some of the finer steps seem to have lasted longer.
+                // Never coarser: what has lasted some of the finer steps would seem to have lasted longer.
                 let tick = place.limiter.limits().tick;
                 if tick < clock.period() {
                     clock = self::clock(tick);
@@ -112,14 +112,14 @@ pub(super) struct WorkerListener<S> {
 }
 
 impl<S: Serve> WorkerListener<S> {
-    /// Starts a connection's task, or turns it away.
+    /// Starts a connection's task, or turns the connection away.
     fn welcome(self: &Rc<Self>, accepted: Accepted) {
         let limits = self.limiter.limits();
         let counters = &self.worker.counters;
         let Some(mut slot) = self.limiter.claim(limits.connections, counters) else {
             return self.turn_away(&accepted.socket);
         };
-        // Behind a balancer the address is known only later.
+        // Behind a balancer, the client's address is known only later.
         let behind_balancer = task::expects_proxy(&self.config, accepted.peer);
         if !behind_balancer && !claim_address(&mut slot, accepted.peer, &limits) {
             return self.turn_away(&accepted.socket);
@@ -127,23 +127,23 @@ impl<S: Serve> WorkerListener<S> {
         let watch = Watch::new(Arc::clone(&self.worker));
         let leave = self.open.enter(&watch);
         let place = Rc::clone(self);
-        // Boxed: the runtime moves what it is given several times.
+        // Boxed because the runtime moves the future several times.
         spawn_local(Box::pin(async move {
-            // Dropped last: whoever waits for it finds the connection closed.
+            // Dropped last, so that a task that waits for it finds the connection closed.
             let _leave = leave;
             task::run(place, accepted, slot, watch, limits).await;
         }));
     }
 
-    /// Says 503 where that is possible without waiting. Unread bytes may make the kernel reset the connection before the client
-    /// reads it: over a limit we spend no more on a client than this.
+    /// Answers with 503 if that is possible without waiting. Unread bytes may make the kernel reset the connection
+    /// before the client reads the answer. Over a limit, we spend no more on a client than this.
     pub(super) fn turn_away(&self, socket: &Socket) {
         if self.config.tls.is_none() {
             socket.say_at_once(&own::last_word(&*self.service, Fault::Full));
         }
     }
 
-    /// One step of the clock, which was `tick` long: every connection is judged.
+    /// Does one step of the clock, which was `tick` long: judges every connection.
     fn step(&self, tick: Duration) {
         let now = self.worker.step();
         let patience = Patience::new(&self.limiter.limits(), tick);
@@ -169,7 +169,7 @@ impl<S: Serve> WorkerListener<S> {
     }
 }
 
-/// `false` when the address has as many connections as it may.
+/// Returns `false` if the address has as many connections as it may.
 pub(super) fn claim_address(slot: &mut Slot, peer: Option<SocketAddr>, limits: &Limits) -> bool {
     match (peer, limits.connections_per_address) {
         (Some(peer), Some(most)) => slot.claim_address(peer.ip(), most),

@@ -1,4 +1,4 @@
-//! The body of an answer that `hyper` sends: the service's, or a few words of ours.
+//! The body of an answer that `hyper` sends: the service's, or a short text of ours.
 
 use super::in_flight::{InFlight, Owed};
 use bytes::Bytes;
@@ -11,17 +11,17 @@ use std::{
 };
 
 pin_project_lite::pin_project! {
-    /// Keeps its request in flight until `hyper` drops it.
+    /// A body that keeps its request in flight until `hyper` drops it.
     pub(super) struct AnswerBody<B> {
         #[pin]
         source: Either<B, Full<Bytes>>,
-        // Whether the client is what it waits for.
+        // Whether it waits for the client.
         owed: Owed,
     }
 }
 
 impl<B> AnswerBody<B> {
-    /// The service's body.
+    /// The body of an answer from the service.
     pub(super) fn served(body: B, in_flight: InFlight) -> Self {
         Self {
             source: Either::Left(body),
@@ -29,7 +29,7 @@ impl<B> AnswerBody<B> {
         }
     }
 
-    /// Our own words.
+    /// The body of an answer of our own.
     pub(super) fn own(text: Bytes, in_flight: InFlight) -> Self {
         Self {
             source: Either::Right(Full::new(text)),

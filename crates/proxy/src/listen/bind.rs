@@ -1,4 +1,4 @@
-//! Opens listening sockets: one for each worker where the kernel can spread connections, else one shared by all.
+//! Opens listening sockets: one for each worker if the kernel can spread connections, else one that all share.
 
 mod unix_socket;
 
@@ -12,7 +12,7 @@ use origin::pacing;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::{io, net::SocketAddr, os::unix::net as unix, path::PathBuf, sync::Arc};
 
-/// A listening socket for one worker, with what the listener was told.
+/// A listening socket for one worker, with the listener's configuration.
 #[derive(Debug)]
 pub struct Bound {
     pub(super) socket: Listening,
@@ -20,28 +20,28 @@ pub struct Bound {
     pub(super) local: Option<SocketAddr>,
 }
 
-/// The socket, not yet with a runtime: `Bound` crosses threads before its worker takes it.
+/// The socket, not yet registered with a runtime: `Bound` crosses threads before its worker takes it.
 #[derive(Debug)]
 pub(super) enum Listening {
     Tcp(std::net::TcpListener),
-    /// The name is first, since it goes first.
+    /// The name is the first field so that it is dropped first.
     Unix(Option<Arc<SocketName>>, unix::UnixListener),
 }
 
 impl Bound {
-    /// The address in use (with the port the kernel chose); `None` on a Unix socket.
+    /// The address in use, with the port that the kernel chose; `None` on a Unix socket.
     pub fn local(&self) -> Option<SocketAddr> {
         self.local
     }
 }
 
-/// Why a listener could not be opened. All but `Other` are for the operator to mend; none is worth retrying at once.
+/// Why a listener could not be opened. All but `Other` are for the operator to fix; none is worth retrying at once.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// Another process listens there.
     #[error("cannot listen on {0}: the address is in use by another process")]
     InUse(String),
-    /// The port or path is not ours to use.
+    /// We may not use the port or path.
     #[error(
         "cannot listen on {0}: no permission (ports below 1024 need CAP_NET_BIND_SERVICE, paths a writable folder)"
     )]
@@ -49,16 +49,16 @@ pub enum BindError {
     /// The address does not belong to this machine.
     #[error("cannot listen on {0}: this machine has no such address")]
     NoSuchAddress(String),
-    /// A file that is not a socket stands at the path.
+    /// A file at the path is not a socket.
     #[error("cannot listen on {0}: a file that is not a socket is in the way")]
     NotASocket(String),
-    /// Anything else the system says.
+    /// Any other error of the system.
     #[error("cannot listen on {0}: {1}")]
     Other(String, io::Error),
 }
 
 impl BindError {
-    /// What the system said of listening on `place`.
+    /// The error that the system returned for listening on `place`.
     pub fn new(place: &str, error: io::Error) -> Self {
         let place = place.to_owned();
         match error.kind() {
@@ -70,8 +70,8 @@ impl BindError {
     }
 }
 
-/// Opens the listener for `workers` workers (at least one). TCP sockets are one each by `SO_REUSEPORT`; Unix and inherited sockets are one
-/// socket with a handle each.
+/// Opens the listener for `workers` workers (at least one). Each worker has a TCP socket of its own (`SO_REUSEPORT`).
+/// Unix and inherited sockets are one socket with a handle for each worker.
 pub fn bind(config: ListenConfig, workers: usize) -> Result<Vec<Bound>, BindError> {
     let workers = workers.max(1);
     let place = place_of(&config.address);
@@ -119,13 +119,13 @@ fn share(workers: usize, handle: impl Fn() -> io::Result<Listening>) -> io::Resu
     (0..workers).map(|_| handle()).collect()
 }
 
-/// Makes the socket fit for a runtime and reads its address.
+/// Prepares the socket for a runtime and returns its address.
 fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
     match socket {
         Listening::Tcp(listener) => {
             listener.set_nonblocking(true)?;
-            // For the connections accepted here, which inherit it: answers are written whole, and waiting for more to join a packet
-            // only delays their tail.
+            // For the connections accepted here, which inherit it. Answers are written whole, so waiting for more to
+            // fill a packet only delays their tail.
             SockRef::from(listener).set_tcp_nodelay(true)?;
             let local = listener.local_addr()?;
             pacing::spare(listener, local.ip());
@@ -136,8 +136,9 @@ fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
 }
 
 fn bind_tcp(address: SocketAddr, backlog: u32, workers: usize) -> io::Result<Vec<Listening>> {
-    // `SO_REUSEPORT` would let a second process of the same user share the port without a word. The first socket therefore binds
-    // without it, which fails when anybody listens there; it gets the option once bound, so that its siblings may join.
+    // `SO_REUSEPORT` would let a second process of the same user share the port silently. So the first socket binds
+    // without it, which fails if another process listens there. It gets the option once bound, so that its siblings may
+    // join.
     let first = open_tcp(address)?;
     first.bind(&address.into())?;
     first.set_reuse_port(true)?;
@@ -149,7 +150,7 @@ fn bind_tcp(address: SocketAddr, backlog: u32, workers: usize) -> io::Result<Vec
         socket.bind(&address.into())?;
         sockets.push(socket);
     }
-    // Listening starts only once all are bound, so that a failure leaves no half-open listener behind.
+    // All are bound before any listens, so that a failure leaves no half-open listener behind.
     let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
     sockets
         .into_iter()

@@ -1,10 +1,10 @@
-//! Looks at a parsed request for what `hyper` lets through and RFC 9112 and 9113 do not.
+//! Checks a parsed request for what `hyper` accepts and RFC 9112 and 9113 do not.
 
 use super::{config::Limits, fault::Fault};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header, uri::Authority};
 use rules::{fields::has_padded_value, key::normalize_host};
 
-/// Judges a request's head. Bodies are `check_framing`'s.
+/// Judges a request's head. `check_framing` judges the framing of its content.
 pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Fault> {
     if target_length(request.uri()) > limits.target {
         return Err(Fault::TargetTooLong);
@@ -22,7 +22,8 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
     check_host(request.version(), (scheme, authority), request.headers())
 }
 
-/// Field lines. Over HTTP/2 the pairs of one `Cookie` may come in lines of their own (RFC 9113 section 8.2.3), and are one all the same.
+/// The number of field lines. Over HTTP/2, the pairs of one `Cookie` may come as several lines (RFC 9113 section
+/// 8.2.3), which count as one.
 fn lines<B>(request: &Request<B>) -> usize {
     let fields = request.headers();
     let pairs = match request.version() {
@@ -32,7 +33,7 @@ fn lines<B>(request: &Request<B>) -> usize {
     fields.len() - pairs.saturating_sub(1)
 }
 
-/// Bytes of the target's path and query; of a target that is an authority alone, its bytes.
+/// The length of the target's path and query in bytes; for an authority alone, its length.
 fn target_length(uri: &Uri) -> usize {
     match uri.path_and_query() {
         Some(path) => path.as_str().len(),
@@ -40,7 +41,7 @@ fn target_length(uri: &Uri) -> usize {
     }
 }
 
-/// The path; as it came over HTTP/2, where it must not be empty (RFC 9113 section 8.3.1).
+/// The path. Over HTTP/2 it is as it came, since it must not be empty (RFC 9113 section 8.3.1).
 fn path<B>(request: &Request<B>) -> &str {
     match request.uri().path_and_query() {
         Some(target) if request.version() == Version::HTTP_2 => target.as_str(),
@@ -48,8 +49,10 @@ fn path<B>(request: &Request<B>) -> &str {
     }
 }
 
-/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`; of other schemes than two nothing is served. All
-/// that is left to judge of a request by HTTP/1 within its limits that names its host in one valid field.
+/// Judges a request's target (RFC 9112 section 3.2): `*` is for `OPTIONS`, an authority alone is for `CONNECT`, and
+/// only `http` and `https` are served.
+///
+/// For an HTTP/1 request within its limits that names its host in one valid field, nothing else is left to judge.
 pub(super) fn check_target(method: &Method, scheme: Option<&str>, path: &str) -> Result<(), Fault> {
     let is_served = scheme.is_none_or(|scheme| matches!(scheme, "http" | "https"));
     let fits = match *method {
@@ -61,7 +64,7 @@ pub(super) fn check_target(method: &Method, scheme: Option<&str>, path: &str) ->
     if fits { Ok(()) } else { Err(Fault::TargetForm) }
 }
 
-/// RFC 9112 section 3.2, RFC 9113 section 8.3.1.
+/// Judges how a request names its host (RFC 9112 section 3.2, RFC 9113 section 8.3.1).
 pub(super) fn check_host(
     version: Version,
     (scheme, authority): (&str, Option<&str>),
@@ -78,14 +81,14 @@ pub(super) fn check_host(
         (Version::HTTP_2, Some(host), Some(authority)) if !same(scheme, host, authority) => {
             Err(Fault::HostDiffers)
         }
-        // RFC 9112 section 3.2.2: an absolute target's authority stands in place of the field, which must be valid all the same.
+        // RFC 9112 section 3.2.2: an absolute target's authority replaces the field, which must still be valid.
         (_, Some(host), Some(_)) if host.is_empty() => Ok(()),
         (_, Some(host), _) if is_authority(host.as_bytes()) => Ok(()),
         (_, Some(_), _) => Err(Fault::HostInvalid),
     }
 }
 
-/// Whether both name one host, by any spelling of it (RFC 9113 section 8.3.1).
+/// Whether both name one host, in whatever spelling (RFC 9113 section 8.3.1).
 fn same(scheme: &str, host: &HeaderValue, authority: &str) -> bool {
     let name = |text| normalize_host(text, scheme);
     let written = host.to_str().ok();
@@ -93,8 +96,9 @@ fn same(scheme: &str, host: &HeaderValue, authority: &str) -> bool {
         || written.is_some_and(|host| name(host).is_some() && name(host) == name(authority))
 }
 
-/// `uri-host [ ":" port ]` (RFC 9110 section 7.2) with a host that is not empty (section 4.2.1), as far as the set of characters
-/// and the place of the port go.
+/// Whether `value` is `uri-host [ ":" port ]` (RFC 9110 section 7.2) with a host that is not empty (section 4.2.1).
+///
+/// Checks only the set of characters and the place of the port.
 pub(super) fn is_authority(value: &[u8]) -> bool {
     let (host, port) = match value {
         [b'[', rest @ ..] => {
@@ -118,7 +122,7 @@ pub(super) fn is_authority(value: &[u8]) -> bool {
     !host.is_empty() && host_fits && port_fits
 }
 
-/// `unreserved`, `sub-delims` and what `pct-encoded` begins with (RFC 3986 section 3.2.2).
+/// Whether `byte` is `unreserved`, in `sub-delims`, or begins `pct-encoded` (RFC 3986 section 3.2.2).
 const fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
@@ -141,8 +145,10 @@ const fn is_host_byte(byte: u8) -> bool {
         )
 }
 
-/// Judges how a request with content is framed. `raw` is its head as it came, possibly followed by more, or not all of it: then what
-/// `hyper` does stands (it heeds `Transfer-Encoding` alone and closes the connection afterwards, as RFC 9112 section 6.3 allows).
+/// Judges how a request with content is framed. `raw` is its head as it came, and may have more behind it.
+///
+/// If `raw` is not all of the head, what `hyper` does stands: it obeys `Transfer-Encoding` alone and closes the
+/// connection afterwards, as RFC 9112 section 6.3 allows.
 pub(super) fn check_framing(fields: &HeaderMap, raw: &[u8]) -> Result<(), Fault> {
     let mut codings = fields.get_all(header::TRANSFER_ENCODING).iter();
     let Some(coding) = codings.next() else {
@@ -157,7 +163,8 @@ pub(super) fn check_framing(fields: &HeaderMap, raw: &[u8]) -> Result<(), Fault>
     Ok(())
 }
 
-/// Whether the first head in `raw` has a `Content-Length` line. The first line is the request's, or what is left of one that was torn.
+/// Whether the first head in `raw` has a `Content-Length` line. The first line is the request line, or the rest of a
+/// torn line.
 fn names_length(raw: &[u8]) -> bool {
     let text = raw.trim_ascii_start();
     text.split(|&byte| byte == b'\n')
@@ -170,7 +177,7 @@ fn names_length(raw: &[u8]) -> bool {
         })
 }
 
-/// What comes behind the first head in `raw`.
+/// Returns what follows the first head in `raw`.
 pub(super) fn behind_head(raw: &[u8]) -> &[u8] {
     let mut rest = raw.trim_ascii_start();
     while let Some((line, behind)) =

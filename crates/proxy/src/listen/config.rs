@@ -1,4 +1,4 @@
-//! What a listener is told: where to listen, how, and within which limits. Plain values.
+//! The configuration of a listener: where to listen, how, and within which limits. Plain values.
 
 use super::tls::TlsStore;
 use http::Version;
@@ -8,18 +8,19 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 /// One listener.
 #[derive(Debug)]
 pub struct ListenConfig {
-    /// Where connections come in.
+    /// Where to accept connections.
     pub address: Address,
-    /// TLS with these certificates; `None`: plain.
+    /// TLS with these certificates; `None` for plain connections.
     pub tls: Option<Arc<TlsStore>>,
-    /// Networks whose connections begin with a PROXY protocol header. Empty: nobody's do. A connection from elsewhere is taken
-    /// as direct. On a Unix socket a list that is not empty trusts every peer, since the file's permissions already chose them.
+    /// Networks whose connections begin with a PROXY protocol header; none if empty. A connection from elsewhere is
+    /// taken as direct. On a Unix socket, a list that is not empty trusts every peer: the file's permissions have
+    /// already chosen them.
     pub proxy_protocol: Vec<IpNet>,
     /// Answers every request with 308 to the same target on `https` and this port.
     pub redirect_https: Option<u16>,
-    /// Permission bits of a Unix socket's file, e.g. `0o660`; `None` leaves what the process's mask gives.
+    /// Permission bits of a Unix socket's file, e.g. `0o660`; `None` leaves those of the process's mask.
     pub unix_mode: Option<u32>,
-    /// Connections the kernel holds for us before we accept them.
+    /// How many connections the kernel holds for us before we accept them.
     pub backlog: u32,
 }
 
@@ -37,34 +38,35 @@ impl ListenConfig {
     }
 }
 
-/// Where connections come in.
+/// Where to accept connections.
 #[derive(Debug)]
 pub enum Address {
     /// A TCP address; port 0 lets the kernel choose one, the same for all workers.
     Tcp(SocketAddr),
-    /// A path in the file system. A socket file that nobody answers on is replaced.
+    /// A path in the file system. A socket file on which nothing answers is replaced.
     Unix(PathBuf),
-    /// A TCP listener opened by somebody else (socket activation).
+    /// A TCP listener opened by another process (socket activation).
     InheritedTcp(std::net::TcpListener),
-    /// A Unix listener opened by somebody else (socket activation).
+    /// A Unix listener opened by another process (socket activation).
     InheritedUnix(std::os::unix::net::UnixListener),
 }
 
-/// Bytes that `hyper` reads of HTTP/1 at a time, unless a head may be longer.
+/// How many bytes of HTTP/1 `hyper` reads at a time, unless a head may be longer.
 pub(super) const READ: usize = 32 * 1024;
 
-/// Bytes of content in a frame of HTTP/2, at most: more is not allowed to clients (RFC 9113 section 4.2).
+/// The most bytes of content in a frame of HTTP/2: clients may send no more (RFC 9113 section 4.2).
 const FRAME: u64 = 16 * 1024;
 
-/// Step of the coarse clock at most, and at least.
+/// The longest and the shortest step of the coarse clock.
 const TICK: (Duration, Duration) = (Duration::from_millis(500), Duration::from_millis(20));
 
-/// What clients may cost us. Times are kept by a coarse clock: a limit strikes up to two `tick`s late, never early.
+/// What clients may cost us. Times are kept by a coarse clock: a limit takes effect up to two `tick`s late, never
+/// early.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at the same time, over all workers; further ones get 503 (plain) or are closed (TLS).
+    /// Connections at the same time, over all workers. Further ones get 503 (plain) or are closed (TLS).
     pub connections: usize,
-    /// The same by client address (IPv6: by /64). `None`: no limit.
+    /// The same for each client address (IPv6: for each /64). `None` for no limit.
     pub connections_per_address: Option<usize>,
     /// Bytes of a request's head (HTTP/2: of its uncompressed field list); 431 beyond. At least 8192.
     pub header_size: usize,
@@ -74,16 +76,16 @@ pub struct Limits {
     pub target: usize,
     /// From a head's first byte to its last; 408 beyond.
     pub head_time: Duration,
-    /// Without a request on an open connection, or with one side of a tunnel ended; closed beyond. Zero: each answer over HTTP/1 is its
-    /// connection's last.
+    /// Without a request on an open connection, or with one side of a tunnel ended; closed beyond. Zero makes each
+    /// answer over HTTP/1 the last of its connection.
     pub idle_time: Duration,
-    /// Between two pieces of a request body we wait for; 408 beyond (or a mere close when the answer has begun).
+    /// Between two pieces of a request body that we wait for; 408 beyond (or only a close if the answer has begun).
     pub body_time: Duration,
-    /// During which a client takes nothing of an answer; closed beyond. Over HTTP/2 its stream is reset.
+    /// While a client takes nothing of an answer; closed beyond. Over HTTP/2, the stream is reset.
     pub write_time: Duration,
     /// For the PROXY protocol header and the TLS handshake together; closed beyond.
     pub handshake_time: Duration,
-    /// How long we read on after a last answer, so that the client gets it before the reset.
+    /// How long we keep reading after a last answer, so that the client gets it before the reset.
     pub linger_time: Duration,
     /// HTTP/2 streams open at the same time on one connection.
     pub http2_streams: u32,
@@ -93,12 +95,13 @@ pub struct Limits {
     pub http2_stream_window: u32,
     /// HTTP/2 receive window of a connection, in bytes.
     pub http2_connection_window: u32,
-    /// Step of the coarse clock. A reload may make it finer for the connections that are open, and never coarser.
+    /// Step of the coarse clock. A reload may make it finer for open connections, but never coarser.
     pub tick: Duration,
 }
 
 impl Limits {
-    /// The same with a clock by which none of the times is missed by more than a quarter of it, nor by more than a second.
+    /// Returns the same limits with a clock fine enough that no time is missed by more than a quarter of it, nor by
+    /// more than a second.
     #[must_use]
     pub fn kept_in_time(self) -> Self {
         let times = [
@@ -115,12 +118,13 @@ impl Limits {
         }
     }
 
-    /// Whether no connection rests between two requests.
+    /// Whether connections are closed rather than kept open between two requests.
     pub(super) fn allows_no_rest(&self) -> bool {
         self.idle_time.is_zero()
     }
 
-    /// How long a connection may be open without a request: where none rests, its first has as long as a head.
+    /// How long a connection may be open without a request. If none is kept open between requests, its first request
+    /// has as long as a head.
     pub(super) fn silence(&self) -> Duration {
         if self.allows_no_rest() {
             self.head_time
@@ -129,14 +133,15 @@ impl Limits {
         }
     }
 
-    /// Bytes that `hyper` keeps in reserve to read into over HTTP/1: a whole head has room there.
+    /// How many bytes `hyper` keeps in reserve to read HTTP/1 into: a whole head fits.
     pub(super) fn http1_buffer(&self) -> usize {
         self.header_size.max(READ)
     }
 
-    /// Bytes of one request's content that may be held at once: what came and nobody has read, and what was handed on and is not sent.
+    /// How many bytes of one request's content may be held at once: those that came and were not read, and those that
+    /// were handed on and not sent.
     pub(super) fn held_content(&self, version: Version) -> u64 {
-        // A buffer may grow to twice what is kept in reserve, and a piece keeps the buffer that it came in.
+        // A buffer may grow to twice its reserve, and a piece keeps the buffer in which it came.
         let (unread, piece) = if version == Version::HTTP_2 {
             (self.http2_stream_window.into(), 4 * FRAME)
         } else {

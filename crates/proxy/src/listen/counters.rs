@@ -1,8 +1,8 @@
-//! What a worker counts of its connections.
+//! What a worker counts about its connections.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Written by one worker, read by anyone.
+/// One worker writes them, any thread reads them.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) accepted: AtomicU64,
@@ -22,14 +22,14 @@ pub(super) fn add(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
 }
 
-/// The counters at a moment, of one worker or added up over several.
+/// The values of the counters at one moment, of one worker or summed over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Connections accepted so far (not those refused).
+    /// Connections accepted so far (without those refused).
     pub accepted: u64,
     /// Connections open now.
     pub active: u64,
-    /// Connections turned away by a limit.
+    /// Connections turned away because of a limit.
     pub refused: u64,
     /// TLS handshakes completed.
     pub handshakes: u64,
@@ -39,7 +39,7 @@ pub struct Snapshot {
     pub bytes_in: u64,
     /// Bytes of HTTP written (TLS: inside).
     pub bytes_out: u64,
-    /// Requests we could not make sense of.
+    /// Requests that were malformed.
     pub protocol_errors: u64,
     /// Connections ended by one of the time limits (idle ones aside).
     pub timeouts: u64,
@@ -48,7 +48,7 @@ pub struct Snapshot {
 }
 
 impl Counters {
-    /// The counters now.
+    /// The current values.
     pub(super) fn snapshot(&self) -> Snapshot {
         let accepted = self.accepted.load(Relaxed);
         Snapshot {

@@ -1,13 +1,14 @@
-//! A connection is accepted with its first bytes.
+//! Connections are accepted with their first bytes.
 //!
-//! Clients of HTTP, and of TLS and the PROXY protocol below it, speak first. So a worker need not wake for a connection that has said
-//! nothing, ask it in vain, and wake again for what it says: the kernel holds it until then, which is a tenth of what a
-//! connection with one request costs. A connection that is held when the program ends learns it when it speaks.
+//! Clients of HTTP, and of TLS and the PROXY protocol below it, speak first. So the kernel holds a connection until it
+//! has sent something. Otherwise the worker would wake for a silent connection, read from it in vain, and wake again
+//! for the first bytes: a tenth of what a connection with one request costs. A connection that the kernel holds when
+//! the program ends learns of it when it speaks.
 
 use nix::sys::socket::{setsockopt, sockopt::SetUsize};
 use std::os::fd::AsFd;
 
-/// How long the kernel holds a silent connection, in seconds. From then on it is the worker's, and counts against its limits, those of
+/// How long the kernel holds a silent connection, in seconds. Then the worker has it, and its limits apply, those of
 /// time among them.
 const HOLDS: usize = 1;
 
@@ -23,9 +24,9 @@ nix::setsockopt_impl!(
     SetUsize
 );
 
-/// Has `listener` hold connections until they say something.
+/// Makes `listener` hold connections until they send something.
 pub(super) fn defer(listener: &impl AsFd) {
-    // Without it, they come at once.
+    // On failure, connections come at once.
     let _ = setsockopt(listener, DeferAccept, &HOLDS);
 }
 

@@ -1,10 +1,14 @@
 //! Requests without content, read and answered without `hyper`.
 //!
-//! A `GET` or `HEAD` by HTTP/1 that brings no content and wants nothing of the connection but that it stays or goes ends
-//! where its head ends, and so does a request for the cache itself (`PURGE`, `BAN`, `REFRESH`), which names a target as a `GET` does. Its answer is written as it is, at once where it is at hand, and else when it has come; while it is waited
-//! for, the connection is watched for a client that leaves. This is the path of a hit over HTTP/1, and of a miss. `hyper` reads and
-//! writes all others: it gets the same bytes, and the answer where one was begun, and gives the connection back when it has sent
-//! its own. What is read here is read by the same parser and judged alike.
+//! A `GET` or `HEAD` by HTTP/1 ends where its head ends if it has no content and wants nothing of the connection but
+//! that it stays open or closes. So does a request for the cache itself (`PURGE`, `BAN`, `REFRESH`), which names a
+//! target as a `GET` does. Such a request is read here by the same parser as in `hyper`, and judged by the same rules.
+//!
+//! Its answer is written as it is, at once if it is at hand, or else when it has come. During the wait, the connection
+//! is watched for a client that leaves. This is the path of a hit over HTTP/1, and of a miss.
+//!
+//! `hyper` reads all other requests and writes all other answers. It gets the same bytes, and the answer if one was
+//! begun. It gives the connection back when it has sent its answers.
 
 mod desk;
 mod flow;
@@ -48,15 +52,15 @@ use wait::wait;
 
 /// What is left to do on a connection.
 pub(super) enum Rest {
-    /// Something for `hyper`.
+    /// There is something for `hyper`.
     Others,
-    /// Nothing. `more`: whether the client has sent more than it was answered.
+    /// Nothing. `more` says whether the client has sent more than was answered.
     Over { more: bool },
     /// Nothing can be done: the connection broke.
     Broken,
 }
 
-/// Answers requests until there is one that is not answered here.
+/// Answers requests until one comes that is not answered here.
 pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> Rest {
     let mut at_hand = None;
     loop {
@@ -79,7 +83,7 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
     }
 }
 
-/// A request whose answer is not out yet.
+/// A request whose answer is not sent yet.
 struct PendingRequest {
     asked: ReplyContext,
     target: Target,
@@ -103,18 +107,18 @@ impl PendingRequest {
     }
 }
 
-/// A request and what was waited for.
+/// A request and the awaited outcome.
 type Answered<B> = (PendingRequest, InFlight, Outcome<B>);
 
-/// The service's answer, or ours where it panicked.
+/// The service's answer, or ours if it panicked.
 type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
 
-/// Where a connection stands when nothing more can be done at once.
+/// The state of a connection when nothing more can be done at once.
 enum ConnectionStep<B> {
     Rest(Rest),
-    /// An answer is waited for.
+    /// We wait for an answer.
     Waits(PendingRequest, InFlight, Later<B>),
-    /// An answer has begun to be sent; whether it is the last.
+    /// An answer has begun to be sent. The first field says whether it is the last.
     Sends(bool, InFlight, Flow<B>),
 }
 
@@ -146,7 +150,8 @@ fn poll_step<S: Serve>(
     }
 }
 
-/// Has the request that was read answered, and sends the answer where it is at hand. `None`: it is out, and the connection goes on.
+/// Gets the answer to the request that was read, and sends it if it is at hand; `None` if it is sent, and the
+/// connection continues.
 #[inline]
 fn answer<S: Serve>(
     cx: &mut Context<'_>,
@@ -169,7 +174,7 @@ fn answer<S: Serve>(
     }
 }
 
-/// What is left to judge of a request when it has been read.
+/// Makes the checks of a request that are left when it has been read.
 fn checked(request: &RequestHead, open: &PendingRequest) -> Result<(), Fault> {
     let RequestHead { target, fields, .. } = request;
     check_target(&request.method, target.scheme(), target.path())?;
@@ -184,7 +189,7 @@ fn checked(request: &RequestHead, open: &PendingRequest) -> Result<(), Fault> {
     check_host(request.version, ("http", target.authority()), fields)
 }
 
-/// Sends an answer. `None`: it is out, and the connection goes on.
+/// Sends an answer; `None` if it is sent, and the connection continues.
 fn answered<S: Serve, A: SendableAnswer<S::Body>>(
     cx: &mut Context<'_>,
     session: &Session<S>,
@@ -222,7 +227,7 @@ fn left<S: Serve>(
     ConnectionStep::Rest(Rest::Others)
 }
 
-/// The last answer is out.
+/// Ends the connection after the last answer.
 fn over(meter: &Meter) -> Rest {
     Rest::Over {
         more: meter.has_ahead(),

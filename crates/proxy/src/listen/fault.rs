@@ -1,26 +1,28 @@
-//! What is wrong with a request before anybody is asked for an answer, and the answer to it.
+//! Faults of a request that are found before the service is asked, and the answers to them.
 
 use super::{Connection, own::OwnAnswer};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header, request::Parts};
 
-/// Why a request is turned away. All are the client's fault; none is worth repeating unchanged, but `TimedOut` and `Full` are
-/// worth repeating later.
+/// Why a request is turned away.
+///
+/// All but `Full`, `NoRoom` and `Panicked` are the client's fault, and no such request is worth repeating unchanged.
+/// `TimedOut`, `Full` and `NoRoom` are worth repeating later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// RFC 9112 section 3.2: an HTTP/1.1 request without `Host`; RFC 9113 section 8.3.1: neither `:authority` nor `Host`.
     HostMissing,
     /// RFC 9112 section 3.2: more than one `Host` line.
     HostRepeated,
-    /// RFC 9112 section 3.2: a `Host` that is no authority.
+    /// RFC 9112 section 3.2: a `Host` that is not an authority.
     HostInvalid,
     /// RFC 9113 section 8.3.1: `Host` and `:authority` name different hosts.
     HostDiffers,
-    /// RFC 9112 section 3.2: a target in a form that its method does not have.
+    /// RFC 9112 section 3.2: a form of target that the method does not allow.
     TargetForm,
     /// RFC 9112 section 3: a target longer than the limit.
     TargetTooLong,
-    /// RFC 9110 section 15.6.6: a major version that is not spoken on the connection.
+    /// RFC 9110 section 15.6.6: a major version that the connection does not use.
     ForeignVersion,
     /// RFC 6585 section 5: more field lines than the limit.
     TooManyFields,
@@ -34,9 +36,9 @@ pub(super) enum Fault {
     TimedOut,
     /// Too many connections.
     Full,
-    /// Memory has no room for a head.
+    /// There is no memory for a head.
     NoRoom,
-    /// Ours: the service panicked.
+    /// Our fault: the service panicked.
     Panicked,
 }
 
@@ -60,7 +62,7 @@ impl Fault {
         }
     }
 
-    /// For `Cache-Status`'s `detail` (RFC 9211 section 2.8): a token.
+    /// A token for `detail` in `Cache-Status` (RFC 9211 section 2.8).
     fn detail(self) -> &'static str {
         match self {
             Self::HostMissing => "host-missing",
@@ -86,13 +88,13 @@ impl Fault {
         !matches!(self, Self::Panicked | Self::HostMissing | Self::HostInvalid)
     }
 
-    /// What the answer says.
+    /// The content of the answer.
     pub(super) fn text(self) -> String {
         let reason = self.status().canonical_reason().unwrap_or_default();
         format!("{reason}\n")
     }
 
-    /// What is to be told of the answer; of its content where that is sent.
+    /// Describes the answer to the service. `bytes` is 0: a caller that sends content sets it.
     pub(super) fn answer<'a>(self, request: Option<(&'a Parts, &'a Connection)>) -> OwnAnswer<'a> {
         OwnAnswer {
             request,
@@ -102,7 +104,7 @@ impl Fault {
         }
     }
 
-    /// The answer, with what is `told` of it. `http1`: whether `Connection` means anything.
+    /// Returns the answer with the fields in `told`. `http1` says whether `Connection` has a meaning.
     pub(super) fn response(self, http1: bool, told: HeaderMap) -> Response<Bytes> {
         let mut response = Response::new(Bytes::from(self.text()));
         *response.status_mut() = self.status();
@@ -115,7 +117,7 @@ impl Fault {
         response
     }
 
-    /// The answer as bytes, with what is `told` of it. Always ends the connection.
+    /// Returns the answer as bytes, with the fields in `told`. It always ends the connection.
     pub(super) fn wire(self, told: &HeaderMap) -> Vec<u8> {
         let (status, text) = (self.status(), self.text());
         let mut wire = format!(

@@ -1,4 +1,4 @@
-//! HTTP/1 on one connection: requests without content are answered [directly](direct), the rest by `hyper`, in turn.
+//! HTTP/1 on one connection. Requests without content are answered [directly](direct), the rest by `hyper`, in turn.
 
 mod request;
 mod target;
@@ -21,7 +21,7 @@ use request::answer;
 use std::{future::poll_fn, pin::Pin, task::Poll};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Serves HTTP/1 until the connection ends, or is another protocol's.
+/// Serves HTTP/1 until the connection ends or changes to another protocol.
 pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limits: &Limits) {
     let watch = &session.watch;
     watch.enter(Stage::Http1);
@@ -29,7 +29,7 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
         match direct::serve(&session, &mut meter).await {
             Rest::Others => {}
             Rest::Over { more } => {
-                // A word of farewell, with TLS; nothing hangs on it.
+                // With TLS, this says that the connection ends. Nothing depends on it.
                 let _ = unless_told(watch, Order::Timeout, meter.shutdown()).await;
                 if more {
                     finish(&session, meter, End::Over(Ok(())), false, more).await;
@@ -38,7 +38,7 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
             }
             Rest::Broken => return,
         }
-        // Boxed: large, and many connections never need it.
+        // Boxed: it is large, and many connections never need it.
         match Box::pin(by_hyper(&session, meter, limits)).await {
             Some(at_rest) => meter = at_rest,
             None => return,
@@ -50,7 +50,7 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
 enum End {
     Over(hyper::Result<()>),
     Told(Order),
-    /// The client waits for nothing, and we for its next request.
+    /// The client waits for nothing, and we wait for its next request.
     AtRest,
 }
 
@@ -65,7 +65,7 @@ impl End {
     }
 }
 
-/// Has `hyper` serve the connection until that is at rest; `None`: it has ended, or become a tunnel.
+/// Makes `hyper` serve the connection until that is at rest; `None` if it has ended or become a tunnel.
 async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits) -> Option<Meter> {
     let watch = &session.watch;
     watch.turn();
@@ -73,7 +73,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     builder
         .max_header_size(limits.header_size.max(8192))
         .max_buf_size(limits.http1_buffer());
-    // Only where it differs: `hyper` keeps room for its own 100 on the stack.
+    // Only if it differs: `hyper` keeps its own 100 on the stack.
     if limits.headers != 100 {
         builder.max_headers(limits.headers);
     }
@@ -89,7 +89,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         }
         let mut polled = Pin::new(&mut connection).poll(cx);
         if polled.is_pending() && !draining && watch.order() == Order::Drain {
-            // After a poll, so that a request already here is served.
+            // After a poll, so that a request that is already here is served.
             draining = true;
             Pin::new(&mut connection).graceful_shutdown();
             polled = Pin::new(&mut connection).poll(cx);
@@ -103,7 +103,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         polled.map(End::Over)
     })
     .await;
-    // Before its parts are apart: what was in flight ends with them.
+    // Before the connection is taken apart, since that ends what was in flight.
     let may_answer = watch.may_answer();
     let is_late = matches!(end, End::Told(Order::Timeout));
     session.facts.late.set(is_late && may_answer);
@@ -119,7 +119,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         return Some(meter);
     }
     if breaks_off && session.is_old.get() {
-        // Content that ends with the connection would look whole.
+        // Content that ends with the connection would look complete.
         meter.reset_at_close();
         return None;
     }
@@ -128,8 +128,10 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     None
 }
 
-/// Says the last word where one is due, and reads on for a moment where the client may still be sending: closing on unread bytes
-/// makes the kernel reset the connection and with it an answer the client has not read (RFC 9112 section 9.6).
+/// Sends the last word if there is one, and keeps reading for a moment if the client may still be sending.
+///
+/// To close with unread bytes makes the kernel reset the connection. The client would lose an answer that it has not
+/// read (RFC 9112 section 9.6).
 async fn finish<S: Serve>(
     session: &Session<S>,
     mut meter: Meter,
@@ -183,6 +185,6 @@ async fn finish<S: Serve>(
             }
         }
     };
-    // Boxed: rare, and large for its buffer.
+    // Boxed: it is rare, and large because of its buffer.
     let _ = unless_told(watch, Order::Close, Box::pin(farewell)).await;
 }

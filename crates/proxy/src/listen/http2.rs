@@ -1,4 +1,4 @@
-//! HTTP/2 on one connection: `h2` reads and writes its frames, and answers are [streams](stream) beside each other.
+//! HTTP/2 on one connection: `h2` reads and writes the frames, and answers are concurrent [streams](stream).
 
 mod frames;
 mod head;
@@ -30,8 +30,8 @@ use std::{
 };
 use tokio::time::{Instant, Interval, interval_at};
 
-/// A client at rest has so long to confirm that it has read the farewell. One that is there does so within a round trip, and none is to hold
-/// up a stop.
+/// How long a client at rest has to confirm that it has read the GOAWAY. A client that is there does so within a round
+/// trip, and none may hold up a stop.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Serves HTTP/2 until the connection ends.
@@ -78,7 +78,7 @@ async fn requests<S: Serve>(
         }
         let mut polled = poll_requests(cx, session, &mut connection);
         if polled.is_pending() && farewell.is_none() && watch.order() == Order::Drain {
-            // After a poll, so that a request already here is served.
+            // After a poll, so that a request that is already here is served.
             farewell = Some(interval_at(Instant::now() + FAREWELL, FAREWELL));
             connection.graceful_shutdown();
             polled = poll_requests(cx, session, &mut connection);
@@ -87,7 +87,7 @@ async fn requests<S: Serve>(
             && farewell.as_mut().is_some_and(|clock| is_due(cx, clock))
             && watch.is_quiet()
         {
-            // Whatever comes from now on was not read.
+            // What comes from now on was not read.
             connection.abrupt_shutdown(Reason::NO_ERROR);
             let _ = poll_requests(cx, session, &mut connection);
             return Poll::Ready(Ok(()));
@@ -97,7 +97,7 @@ async fn requests<S: Serve>(
     .await
 }
 
-/// Whether `clock` has struck since it was last asked, and wakes the task when it does again.
+/// Whether `clock` has ticked since it was last asked. Wakes the task at the next tick.
 fn is_due(cx: &mut Context<'_>, clock: &mut Interval) -> bool {
     let mut due = false;
     while clock.poll_tick(cx).is_ready() {
@@ -106,7 +106,7 @@ fn is_due(cx: &mut Context<'_>, clock: &mut Interval) -> bool {
     due
 }
 
-/// Begins with the requests that have come, and sends what is to be sent.
+/// Begins to answer the requests that have come, and sends what is ready.
 fn poll_requests<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,

@@ -1,9 +1,9 @@
-//! A request that is being answered: its connection is not idle, and may wait for its client.
+//! A request that is being answered: its connection is not idle, and may be waiting for its client.
 
 use super::watch::Watch;
 use std::{mem, sync::Arc};
 
-/// Counts a request as in flight; on drop no more.
+/// Counts a request as in flight until dropped.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) watch: Arc<Watch>,
@@ -24,7 +24,8 @@ impl Drop for InFlight {
     }
 }
 
-/// As [`InFlight`], of a request that may be answered at once: until it is not, it counts no reference to the watch.
+/// As [`InFlight`], for a request that may be answered at once. Until it turns out otherwise, no reference to the watch
+/// is counted.
 #[derive(Debug)]
 pub(super) struct AtOnce<'a> {
     watch: &'a Arc<Watch>,
@@ -51,7 +52,7 @@ impl From<AtOnce<'_>> for InFlight {
     }
 }
 
-/// An answer over HTTP/1 that is on its way, and whether the client is what it waits for.
+/// An answer over HTTP/1 that is being sent, and whether it waits for the client.
 #[derive(Debug)]
 pub(super) struct Owed {
     in_flight: InFlight,
@@ -64,7 +65,7 @@ impl Owed {
         Self { in_flight, owed }
     }
 
-    /// Whether the answer has more to give than the client has taken.
+    /// Sets whether the answer has more to give than the client has taken.
     pub(super) fn set(&mut self, owed: bool) {
         if owed != self.owed {
             self.owed = owed;

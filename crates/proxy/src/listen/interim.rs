@@ -1,6 +1,7 @@
-//! Interim responses (RFC 9110 section 15.2) on their way to clients. Those over HTTP/2 go out at once, as the stream's
-//! [`Reply`] writes them. Those over HTTP/1.1, which `hyper`'s server cannot write, wait here until the connection's own I/O (`Meter`)
-//! finds a place between two messages for them.
+//! Interim responses (RFC 9110 section 15.2) on their way to clients.
+//!
+//! Over HTTP/2 they are sent at once, by the stream's [`Reply`]. `hyper`'s server cannot write those of HTTP/1.1. They
+//! wait here until the connection's own I/O (`Meter`) finds a place for them between two messages.
 
 use super::{http2::Reply, watch::Watch};
 use http::{HeaderMap, StatusCode, Version, header};
@@ -12,11 +13,14 @@ use std::{
     },
 };
 
-/// Bytes of interim responses that wait at most (over HTTP/2: of one request); what comes on top is dropped (they are hints).
+/// The most bytes of interim responses that wait (over HTTP/2: of one request). Further ones are dropped, since they
+/// are hints.
 pub(super) const MOST_WAITING: usize = 64 * 1024;
 
-/// Where the walk hands interim responses for the client of one request. They go out before the final head; on HTTP/1.0, which
-/// does not know them, nothing does. A cheap clone that may outlive its request: it then does nothing.
+/// Takes the walk's interim responses to the client of one request.
+///
+/// They are sent before the final head. To HTTP/1.0, which does not have them, nothing is sent. A sink is cheap to
+/// clone and may outlive its request; then it does nothing.
 #[derive(Clone, Debug)]
 pub struct InterimSink(To);
 
@@ -29,12 +33,12 @@ enum To {
 }
 
 impl InterimSink {
-    /// For clients that cannot be told.
+    /// A sink for clients that cannot be told.
     pub(crate) fn deaf() -> Self {
         Self(To::Nobody)
     }
 
-    /// For a request over HTTP/1, which is `watch`'s present one from now on.
+    /// A sink for a request over HTTP/1, which is `watch`'s present one from now on.
     pub(super) fn http1(watch: &Arc<Watch>, version: Version) -> Self {
         watch.outbox.open();
         if version != Version::HTTP_11 {
@@ -44,13 +48,13 @@ impl InterimSink {
         Self(To::Http1(Arc::clone(watch), request))
     }
 
-    /// For the request whose answer goes to `reply`.
+    /// A sink for the request whose answer goes to `reply`.
     pub(super) fn http2(reply: &Arc<Reply>) -> Self {
         Self(To::Http2(Arc::clone(reply)))
     }
 
-    /// Sends one interim response (1xx except 100 and 101) now or as soon as the connection allows. Any other status, and
-    /// any field that frames content, is left out.
+    /// Sends one interim response (1xx except 100 and 101) now or as soon as the connection allows. Any other status is
+    /// ignored, and fields that frame content are left out.
     pub fn send(&self, status: StatusCode, fields: &HeaderMap) {
         let ours_to_send = status.is_informational()
             && status != StatusCode::CONTINUE
@@ -67,8 +71,8 @@ impl InterimSink {
     }
 }
 
-/// The fields as they go on. Neither `Content-Length` nor `Transfer-Encoding` may stand in a 1xx response (RFC 9110 section 8.6,
-/// RFC 9112 section 6.1), nor does what concerns the connection to the origin (RFC 9110 section 7.6.1).
+/// Returns the fields that are passed on. A 1xx response may not have `Content-Length` or `Transfer-Encoding` (RFC 9110
+/// section 8.6, RFC 9112 section 6.1), nor fields about the connection to the origin (RFC 9110 section 7.6.1).
 pub(super) fn passed_on(fields: &HeaderMap) -> HeaderMap {
     let mut fields = fields.clone();
     rules::fields::remove_hop_by_hop(&mut fields);
@@ -76,20 +80,20 @@ pub(super) fn passed_on(fields: &HeaderMap) -> HeaderMap {
     fields
 }
 
-/// One connection's interim responses that wait.
+/// The waiting interim responses of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// Number of the present request.
+    /// The number of the present request.
     request: AtomicU32,
-    /// Whether the present request's final answer is decided; nothing is taken any more.
+    /// Whether the present request's final answer is decided. No more responses are taken then.
     answered: AtomicBool,
-    /// Whether `bytes` has any: the only thing looked at on the path of a hit.
+    /// Whether there are any `bytes`. On the path of a hit nothing else is looked at.
     waiting: AtomicBool,
     bytes: Mutex<Vec<u8>>,
 }
 
 impl Outbox {
-    /// A new request is the present one; what waited for the last is dropped.
+    /// Makes a new request the present one. What waited for the last one is dropped.
     pub(super) fn open(&self) {
         let next = self.request.load(Relaxed).wrapping_add(1);
         self.request.store(next, Relaxed);
@@ -99,7 +103,7 @@ impl Outbox {
         }
     }
 
-    /// The final answer is decided.
+    /// Says that the final answer is decided.
     pub(super) fn close(&self) {
         self.answered.store(true, Relaxed);
     }
@@ -112,14 +116,14 @@ impl Outbox {
         self.waiting.load(Relaxed)
     }
 
-    /// What waits, as bytes ready for the wire.
+    /// Takes what waits, as bytes ready to be written.
     pub(super) fn take(&self) -> Vec<u8> {
         self.waiting.store(false, Relaxed);
         let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         mem::take(&mut *bytes)
     }
 
-    /// `false` when the request is over, or too much waits already.
+    /// Adds a response. Returns `false` if the request is over, or too much waits already.
     fn put(&self, request: u32, status: StatusCode, fields: &HeaderMap) -> bool {
         if self.request.load(Relaxed) != request || self.is_closed() {
             return false;
@@ -136,7 +140,7 @@ impl Outbox {
     }
 }
 
-/// RFC 9112 section 4 and 5.
+/// Writes a head (RFC 9112 sections 4 and 5).
 fn write_head(into: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
     into.extend_from_slice(b"HTTP/1.1 ");
     into.extend_from_slice(status.as_str().as_bytes());

@@ -1,4 +1,4 @@
-//! What all workers share of the listeners: the limits and how much of them is used.
+//! What the workers of the listeners share: the limits, and how much of them is used.
 
 use super::{
     config::Limits,
@@ -16,17 +16,17 @@ use std::{
     },
 };
 
-/// What accept loops count.
+/// The counters of accept loops.
 #[derive(Debug, Default)]
 struct Workers {
-    /// Of those that go on, or whose last connections do.
+    /// Of the loops that run, or whose last connections do.
     at_work: Vec<Arc<Counters>>,
-    /// Of all that have ended.
+    /// The sum over the loops that have ended.
     ended: Snapshot,
 }
 
 impl Workers {
-    /// Adds up what those have counted that have ended, of which nothing else is kept.
+    /// Adds up the counters of loops that have ended. Nothing else of them is kept.
     fn settle(&mut self) {
         for counters in mem::take(&mut self.at_work) {
             match Arc::try_unwrap(counters) {
@@ -37,19 +37,19 @@ impl Workers {
     }
 }
 
-/// Limits and occupancy, one for all listeners (or one for each, where they shall not share).
+/// Limits and occupancy, one for all listeners (or one for each, if they are not to share).
 #[derive(Debug)]
 pub struct ConnectionLimiter {
     limits: ArcSwap<Limits>,
     open: AtomicUsize,
     by_address: Mutex<HashMap<IpAddr, usize>>,
     workers: Mutex<Workers>,
-    /// That none can be accepted is said now and then, by whichever worker.
+    /// Limits how often the workers together log that no connection can be accepted.
     pub(super) cannot_accept: Seldom,
 }
 
 impl ConnectionLimiter {
-    /// Nothing open yet.
+    /// A limiter with no open connections.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             limits: ArcSwap::from_pointee(limits),
@@ -60,7 +60,7 @@ impl ConnectionLimiter {
         })
     }
 
-    /// Limits for connections from now on; open ones keep theirs.
+    /// Sets the limits for new connections. Open connections keep theirs, except for the times that the coarse clock judges.
     pub fn set_limits(&self, limits: Limits) {
         self.limits.store(Arc::new(limits));
     }
@@ -77,7 +77,7 @@ impl ConnectionLimiter {
         at_work.fold(workers.ended, |sum, one| sum + one)
     }
 
-    /// Counters for one more accept loop. What it counts is included in `snapshot` for good.
+    /// Returns counters for one more accept loop. `snapshot` includes their values for good.
     pub(super) fn enlist(&self) -> Arc<Counters> {
         let counters = Arc::new(Counters::default());
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ impl ConnectionLimiter {
         counters
     }
 
-    /// A place among the connections in all; `None` when full.
+    /// Takes a place among all connections; `None` if there is none.
     pub(super) fn claim(self: &Arc<Self>, most: usize, counters: &Arc<Counters>) -> Option<Slot> {
         if self.open.fetch_add(1, Relaxed) >= most {
             self.open.fetch_sub(1, Relaxed);
@@ -102,7 +102,7 @@ impl ConnectionLimiter {
     }
 }
 
-/// A connection's place; given back on drop.
+/// A connection's place, given back on drop.
 #[derive(Debug)]
 pub(super) struct Slot {
     limiter: Arc<ConnectionLimiter>,
@@ -111,7 +111,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Also takes a place among the connections of `address`; `false` when those are full.
+    /// Takes a place among the connections of `address` too; `false` if there is none.
     pub(super) fn claim_address(&mut self, address: IpAddr, most: usize) -> bool {
         let block = block_of(address);
         let mut table = self
@@ -149,7 +149,7 @@ impl Drop for Slot {
     }
 }
 
-/// What counts as one client: an IPv4 address, or the /64 that an IPv6 host is commonly given whole.
+/// The addresses that count as one client: an IPv4 address, or the /64 that an IPv6 host commonly has to itself.
 fn block_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
@@ -164,7 +164,7 @@ fn block_of(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    /// A reload may take listeners away and bring others as often as it likes.
+    /// A reload may remove listeners and add others any number of times.
     #[test]
     fn of_loops_that_have_ended_only_the_sum_is_kept() {
         let limiter = ConnectionLimiter::new(Limits::default());
@@ -180,7 +180,7 @@ mod tests {
             accepted, active, ..
         } = limiter.snapshot();
         assert_eq!((accepted, active), (101, 1));
-        // Its loop may be over before its connection is.
+        // A loop may end before its connections do.
         drop((lasting, ended));
         limiter.enlist();
         assert_eq!(limiter.snapshot().active, 1);

@@ -1,4 +1,4 @@
-//! Bytes that lie in [memory that the kernel sends](arena) without copying it.
+//! Bytes in [memory that the kernel sends](arena) without copying it.
 
 mod pipe;
 
@@ -10,14 +10,16 @@ use std::{
 };
 use store::arena;
 
-/// The first of `bufs` that is worth it, and lies there.
+/// Returns the index of the first of `bufs` that is in that memory, and long enough to be worth it.
 pub(super) fn first(bufs: &[IoSlice<'_>]) -> Option<usize> {
     let is_mapped = |buf: &IoSlice<'_>| buf.len() >= arena::LEAST && arena::place_of(buf).is_some();
     bufs.iter().position(is_mapped)
 }
 
-/// Writes `bufs` up to the one at `mapped`, and that one, as far as `socket` takes them. An answer goes through a [`pipe`], which
-/// must be made anew for whoever takes a part only; what is left then goes from the file.
+/// Writes `bufs` up to and including the one at `mapped`, as far as `socket` takes them.
+///
+/// An answer goes through a [`pipe`]. A client that takes only a part costs the pipe, which must be made again. So the
+/// rest of the answer goes from the file.
 pub(super) fn write(
     socket: BorrowedFd<'_>,
     bufs: &[IoSlice<'_>],
@@ -41,12 +43,12 @@ pub(super) fn write(
     if !before.is_empty()
         && let Some(more) = pipe::send(socket, buf)
     {
-        // The next call says it again.
+        // The next call returns the error again.
         return Ok(sent + more.unwrap_or(0));
     }
     match retry_on_intr(|| sendfile(socket, file, Some(&mut offset), buf.len())) {
         Ok(more) => Ok(sent + more),
-        // The next call says it again.
+        // The next call returns the error again.
         Err(_) if sent > 0 => Ok(sent),
         Err(error) => Err(error.into()),
     }

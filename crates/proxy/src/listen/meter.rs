@@ -1,5 +1,5 @@
-//! The I/O under the protocols: counts bytes, tells the `Watch` what moves, keeps the raw head, and puts interim responses between
-//! messages. The two directions are `read` and `write`; what has come of a head is `head`'s.
+//! The I/O below the protocols: counts bytes, tells the `Watch` what moves, keeps the raw head, and puts interim
+//! responses between messages. The two directions are `read` and `write`; `head` handles heads that have come in part.
 
 mod head;
 mod read;
@@ -12,28 +12,28 @@ use bytes::{Buf, Bytes};
 use std::{mem, sync::Arc};
 use store::Reservation;
 
-/// See the module.
+/// The I/O of a connection. See the module.
 #[derive(Debug)]
 pub(super) struct Meter {
     stream: Stream,
     watch: Arc<Watch>,
-    /// What was read already and is to be read again first.
+    /// Bytes that were read already and are to be read again first.
     ahead: Bytes,
-    /// So many bytes of it were read as a head, which they are no whole one.
+    /// How many of these were parsed as a head without reaching its end.
     parsed: usize,
-    /// What heads and what was sent ahead take of the budget, until the connection is at rest.
+    /// What heads, and bytes sent ahead, take of the budget until the connection is at rest.
     room: Option<Reservation>,
-    /// Most bytes of a request target and of a head.
+    /// The most bytes of a request target and of a head.
     target: usize,
     head: usize,
-    /// An interim response under way, and how much of it is out.
+    /// An interim response that is being written, and how many of its bytes are sent.
     interim: Vec<u8>,
     interim_out: usize,
     /// How far a head has come over HTTP/2.
     frames: Option<Box<Frames>>,
     /// Whether the client has sent its last byte.
     ended: bool,
-    /// Whether `hyper` has yet to hear of it.
+    /// Whether `hyper` has yet to learn of that end.
     end_held: bool,
     /// Held as long as the socket is open, through an upgrade too.
     _slot: Slot,
@@ -63,10 +63,10 @@ impl Meter {
         }
     }
 
-    /// Has `bytes`, which were read, read again first.
+    /// Makes `bytes`, which were read, be read again first.
     pub(super) fn put_back(&mut self, bytes: Bytes) {
         if bytes.is_empty() {
-            // It would hold the memory that it came in.
+            // An empty piece would hold the memory in which it came.
             return;
         }
         self.parsed = 0;
@@ -77,7 +77,7 @@ impl Meter {
         };
     }
 
-    /// What is written from now on is at hand, and the connection is closed behind it.
+    /// Says that all that is still to be written is available, and that the connection is closed after it.
     pub(super) fn end(&mut self) {
         self.stream.end();
     }
@@ -92,7 +92,7 @@ impl Meter {
         !self.ahead.is_empty()
     }
 
-    /// So many bytes of it are not read again after all.
+    /// Drops this many of the bytes that were put back.
     pub(super) fn skip_ahead(&mut self, bytes: usize) {
         self.parsed = 0;
         self.ahead.advance(bytes.min(self.ahead.len()));
@@ -106,7 +106,7 @@ impl Meter {
         self.watch.is_between() && self.interim.is_empty()
     }
 
-    /// Whether all that is written goes through TLS.
+    /// Whether everything is written through TLS.
     pub(super) fn is_tls(&self) -> bool {
         matches!(self.stream, Stream::Tls(_))
     }

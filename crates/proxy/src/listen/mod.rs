@@ -1,11 +1,14 @@
 //! Accepts connections and turns them into requests: limits, TLS, PROXY protocol, HTTP/1.1 and HTTP/2, drain.
 //!
-//! `bind` opens one socket for each worker, not paced where only this machine reaches it (`origin::pacing`), which
-//! holds connections until they say something (`deferral`); each worker runs `accept_loop`
-//! on its own, on a current-thread runtime that takes tasks which cannot leave it. A connection is one task (`task`). HTTP/1 requests without
-//! content are read and answered here (`direct`), others by `hyper` (`http1`); HTTP/2 is framed by `h2` (`http2`). Below them
-//! lies a `Meter`, which sees the bytes, and beside it a `Watch`, which knows what the connection is doing. Below the `Meter` lie the bytes with or without TLS (`stream`), what is sent from files in
-//! between (`wire`, `splice`), and the `socket`.
+//! `bind` opens one socket for each worker. The socket is not paced if only this machine can reach it
+//! (`origin::pacing`), and it holds connections until they send something (`deferral`). Each worker runs `accept_loop`
+//! on a current-thread runtime of its own, with tasks that cannot leave it.
+//!
+//! Each connection is one task (`task`). HTTP/1 requests without content are read and answered here (`direct`), others
+//! by `hyper` (`http1`). HTTP/2 is framed by `h2` (`http2`). Below them is a `Meter`, which sees the bytes, and beside
+//! it a `Watch`, which knows what the connection is doing. Below the `Meter` are, in this order, the bytes with or
+//! without TLS (`stream`), what is sent from files in between (`wire`, `splice`), and the `socket`.
+//!
 //! One coarse clock for each loop judges all watches, so that no request sets a timer.
 
 mod accept;
@@ -66,31 +69,31 @@ use http_body_util::Full;
 use std::{cell::Cell, mem, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
 use store::Memory;
 
-/// What every request knows of the connection it came on. One per connection, shared by its requests.
+/// What every request knows about its connection. There is one per connection, shared by its requests.
 #[derive(Debug)]
 pub struct Connection {
-    /// The client's address (after PROXY protocol), an IPv4 address as one; `None` on a Unix socket.
+    /// The client's address (after PROXY protocol). An IPv4-mapped address is given as IPv4. `None` on a Unix socket.
     pub peer: Option<SocketAddr>,
-    /// Whether `peer` is who asks: not a proxy that did not say for whom (PROXY protocol `UNKNOWN`, `LOCAL`).
+    /// Whether `peer` is the client, and not a proxy that did not name one (PROXY protocol `UNKNOWN`, `LOCAL`).
     pub peer_asks: bool,
     /// Our own address.
     pub local: Option<SocketAddr>,
     /// Whether the client speaks TLS to us (or the PROXY protocol says so).
     pub tls: bool,
-    /// Takes what can be sent to the client straight from a file; `None`: the connection cannot.
+    /// Takes what can be sent to the client straight from a file; `None` if the connection cannot do that.
     pub splices: Option<Arc<Splices>>,
-    /// Whether no client made it: what is asked there is asked by ourselves.
+    /// Whether no client made the connection: its requests are our own.
     pub is_ours: bool,
-    /// What origins are told of it.
+    /// Texts about the connection that origins are told.
     pub texts: Texts,
-    /// How long it may stay without a request, or half closed as a tunnel ([`Limits::idle_time`]).
+    /// How long the connection may stay without a request, or half closed as a tunnel ([`Limits::idle_time`]).
     pub idle_time: Duration,
-    /// Whether it ends since its client sent too slowly: what is in flight is answered with 408.
+    /// Whether the connection ends because its client sent too slowly: requests in flight are answered with 408.
     pub late: Cell<bool>,
 }
 
 impl Connection {
-    /// One that no client made, for what is asked here in the name of `peer`.
+    /// A connection that no client made, for requests of our own in the name of `peer`.
     pub fn imagined(peer: Option<SocketAddr>, tls: bool) -> Self {
         Self {
             peer,
@@ -105,44 +108,44 @@ impl Connection {
         }
     }
 
-    /// The client's address as text. It is made once.
+    /// Returns the client's address as text. The text is made once.
     pub fn address(&self) -> Option<&HeaderValue> {
         let peer = self.peer?;
         let text = self.texts.address.get_or_init(|| {
             let text = peer.ip().to_string();
-            // Digits, letters, dots and colons.
+            // Always valid: digits, letters, dots and colons.
             HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown"))
         });
         Some(text)
     }
 }
 
-/// An answer, or the wait for one. Nothing of it is `Send`: it lives on its worker.
+/// An answer, or the wait for one. It is not `Send`: it lives on its worker.
 pub enum Served<B> {
-    /// Ready.
+    /// The answer is ready.
     Now(Response<B>),
-    /// Ready, with a head that is kept as it is sent.
+    /// The answer is ready, and its head is kept in the form in which it is sent.
     Prepared(Prepared<B>),
-    /// Still to come.
+    /// The answer is still to come.
     Later(Later<B>),
 }
 
 /// The wait for an answer.
 pub type Later<B> = Pin<Box<dyn Future<Output = Response<B>>>>;
 
-/// What a listener may take of a body beside its frames.
+/// What a listener may take from a body other than its frames.
 pub trait AtHand {
-    /// All of the content, where it lies here in one piece of which nothing has been given out.
+    /// All of the content, if it is here in one piece and nothing of it has been given out.
     fn at_hand(&self) -> Option<&[u8]> {
         None
     }
-    /// The same, where it is stored, and may be at hand for other answers too.
+    /// As [`at_hand`](Self::at_hand), for stored content, which may be at hand for other answers too.
     fn kept(&self) -> Option<&Bytes> {
         None
     }
-    /// What is [at hand](Self::at_hand) was copied, and is out: it is not given out any more.
+    /// Says that what is [at hand](Self::at_hand) was copied and sent, so that the body does not give it out again.
     fn taken(&mut self) {}
-    /// Takes out the fields of the request, as they came, where nobody needs them any more.
+    /// Takes the fields of the request, as they came, if nothing needs them any more.
     fn asked(&mut self) -> Option<HeaderMap> {
         None
     }
@@ -150,7 +153,7 @@ pub trait AtHand {
 
 impl AtHand for Full<Bytes> {}
 
-/// What a listener calls for each request.
+/// The service that a listener calls for each request.
 pub trait Serve: 'static {
     /// The body of an answer.
     type Body: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
@@ -164,8 +167,8 @@ pub trait Serve: 'static {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<Self::Body>;
-    /// As [`serve`](Self::serve), for a request that is its head and nothing more: it brings no content, wants no other protocol,
-    /// and its `Connection` names no fields. The head is taken where it lies; what is left of it means nothing.
+    /// As [`serve`](Self::serve), for a request that is only a head: it has no content, asks for no other protocol, and
+    /// its `Connection` names no fields. The head is taken in place; what is left of it means nothing.
     fn serve_head(
         &self,
         head: &mut RequestHead,
@@ -174,13 +177,15 @@ pub trait Serve: 'static {
     ) -> Served<Self::Body> {
         self.serve(mem::take(head).into_request(), connection, interim)
     }
-    /// Whether requests by this method are for the service itself, so that none is sent on to HTTPS: it is served as if it had come there.
+    /// Whether requests with this method are for the service itself. They are not redirected to HTTPS, but served as if
+    /// they had come there.
     fn keeps(&self, _method: &Method) -> bool {
         false
     }
-    /// Hears of an answer that the listener gives by itself, and tells the fields that say how it was made (`Cache-Status` and the like).
+    /// Reports an answer that the listener gives by itself. Returns the fields that say how it was made (`Cache-Status`
+    /// and the like).
     fn answered(&self, own: &OwnAnswer<'_>) -> HeaderMap;
-    /// What counts heads that have not come as a whole; `None`: nobody does.
+    /// What counts heads that have come only in part; `None` if nothing does.
     fn memory(&self) -> Option<Arc<Memory>> {
         None
     }

@@ -1,4 +1,4 @@
-//! What a listener answers by itself, and who hears of it.
+//! The answers that a listener gives by itself, and how the service learns of them.
 
 use super::{Connection, Serve, counters::add, fault::Fault, redirect, watch::Watch};
 use bytes::Bytes;
@@ -7,21 +7,22 @@ use http::{Method, Response, StatusCode, Version, request::Parts};
 /// An answer that a listener gives without asking its service.
 #[derive(Debug)]
 pub struct OwnAnswer<'a> {
-    /// The request's head and its connection; `None` where no head could be read, or it is not at hand any more.
+    /// The request's head and its connection; `None` if no head could be read, or if it is no longer at hand.
     pub request: Option<(&'a Parts, &'a Connection)>,
     /// The status sent.
     pub status: StatusCode,
-    /// Why, as `detail` of `Cache-Status` spells it (RFC 9211 section 2.8); `None`: a redirect to HTTPS.
+    /// The reason, as `detail` of `Cache-Status` spells it (RFC 9211 section 2.8). `None` for a redirect to HTTPS, and
+    /// for what `hyper` answered.
     pub detail: Option<&'static str>,
     /// Bytes of the answer's content.
     pub bytes: u64,
 }
 
-/// Why a request does not get to the service.
+/// Why a request does not reach the service.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Refusal {
     Fault(Fault),
-    /// To HTTPS on this port.
+    /// It is redirected to HTTPS on this port.
     Redirect(u16),
 }
 
@@ -31,7 +32,7 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// The answer to a request with this head.
+/// Returns the answer to a request with this head.
 pub(super) fn refuse<S: Serve>(
     service: &S,
     watch: &Watch,
@@ -65,17 +66,17 @@ pub(super) fn refuse<S: Serve>(
     Box::new(fault.response(head.version != Version::HTTP_2, told))
 }
 
-/// The answer to a request in which the service panicked.
+/// Returns the answer to a request in which the service panicked.
 pub(super) fn panicked<S: Serve>(service: &S, watch: &Watch) -> Box<Response<Bytes>> {
     add(&watch.worker.counters.panics, 1);
     tracing::error!("a request ended in a panic; it was answered with 500");
     let fault = Fault::Panicked;
     let told = service.answered(&fault.answer(None));
-    // It closes no connection, so that the version says nothing.
+    // It does not close the connection, so the version does not matter.
     Box::new(fault.response(false, told))
 }
 
-/// The [last word](last_word) to a request whose content does not come in time, as its log has it.
+/// The [last word](last_word) to a request whose content does not come in time, for its log.
 pub fn to_late_content() -> OwnAnswer<'static> {
     let fault = Fault::TimedOut;
     OwnAnswer {
@@ -84,13 +85,13 @@ pub fn to_late_content() -> OwnAnswer<'static> {
     }
 }
 
-/// The answer as bytes, where `hyper` is out of the way. Always ends the connection.
+/// Returns the answer as bytes, for when `hyper` is out of the way. It always ends the connection.
 pub(super) fn last_word<S: Serve>(service: &S, fault: Fault) -> Vec<u8> {
     let told = service.answered(&fault.answer(None));
     fault.wire(&told)
 }
 
-/// `hyper` has answered what it could not read: `is_too_large`, or no HTTP.
+/// Reports that `hyper` has answered what it could not read: a head that is too large (`is_too_large`), or no HTTP.
 pub(super) fn by_hyper<S: Serve>(service: &S, is_too_large: bool) {
     let status = if is_too_large {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE

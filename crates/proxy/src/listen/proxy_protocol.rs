@@ -1,8 +1,8 @@
-//! The PROXY protocol, versions 1 and 2 (`HAProxy`'s `proxy-protocol.txt`): a load balancer's word on whom it speaks for.
+//! The PROXY protocol, versions 1 and 2 (`HAProxy`'s `proxy-protocol.txt`), by which a load balancer names its client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Bytes of a header at most: version 1 has 107 with its line end, version 2 what we allow its TLVs to take.
+/// The most bytes of a header: version 1 has 107 with its line end, version 2 what we allow for its TLVs.
 pub(super) const LONGEST: usize = 4096;
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
@@ -10,23 +10,23 @@ const LONGEST_LINE: usize = 107;
 /// TLV types of version 2.
 const TLV_SSL: u8 = 0x20;
 
-/// What a header says.
+/// The meaning of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// `LOCAL` or `UNKNOWN`: the balancer speaks for itself (a health check), or will not say.
+    /// `LOCAL` or `UNKNOWN`: the balancer speaks for itself (a health check), or does not name its client.
     Direct,
-    /// It speaks for a client.
+    /// The balancer speaks for a client.
     For {
         /// The client.
         source: SocketAddr,
-        /// The address the client reached.
+        /// The address that the client reached.
         destination: SocketAddr,
         /// Whether the client spoke TLS to the balancer (version 2 only).
         tls: bool,
     },
 }
 
-/// Why bytes are not a header. The balancer's fault; the connection is closed.
+/// Why bytes are not a header. It is the balancer's fault, and the connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Neither signature.
@@ -43,7 +43,7 @@ pub enum Error {
     TooLong,
 }
 
-/// Reads a header at the start of `bytes`: with its length when complete, `None` when more is needed.
+/// Parses a header at the start of `bytes`. Returns it with its length; `None` if more bytes are needed.
 pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>, Error> {
     if starts_alike(bytes, SIGNATURE) {
         return parse_block(bytes);
@@ -59,7 +59,7 @@ fn starts_alike(bytes: &[u8], mark: &[u8]) -> bool {
     bytes.iter().zip(mark).all(|(a, b)| a == b)
 }
 
-/// Section 2.1.
+/// Parses version 1 (section 2.1).
 fn parse_line(bytes: &[u8]) -> Result<Option<(Header, usize)>, Error> {
     let within = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
     let Some(end) = memchr::memchr(b'\n', within) else {
@@ -99,19 +99,19 @@ fn read_line(line: &str) -> Option<Header> {
     })
 }
 
-/// Decimal without sign or leading zeros.
+/// Parses a decimal port without sign or leading zeros.
 fn port(word: &str) -> Option<u16> {
     let plain = word == "0" || word.starts_with(|first: char| ('1'..='9').contains(&first));
     plain.then(|| word.parse().ok()).flatten()
 }
 
-/// Section 2.2.
+/// Parses version 2 (section 2.2).
 fn parse_block(bytes: &[u8]) -> Result<Option<(Header, usize)>, Error> {
     let Some((&[version_command, family, high, low], rest)) = bytes
         .get(SIGNATURE.len()..)
         .and_then(<[u8]>::split_first_chunk)
     else {
-        // What is there may already be wrong.
+        // The bytes that have come may already be wrong.
         let wrong = bytes.get(12).is_some_and(|byte| byte >> 4 != 2);
         return if wrong {
             Err(Error::BadBlock)
@@ -159,7 +159,7 @@ fn read_block(family: u8, block: &[u8]) -> Option<Header> {
                 rest,
             )
         }
-        // Unspecified, UDP, Unix: nothing that names a client of ours.
+        // Unspecified, UDP, Unix: none of these names a client of ours.
         0x00 | 0x12 | 0x22 | 0x31 | 0x32 => return Some(Header::Direct),
         _ => return None,
     };
@@ -171,7 +171,7 @@ fn read_block(family: u8, block: &[u8]) -> Option<Header> {
     })
 }
 
-/// Walks the TLVs (section 2.2) for `PP2_TYPE_SSL` with `PP2_CLIENT_SSL` set; `None` when their lengths do not add up.
+/// Whether the TLVs (section 2.2) have `PP2_TYPE_SSL` with `PP2_CLIENT_SSL` set; `None` if their lengths do not add up.
 fn says_tls(mut tlvs: &[u8]) -> Option<bool> {
     let mut encrypted = false;
     while let Some((&[kind, high, low], rest)) = tlvs.split_first_chunk::<3>() {

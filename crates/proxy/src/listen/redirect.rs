@@ -1,9 +1,9 @@
-//! The answer of a listener that only sends clients on to HTTPS.
+//! The answer of a listener that only redirects clients to HTTPS.
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 
-/// 308 (RFC 9110 section 15.4.9: the method stays) to the same target on `https` and `port`; 400 where no host is named.
+/// 308 (RFC 9110 section 15.4.9: the method stays) to the same target on `https` and `port`; 400 if no host is named.
 pub(super) fn to_https(parts: &Parts, port: u16) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     let location = host_of(parts).and_then(|host| location(host, port, parts));
@@ -23,7 +23,7 @@ fn host_of(parts: &Parts) -> Option<&str> {
         Some(authority) => authority.as_str(),
         None => parts.headers.get(header::HOST)?.to_str().ok()?,
     };
-    // Who the client says it is belongs to no field (RFC 9110 section 4.2.4).
+    // User information is not part of any field (RFC 9110 section 4.2.4).
     let named = named.rsplit_once('@').map_or(named, |(_, host)| host);
     let host = match named.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,

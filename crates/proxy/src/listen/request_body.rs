@@ -1,4 +1,4 @@
-//! The content of a request, under the time limit between its pieces.
+//! The content of a request, with a time limit between its pieces.
 
 mod room;
 mod source;
@@ -24,44 +24,47 @@ use store::{Memory, Reservation};
 /// Why the content of a request broke off.
 #[derive(Debug, thiserror::Error)]
 pub enum Cut {
-    /// The client left, or framed it wrongly, over HTTP/1.
+    /// Over HTTP/1, the client left or framed the content wrongly.
     #[error(transparent)]
     Http1(hyper::Error),
-    /// The client left, gave it up, or framed it wrongly, over HTTP/2.
+    /// Over HTTP/2, the client left, cancelled the stream, or framed the content wrongly.
     #[error(transparent)]
     Http2(h2::Error),
-    /// Nothing came in time, over HTTP/2: the connection may have other streams. It deserves a 408. Over HTTP/1 the connection ends.
+    /// Over HTTP/2, nothing came in time. The connection may have other streams, so the request deserves a 408. Over
+    /// HTTP/1, the connection ends instead.
     #[error("the content did not come in time")]
     Late,
 }
 
-/// The content of a request as it comes. An error is the client's: it left, or framed the content wrongly (RFC 9112 section 7.1),
-/// which deserves a 400. Most requests bring none, so it is one word that is cheap to pass on.
+/// The content of a request as it comes.
+///
+/// An error is the client's fault, see [`Cut`]. If it left, or framed the content wrongly (RFC 9112 section 7.1), it
+/// deserves a 400. Most requests have no content, so this is one word that is cheap to pass on.
 #[derive(Debug)]
 pub struct RequestBody(Option<Box<Content>>);
 
-/// Content that a request brings.
+/// Content of a request.
 #[derive(Debug)]
 struct Content {
     source: ContentSource,
-    /// Whom to tell that we wait.
+    /// Told that we wait.
     watch: Arc<Watch>,
-    /// Our wait for more of it.
+    /// Our wait for more content.
     awaited: Option<Wait>,
     ended: bool,
-    /// Its end was told.
+    /// Whether its end was told.
     is_let_go: bool,
-    /// What was read of it already, to be read again first, and what that takes of the budget.
+    /// What was read already and is to be read again first, and what that takes of the budget.
     front: Bytes,
     front_room: Option<Reservation>,
-    /// Bytes of it that may be held at once.
+    /// How many bytes of it may be held at once.
     most: u64,
     /// What it takes of the budget.
     room: Option<Room>,
 }
 
 impl RequestBody {
-    /// Puts back what was read of it, all of it until now, with what that holds of the budget where nobody else does.
+    /// Puts back all that was read so far, with its reservation if nothing else holds that.
     pub(crate) fn put_back(&mut self, front: Bytes, room: Option<Reservation>) {
         if let Some(content) = &mut self.0 {
             content.front = front;
@@ -69,8 +72,10 @@ impl RequestBody {
         }
     }
 
-    /// The same, or no content where what has come already is empty and ends it: `DATA` without bytes, and nothing behind it, is all
-    /// that some clients of HTTP/2 end a `GET` with (RFC 9113 section 8.1), and means what the end of its head would have meant.
+    /// Returns the body, or no content if what has come already is empty and ends it.
+    ///
+    /// Some clients of HTTP/2 end a `GET` with a `DATA` frame without bytes (RFC 9113 section 8.1). That means the same
+    /// as a head that ends the stream.
     pub(super) fn or_none(mut self, cx: &mut Context<'_>) -> Self {
         let is_open = self
             .0
@@ -81,7 +86,7 @@ impl RequestBody {
         }
         let polled = Pin::new(&mut self).poll_frame(cx);
         if let Some(content) = &mut self.0 {
-            // Nobody waits for it yet, however long the request itself has to.
+            // Nothing waits for it yet, however long the request itself has to.
             content.await_more(None);
         }
         match polled {
@@ -94,12 +99,12 @@ impl RequestBody {
                 Err(_trailers) => Self::none(),
             },
             Poll::Ready(None) => Self::none(),
-            // An error is said again to who reads.
+            // A read returns the error again.
             Poll::Ready(Some(Err(_))) | Poll::Pending => self,
         }
     }
 
-    /// Takes what it may hold on its way from the budget, until all of it is sent. False where there is no room.
+    /// Takes from the budget what the content may hold until all of it is sent. Returns `false` if there is no room.
     #[inline]
     pub(crate) fn take_room(&mut self, memory: &Memory) -> bool {
         self.0.as_mut().is_none_or(|content| {
@@ -114,12 +119,14 @@ impl RequestBody {
         Self(None)
     }
 
-    /// Of which at most so many bytes are held at once. `hyper` keeps the connection until all of it was read.
+    /// Content from `hyper`, of which at most `most` bytes are held at once. `hyper` keeps the connection until all of
+    /// it was read.
     pub(super) fn http1(incoming: Incoming, watch: Arc<Watch>, most: u64) -> Self {
         Self::of(ContentSource::Http1(incoming), watch, most)
     }
 
-    /// A stream's, of which at most so many bytes are held at once. The answer to the request with this head goes to `reply`.
+    /// Content from a stream, of which at most `most` bytes are held at once. The answer to the request with this head
+    /// goes to `reply`.
     pub(super) fn http2(
         (head, stream): (&Parts, RecvStream),
         watch: Arc<Watch>,
@@ -151,7 +158,7 @@ impl Content {
         self.awaited.is_some_and(|wait| self.watch.is_late(wait))
     }
 
-    /// We wait for more, if there is somebody to wake, and otherwise no longer.
+    /// Begins or continues to wait for more if there is a task to wake, and otherwise stops waiting.
     fn await_more(&mut self, waker: Option<&Waker>) {
         match (self.awaited, waker) {
             (None, Some(waker)) => self.awaited = Some(self.watch.await_body(waker)),
@@ -164,15 +171,17 @@ impl Content {
         }
     }
 
-    /// `hyper` takes a bare LF for the end of a line in trailers, where others read on or refuse it (RFC 9112 section 2.2): nobody can
-    /// tell where the next request begins.
+    /// Ends the connection with the answer if HTTP/1 content has trailers.
+    ///
+    /// In trailers, `hyper` takes a bare LF for the end of a line, where other servers read on or refuse it (RFC 9112
+    /// section 2.2). So it is not certain where the next request begins.
     fn has_trailers(&self) {
         if matches!(self.source, ContentSource::Http1(_)) {
             self.watch.leave_unread();
         }
     }
 
-    /// Tells that all of it has come, once.
+    /// Tells once that all of the content has come.
     fn let_go(&mut self) {
         if !self.is_let_go && (self.ended || self.source.is_ended()) {
             self.is_let_go = true;
@@ -201,7 +210,7 @@ impl Body for RequestBody {
             let front = room::counted(front, content.front_room.take());
             return Poll::Ready(Some(Ok(Frame::data(front))));
         }
-        // `hyper` tells the client to go on.
+        // `hyper` tells the client to continue.
         content.watch.hold_back(false);
         let polled = content.source.poll(cx);
         if polled.is_pending() && content.is_late() {
@@ -211,7 +220,7 @@ impl Body for RequestBody {
         content.await_more(polled.is_pending().then(|| cx.waker()));
         content.ended |= match &polled {
             Poll::Ready(None) => true,
-            // Nothing comes behind trailers, and who has them need not ask.
+            // Nothing comes after trailers, and a reader that has them need not ask.
             Poll::Ready(Some(Ok(frame))) if frame.is_trailers() => {
                 content.has_trailers();
                 true

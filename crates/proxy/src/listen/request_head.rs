@@ -4,23 +4,23 @@ use super::RequestBody;
 use crate::{said::FieldPresence, target::Target};
 use http::{HeaderMap, Method, Request, Version, request::Parts};
 
-/// The head of a request, and what its fields speak of.
+/// The head of a request, and which features its fields use.
 #[derive(Debug, Default)]
 pub struct RequestHead {
     /// The method.
     pub method: Method,
-    /// The client's.
+    /// The client's version.
     pub version: Version,
     /// The target.
     pub target: Target,
     /// The fields.
     pub fields: HeaderMap,
-    /// What they speak of.
+    /// Which features the fields use.
     pub(crate) said: FieldPresence,
 }
 
 impl RequestHead {
-    /// The request, which brings nothing but its head.
+    /// Turns the head into a request without content.
     pub fn into_request(self) -> Request<RequestBody> {
         let mut request = Request::new(RequestBody::none());
         *request.method_mut() = self.method;

@@ -1,4 +1,4 @@
-//! Between the protocols and the walk: each request is counted, checked, served, and a panic in it ends it alone.
+//! Between the protocols and the walk: counts, checks and serves each request. A panic in one ends that request only.
 
 use super::{
     Connection, InterimSink, RequestBody, Serve, Served,
@@ -30,25 +30,26 @@ pub(super) struct Session<S: Serve> {
     pub(super) watch: Arc<Watch>,
     pub(super) limits: Arc<Limits>,
     pub(super) redirect_https: Option<u16>,
-    /// Whether the first answer is the connection's last (HTTP/1).
+    /// Whether the first answer is the last of the connection (HTTP/1).
     pub(super) is_for_one: bool,
     /// What was begun for the request that `hyper` reads next.
     pub(super) begun: Cell<Option<Begun<S::Body>>>,
-    /// Whether what `hyper` answers came over HTTP/1.0, whose answers may end where the connection does.
+    /// Whether the request that `hyper` answers came over HTTP/1.0, where an answer may end with the connection.
     pub(super) is_old: Cell<bool>,
     pub(super) desk: Rc<Desk>,
 }
 
-/// A request that the service has been asked to answer, or was kept from: then the answer is ours.
+/// A request that the service was asked to answer, or that we answer because it must not reach the service.
 pub(super) struct Begun<B> {
     pub(super) served: ServedOr<B>,
     pub(super) in_flight: InFlight,
 }
 
-/// What the service says, or what we say for it.
+/// The service's answer, or ours in its place.
 pub(super) type ServedOr<B> = Result<Served<B>, Box<Response<Bytes>>>;
 
-/// Has the service begin with a request, unless that is refused. `check` judges it, and puts in what it brings.
+/// Makes the service begin a request, unless it is refused. `check` judges the request, and completes it with its
+/// content.
 pub(super) fn begin<S: Serve>(
     session: &Session<S>,
     mut request: Request<RequestBody>,
@@ -66,7 +67,7 @@ pub(super) fn begin<S: Serve>(
     Begun { served, in_flight }
 }
 
-/// As [`begin`], with a request that is its head alone; `checked` says what was found about it.
+/// As [`begin`], for a request that is only a head; `checked` is the result of its checks.
 pub(super) fn begin_head<S: Serve>(
     session: &Session<S>,
     head: &mut RequestHead,
@@ -81,7 +82,7 @@ pub(super) fn begin_head<S: Serve>(
     }
 }
 
-/// Why the service does not get to see the request.
+/// Why the request must not reach the service; `None` if it may.
 fn refusal<S: Serve>(
     session: &Session<S>,
     method: &Method,
@@ -90,7 +91,7 @@ fn refusal<S: Serve>(
     match (checked, session.redirect_https) {
         (Err(fault), _) => Some(fault.into()),
         (Ok(()), Some(_)) if session.service.keeps(method) => None,
-        // It names no page that could be had elsewhere: the service refuses it.
+        // It names no page that HTTPS could serve: the service refuses it.
         (Ok(()), Some(_)) if *method == Method::CONNECT => None,
         (Ok(()), port) => port.map(Refusal::Redirect),
     }
@@ -118,7 +119,7 @@ fn unless_it_panics<S: Serve>(
 /// The service panicked.
 pub(super) struct Panicked;
 
-/// Runs `future`; a panic in it ends here.
+/// Runs `future` and catches a panic in it.
 pub(super) async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Panicked> {
     let mut future = pin!(future);
     poll_fn(

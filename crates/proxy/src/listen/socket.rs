@@ -1,7 +1,7 @@
 //! An accepted socket: TCP or Unix.
 //!
-//! It calls the kernel past libc, which makes of each call a point where its thread may be cancelled, with two locked instructions: nobody
-//! does that here.
+//! It makes system calls without libc. libc makes each call a point where its thread may be cancelled, at the cost of
+//! two locked instructions, and no thread is cancelled here.
 
 use rustix::net::{
     self, RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg,
@@ -27,24 +27,24 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    /// Has the socket send full packets only, until nothing is held back any more.
+    /// Makes the socket send only full packets, until it is uncorked.
     pub(super) fn cork(&self, corked: bool) {
         if let Self::Tcp(socket) = self {
-            // Without it, more packets are sent.
+            // On failure, more packets are sent.
             let _ = set_tcp_cork(socket, corked);
         }
     }
 
-    /// Has a TCP connection be reset where it is closed.
+    /// Makes a TCP connection be reset when it is closed.
     pub(super) fn reset_at_close(&self) {
         if let Self::Tcp(socket) = self {
-            // Without it, the connection is closed.
+            // On failure, the connection is closed.
             let _ = set_socket_linger(socket, Some(Duration::ZERO));
         }
     }
 
-    /// Writes what the socket takes of `text` without waiting. Not through the runtime: it may not have learnt yet that the socket can be
-    /// written to. Whether it is heard is nobody's concern.
+    /// Writes what the socket takes of `text` without waiting. Not through the runtime, which may not have learnt yet
+    /// that the socket is writable. Nothing depends on whether the text arrives.
     pub(super) fn say_at_once(&self, text: &[u8]) {
         let socket = match self {
             Self::Tcp(socket) => socket.as_fd(),
@@ -53,7 +53,7 @@ impl Socket {
         let _ = net::send(socket, text, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
     }
 
-    /// Has `send` write to the socket once that takes bytes.
+    /// Makes `send` write to the socket once the socket takes bytes.
     pub(super) fn poll_send(
         &self,
         cx: &mut Context<'_>,
@@ -75,8 +75,8 @@ impl Socket {
         })
     }
 
-    /// Has `io` read or write once the socket is ready for that. Less than `whole` says that it is not any more, which need not be found
-    /// out with another call.
+    /// Makes `io` read or write once the socket is ready for it. If `io` does less than `whole`, the socket is not
+    /// ready any more, and no further call is made to find that out.
     fn poll_io(
         &self,
         cx: &mut Context<'_>,
@@ -174,7 +174,7 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// Writes to the socket, as far as it takes bytes. One buffer costs less than several do.
+/// Writes to the socket, as far as it takes bytes. One buffer costs less than several.
 #[inline]
 pub(super) fn send(
     socket: BorrowedFd<'_>,

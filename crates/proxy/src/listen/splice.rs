@@ -1,10 +1,12 @@
-//! Content that goes from a file to a socket without passing through memory of ours.
+//! Content that goes from a file to a socket without passing through our memory.
 //!
-//! `hyper` sends what it is given as bytes. So it is given bytes that stand for others: slices of one buffer that nobody reads
-//! or writes, each as long as the span of a file it stands for. The spans wait in [`Splices`], in the same order. When the
-//! slices come out at the other end ([`Wire`](super::wire::Wire)), they are known by where they lie, and the kernel is told
-//! to send the span instead. That holds as long as nobody between looks into the bytes: on plain connections with HTTP/1, where
-//! `hyper` queues bodies for a vectored write. If slices and spans do not agree, the connection is closed.
+//! `hyper` sends what it is given as bytes. So it is given bytes that stand for others: slices of one buffer that is
+//! never read or written, each as long as the span of a file for which it stands. The spans wait in [`Splices`], in the
+//! same order. When the slices come out at the other end ([`Wire`](super::wire::Wire)), they are known by their
+//! address, and the kernel is told to send the span instead.
+//!
+//! This works as long as no code in between looks into the bytes: on plain connections with HTTP/1, where `hyper`
+//! queues bodies for a vectored write. If slices and spans do not agree, the connection is closed.
 
 use bytes::Bytes;
 use std::{
@@ -19,19 +21,20 @@ use std::{
 };
 use store::disk::{FileSpan, MOST_SPAN};
 
-/// What the bytes are slices of. It takes address space and no memory: its pages are never touched.
+/// The buffer of which the bytes are slices. It takes address space and no memory: its pages are never touched.
 static STAND_IN: [u8; MOST_SPAN as usize] = [0; MOST_SPAN as usize];
 
 /// The spans of files that one connection has still to send.
 #[derive(Debug, Default)]
 pub struct Splices {
     spans: Mutex<VecDeque<FileSpan>>,
-    /// Whether there are any: the only thing looked at on the path of a hit.
+    /// Whether there are spans. On the path of a hit nothing else is looked at.
     waiting: AtomicBool,
 }
 
 impl Splices {
-    /// Bytes that stand for `span`, to be given to `hyper` next. `None` where it is longer than [`MOST_SPAN`].
+    /// Returns bytes that stand for `span`, which must be given to `hyper` next; `None` if it is longer than
+    /// [`MOST_SPAN`].
     pub fn stand_in(&self, span: FileSpan) -> Option<Bytes> {
         let bytes = STAND_IN.get(..usize::try_from(span.len()).ok()?)?;
         self.spans().push_back(span);
@@ -44,15 +47,14 @@ impl Splices {
         STAND_IN.as_ptr_range().contains(&slice.as_ptr()) && !slice.is_empty()
     }
 
-    /// Whether everything was sent.
+    /// Whether all spans were sent.
     pub(super) fn is_empty(&self) -> bool {
         !self.waiting.load(Relaxed)
     }
 
-    /// Ready when the span that is next can be sent without waiting for the disk.
+    /// Waits until the next span can be sent without waiting for the disk.
     ///
-    /// # Errors
-    /// As [`FileSpan::poll_at_hand`].
+    /// # Errors As [`FileSpan::poll_at_hand`].
     pub(super) fn poll_at_hand(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.spans().front_mut() {
             Some(span) => span.poll_at_hand(context),
@@ -60,10 +62,9 @@ impl Splices {
         }
     }
 
-    /// Sends what `slice` stands for, as far as `socket` takes it; how much that was.
+    /// Sends what `slice` stands for, as far as `socket` takes it, and returns how many bytes that was.
     ///
-    /// # Errors
-    /// As [`FileSpan::send_to`]; `InvalidData` where the slice is not the rest of the span that is next.
+    /// # Errors As [`FileSpan::send_to`]; `InvalidData` if the slice is not the rest of the next span.
     pub(super) fn send(&self, slice: &[u8], socket: impl AsFd) -> io::Result<usize> {
         let mut spans = self.spans();
         let next = spans
@@ -84,7 +85,7 @@ impl Splices {
         Ok(sent)
     }
 
-    /// Nobody else waits for it: bodies and the socket are polled by one task.
+    /// Never contended: one task polls the bodies and the socket.
     fn spans(&self) -> MutexGuard<'_, VecDeque<FileSpan>> {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What HTTP is spoken on.
+/// The stream below HTTP.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Wire),
@@ -16,8 +16,8 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// What is written from now on is there already, and nothing comes after it but the end of the connection: the last bytes
-    /// wait for that, which spares a packet, and a client that reads them one turn.
+    /// Says that all that is still to be written is available, and that the end of the connection follows it. The last
+    /// bytes wait for that end, which saves a packet, and saves a client that reads them one turn.
     pub(super) fn end(&mut self) {
         match self {
             Self::Plain(wire) => wire.end(),
@@ -25,7 +25,8 @@ impl Stream {
         }
     }
 
-    /// Has a TCP connection be reset where it is closed, so that nobody takes that for the end of what was sent.
+    /// Makes a TCP connection be reset when it is closed, so that the client does not take the close for the end of the
+    /// answer.
     pub(super) fn reset_at_close(&self) {
         match self {
             Self::Plain(wire) => wire.reset_at_close(),

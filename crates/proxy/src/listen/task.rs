@@ -24,10 +24,11 @@ use std::{
 use tokio::io::AsyncWriteExt;
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// RFC 9113 section 3.4.
+/// The connection preface (RFC 9113 section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// To a request that comes without TLS where TLS is spoken, as nginx answers it; to what its first letter says is one.
+/// The answer to a request without TLS on a port of TLS, as nginx gives it. The first letter is enough to take it for a
+/// request.
 const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 38\r\n\
     Connection: close\r\n\r\nThis port speaks HTTPS: use https://.\n";
 
@@ -70,7 +71,7 @@ pub(super) async fn run<S: Serve>(
     }
 }
 
-/// Polls `future`, and gives it up (`None`) when it is not ready and the order is at least `stop`.
+/// Polls `future`, but gives up with `None` if it is not ready and the order is at least `stop`.
 pub(super) async fn unless_told<T>(
     watch: &Watch,
     stop: Order,
@@ -102,7 +103,8 @@ struct Opened {
     slot: Slot,
 }
 
-/// PROXY protocol, TLS, choice of protocol. `None`: it came to nothing, and nothing is to be said.
+/// Reads the PROXY protocol header, does the TLS handshake and detects the protocol; `None` if that fails, and nothing
+/// is to be answered.
 async fn open<S: Serve>(
     place: &WorkerListener<S>,
     accepted: Accepted,
@@ -115,7 +117,7 @@ async fn open<S: Serve>(
         peer: accepted.peer,
         peer_asks: true,
         local: accepted.local,
-        // Who is not sent on to HTTPS is served as if they had come there.
+        // A request that is not redirected to HTTPS is served as if it had come there.
         tls: place.config.tls.is_some() || place.config.redirect_https.is_some(),
         splices: None,
         is_ours: false,
@@ -137,7 +139,7 @@ async fn open<S: Serve>(
         }
     }
     let (stream, protocol) = if let Some(store) = &place.config.tls {
-        // Boxed: what a handshake needs is gone before the first request, and the task is as large as its largest part.
+        // Boxed: what a handshake needs is freed before the first request, and a task is as large as its largest part.
         Box::pin(shake_hands(store, wire, &place.desk, watch)).await?
     } else {
         watch.enter(Stage::Silent);
@@ -177,12 +179,12 @@ async fn shake_hands(
     Some((Stream::Tls(Box::new(tls)), protocol))
 }
 
-/// `None` where it comes to nothing. Who speaks HTTP without TLS is told so.
+/// Accepts TLS; `None` if that fails. A client that speaks HTTP without TLS is told so.
 async fn accept_tls(store: &TlsStore, mut wire: Wire, desk: &Desk) -> Option<TlsStream<Wire>> {
     let speaks_http = |bytes: &[u8]| Ok(bytes.first().map(|first| (first.is_ascii_uppercase(), 0)));
     let mut seen = Vec::new();
     if wire.peel(desk, 1, &mut seen, speaks_http).await.ok()? {
-        // Where the client does not take it, there is nobody to tell.
+        // If the client does not take it, nothing else can tell it.
         let _ = wire.write_all(NOT_TLS).await;
         return None;
     }
@@ -214,7 +216,8 @@ fn adopt(facts: &mut Connection, header: Header) {
     }
 }
 
-/// The protocol of a plain connection. What stays too short to tell is half a head of HTTP/1, which is answered there.
+/// Detects the protocol of a plain connection. What stays too short to tell is a part of an HTTP/1 head, and is
+/// answered as such.
 async fn protocol(wire: &mut Wire, desk: &Desk, watch: &Watch) -> Option<Protocol> {
     let mut seen = Vec::new();
     let detecting = detect(wire, desk, watch, &mut seen);
@@ -228,7 +231,7 @@ async fn protocol(wire: &mut Wire, desk: &Desk, watch: &Watch) -> Option<Protoco
     }
 }
 
-/// HTTP/2 by prior knowledge shows in its first bytes (RFC 9113 section 3.3); anything else is HTTP/1's to judge.
+/// Detects HTTP/2 by prior knowledge in the first bytes (RFC 9113 section 3.3). Anything else is for HTTP/1 to judge.
 async fn detect(
     wire: &mut Wire,
     desk: &Desk,

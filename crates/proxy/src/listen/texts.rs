@@ -1,4 +1,4 @@
-//! What is made of a connection once: most of its requests say the same.
+//! Values derived once for a connection, since most of its requests say the same.
 
 use http::HeaderValue;
 use std::{
@@ -16,7 +16,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// The element of `Forwarded` (RFC 7239 section 4) that tells of this scheme, if of any, and this host.
+    /// The element of `Forwarded` (RFC 7239 section 4) that names this host, and this scheme if there is one.
     pub fn element(
         &self,
         scheme: Option<&'static str>,
@@ -27,7 +27,7 @@ impl Texts {
         self.element.or_make(scheme, host, make).ok()
     }
 
-    /// The host that is meant by what was `written` for this scheme.
+    /// The host that `written` means for this scheme.
     #[inline]
     pub fn host<E>(
         &self,
@@ -39,11 +39,11 @@ impl Texts {
     }
 }
 
-/// What was made last.
+/// The value that was made last.
 #[derive(Debug)]
 struct Last<T>(RefCell<Option<Memo<T>>>);
 
-/// Something, and all that it was made of.
+/// A value, and all that it was made from.
 #[derive(Debug)]
 struct Memo<T> {
     scheme: Option<&'static str>,
@@ -58,7 +58,7 @@ impl<T> Default for Last<T> {
 }
 
 impl<T: Clone> Last<T> {
-    /// The last one where that was made of the same, or one that is made now.
+    /// Returns the last value if it was made from the same input, or else makes one.
     #[inline]
     fn or_make<E>(
         &self,

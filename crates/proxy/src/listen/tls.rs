@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 
-/// Where one certificate is.
+/// The files of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
     /// PEM: the certificate, then its issuers.
@@ -28,7 +28,7 @@ pub struct CertificateFiles {
     pub key: PathBuf,
 }
 
-/// Why certificates cannot be used. The operator's to mend.
+/// Why certificates cannot be used. The operator has to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// No certificate was named.
@@ -37,46 +37,47 @@ pub enum TlsError {
     /// A file cannot be read, or is not PEM.
     #[error("cannot read {}: {}", path.display(), in_words(reason))]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         reason: pem::Error,
     },
     /// A file holds no certificate.
     #[error("{} holds no certificate", .0.display())]
     NoCertificate(PathBuf),
-    /// A key where a certificate is wanted.
+    /// A key where a certificate is expected.
     #[error("{} holds a key and no certificate: are the two the wrong way round?", .0.display())]
     KeyForCertificate(PathBuf),
-    /// A certificate where a key is wanted.
+    /// A certificate where a key is expected.
     #[error("{} holds a certificate and no key: are the two the wrong way round?", .0.display())]
     CertificateForKey(PathBuf),
-    /// A file is there in the form that is not text.
+    /// A file in DER, the binary form.
     #[error("{} is no PEM file: it is DER", .0.display())]
     Der(PathBuf),
-    /// A key that only a passphrase opens.
+    /// A key that is encrypted with a passphrase.
     #[error("the key in {} is encrypted", .0.display())]
     Encrypted(PathBuf),
     /// A key that is damaged, or of a kind that is not known here.
     #[error("the key in {} is damaged, or none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519", .0.display())]
     UnknownKey(PathBuf),
-    /// Certificate and key are of two pairs.
+    /// The key does not belong to the certificate.
     #[error("the key in {} does not belong to the certificate in {}", .0.key.display(), .0.chain.display())]
     Mismatch(CertificateFiles),
     /// Certificate or key cannot be used.
     #[error("cannot use {} with {}: {reason}", files.chain.display(), files.key.display())]
     Unusable {
-        /// Which.
+        /// The files.
         files: CertificateFiles,
-        /// What is wrong with it.
+        /// What is wrong with them.
         reason: String,
     },
-    /// The cryptographic library refuses to start.
+    /// The cryptographic library fails to start.
     #[error("TLS cannot be set up: {0}")]
     Setup(rustls::Error),
 }
 
-/// The certificates of a listener, of which a [`Table`] chooses. Replaced as a whole, for handshakes from then on; sessions resume across the change.
+/// The certificates of a listener, from which a [`Table`] chooses. They are replaced as a whole, for handshakes from
+/// then on. Sessions resume across the change.
 #[derive(Debug)]
 pub struct TlsStore {
     names: Arc<Names>,
@@ -97,7 +98,7 @@ impl TlsStore {
             .with_cert_resolver(Arc::clone(&names) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec(), b"http/1.0".to_vec()];
         config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsError::Setup)?;
-        // One ticket a handshake is what a client with one connection uses; each costs an encryption and bytes.
+        // A client with one connection uses one ticket for each handshake. Each ticket costs an encryption and bytes.
         config.send_tls13_tickets = 1;
         Ok(Arc::new(Self {
             names,
@@ -110,7 +111,7 @@ impl TlsStore {
         self.names.table.store(other.names.table.load_full());
     }
 
-    /// Whether any of them is for a name; one that is for none is sent only where it is the first.
+    /// Whether any certificate is for a name. One that is for none is sent only if it is the first.
     pub fn is_for_a_name(&self) -> bool {
         self.names.table.load().is_for_a_name()
     }
@@ -141,7 +142,7 @@ fn read_all(files: &[CertificateFiles], provider: &CryptoProvider) -> Result<Tab
     Table::new(&read).ok_or(TlsError::None)
 }
 
-/// A certificate with its key, and the names it is for.
+/// Reads a certificate with its key, and the names that it is for.
 fn read_one(
     files: &CertificateFiles,
     provider: &CryptoProvider,
@@ -160,7 +161,7 @@ fn read_one(
         .map_err(|_| TlsError::UnknownKey(files.key.clone()))?;
     let key = CertifiedKey::new(chain, key);
     match key.keys_match() {
-        // Some keys cannot tell; a handshake would.
+        // Some keys cannot be compared; a handshake would show a mismatch.
         Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
         Err(rustls::Error::InconsistentKeys(_)) => return Err(TlsError::Mismatch(files.clone())),
         Err(error) => return Err(unusable(error.to_string())),
@@ -184,7 +185,7 @@ fn unreadable(path: &Path, reason: pem::Error) -> TlsError {
     }
 }
 
-/// Whether these bytes are a certificate or key outside PEM: one sequence, behind its length (X.690 section 8.1).
+/// Whether these bytes are a certificate or key without PEM: one sequence, after its length (X.690 section 8.1).
 const fn is_der(bytes: &[u8]) -> bool {
     match bytes {
         [0x30, short @ ..=0x7f, rest @ ..] => rest.len() == *short as usize,

@@ -1,17 +1,17 @@
 //! Versions in request lines that parsers do not know (RFC 9110 section 2.5).
 
-/// The version that a request line tells.
+/// The version in a request line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WrittenVersion {
     /// 1.0 or 1.1.
     Known,
-    /// A later one of HTTP/1, which its client would understand, and is served as 1.1; where its last digit stands.
+    /// A later version of HTTP/1, with the index of its last digit. Its client understands 1.1, and is served in that.
     Later(usize),
-    /// Of another major version: what follows may mean anything.
+    /// Another major version: what follows may mean anything.
     Foreign,
 }
 
-/// The version that the request line tells which `head` begins with; `None` where it tells none, or not yet.
+/// Returns the version in the request line at the beginning of `head`; `None` if there is none, or not yet.
 pub(super) fn written(head: &[u8]) -> Option<WrittenVersion> {
     let begin = head
         .iter()
@@ -32,7 +32,7 @@ pub(super) fn written(head: &[u8]) -> Option<WrittenVersion> {
     }
 }
 
-/// What begins with a head of a later HTTP/1, as one of 1.1.
+/// Returns input that begins with a head of a later HTTP/1, with the version changed to 1.1.
 pub(super) fn lowered(head: &[u8]) -> Option<Vec<u8>> {
     let Some(WrittenVersion::Later(at)) = written(head) else {
         return None;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     proptest! {
-        /// A digit is changed in what the parser refuses, and nothing else.
+        /// Only one digit changes, and only in what the parser refuses.
         #[test]
         fn a_lowered_head_is_as_it_came_otherwise(
             head in "(\r?\n){0,2}(GET|G@T) {1,2}[/a ]{0,3} HTTP/[0-2]\\.[0-3x](1?\r?\nA: b HTTP/1\\.2\r\n\r\n)?",

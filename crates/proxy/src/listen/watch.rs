@@ -1,9 +1,11 @@
-//! What is known of one connection while it lives, and what the coarse clock makes of it.
+//! What is known about a connection while it lives, and how the coarse clock judges it.
 //!
-//! A `Watch` is shared by the connection's I/O, its requests and the worker's clock. All of them run on the worker's thread; the
-//! fields are atomics, read and written relaxed, only because `hyper` wants the I/O of an upgradable connection to be `Send`.
+//! A `Watch` is shared by the connection's I/O, its requests and the worker's clock. All of them run on the worker's
+//! thread. Its fields are atomics, read and written relaxed, only because `hyper` requires the I/O of an upgradable
+//! connection to be `Send`.
 //!
-//! The I/O tells it what moves (`bytes`), the service of its requests (`requests`); the clock judges (`judge`).
+//! The I/O tells it what moves (`bytes`), the service tells it about requests (`requests`), and the clock judges
+//! (`judge`).
 
 mod bytes;
 mod judge;
@@ -30,7 +32,7 @@ use store::Memory;
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) counters: Arc<Counters>,
-    /// Counts what has come of heads that are not there as a whole; `None`: nobody does.
+    /// Counts heads that have come only in part; `None` if nothing does.
     pub(super) memory: Option<Arc<Memory>>,
     /// Steps since the loop began, plus one: 0 means "not".
     tick: AtomicU32,
@@ -49,7 +51,7 @@ impl Worker {
         self.tick.load(Relaxed)
     }
 
-    /// One step of the clock. Skips 0 when it wraps (after decades).
+    /// Advances the clock by one step. Skips 0 when it wraps (after decades).
     pub(super) fn step(&self) -> u32 {
         let now = self.now().wrapping_add(1).max(1);
         self.tick.store(now, Relaxed);
@@ -66,36 +68,36 @@ pub(super) struct Watch {
     waker: OnceLock<Waker>,
     /// When the present stage, or the present idleness, began.
     since: AtomicU32,
-    /// When the head being read began; 0 when none is.
+    /// When the head being read began; 0 if none is being read.
     head_since: AtomicU32,
-    /// Since when content of a request is waited for (HTTP/1). Bytes that bring none of it make no difference.
+    /// Since when content of a request is awaited (HTTP/1). Bytes that bring no content make no difference.
     awaited_since: AtomicU32,
-    /// When the client ended its side while a request was in flight; 0: it did not.
+    /// When the client ended its side while a request was in flight; 0 if it did not.
     ended_at: AtomicU32,
-    /// When bytes last went.
+    /// When bytes were last written.
     written_at: AtomicU32,
     /// Whether the client's window is full.
     write_blocked: AtomicBool,
-    /// Whether everything that was written is out: we stand between two messages.
+    /// Whether everything that was written is sent: the connection is between two messages.
     between: AtomicBool,
     /// Requests being answered.
     in_flight: AtomicU32,
-    /// Request bodies somebody waits for.
+    /// Request bodies that a task waits for.
     bodies_awaited: AtomicU32,
     contents: Waits,
-    /// Answers' bodies that have more to give than the client takes (HTTP/1).
+    /// Bodies of answers that have more to give than the client takes (HTTP/1).
     bodies_owed: AtomicU32,
-    /// Those of HTTP/2: each waits for its client to have room for some of it.
+    /// The same for HTTP/2: each waits until its client has room for some of it.
     pub(super) pieces: Waits,
-    /// Whether a request was answered since `hyper` took its turn.
+    /// Whether a request was answered since `hyper`'s turn began.
     answered: AtomicBool,
-    /// For how many reasons `hyper` keeps the connection: a request was more than its head.
+    /// How many reasons `hyper` has to keep the connection, such as a request that was more than its head.
     kept: AtomicU32,
     /// Whether content of a request was left unread: the connection ends with the answer.
     unread: AtomicBool,
-    /// Whether the client holds content back until it is told to go on, which it has not been (HTTP/1).
+    /// Whether the client holds content back until it is told to continue, and has not been told (HTTP/1).
     held_back: AtomicBool,
-    /// HTTP/2 requests the client let finish, and those it cancelled.
+    /// HTTP/2 requests that the client let finish, and those that it cancelled.
     finished: AtomicU32,
     cancelled: AtomicU32,
     pub(super) outbox: Outbox,
@@ -147,7 +149,7 @@ impl Watch {
         Order::of(self.order.load(Relaxed))
     }
 
-    /// Tells the connection's task; the most severe order stands.
+    /// Gives the connection's task an order; the most severe order stands.
     pub(super) fn tell(&self, order: Order) {
         if order > self.order() {
             self.order.store(order as u8, Relaxed);
@@ -155,7 +157,7 @@ impl Watch {
         }
     }
 
-    /// Remembers whom to wake. A spawned task's waker stays the same, so once is enough.
+    /// Remembers the task to wake. A spawned task's waker stays the same, so once is enough.
     pub(super) fn remember(&self, waker: &Waker) {
         self.waker.get_or_init(|| waker.clone());
     }

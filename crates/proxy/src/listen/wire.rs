@@ -1,4 +1,4 @@
-//! A socket below TLS: bytes that were looked at already are read again, and files go out without passing through memory.
+//! A socket below TLS: rereads bytes that were looked at already, and sends files without passing them through memory.
 
 use super::{direct::Desk, mapped, socket::Socket, splice::Splices};
 use bytes::{Buf, Bytes};
@@ -13,22 +13,22 @@ use std::{
 use store::disk::MOST_SPAN;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A span of a file longer than this, in bytes, is sent in full packets: it is sent in several runs.
+/// A span of a file that is longer than this, in bytes, is sent in full packets, since it is sent in several runs.
 const LONG: usize = 128 << 10;
 
-/// So many bytes of files are sent to one client, or one span more, before others on the worker have their turn.
+/// After this many bytes of files for one client, or one span more, the other tasks of the worker have their turn.
 const MOST_IN_TURN: usize = MOST_SPAN as usize;
 
-/// A socket whose first bytes may have been looked at already: those are read again first.
+/// A socket whose first bytes may have been looked at already. Those are read again first.
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: Socket,
     ahead: Bytes,
-    /// What some of the bytes to be written stand for.
+    /// The spans for which some of the written bytes stand.
     splices: Option<Arc<Splices>>,
-    /// Whether the socket sends full packets only.
+    /// Whether the socket sends only full packets.
     corked: bool,
-    /// Bytes of files that were sent since others on the worker had their turn.
+    /// Bytes of files that were sent since other tasks had their turn.
     spliced: usize,
     /// Whether what is written now is the last before the connection is closed.
     ends: bool,
@@ -55,7 +55,7 @@ impl Wire {
         self.socket.poll_send_all(cx, bufs, SendFlags::MORE)
     }
 
-    /// Writes bytes of which those at `mapped` lie where the kernel can send them from.
+    /// Writes `bufs`, of which the one at `mapped` is in memory from which the kernel can send.
     fn poll_write_mapped(
         &self,
         cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ impl Wire {
             .poll_send(cx, |socket| mapped::write(socket, bufs, mapped))
     }
 
-    /// What is written from now on is the last before the connection is closed.
+    /// Says that what is written from now on is the last before the connection is closed.
     pub(super) fn end(&mut self) {
         self.ends = true;
     }
@@ -75,17 +75,17 @@ impl Wire {
         &self.socket
     }
 
-    /// Has a TCP connection be reset where it is closed.
+    /// Makes a TCP connection be reset when it is closed.
     pub(super) fn reset_at_close(&self) {
         self.socket.reset_at_close();
     }
 
-    /// Writes what `splices` holds in place of the bytes that stand for it.
+    /// Makes the spans in `splices` be written in place of the bytes that stand for them.
     pub(super) fn splice(&mut self, splices: Arc<Splices>) {
         self.splices = Some(splices);
     }
 
-    /// Writes bytes that partly stand for others.
+    /// Writes bytes, some of which stand for spans of files.
     fn poll_write_spliced(
         &mut self,
         cx: &mut Context<'_>,
@@ -104,7 +104,7 @@ impl Wire {
         }
     }
 
-    /// Has the socket send full packets only, until nothing is held back any more.
+    /// Makes the socket send only full packets, until it is uncorked.
     fn cork(&mut self, corked: bool) {
         if corked != self.corked {
             self.socket.cork(corked);
@@ -112,7 +112,7 @@ impl Wire {
         }
     }
 
-    /// Writes the spans that `bufs` begin with.
+    /// Writes the spans at the beginning of `bufs`.
     fn poll_spans(
         &mut self,
         cx: &mut Context<'_>,
@@ -120,7 +120,7 @@ impl Wire {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         if self.spliced >= MOST_IN_TURN {
-            // A client that takes all at once is not served before everybody else.
+            // A client that takes everything at once is not served before all others.
             self.spliced = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
@@ -145,7 +145,7 @@ impl Wire {
                         break;
                     }
                 }
-                // The next call says it again.
+                // The next call returns the error again.
                 _ if sent > 0 => break,
                 other => {
                     self.spliced = 0;
@@ -156,14 +156,16 @@ impl Wire {
         Poll::Ready(Ok(sent))
     }
 
-    /// Has `seen` read again first, by who [peels](Self::peel) no more.
+    /// Makes `seen` be read again first, when there is no more to [peel](Self::peel).
     pub(super) fn put_back(&mut self, seen: Vec<u8>) {
         self.ahead = Bytes::from(seen);
     }
 
-    /// Reads until `decide` knows what it sees; hands back the rest for the next reader. `decide` gets all bytes read so far and
-    /// gives how many it uses up. The end of the stream, or more than `most` bytes without a decision, is an error. On the `desk`
-    /// a connection holds no more memory than it has brought bytes. Who gives up finds them in `seen`.
+    /// Reads until `decide` knows what it sees, and keeps the rest for the next reader.
+    ///
+    /// `decide` gets all bytes read so far and returns how many it uses up. The end of the stream, or `most` bytes
+    /// without a decision, is an error. With the `desk`, a connection holds no more memory than it has brought bytes.
+    /// If the future is dropped, the bytes read so far are in `seen`.
     pub(super) async fn peel<T>(
         &mut self,
         desk: &Desk,
@@ -255,7 +257,8 @@ impl AsyncWrite for Wire {
         let wire = self.get_mut();
         let splices = wire.splices.as_ref();
         if splices.is_some_and(|splices| !splices.is_empty()) {
-            // `hyper` flushes when it holds nothing back: what stood for these spans was sent as it is.
+            // `hyper` flushes when it holds nothing back. So the bytes that stood for these spans were sent as they
+            // are.
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
         wire.cork(false);

@@ -1,4 +1,4 @@
-//! The socket that connections come from, and one of them as it came.
+//! The socket that accepts connections, and a connection as it was accepted.
 
 use crate::listen::{
     bind::{Listening, SocketName},
@@ -14,7 +14,8 @@ use std::{
 };
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
-/// Whether accepting must pause, which is said now and then. What a single client did (it left before we took it) is no reason.
+/// Whether accepting must pause. That is logged now and then. It is not for errors of a single client, such as one that
+/// left before we took it.
 pub(super) fn must_rest(error: &io::Error, said: &Seldom) -> bool {
     let the_clients = matches!(
         error.kind(),
@@ -59,7 +60,8 @@ impl Listener {
         }
     }
 
-    /// What the kernel holds at the end. Not through the runtime, which may not have learnt of it yet.
+    /// Returns the connections that the kernel holds at the end. It does not use the runtime, which may not have learnt
+    /// of them yet.
     pub(super) fn into_rest(self) -> io::Result<Vec<Accepted>> {
         let mut rest = Vec::new();
         match self {
@@ -71,7 +73,7 @@ impl Listener {
                 }
             }
             Self::Unix(name, listener) => {
-                // While it listens still.
+                // While the socket still listens.
                 drop(name);
                 let listener = listener.into_std()?;
                 while let Ok((stream, _)) = listener.accept() {
@@ -85,7 +87,8 @@ impl Listener {
 }
 
 impl Accepted {
-    /// `bound` is where the listener listens: the socket's own address, unless that stands for all of the machine's.
+    /// `bound` is where the listener listens. It is the socket's own address, unless it stands for all of the
+    /// machine's.
     fn tcp(stream: TcpStream, peer: SocketAddr, bound: Option<SocketAddr>) -> Self {
         let known = bound.filter(|bound| !bound.ip().is_unspecified());
         Self {
@@ -104,7 +107,7 @@ impl Accepted {
     }
 }
 
-/// An IPv4 client of an IPv6 socket is an IPv4 client.
+/// Turns the IPv4-mapped address of an IPv4 client of an IPv6 socket into an IPv4 address.
 pub(in crate::listen) fn canonical(peer: SocketAddr) -> SocketAddr {
     SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }

@@ -1,4 +1,4 @@
-//! The connections of one loop, from their beginning to their end.
+//! The connections of one loop, from beginning to end.
 
 use crate::listen::watch::{Order, Stage, Watch};
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
@@ -12,7 +12,7 @@ pub(super) struct OpenConnections {
     pub(super) gone: Rc<Notify>,
 }
 
-/// Takes a connection out of `OpenConnections` on drop.
+/// Removes a connection from `OpenConnections` on drop.
 pub(super) struct Leave {
     open: OpenConnections,
     number: u64,
@@ -39,8 +39,8 @@ impl OpenConnections {
         }
     }
 
-    /// Closes the connections on which nothing was said yet, after a few turns of the runtime: a first request that the
-    /// kernel holds already is then known, and served. Each turn polls some sixty tasks.
+    /// Closes the connections on which nothing was said yet, after a few turns of the runtime. By then a first request
+    /// that the kernel already holds is known, and is served. Each turn polls some sixty tasks.
     pub(super) async fn close_silent(&self) {
         let turns = 4 + self.watches.borrow().len() / 16;
         for _ in 0..turns {
@@ -53,7 +53,7 @@ impl OpenConnections {
         }
     }
 
-    /// Tells all to close and waits for their tasks, which do so when next polled.
+    /// Tells all connections to close and waits for their tasks, which close when next polled.
     pub(super) async fn close_all(&self) {
         self.tell(Order::Close);
         while !self.is_empty() {

@@ -1,4 +1,4 @@
-//! Unix sockets and the names that they have in a folder.
+//! Unix sockets and their names in a folder.
 
 use super::{BindError, ListenConfig};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -11,12 +11,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The name of a socket that we have opened. It is removed with the last handle, while the socket still listens: so a process that
-/// comes after us finds ours alive or nothing at all, and what it puts there is never taken for ours.
+/// The name of a socket that we have opened.
+///
+/// It is removed with the last handle, while the socket still listens. So a process that comes after us finds either
+/// our live socket or nothing, and a file that it puts there is never taken for ours.
 #[derive(Debug)]
 pub(in crate::listen) struct SocketName {
     path: PathBuf,
-    /// Device and inode; `None`: somebody was quicker.
+    /// Device and inode; `None` if another process was quicker.
     file: Option<(u64, u64)>,
 }
 
@@ -31,7 +33,7 @@ impl SocketName {
 
 impl Drop for SocketName {
     fn drop(&mut self) {
-        // Somebody may have removed it before us, and made another.
+        // Another process may have removed it before us, and made another.
         if self.file.is_some() && identity(&self.path) == self.file {
             let _ = fs::remove_file(&self.path);
         }
@@ -43,7 +45,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((meta.dev(), meta.ino()))
 }
 
-/// Opens a socket at `path`, with the name to hold for as long as it is to have one.
+/// Opens a socket at `path`. The socket has its name for as long as the caller holds it.
 pub(super) fn open(
     path: &Path,
     config: &ListenConfig,
@@ -56,7 +58,7 @@ pub(super) fn open(
     socket.bind(&address).map_err(fail)?;
     let name = SocketName::of(path);
     if let Some(mode) = config.unix_mode {
-        // Before `listen`: nobody can connect while the bits are still the mask's.
+        // Before `listen`, so that no client can connect while the bits are those of the mask.
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(fail)?;
     }
     let backlog = i32::try_from(config.backlog).unwrap_or(i32::MAX);
@@ -64,7 +66,7 @@ pub(super) fn open(
     Ok((name, socket.into()))
 }
 
-/// Removes a socket file that nobody answers on; leaves anything else alone and says so.
+/// Removes a socket file on which nothing answers. Any other file is left alone and is an error.
 fn clear_stale(path: &Path) -> Result<(), BindError> {
     let place = || path.display().to_string();
     let Ok(kind) = fs::symlink_metadata(path).map(|meta| meta.file_type()) else {

@@ -17,16 +17,16 @@ use std::{
 };
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Bytes of a head at most, together with what follows it already; longer ones are `hyper`'s.
+/// Size of the memory for a head and what follows it already, in bytes. Longer heads are for `hyper`.
 const LONGEST: usize = 16 << 10;
 
 /// Memory that the connections of one worker use in turn, so that none holds any while it waits.
 pub(in crate::listen) struct Desk {
     pub(super) read: RefCell<Box<[u8]>>,
     written: Cell<Box<[u8]>>,
-    /// The header sections of requests that are answered.
+    /// The header sections of requests that were answered.
     pub(super) sections: RefCell<Sections>,
-    /// Content that is sent again and again.
+    /// Content that is sent often.
     pub(super) sheets: RefCell<Sheets>,
 }
 
@@ -42,8 +42,10 @@ impl Default for Desk {
 }
 
 impl Desk {
-    /// An empty page, to be [given back](Self::give_back). Made anew where a panic kept the last one from coming back: who finds no
-    /// room to write on would try for ever.
+    /// Returns an empty page, to be [given back](Self::give_back).
+    ///
+    /// It is made anew if a panic kept the last one from coming back: a caller without room to write would try for
+    /// ever.
     pub(super) fn page(&self) -> Page {
         let mut bytes = self.written.take();
         if bytes.is_empty() {
@@ -56,7 +58,7 @@ impl Desk {
         self.written.set(page.bytes);
     }
 
-    /// Has the fields of a request that is answered, as they came, serve the next that has its `section`.
+    /// Keeps the fields of a request that is answered, as they came, for the next request with the same `section`.
     pub(super) fn reuse(&self, section: Option<Rc<Section>>, fields: HeaderMap) {
         let spare = match section {
             Some(section) => self.sections.borrow_mut().keep(section, fields),
@@ -67,7 +69,7 @@ impl Desk {
         }
     }
 
-    /// Reads once from `wire`, and puts what has come behind `seen`; how much that was.
+    /// Reads once from `wire`, and appends to `seen`. Returns how many bytes it appended.
     pub(in crate::listen) fn poll_read(
         &self,
         cx: &mut Context<'_>,

@@ -18,28 +18,28 @@ use std::{
 };
 use tokio::io::AsyncWrite;
 
-/// Pieces up to so many bytes are copied behind what was said before: that costs less than another buffer does. In TLS all of it is
-/// copied once more anyway, so that less is worth it.
+/// Pieces up to this many bytes are copied after what was written before, which costs less than another buffer. TLS
+/// copies everything once more anyway, so there only less is worth copying.
 const COPIED: usize = 12 << 10;
 const COPIED_IN_TLS: usize = 2 << 10;
 
-/// Content under way.
+/// Content that is being sent.
 pub(super) struct Flow<B> {
     body: B,
     framing: Framing,
-    /// Whether the connection is closed behind it.
+    /// Whether the connection is closed after it.
     closes: bool,
     state: FlowState,
-    /// `None` for most: all goes out in one run.
+    /// `None` for most content, which is sent in one run.
     left: Option<Box<RunRemainder>>,
 }
 
-/// What is left of a run.
+/// The rest of a run.
 #[derive(Default)]
 struct RunRemainder {
     /// What the socket did not take, in order.
     unsent: [Bytes; 3],
-    /// A piece that had no place in it.
+    /// A piece for which the run had no place.
     held: Bytes,
 }
 
@@ -47,9 +47,9 @@ struct RunRemainder {
 enum FlowState {
     /// There may be more.
     Going,
-    /// More is not at hand: whoever brings it wakes us.
+    /// No more is at hand. The source wakes us when there is.
     Stalled,
-    /// All of it was copied to what is written. The body has it until that is out, so that it counts as long.
+    /// All of it was copied to what is written. The body keeps it until that is sent, so that it counts until then.
     Copied,
     /// Its end was written.
     Whole,
@@ -68,12 +68,13 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         }
     }
 
-    /// Whether the client takes the connection's end for the content's.
+    /// Whether the client takes the end of the connection for that of the content.
     pub(super) fn ends_by_closing(&self) -> bool {
         matches!(self.framing, Framing::UntilClose)
     }
 
-    /// Sends what is left. An error: the connection or the content broke, and the client has a part of it at most.
+    /// Sends the rest. An error means that the connection or the content broke, and the client has at most a part of
+    /// it.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -81,7 +82,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         desk: &Desk,
     ) -> Poll<io::Result<()>> {
         if matches!(self.state, FlowState::Stalled) {
-            // Whoever woke us may have been the one who brings more.
+            // The source may have woken us because there is more.
             self.state = FlowState::Going;
         }
         loop {
@@ -95,7 +96,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
                 }
                 FlowState::Copied | FlowState::Whole => return Pin::new(meter).poll_flush(cx),
                 FlowState::Broken => {
-                    // What came before goes out, as far as it is taken at once.
+                    // What came before is sent, as far as it is taken at once.
                     let _ = Pin::new(meter).poll_flush(cx)?;
                     return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
                 }
@@ -137,8 +138,8 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         Ok(())
     }
 
-    /// The head on `page` with all of the content behind it, where that was sent before and is so long that copying it would cost more
-    /// than finding it.
+    /// The head on `page` with all of the content after it, if the content was sent before and is so long that to copy
+    /// it would cost more than to find it.
     fn repeated<'s>(&self, meter: &Meter, page: &Page, sheets: &'s mut Sheets) -> Option<&'s [u8]> {
         let content = self.body.kept()?;
         let is_worth_it = (COPIED_IN_TLS..=COPIED).contains(&content.len()) && !meter.is_tls();
@@ -148,8 +149,8 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         sheets.behind(page, content)
     }
 
-    /// Writes what is on `page` and as much of the content as is at hand and fits into one run, as far as the socket takes it
-    /// at once.
+    /// Writes what is on `page` and as much of the content as is at hand and fits into one run, as far as the socket
+    /// takes it at once.
     pub(super) fn run(
         &mut self,
         cx: &mut Context<'_>,
@@ -202,7 +203,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         Poll::Ready(Ok(()))
     }
 
-    /// What was written is out.
+    /// Notes that everything that was written is sent.
     fn is_out(&mut self) {
         if matches!(self.state, FlowState::Copied) {
             self.body.taken();
@@ -215,7 +216,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
     }
 }
 
-/// Takes `out` bytes off the beginning of `parts`.
+/// Removes `out` bytes from the beginning of `parts`.
 fn advance(parts: &mut [Bytes], mut out: usize) {
     for part in parts {
         let of_it = out.min(part.len());
@@ -228,7 +229,7 @@ fn advance(parts: &mut [Bytes], mut out: usize) {
     }
 }
 
-/// Writes `parts` one after another, as far as the socket takes them at once; how many bytes that were.
+/// Writes `parts` one after another, as far as the socket takes them at once. Returns the number of bytes.
 fn poll_write(
     cx: &mut Context<'_>,
     meter: &mut Meter,

@@ -19,10 +19,10 @@ use std::{cell::RefCell, mem::MaybeUninit, rc::Rc};
 
 pub(super) use fields::FieldSummary;
 
-/// Field lines at most; more are `hyper`'s to judge.
+/// The most field lines; a head with more is for `hyper` to judge.
 const MOST: usize = 64;
 
-/// A request that is its head alone.
+/// A request that is only a head.
 pub(super) struct Head {
     pub(super) request: RequestHead,
     pub(super) open: PendingRequest,
@@ -37,11 +37,12 @@ pub(super) enum Parsed {
     Whole,
     /// A part of a head.
     Partial,
-    /// Something else, or nothing that is well formed.
+    /// Anything else, or a malformed head.
     Others,
 }
 
-/// Reads the head that `bytes` begin with to `into`, where it stays: it is large to be handed on. `before` may give its fields.
+/// Reads the head that `bytes` begin with to `into`, where it stays, since it is large to move. Its fields may come
+/// from `before`.
 pub(super) fn parse(
     bytes: &[u8],
     limits: &Limits,
@@ -66,8 +67,8 @@ fn whole_or_others(is_whole: bool) -> Parsed {
     }
 }
 
-/// Reads a head of so many bytes whose header section has come before. What was taken out is lost where this is no request that is
-/// answered here.
+/// Reads a head of `length` bytes whose header section has come before. The section's fields are lost if the request is
+/// not one that is answered here.
 #[inline]
 fn again(
     line: &[u8],
@@ -80,10 +81,10 @@ fn again(
     fits.then(|| Head::new(start, length, section, fields))
 }
 
-/// What a line says as the parser reads it.
+/// Reads a line with the parser.
 fn parsed(line: &[u8]) -> Option<Start> {
     let mut request = httparse::Request::new(&mut []);
-    // The line alone is never a whole head; what it says is read all the same.
+    // The line alone is never a whole head, but what it says is read.
     match request.parse(line) {
         Ok(Status::Partial) => Start::of(&request),
         Err(httparse::Error::Version) => parsed(&lowered(line)?),
@@ -91,7 +92,7 @@ fn parsed(line: &[u8]) -> Option<Start> {
     }
 }
 
-/// Reads a head like no other.
+/// Reads a head without the help of earlier ones.
 fn anew(bytes: &[u8], limits: &Limits, into: &mut Option<Head>) -> Parsed {
     let mut lines = [const { MaybeUninit::uninit() }; MOST];
     let mut request = httparse::Request::new(&mut []);
@@ -109,7 +110,7 @@ fn anew(bytes: &[u8], limits: &Limits, into: &mut Option<Head>) -> Parsed {
     whole_or_others(into.is_some())
 }
 
-/// A head that was parsed.
+/// Makes a head of what the parser read.
 fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Option<Head> {
     let start = Start::of(request)?;
     let length = came.len();
@@ -126,7 +127,7 @@ fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Op
 }
 
 impl Head {
-    /// The head, of so many bytes, with the fields of its section.
+    /// The head, of `length` bytes, with the fields of its section.
     fn new(start: Start, length: usize, section: Rc<Section>, fields: HeaderMap) -> Self {
         let asked = ReplyContext {
             verb: start.verb,
@@ -151,7 +152,8 @@ impl Head {
     }
 }
 
-/// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
+/// Returns the request that `bytes` begin with and the length of its head, if it may be answered without `hyper`. For
+/// tests.
 pub fn request(bytes: &[u8], limits: &Limits) -> Option<(RequestHead, usize)> {
     let mut head = None;
     anew(bytes, limits, &mut head);
@@ -178,7 +180,7 @@ impl<'a> Copied<'a> {
         part.saturating_sub(from)
     }
 
-    /// The same bytes as `part`; `None` where that is no part of what was copied.
+    /// The same bytes as `part`; `None` if it is not part of what was copied.
     fn part(&self, part: &[u8]) -> Option<Bytes> {
         let at = self.at(part);
         let end = at.checked_add(part.len())?;

@@ -1,4 +1,4 @@
-//! What a client sends next.
+//! Reads what a client sends next.
 
 use super::{
     Rest,
@@ -12,13 +12,13 @@ use tokio::io::ReadBuf;
 
 /// What a client sends next.
 pub enum Next {
-    /// A head, where it was asked for.
+    /// A head, read to where the caller wants it.
     Head,
     /// Nothing that is answered here.
     Rest(Rest),
 }
 
-/// Reads a head to `into`. Whatever was read beyond it, or before all of it has come, goes back to the `meter`.
+/// Reads a head to `into`. What was read beyond it, or of a head that has come only in part, goes back to the `meter`.
 pub fn poll_head<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
@@ -73,8 +73,10 @@ pub fn poll_head<S: Serve>(
     }
 }
 
-/// Reads a head where that is worth it: an empty line has come, or twice as much as when it was read last, so that what is none is found out,
-/// and a client that sends byte by byte makes no work with each. `parsed`: how much was read then, and is no whole head.
+/// Parses a head when that is worth it: an empty line has come, or twice as much as when it was parsed last.
+///
+/// The second case finds out input that is not a head. A client that sends single bytes does not cause work with each.
+/// `parsed` is how many bytes were parsed last without being a whole head.
 #[inline]
 fn parse<S: Serve>(
     bytes: &[u8],
@@ -89,12 +91,12 @@ fn parse<S: Serve>(
     head::parse(bytes, &session.limits, &session.desk.sections, into)
 }
 
-/// How many bytes of what was read are the head.
+/// How many of the bytes that were read are the head.
 fn length(head: Option<&Head>) -> usize {
     head.map_or(0, |head| head.length)
 }
 
-/// A head of so many bytes is there, where memory has room for it until it is answered.
+/// Accepts a head of this many bytes, if memory has room for it until it is answered.
 #[inline]
 fn room_for<S: Serve>(length: usize, session: &Session<S>, meter: &mut Meter) -> Next {
     if meter.has_room_for_next(length) {
@@ -104,7 +106,7 @@ fn room_for<S: Serve>(length: usize, session: &Session<S>, meter: &mut Meter) ->
     Next::Rest(Rest::Others)
 }
 
-/// Goes on with a head that has outgrown the desk: what has come of it lies with the `meter`.
+/// Continues with a head that has outgrown the desk. What has come of it is with the `meter`.
 #[cold]
 #[inline(never)]
 fn poll_long_head<S: Serve>(

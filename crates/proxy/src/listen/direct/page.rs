@@ -1,4 +1,4 @@
-//! Heads of answers, written in memory that is used again and again.
+//! Heads of answers, written in memory that is reused.
 
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, Version, header};
 use http_body::Body;
@@ -15,7 +15,7 @@ pub(super) enum Verb {
 }
 
 impl Verb {
-    /// Those that are for the cache itself.
+    /// The verbs for the cache itself.
     const OWN: [Self; 3] = [Self::Purge, Self::Ban, Self::Refresh];
 
     /// The verb of `method`.
@@ -40,17 +40,17 @@ impl Verb {
     }
 }
 
-/// What an answer is for.
+/// What the request says that decides how its answer is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReplyContext {
     pub(super) verb: Verb,
     pub(super) version: Version,
-    /// Whether no other answer follows.
+    /// Whether this is the last answer.
     pub(super) closes: bool,
 }
 
 impl ReplyContext {
-    /// What the answer begins with.
+    /// The beginning of the status line.
     pub(super) fn version_text(self) -> &'static [u8] {
         match self.version {
             Version::HTTP_10 => b"HTTP/1.0 ",
@@ -59,16 +59,16 @@ impl ReplyContext {
     }
 }
 
-/// How an answer's content is told apart from what follows (RFC 9112 section 6.3).
+/// How the end of an answer's content is found (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// There never is any.
+    /// There is never any content.
     None,
-    /// So many bytes.
+    /// Content of this many bytes.
     Length(u64),
-    /// Chunks, each of which tells its length.
+    /// Chunks, each with its length.
     Chunks,
-    /// All that comes until the connection is closed: the client knows no chunks.
+    /// All that comes until the connection is closed: the client does not know chunks.
     UntilClose,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn has_no_content(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-/// `None` where it is not for us to say.
+/// The framing of an answer; `None` if it is not decided here.
 pub(super) fn framing<B: Body>(response: &Response<B>, asked: ReplyContext) -> Option<Framing> {
     let (status, body) = (response.status(), response.body());
     let never = asked.verb == Verb::Head || has_no_content(status);
@@ -95,7 +95,7 @@ pub(super) fn framing<B: Body>(response: &Response<B>, asked: ReplyContext) -> O
     })
 }
 
-/// A head being written, in memory that is used again and again.
+/// A head being written, in memory that is reused.
 pub(super) struct Page {
     pub(super) bytes: Box<[u8]>,
     length: usize,
@@ -106,7 +106,7 @@ impl Page {
         Self { bytes, length: 0 }
     }
 
-    /// Adds `text`; `None` where it does not fit.
+    /// Adds `text`; `None` if it does not fit.
     #[inline]
     pub(super) fn put(&mut self, text: &[u8]) -> Option<()> {
         let end = self.length + text.len();
@@ -115,13 +115,13 @@ impl Page {
         Some(())
     }
 
-    /// Adds a field line; `None` where it does not fit.
+    /// Adds a field line; `None` if it does not fit.
     #[inline]
     pub(super) fn put_field(&mut self, name: &HeaderName, value: &HeaderValue) -> Option<()> {
         self.put_line(name.as_str().as_bytes(), value.as_bytes())
     }
 
-    /// As [`put_field`](Self::put_field), of what is known to be a name and a value.
+    /// As [`put_field`](Self::put_field), for bytes that are known to be a name and a value.
     #[inline]
     pub(super) fn put_line(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
         self.put(name)?;
@@ -130,7 +130,7 @@ impl Page {
         self.put(b"\r\n")
     }
 
-    /// Begins anew.
+    /// Empties the page.
     pub(super) fn clear(&mut self) {
         self.length = 0;
     }
@@ -139,7 +139,7 @@ impl Page {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// Bytes for which there is still room.
+    /// How many bytes still fit.
     pub(super) fn room(&self) -> usize {
         self.bytes.len() - self.length
     }
@@ -151,7 +151,8 @@ impl fmt::Write for Page {
     }
 }
 
-/// Writes a whole head. `None` where a field is about the connection or the framing, or has to be made up, and where it is too long.
+/// Writes a whole head; `None` if a field is about the connection or the framing, if one must be made up, or if the
+/// head is too long.
 pub(super) fn write_head<B>(
     page: &mut Page,
     response: &Response<B>,
@@ -164,7 +165,7 @@ pub(super) fn write_head<B>(
     write_end(page, asked)
 }
 
-/// Writes the rest of the status line. Where no reason is known there is none (RFC 9112 section 4).
+/// Writes the rest of the status line. A status without a known reason gets none (RFC 9112 section 4).
 pub(super) fn write_status(page: &mut Page, status: StatusCode) -> Option<()> {
     page.put(status.as_str().as_bytes())?;
     page.put(b" ")?;
@@ -172,8 +173,8 @@ pub(super) fn write_status(page: &mut Page, status: StatusCode) -> Option<()> {
     page.put(b"\r\n")
 }
 
-/// Writes a head from the status on, but for what [`write_framing`] and [`write_end`] do. Whether it tells the length; `None` as
-/// for [`write_head`].
+/// Writes a head from the status on, without what [`write_framing`] and [`write_end`] write. Returns whether it has the
+/// length; `None` as for [`write_head`].
 pub(super) fn write_fields<'a>(
     page: &mut Page,
     status: StatusCode,
@@ -197,7 +198,7 @@ pub(super) fn write_fields<'a>(
     dated.then_some(told)
 }
 
-/// Writes how the content is framed, where that is due and no field has told it.
+/// Writes how the content is framed, if that is needed and no field has said it.
 pub(super) fn write_framing(page: &mut Page, framing: Framing, told: bool) -> Option<()> {
     match framing {
         Framing::Length(length) if !told => write!(page, "content-length: {length}\r\n").ok(),
@@ -206,7 +207,7 @@ pub(super) fn write_framing(page: &mut Page, framing: Framing, told: bool) -> Op
     }
 }
 
-/// Writes what becomes of the connection, and ends the head.
+/// Writes whether the connection stays open, and ends the head.
 pub(super) fn write_end(page: &mut Page, asked: ReplyContext) -> Option<()> {
     page.put(match (asked.version, asked.closes) {
         (Version::HTTP_10, false) => b"connection: keep-alive\r\n\r\n",
@@ -215,7 +216,7 @@ pub(super) fn write_end(page: &mut Page, asked: ReplyContext) -> Option<()> {
     })
 }
 
-/// Whether `Content-Length` says what is sent.
+/// Whether `Content-Length` agrees with what is sent.
 pub(super) fn agrees(framing: Framing, told: &[u8]) -> bool {
     match framing {
         Framing::None => true,

@@ -1,4 +1,4 @@
-//! Answers whose head is kept as it is sent, but for the fields that each answer says anew.
+//! Answers whose head is kept as it is sent, except for the fields that are new in each answer.
 
 mod packed;
 
@@ -13,19 +13,19 @@ pub use packed::PackedHead;
 /// The longest head that is kept as it is sent, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// How many fields each answer says anew.
+/// How many fields are new in each answer.
 const ANEW: usize = 2;
 
-/// A head that no map is needed for.
+/// A head that needs no map.
 #[derive(Debug)]
 pub enum Head {
-    /// One that was sent before.
+    /// A head that was sent before.
     Kept(Rc<PreparedHead>),
-    /// One that lies in the store as it is.
+    /// A head as it is in the store.
     Packed(PackedHead),
 }
 
-/// The head of a stored response: its fields, and where that can be, the bytes they are sent as over HTTP/1.
+/// The head of a stored response: its fields, and if possible, the bytes in which they are sent over HTTP/1.
 #[derive(Debug)]
 pub struct PreparedHead {
     status: StatusCode,
@@ -36,17 +36,18 @@ pub struct PreparedHead {
 
 #[derive(Debug)]
 struct Written {
-    /// What stands before each of the values that are said anew, with its name.
+    /// The bytes before each of the new values, with the field's name.
     before: [Box<[u8]>; ANEW],
-    /// What stands after the last of them.
+    /// The bytes after the last of them.
     after: Box<[u8]>,
     /// Bytes of content that it announces.
     content: u64,
 }
 
 impl PreparedHead {
-    /// The head of answers with `status` and `content` bytes of content (`None`: not known). `fields` has an empty value in the place
-    /// of each field that answers say anew; where it has another, the head is not written.
+    /// The head of answers with `status` and `content` bytes of content (`None` if not known). `fields` has an empty
+    /// value in the place of each field that is new in each answer. If it has another value there, the head is not
+    /// written.
     pub fn new(
         status: StatusCode,
         fields: HeaderMap,
@@ -64,7 +65,7 @@ impl PreparedHead {
         }
     }
 
-    /// Its fields, with the places of those that are said anew.
+    /// Its fields, with the places of those that are new in each answer.
     pub fn fields(&self) -> &HeaderMap {
         &self.fields
     }
@@ -75,7 +76,7 @@ impl PreparedHead {
         written.is_some_and(|written| written.content == content)
     }
 
-    /// All of it, with these values for the fields that are said anew.
+    /// The whole head as a map, with these values for the fields that are new in each answer.
     fn to_map(&self, anew: [Rc<HeaderValue>; ANEW]) -> HeaderMap {
         let mut fields = self.fields.clone();
         for (name, value) in self.anew.iter().zip(anew) {
@@ -84,7 +85,7 @@ impl PreparedHead {
         fields
     }
 
-    /// Writes it, but for its end. How many bytes of content it announces; `None` where it cannot be written.
+    /// Writes the head without its end. Returns how many bytes of content it announces; `None` if it cannot be written.
     fn write(
         &self,
         page: &mut Page,
@@ -110,7 +111,7 @@ impl Written {
         content: u64,
     ) -> Option<Self> {
         let is_anew = |name: &HeaderName| anew.contains(name);
-        // At the end, in order: so it makes no difference that they are written last.
+        // They are the last fields, in order. So it makes no difference that they are written at another place.
         let places = fields.keys().skip_while(|name| !is_anew(name));
         if !places.eq(anew) || !anew.iter().all(|name| is_a_place(fields, name)) {
             return None;
@@ -157,8 +158,8 @@ pub struct Prepared<B> {
 }
 
 impl<B> Prepared<B> {
-    /// An answer with these values for the fields that are said anew. `asked` are the fields of its request, as they came: the next
-    /// request that comes with the same bytes gets them.
+    /// An answer with these values for the fields that are new in each answer. `asked` are the fields of its request,
+    /// as they came: the next request with the same bytes gets them.
     pub fn new(head: Head, anew: [Rc<HeaderValue>; ANEW], body: B, asked: HeaderMap) -> Self {
         Self {
             head,
@@ -180,7 +181,7 @@ impl<B> Prepared<B> {
         response
     }
 
-    /// Writes its head, and says how it frames the content. `None` where it cannot be written.
+    /// Writes the head, and returns how it frames the content; `None` if it cannot be written.
     pub(super) fn write_head(&self, page: &mut Page, asked: ReplyContext) -> Option<Framing> {
         if asked.verb == Verb::Head {
             return None;
@@ -193,7 +194,7 @@ impl<B> Prepared<B> {
         Some(Framing::Length(content))
     }
 
-    /// Its body, and the fields of its request.
+    /// The body, and the fields of the request.
     pub(super) fn into_parts(self) -> (B, HeaderMap) {
         (self.body, self.asked)
     }

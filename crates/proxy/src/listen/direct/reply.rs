@@ -20,10 +20,12 @@ use std::{
 
 /// An answer that can be sent.
 pub(super) trait SendableAnswer<B> {
-    /// Writes its head, and says how it frames the content, which may close the connection. `None` where that is not known here.
+    /// Writes the head, and returns how it frames the content, which may close the connection; `None` if that is not
+    /// known here.
     fn write_head(&self, page: &mut Page, asked: &mut ReplyContext) -> Option<Framing>;
 
-    /// Its body. The maps that are not needed any more, that of its request's `section` among them, serve the next request.
+    /// Returns the body. The maps that are not needed any more serve the next request, that of its request's `section`
+    /// too.
     fn into_body(self, desk: &Desk, section: Option<Rc<Section>>) -> B;
 
     /// The same answer with its fields in a map.
@@ -68,18 +70,18 @@ impl<B> SendableAnswer<B> for Prepared<B> {
     }
 }
 
-/// How far an answer has come.
+/// How far an answer has been sent.
 pub(super) enum SendProgress<A, B> {
     Whole,
     /// There is more to send.
     Begun(Flow<B>),
-    /// It is framed in a way that is not known here; nothing of it was sent.
+    /// It is framed in a way that is not known here. Nothing of it was sent.
     Not(A),
-    /// A part of it at most is out.
+    /// At most a part of it is sent.
     Broken,
 }
 
-/// Sends of an answer what is at hand, as far as the socket takes it at once.
+/// Sends what is at hand of an answer, as far as the socket takes it at once.
 pub(super) fn begin<S: Serve, A: SendableAnswer<S::Body>>(
     cx: &mut Context<'_>,
     session: &Session<S>,
@@ -106,7 +108,7 @@ pub(super) fn begin<S: Serve, A: SendableAnswer<S::Body>>(
     }
 }
 
-/// Sends the rest. Whether all of it is out; if not, nobody waits for it any more.
+/// Sends the rest. Returns whether all of it is sent; if not, nothing waits for it any more.
 pub(super) async fn go_on<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,

@@ -1,5 +1,5 @@
-//! Header sections that came lately, with what they were read as: a client says in its next request mostly what it said in the last,
-//! but for the target, and reading that is half the work of a hit.
+//! Header sections that came lately, with their parsed fields. Apart from the target, a client mostly repeats its last
+//! request, and to parse that is half the work of a hit.
 
 use super::head::{self, FieldSummary};
 use crate::listen::config::Limits;
@@ -9,31 +9,33 @@ use memchr::memmem;
 use std::{array, rc::Rc};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many sections are kept. Each lies where its bytes say, and makes room for the next that lies there.
+/// How many sections are kept. The bytes of a section give its place, where the next one with the same place replaces
+/// it.
 const KEPT: usize = 64;
 
-/// How many times the fields of sections are kept beyond the first time of each: requests with the same section wait for an origin at
-/// once. With the usual twenty fields all of them take half a megabyte for each worker, and three megabytes at most.
+/// How many more maps of fields are kept, beyond the first of each section, since requests with the same section wait
+/// for an origin at the same time. With the usual twenty fields all of them take half a megabyte for each worker, and
+/// three megabytes at most.
 const MOST_AGAIN: usize = 128;
 
 /// The longest head whose section is kept, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// A header section as it came: field lines, and the empty line behind them (RFC 9112 section 2.1).
+/// A header section as it came: field lines, and the empty line after them (RFC 9112 section 2.1).
 #[derive(Debug)]
 pub(super) struct Section {
-    /// The head it came in.
+    /// The head in which it came.
     head: Bytes,
-    /// Where in that it begins, if it has lines.
+    /// Where it begins in the head, if it has lines.
     at: usize,
     pub(super) lines: usize,
     pub(super) told: FieldSummary,
-    /// Where it lies, if it is kept.
+    /// Its place, if it is kept.
     place: usize,
 }
 
 impl Section {
-    /// The section of so many lines that begins there in `head`.
+    /// The section of `lines` lines that begins at `at` in `head`.
     pub(super) fn new(head: Bytes, at: usize, lines: usize, told: FieldSummary) -> Self {
         let mut section = Self {
             head,
@@ -46,14 +48,15 @@ impl Section {
         section
     }
 
-    /// Whether these are the fields that it says. What was read once is read again: no section that is kept goes beyond the usual limits.
+    /// Whether `fields` are those of the section, found by parsing it again. No section that is kept exceeds the
+    /// default limits.
     fn says(&self, fields: &HeaderMap) -> bool {
         let head = [b"GET / HTTP/1.1\r\n", self.bytes()].concat();
         head::request(&head, &Limits::default())
             .is_some_and(|(request, length)| length == head.len() && request.fields == *fields)
     }
 
-    /// As it came.
+    /// The section as it came.
     pub(super) fn bytes(&self) -> &[u8] {
         match self.lines {
             0 => b"\r\n",
@@ -62,15 +65,15 @@ impl Section {
     }
 }
 
-/// The sections that requests of one worker came with. They are told apart by all of their bytes, so that nothing of one request
-/// gets into another.
+/// The sections of one worker's requests. All of their bytes are compared, so that nothing of one request gets into
+/// another.
 pub(super) struct Sections {
     places: Box<[Option<SectionSlot>; KEPT]>,
-    /// How many maps lie in all places behind the first of each.
+    /// How many maps all places have beyond the first of each.
     again: usize,
 }
 
-/// A section, and its fields as often as they are at hand.
+/// A section, and as many maps of its fields as are available.
 struct SectionSlot {
     section: Rc<Section>,
     fields: Vec<HeaderMap>,
@@ -92,9 +95,9 @@ impl Default for Sections {
 }
 
 impl Sections {
-    /// Finds the section that `bytes` begin with, and takes out its fields; and says how long it is.
+    /// Finds the section that `bytes` begin with, and takes out its fields. Returns its length too.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Option<(usize, (Rc<Section>, HeaderMap))> {
-        // Mostly nothing follows, and where it ends need not be looked for: one that was read ends where its bytes do.
+        // Mostly nothing follows. Then the end need not be searched: a section that was read ends with its bytes.
         if let Some(taken) = self.take_same(bytes) {
             return Some((bytes.len(), taken));
         }
@@ -115,8 +118,8 @@ impl Sections {
 
     /// Keeps a section, and its fields, for the next request that has it. Returns a map that is not needed any more.
     pub(super) fn keep(&mut self, section: Rc<Section>, fields: HeaderMap) -> Option<HeaderMap> {
-        // Fields that are not those of the section would be another request's. One without lines would be found in any head
-        // that is not all there yet.
+        // Fields that are not those of the section would be another request's. A section without lines would be found
+        // in any head that has come only in part.
         if section.lines == 0 || section.head.len() > LONGEST || fields.len() != section.lines {
             return Some(fields);
         }
@@ -144,12 +147,12 @@ impl Sections {
     }
 }
 
-/// Where a section lies.
+/// The place of a section.
 fn place(section: &[u8]) -> usize {
     (xxh3_64(section) % KEPT as u64) as usize
 }
 
-/// A request's line, as far as `bytes` begin with one, and what follows it.
+/// Splits `bytes` after the request's line, if they have a whole one.
 pub(super) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     bytes.split_at_checked(memchr::memchr(b'\n', bytes)? + 1)
 }

@@ -1,13 +1,14 @@
-//! Short content of stored responses that is sent again and again: it lies behind room for a head, and is not copied each time.
+//! Short content of stored responses that is sent often. It is kept after room for a head, so that it is not copied
+//! each time.
 
 use super::page::Page;
 use bytes::Bytes;
 use std::ptr;
 
-/// Sheets of one worker at most.
+/// The most sheets of one worker.
 const MOST: usize = 16;
 
-/// Bytes of a head that there is room for.
+/// Bytes of room for a head.
 const FRONT: usize = 4 << 10;
 
 /// A worker's sheets. Each content has one place, which it shares with others.
@@ -19,20 +20,20 @@ pub(super) struct Sheets {
 #[derive(Default)]
 struct SheetSlot {
     sheet: Option<Sheet>,
-    /// What was wanted here last and has no sheet: where it lies, which may be another's place by now. It gets the sheet when it is wanted
-    /// twice in a row: what is asked for once only passes by.
+    /// The address of the content that was wanted here last and has no sheet; by now other content may be there. It
+    /// gets the sheet when it is wanted twice in a row, since content that is requested once only passes by.
     wanted: Option<*const [u8]>,
 }
 
-/// Room for a head, and content behind it.
+/// Room for a head, and content after it.
 struct Sheet {
     bytes: Vec<u8>,
-    /// Whose copy it is: as long as it is held here, nothing else lies there.
+    /// The content that was copied. As long as it is held here, no other content can have its address.
     content: Bytes,
 }
 
 impl Sheets {
-    /// `head` with `content` behind it. `None` where that has no sheet; it gets one where it was wanted before.
+    /// `head` with `content` after it; `None` if `content` has no sheet. It gets one if it was wanted before.
     pub(super) fn behind(&mut self, head: &Page, content: &Bytes) -> Option<&[u8]> {
         let place = self.places.get_mut(index(content))?;
         if !place
@@ -52,7 +53,7 @@ impl Sheets {
 }
 
 impl Sheet {
-    /// A sheet of `content`, in memory that served another.
+    /// Makes a sheet of `content`, in the memory of an old one.
     fn of(content: Bytes, old: Option<Self>) -> Self {
         let mut bytes = old.map(|old| old.bytes).unwrap_or_default();
         bytes.resize(FRONT, 0);
@@ -64,7 +65,7 @@ impl Sheet {
         ptr::eq(&raw const *self.content, at)
     }
 
-    /// The content with `head` before it; `None` where that is too long.
+    /// The content with `head` before it; `None` if the head is too long.
     fn with(&mut self, head: &[u8]) -> Option<&[u8]> {
         let begin = FRONT.checked_sub(head.len())?;
         self.bytes.get_mut(begin..FRONT)?.copy_from_slice(head);
@@ -72,7 +73,8 @@ impl Sheet {
     }
 }
 
-/// The place of what lies at `at`. Memory is given out in steps of 16 bytes and more; larger ones are told apart as well.
+/// The place of the content at `at`. Memory is allocated in steps of 16 bytes and more; larger steps are told apart
+/// too.
 fn index(at: &[u8]) -> usize {
     let address = at.as_ptr().addr();
     let mixed = (address >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -111,7 +113,7 @@ mod tests {
         assert_eq!(sent(&mut sheets, &long, &content), None, "no room");
     }
 
-    /// The allocator gives what is freed to the next.
+    /// The allocator gives freed memory to the next content.
     #[test]
     fn nothing_is_sent_for_what_lies_where_it_lay() {
         let mut sheets = Sheets::default();

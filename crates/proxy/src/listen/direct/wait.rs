@@ -1,4 +1,4 @@
-//! An answer that is waited for, and the client who may leave meanwhile.
+//! Waits for an answer, while the client may leave.
 
 use super::Outcome;
 use crate::listen::{
@@ -15,8 +15,8 @@ use std::{
 };
 use tokio::io::{AsyncWrite, ReadBuf};
 
-/// Waits for an answer, and sends the interim responses that come before it. `None`: the client has left, or the connection is to be
-/// closed; nobody waits any more.
+/// Waits for an answer, and sends the interim responses that come before it; `None` if the client has left, or the
+/// connection is to be closed: then nothing waits for the answer any more.
 pub async fn wait<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
@@ -39,8 +39,10 @@ pub async fn wait<S: Serve>(
     .await
 }
 
-/// Ready when the client has left while it is being answered. What it asks meanwhile is kept, about as much as one read brings: more is
-/// read when that has its answer. Whoever sends so much ahead and leaves is not missed before that.
+/// Ready when the client has left while it is being answered.
+///
+/// What it requests meanwhile is kept, about as much as one read brings. More is read when the kept requests are
+/// answered. Before that, it is not noticed when a client that has sent so much ahead leaves.
 pub fn poll_left<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,

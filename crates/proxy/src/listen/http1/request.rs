@@ -29,7 +29,7 @@ use std::{
 /// No request follows.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Answers it.
+/// Answers the request.
 pub(super) fn answer<S: Serve>(
     session: &Session<S>,
     request: Request<Incoming>,
@@ -66,14 +66,14 @@ pub(super) fn answer<S: Serve>(
         };
         let mut answer = finished(served, in_flight, may_upgrade, is_last);
         if version < Version::HTTP_11 && answer.headers().get(header::CONNECTION) == Some(&CLOSE) {
-            // Beside an answer of 1.1 `hyper` says `keep-alive`, where its client wants that.
+            // With an answer of 1.1, `hyper` says `keep-alive` if the client wants that.
             *answer.version_mut() = version;
         }
         Ok(answer)
     }
 }
 
-/// Has the service begin with it.
+/// Makes the service begin the request.
 fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Begun<S::Body> {
     let watch = &session.watch;
     let brings_content = !request.body().is_end_stream();
@@ -102,7 +102,7 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
     })
 }
 
-/// The answer, for `hyper` to write. `is_last`: whatever is known of its request, nothing follows it.
+/// Completes the answer for `hyper` to write. If `is_last`, nothing follows it, whatever is known about its request.
 fn finished<B: http_body::Body<Data = Bytes>>(
     served: Result<Response<B>, Box<Response<Bytes>>>,
     in_flight: InFlight,
@@ -125,14 +125,15 @@ fn finished<B: http_body::Body<Data = Bytes>>(
         watch.let_go();
     }
     if !upgrades && (is_last || watch.ends_with_answer()) {
-        // What follows the content that nobody reads is not found, and whether it comes after a refusal is not known.
+        // Behind content that is not read, the next request cannot be found. After a refusal, it is not known whether
+        // the content comes.
         answer.headers_mut().insert(header::CONNECTION, CLOSE);
     }
     answer
 }
 
-/// Takes the raw head of a request, so that one that came in the same read finds its own, or none, rather than that of another. Behind
-/// content, heads begin nobody knows where.
+/// Takes the raw head of a request. A request that came in the same read then finds its own head, or none, rather than
+/// that of another. Behind content, it is not known where heads begin.
 fn take_head(watch: &Watch, brings_content: bool) -> Vec<u8> {
     let mut came = watch.head.lock().unwrap_or_else(PoisonError::into_inner);
     let raw = mem::take(&mut *came);

@@ -1,9 +1,9 @@
-//! Targets of which `hyper` tells less than came.
+//! Targets that `hyper` does not report exactly as they came.
 
 use http::{Method, Request, Uri, uri::PathAndQuery};
 
-/// Has the target of an `OPTIONS` be `*` where it came as an absolute one with neither path nor query, as the last proxy is to send it on
-/// (RFC 9112 section 3.2.4). That is what comes over HTTP/2 (RFC 9113 section 8.3.1).
+/// Makes the target of an `OPTIONS` `*` if it came as an absolute one with neither path nor query, as the last proxy
+/// must send it (RFC 9112 section 3.2.4). Over HTTP/2 it already comes so (RFC 9113 section 8.3.1).
 pub(super) fn name_server<B>(request: &mut Request<B>) {
     if *request.method() != Method::OPTIONS || !has_no_path(request.uri()) {
         return;
@@ -15,8 +15,10 @@ pub(super) fn name_server<B>(request: &mut Request<B>) {
     }
 }
 
-/// Whether an absolute target came without a path. It has `/` then like one that came with it, which [`Uri`] took from somewhere else:
-/// what came lies right behind the authority.
+/// Whether an absolute target came without a path.
+///
+/// It has `/` then, like one that came with it. But [`Uri`] took that `/` from elsewhere, while a path that came
+/// follows the authority in memory.
 fn has_no_path(uri: &Uri) -> bool {
     let (Some(authority), Some(path)) = (uri.authority(), uri.path_and_query()) else {
         return false;

@@ -1,39 +1,39 @@
-//! How far a head has come over HTTP/2: `h2` keeps it until all of it is there, and tells nobody. Of the frames no more is looked at than
-//! where they end.
+//! How far a head has come over HTTP/2. `h2` keeps a head until it is complete, and does not tell. The only thing
+//! looked at in the frames is where they end.
 
-/// RFC 9113 section 3.4.
+/// Length of the connection preface (RFC 9113 section 3.4).
 const PREFACE: usize = 24;
 
-/// RFC 9113 section 4.1.
+/// Length of the head of a frame (RFC 9113 section 4.1).
 const FRAME_HEAD: usize = 9;
 
-/// RFC 9113 sections 6.2 and 6.10.
+/// Types and flags of frames (RFC 9113 sections 6.2 and 6.10).
 const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 const END_HEADERS: u8 = 4;
 
-/// The frames of a client, read in whatever pieces they come.
+/// The frames of a client, read in pieces of any size.
 #[derive(Debug)]
 pub struct Frames {
     /// Bytes of the preface still to come.
     preface: usize,
-    /// The head of the present frame, and how much of it has come.
+    /// The head of the present frame, and how many bytes of it have come.
     head: [u8; FRAME_HEAD],
     known: usize,
-    /// Bytes of the frame still to come behind its head.
+    /// Bytes of the frame after its head that are still to come.
     left: usize,
-    /// Whether the frame goes on with a request's head.
+    /// Whether the frame carries a request's head or its continuation.
     is_head: bool,
-    /// Whether a request's head has begun in frames that came, and goes on.
+    /// Whether a request's head has begun in earlier frames and continues.
     is_open: bool,
-    /// Whether a head has come to its end in what came last.
+    /// Whether the last bytes completed a head.
     has_ended: bool,
-    /// Bytes that a head may take when it was read.
+    /// The most bytes that a head may take once decoded.
     most: usize,
 }
 
 impl Frames {
-    /// Of a connection that begins; heads may take so many bytes.
+    /// Frames of a new connection, whose heads may take `most` bytes.
     pub fn new(most: usize) -> Self {
         Self {
             preface: PREFACE,
@@ -47,7 +47,7 @@ impl Frames {
         }
     }
 
-    /// Goes on with what came. Bytes that are kept of a head which has not come as a whole; 0: there is none.
+    /// Reads the next bytes. Returns how many bytes are kept of a head that has come only in part; 0 if there is none.
     pub fn go_on(&mut self, bytes: &[u8]) -> usize {
         self.has_ended = false;
         let (_, mut rest) = split(bytes, &mut self.preface);
@@ -69,12 +69,12 @@ impl Frames {
         self.kept()
     }
 
-    /// Whether a head has come to its end in what came last: what is kept is another's.
+    /// Whether the last bytes completed a head: what is kept belongs to another.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Reads on in a frame's head, and gives what comes behind it.
+    /// Continues with a frame's head, and returns what follows it.
     fn go_on_with_head<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut missing = FRAME_HEAD - self.known;
         let (came, rest) = split(bytes, &mut missing);
@@ -93,7 +93,7 @@ impl Frames {
 
     fn kept(&self) -> usize {
         if self.is_open {
-            // What came of it was read, and takes more than its coded bytes (RFC 7541).
+            // What came of it was decoded, and takes more than its coded bytes (RFC 7541).
             return self.most;
         }
         if self.known < FRAME_HEAD || !self.is_head {
@@ -102,14 +102,14 @@ impl Frames {
         FRAME_HEAD + self.length() - self.left
     }
 
-    /// Bytes behind the present frame's head.
+    /// Bytes of the present frame after its head.
     fn length(&self) -> usize {
         let [a, b, c, ..] = self.head;
         u32::from_be_bytes([0, a, b, c]) as usize
     }
 }
 
-/// The first `missing` bytes, as many as there are, and the rest; so many fewer are missing then.
+/// Splits off the first `missing` bytes, or as many as there are, and subtracts their number from `missing`.
 fn split<'a>(bytes: &'a [u8], missing: &mut usize) -> (&'a [u8], &'a [u8]) {
     let (came, rest) = bytes.split_at(bytes.len().min(*missing));
     *missing -= came.len();

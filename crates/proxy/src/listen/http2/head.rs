@@ -1,10 +1,10 @@
-//! What the heads of requests over HTTP/2 take of the budget. Those of HTTP/1 are counted as they come, by the `Meter`.
+//! What the heads of requests over HTTP/2 take of the budget. The `Meter` counts those of HTTP/1 as they come.
 
 use super::super::{fault::Fault, meter::SHORT, watch::Watch};
 use http::Request;
 use store::Reservation;
 
-/// Room for a head until it is answered, where somebody counts. A short one needs none.
+/// Takes room for a head until it is answered, if memory is counted. A short one needs none.
 pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Reservation>, Fault> {
     let Some(memory) = &watch.worker.memory else {
         return Ok(None);
@@ -23,7 +23,7 @@ pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Rese
     }
 }
 
-/// Much as RFC 9113 section 6.5.2 counts: names and values, and 32 bytes for each field.
+/// The size of a head, much as RFC 9113 section 6.5.2 counts it: names and values, and 32 bytes for each field.
 fn size<B>(request: &Request<B>) -> usize {
     let uri = request.uri();
     let target = uri.path_and_query().map_or(0, |path| path.as_str().len());

@@ -9,17 +9,17 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Sends interim responses, as many as there are, until it [gives the way free](Self::take) to the final answer. Who has interim
-/// responses to send keeps a share of it.
+/// Sends any number of interim responses, until the final answer [takes over](Self::take). Code that has interim
+/// responses to send shares it.
 #[derive(Debug)]
 pub(in crate::listen) struct Reply(Mutex<Before>);
 
-/// What is sent before the final answer.
+/// The state before the final answer.
 #[derive(Debug)]
 struct Before {
-    /// `None`: the final answer has begun, or will not any more.
+    /// `None` if the final answer has begun, or will not begin any more.
     respond: Option<SendResponse<Bytes>>,
-    /// Bytes of interim responses that were sent: what the client does not take of them, waits in memory.
+    /// Bytes of interim responses that were sent: those that the client does not take wait in memory.
     sent: usize,
 }
 
@@ -31,7 +31,7 @@ impl Reply {
         }))
     }
 
-    /// Has the client go on with the content that it holds back (RFC 9110 section 10.1.1).
+    /// Tells the client to send the content that it holds back (RFC 9110 section 10.1.1).
     pub(in crate::listen) fn go_on(&self) {
         self.send(StatusCode::CONTINUE, HeaderMap::new());
     }
@@ -58,11 +58,11 @@ impl Reply {
         let mut interim = Response::new(());
         *interim.status_mut() = status;
         *interim.headers_mut() = fields;
-        // A hint: the stream's end is for its answer to notice.
+        // It is only a hint: the final answer notices the end of the stream.
         let _ = respond.send_informational(interim);
     }
 
-    /// Whether the client has given the stream up, or the connection has ended.
+    /// Waits until the client has cancelled the stream, or the connection has ended.
     pub(super) fn poll_left(&self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.lock().respond {
             Some(respond) => respond.poll_reset(cx).map(drop),
@@ -70,12 +70,12 @@ impl Reply {
         }
     }
 
-    /// The way is the final answer's from now on.
+    /// Takes the stream for the final answer.
     pub(super) fn take(&self) -> Option<SendResponse<Bytes>> {
         self.lock().respond.take()
     }
 
-    /// Nobody else waits for it: all of a connection runs on one thread.
+    /// Never contended: everything of a connection runs on one thread.
     fn lock(&self) -> MutexGuard<'_, Before> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

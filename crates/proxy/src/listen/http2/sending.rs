@@ -17,11 +17,11 @@ use std::{
 };
 use store::Reservation;
 
-/// A request over HTTP/2, which counts as one the client let finish, or cancelled.
+/// A request over HTTP/2, which counts as one that the client let finish, or cancelled.
 #[derive(Debug)]
 pub(super) struct Counted {
     in_flight: InFlight,
-    /// The limit on cancelled ones.
+    /// The limit on cancelled requests.
     most_cancelled: u32,
     finished: bool,
     /// What its head takes of the budget until it is answered.
@@ -42,7 +42,7 @@ impl Counted {
         &self.in_flight.watch
     }
 
-    /// The answer is complete, as far as we go.
+    /// Says that the answer is complete, as far as we are concerned.
     pub(super) fn finish(&mut self) {
         self.finished = true;
     }
@@ -54,20 +54,20 @@ impl Drop for Counted {
     }
 }
 
-/// Content under way. Dropped before its end, it ends its stream, and the others go on.
+/// Content that is being sent. Dropped before its end, it ends its stream only.
 pub(super) struct Sending<B> {
     body: B,
     out: Outlet,
-    /// What the client is to take next.
+    /// The bytes that the client is to take next.
     piece: Bytes,
-    /// The wait for the client to have room for some of it.
+    /// The wait until the client has room for some of them.
     awaited: Option<Wait>,
-    /// The content has broken off; the stream is reset when what went before has gone out.
+    /// The content has broken off. The stream is reset once what came before is sent.
     is_broken: bool,
     counted: Counted,
 }
 
-/// Nothing more is to be sent: all is, or the client has left, or the content broke off.
+/// Nothing more is to be sent: everything is sent, the client has left, or the content broke off.
 struct Over;
 
 impl From<Gone> for Over {
@@ -88,7 +88,7 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
         }
     }
 
-    /// The next piece of content.
+    /// Gets the next piece of content.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
         while self.piece.is_empty() {
             if self.is_broken {
@@ -100,7 +100,7 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 Poll::Ready(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
                 Poll::Ready(Some(Err(_))) => {
-                    // A reset takes what waits for the connection's turn with it, be it the head.
+                    // A reset discards what waits for the connection's turn, even the head.
                     self.is_broken = true;
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -123,7 +123,7 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
         polled.map_err(Over::from)
     }
 
-    /// We wait for the client, if there is somebody to wake, and otherwise no longer.
+    /// Begins or continues to wait for the client if there is a task to wake, and otherwise stops waiting.
     fn await_room(&mut self, waker: Option<&Waker>) {
         let watch = &self.counted.in_flight.watch;
         match (self.awaited, waker) {
@@ -144,7 +144,7 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
         self.awaited.is_some_and(|wait| pieces.is_late(wait))
     }
 
-    /// Sends what there is room for. An error: nothing is to be sent any more.
+    /// Sends what there is room for. An error means that nothing more is to be sent.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
         ready!(self.poll_piece(cx))?;
         ready!(self.poll_room(cx))?;
@@ -175,7 +175,7 @@ impl<B: Body<Data = Bytes> + Unpin> Future for Sending<B> {
             sending.counted.finish();
             return Poll::Ready(());
         }
-        // A panic in the content must not end the other streams, on whose connection's task this may be.
+        // A panic in the content must not end the other streams: this may run on the connection's task.
         let sent = catch_unwind(AssertUnwindSafe(|| sending.poll_all(cx)));
         sent.unwrap_or_else(|_| {
             add(&sending.counted.watch().worker.counters.panics, 1);

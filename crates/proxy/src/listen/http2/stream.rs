@@ -25,7 +25,8 @@ use std::{
     time::SystemTime,
 };
 
-/// Answers a request. What is at hand, as most is, goes out as far as the client takes it; the rest is a task's. `cx` is the connection's.
+/// Answers a request. What is available, as most answers are, is sent as far as the client takes it; a task sends the
+/// rest. `cx` is the connection's.
 pub(super) fn begin<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
@@ -56,7 +57,7 @@ pub(super) fn begin<S: Serve>(
 
 type ServedOn<S> = Result<Served<<S as Serve>::Body>, Box<Response<Bytes>>>;
 
-/// Has the service begin with the request.
+/// Makes the service begin the request.
 fn ask<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
@@ -87,13 +88,13 @@ fn ask<S: Serve>(
     (served, counted)
 }
 
-/// An answer of ours. To `HEAD` there is no content (RFC 9110 section 9.3.2).
+/// Makes an answer of our own. An answer to `HEAD` has no content (RFC 9110 section 9.3.2).
 fn our_words<B>(own: Response<Bytes>, is_head: bool) -> Response<Either<B, Full<Bytes>>> {
     let kept = |text| if is_head { Bytes::new() } else { text };
     own.map(|text| Either::Right(Full::new(kept(text))))
 }
 
-/// Waits for the answer, and sends it. A client that gives the stream up ends both.
+/// Waits for the answer, and sends it. Both end if the client cancels the stream.
 async fn wait<S: Serve>(
     service: Rc<S>,
     (later, is_head): (Later<S::Body>, bool),
@@ -109,7 +110,7 @@ async fn wait<S: Serve>(
         Some(Ok(response)) => response.map(Either::Left),
         Some(Err(Panicked)) => our_words(*own::panicked(&*service, counted.watch()), is_head),
         None => {
-            // Nothing is to be sent any more, whoever may have interim responses yet.
+            // Nothing more is to be sent, even if some code still has interim responses.
             reply.take();
             return;
         }
@@ -119,7 +120,7 @@ async fn wait<S: Serve>(
     }
 }
 
-/// Sends the head. What is to follow it; `None`: all is sent, or the client has left.
+/// Sends the head. Returns what is to follow it; `None` if everything is sent, or the client has left.
 fn send_head<B: Body<Data = Bytes> + Unpin>(
     answer: Response<B>,
     reply: &Reply,
@@ -138,12 +139,13 @@ fn send_head<B: Body<Data = Bytes> + Unpin>(
     Some(Sending::new(body, out, counted))
 }
 
-/// Puts in what every answer has (RFC 9110 sections 6.6.1 and 8.6), and takes out what HTTP/2 does not know (RFC 9113 section 8.2.2).
+/// Adds what every answer has (RFC 9110 sections 6.6.1 and 8.6), and removes what HTTP/2 does not allow (RFC 9113
+/// section 8.2.2).
 fn complete(fields: &mut HeaderMap, length: Option<u64>) {
     rules::fields::remove_hop_by_hop(fields);
     if !fields.contains_key(header::DATE) {
         let now = httpdate::fmt_http_date(SystemTime::now());
-        // Letters, digits, colons.
+        // Always valid: letters, digits, colons.
         fields.extend(HeaderValue::try_from(now).map(|now| (header::DATE, now)));
     }
     if let (Some(length), false) = (length, fields.contains_key(header::CONTENT_LENGTH)) {

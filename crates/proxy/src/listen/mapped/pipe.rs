@@ -1,5 +1,7 @@
-//! A pipe through which pages go from memory to a socket. The kernel takes them as they lie (`vmsplice`), and asks for each of them
-//! less than where it has to find them in a file (`sendfile`): a tenth to a seventh of what 100 KB cost, wherever they lie.
+//! A pipe through which pages go from memory to a socket.
+//!
+//! The kernel takes the pages as they are (`vmsplice`). With `sendfile` it must find each of them in the file, which is
+//! more work. The pipe saves a tenth to a seventh of what 100 KB cost, wherever the pages are.
 
 use nix::fcntl::{SpliceFFlags, vmsplice};
 use rustix::{
@@ -12,25 +14,26 @@ use std::{
     os::fd::{BorrowedFd, OwnedFd},
 };
 
-/// So many bytes go into it at once, at most.
+/// The most bytes that go into the pipe at once.
 const MOST: usize = 128 << 10;
 
-/// Room in it, in bytes: it holds so many pages, of which each may be there in part.
+/// The size of the pipe in bytes. Its room is counted in pages, each of which may be only partly used.
 const ROOM: usize = 2 * MOST;
 
-/// A pipe with nothing in it.
+/// An empty pipe.
 struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
 }
 
 thread_local! {
-    /// The worker's. It is not here while it is in use, and never comes back with something in it: that would go to somebody else.
+    /// The worker's pipe. It is taken out while in use, and comes back only if empty: what is in it would go to another
+    /// client.
     static PIPE: Cell<Option<Pipe>> = const { Cell::new(None) };
 }
 
-/// Sends `bytes` to `socket`, as far as it takes them. They must stay as they are until the client has them. `None`: nothing was sent,
-/// since that cannot be done here.
+/// Sends `bytes` to `socket`, as far as it takes them; `None` if nothing was sent because pages cannot be sent so here.
+/// The bytes must not change until the client has them.
 pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> Option<io::Result<usize>> {
     let pipe = PIPE.take().or_else(|| Pipe::new().ok())?;
     let mut sent = 0;
@@ -47,9 +50,9 @@ pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> Option<io::Result<us
         };
         match pipe.empty_into(socket, inside) {
             Ok(all) if all == inside => sent += all,
-            // With what is left in it, it is closed.
+            // The pipe is closed with what is left in it.
             Ok(part) => return Some(Ok(sent + part)),
-            // The next call says it again.
+            // The next call returns the error again.
             Err(_) if sent > 0 => return Some(Ok(sent)),
             Err(error) => return Some(Err(error)),
         }
@@ -61,12 +64,13 @@ pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> Option<io::Result<us
 impl Pipe {
     fn new() -> io::Result<Self> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        // Without that much room, it goes in smaller pieces.
+        // On failure, the bytes go in smaller pieces.
         let _ = fcntl_setpipe_size(&into, ROOM);
         Ok(Self { out, into })
     }
 
-    /// Moves the `inside` bytes that are in it to `socket`, as far as that takes them; how many those were.
+    /// Moves the `inside` bytes that are in the pipe to `socket`, as far as the socket takes them. Returns how many it
+    /// moved.
     fn empty_into(&self, socket: BorrowedFd<'_>, inside: usize) -> io::Result<usize> {
         let mut moved = 0;
         while moved < inside {

@@ -1,5 +1,7 @@
-//! Heads that have not come as a whole yet, and what a client sends ahead of its turn. While a head is read without `hyper` it is kept once,
-//! and `hyper` gets it when it has come, or is not well formed; either way it counts in the budget until the connection is at rest.
+//! Heads that have come only in part, and what a client sends ahead of its turn.
+//!
+//! While a head is read without `hyper`, it is kept once. `hyper` gets it when it is complete, or is malformed. In
+//! either case it counts in the budget until the connection is at rest.
 
 use super::Meter;
 use crate::listen::{
@@ -13,22 +15,22 @@ use std::{
     sync::{MutexGuard, PoisonError},
 };
 
-/// A head up to this length, in bytes, may take the last of the budget; a longer one leaves a quarter to others.
+/// A head up to this length, in bytes, may take the last of the budget. A longer one leaves a quarter to others.
 pub(in crate::listen) const SHORT: usize = 4 * 1024;
 
 impl Meter {
-    /// How much of what lies [ahead](Self::ahead) was read as a head already, which it is no whole one.
+    /// How many of the bytes [ahead](Self::ahead) were parsed as a head already without reaching its end.
     pub(in crate::listen) fn parsed(&self) -> usize {
         self.parsed
     }
 
-    /// See [`parsed`](Self::parsed).
+    /// Sets [`parsed`](Self::parsed).
     pub(in crate::listen) fn set_parsed(&mut self, bytes: usize) {
         self.parsed = bytes;
     }
 
-    /// Keeps what was read of a head until there is more of it; `parsed` as [`Self::parsed`] has it. Where that cannot be, the connection's
-    /// task is told.
+    /// Keeps the part of a head that was read until more comes; `parsed` is as in [`Self::parsed`]. If there is no room
+    /// for it, the connection's task is told.
     pub(in crate::listen) fn leave_head(&mut self, bytes: &[u8], parsed: usize) {
         if bytes.is_empty() {
             self.room = None;
@@ -44,7 +46,8 @@ impl Meter {
         self.frames = Some(Box::new(frames));
     }
 
-    /// Follows the frames of HTTP/2 on. What is kept of a head that has not come as a whole has its time, and counts.
+    /// Continues to follow the frames of HTTP/2. A head that has come only in part has a time limit, and its bytes
+    /// count.
     pub(super) fn follow_on(&mut self, bytes: &[u8]) {
         let Some(frames) = &mut self.frames else {
             return;
@@ -63,13 +66,14 @@ impl Meter {
         }
     }
 
-    /// Puts more of a head behind what was [left](Self::leave_head) of it.
+    /// Appends more of a head to what was [kept](Self::leave_head) of it.
     pub(in crate::listen) fn add_to_head(&mut self, bytes: &[u8]) {
         self.extend_ahead(bytes);
         self.left_head();
     }
 
-    /// Puts more behind what lies [ahead](Self::ahead): in place, so that a client that sends byte by byte has nothing copied with each.
+    /// Appends `bytes` to what is [ahead](Self::ahead). It does so in place, so that a client that sends single bytes
+    /// does not cause a copy with each.
     fn extend_ahead(&mut self, bytes: &[u8]) {
         let mut ahead = match mem::take(&mut self.ahead).try_into_mut() {
             Ok(ahead) => ahead,
@@ -88,7 +92,7 @@ impl Meter {
         }
     }
 
-    /// Has `hyper` read what was read of a head, or of what is none, and all that was left of it.
+    /// Makes `hyper` read `bytes`, read as a head or as what is not one, and all that was kept of it before.
     pub(in crate::listen) fn hand_head_over(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.put_back(Bytes::copy_from_slice(bytes));
@@ -107,7 +111,8 @@ impl Meter {
         }
     }
 
-    /// Judges the version of the head that lies [ahead](Self::ahead) for `hyper`, which knows two: one of a later HTTP/1 is of 1.1.
+    /// Judges the version of the head [ahead](Self::ahead) for `hyper`, which knows two. A later version of HTTP/1
+    /// becomes 1.1.
     fn judge_version(&mut self) {
         let is_foreign = || written(&self.ahead) == Some(WrittenVersion::Foreign);
         if let Some(lowered) = lowered(&self.ahead) {
@@ -117,7 +122,7 @@ impl Meter {
         }
     }
 
-    /// Keeps what a client sent while it is being answered, which is no reason to break that off.
+    /// Keeps what a client sends while it is being answered. That is no reason to break the answer off.
     pub(in crate::listen) fn keep_ahead(&mut self, bytes: &[u8]) {
         self.extend_ahead(bytes);
         if let Some(memory) = &self.watch.worker.memory {
@@ -129,8 +134,8 @@ impl Meter {
         }
     }
 
-    /// Whether there is room for the head of so many bytes that is answered next, as [`Self::has_room_for_head`] has it. What counted for
-    /// the one before does not any more.
+    /// Whether there is room for the head of this many bytes that is answered next, see [`Self::has_room_for_head`].
+    /// What was taken for the previous head is given back.
     #[inline]
     pub(in crate::listen) fn has_room_for_next(&mut self, bytes: usize) -> bool {
         let ahead = self.ahead.len();
@@ -143,7 +148,8 @@ impl Meter {
         bytes <= SHORT || self.count_head(bytes + ahead)
     }
 
-    /// Keeps the raw head that `hyper` reads. `false` when the target alone outgrows its limit: `hyper` would call that 431.
+    /// Keeps the raw head that `hyper` reads. Returns `false` if the target alone exceeds its limit, for which `hyper`
+    /// would answer 431.
     pub(super) fn keep_head(&self, begins: bool, bytes: &[u8]) -> bool {
         let mut head = self.kept();
         if begins {
@@ -159,20 +165,20 @@ impl Meter {
         head.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the target in what has come of a head may still be short enough. 32 bytes are for the method and white space; a complete
-    /// request line is judged exactly once it is parsed.
+    /// Whether the target in a part of a head may still be short enough. 32 bytes are for the method and white space; a
+    /// complete request line is judged exactly once it is parsed.
     fn has_room_for_target(&self, head: &[u8]) -> bool {
         let line = head.get(2..).unwrap_or_default();
         head.len() <= self.target + 32 || memchr::memchr(b'\n', line).is_some()
     }
 
-    /// Whether there is room for a head of which so many bytes are kept until it is answered. A short one needs none.
+    /// Whether there is room for a head of which this many bytes are kept until it is answered. A short one needs none.
     #[inline]
     pub(in crate::listen) fn has_room_for_head(&mut self, bytes: usize) -> bool {
         bytes <= SHORT || self.count_head(bytes)
     }
 
-    /// Takes room for so many bytes that are held of a head, where somebody counts.
+    /// Takes room for this many bytes of a head, if memory is counted.
     fn count_head(&mut self, bytes: usize) -> bool {
         let Some(memory) = &self.watch.worker.memory else {
             return true;
@@ -190,7 +196,7 @@ impl Meter {
         fits
     }
 
-    /// Forgets the raw head: what comes next is read by who keeps none.
+    /// Forgets the raw head: what comes next is read without keeping one.
     pub(in crate::listen) fn forget_head(&self) {
         *self.kept() = Vec::new();
     }

@@ -1,4 +1,4 @@
-//! Reading: bytes are counted and told, and the raw head is kept.
+//! Reading: counts bytes, tells the watch of them, and keeps the raw head.
 
 use super::Meter;
 use crate::listen::{
@@ -14,7 +14,7 @@ use std::{
 use tokio::io::{AsyncRead, ReadBuf};
 
 impl Meter {
-    /// Reads, and says what was read; `None`: what was read before, or the end.
+    /// Reads, and returns what was read; `None` for bytes that were read before, and for the end.
     fn poll_bytes(
         &mut self,
         cx: &mut Context<'_>,
@@ -33,7 +33,7 @@ impl Meter {
         self.poll_read_more(cx, buf)
     }
 
-    /// As [`poll_bytes`](Self::poll_bytes), past what lies [ahead](Self::ahead).
+    /// As [`poll_bytes`](Self::poll_bytes), but past what is [ahead](Self::ahead).
     pub(in crate::listen) fn poll_read_more(
         &mut self,
         cx: &mut Context<'_>,
@@ -57,7 +57,8 @@ impl Meter {
         Poll::Ready(Ok(Some(self.watch.read())))
     }
 
-    /// Reads for who [leaves](Self::leave_head) what is not for him: of a head that is answered, nothing is kept.
+    /// Reads for a caller that [leaves](Self::leave_head) what it does not answer. Nothing is kept of a head that is
+    /// answered.
     pub(in crate::listen) fn poll_read_head(
         &mut self,
         cx: &mut Context<'_>,
@@ -75,7 +76,7 @@ impl AsyncRead for Meter {
     ) -> Poll<io::Result<()>> {
         let meter = self.get_mut();
         if meter.watch.leaves_next() {
-            // The task, which has `hyper` read, takes the connection back after that.
+            // The task, which makes `hyper` read, takes the connection back afterwards.
             return Poll::Pending;
         }
         let before = buf.filled().len();
@@ -84,7 +85,7 @@ impl AsyncRead for Meter {
         if let Some(reading @ (Reading::HeadBegins | Reading::HeadGoesOn)) = reading
             && !meter.keep_head(reading == Reading::HeadBegins, bytes)
         {
-            // The task is told before it polls `hyper` again, which must not see these bytes.
+            // The task learns of it before it polls `hyper` again, which must not see these bytes.
             meter.watch.tell(Order::TargetTooLong);
             return Poll::Pending;
         }

@@ -1,4 +1,4 @@
-//! Writing: bytes are counted and told, and interim responses find their place.
+//! Writing: counts bytes, tells the watch of them, and finds the place for interim responses.
 
 use super::Meter;
 use crate::listen::{counters::add, stream::Stream, watch::Stage};
@@ -10,7 +10,7 @@ use std::{
 use tokio::io::AsyncWrite;
 
 impl Meter {
-    /// Writes the interim response under way to its end.
+    /// Writes the rest of the current interim response.
     fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest) = self.interim.get(self.interim_out..)
             && !rest.is_empty()
@@ -39,7 +39,7 @@ impl Meter {
         written
     }
 
-    /// Flushes what TLS holds back. What the client does not take of that, it does not take of the answer.
+    /// Flushes what TLS holds back. If the client does not take that, it does not take the answer.
     fn poll_flush_stream(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         match &flushed {
@@ -49,8 +49,9 @@ impl Meter {
         flushed
     }
 
-    /// Before `hyper`'s bytes. Its first write after a flush begins a message unless an answer is already on its way, and then
-    /// nothing waits: whatever did not find its place before the final head is dropped here.
+    /// Prepares for a write of `hyper`. Its first write after a flush begins a message, unless an answer is already
+    /// being sent. In that case nothing waits: an interim response that found no place before the final head is dropped
+    /// here.
     fn poll_before_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outbox = &self.watch.outbox;
         if outbox.is_waiting() {
@@ -60,7 +61,7 @@ impl Meter {
                 outbox.take();
             }
         }
-        // Also where an interim response does not go out yet: what `hyper` has behind it is not out either.
+        // Also if an interim response cannot be written yet: what `hyper` has to write after it is not sent either.
         self.watch.message_begins();
         if !self.interim.is_empty() {
             ready!(self.poll_interim(cx))?;
@@ -118,7 +119,8 @@ impl AsyncWrite for Meter {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let meter = self.get_mut();
         if meter.watch.stage() == Stage::Http1 && matches!(meter.stream, Stream::Plain(_)) {
-            // What comes after `hyper` reads on where it must, and then says so itself; else it closes, which says the same.
+            // The code that runs after `hyper` reads on if it must, and then shuts down itself. Otherwise it closes,
+            // which has the same effect.
             return Poll::Ready(Ok(()));
         }
         let closed = Pin::new(&mut meter.stream).poll_shutdown(cx);

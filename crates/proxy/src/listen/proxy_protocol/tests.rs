@@ -166,7 +166,7 @@ proptest! {
     ) {
         let destination = SocketAddr::new(source.ip(), destination_port);
         let header = if binary { write_block(source, destination) } else { write_line(source, destination) };
-        // Whatever follows is not looked at, and every part of it wants more.
+        // The bytes behind the header are not looked at, and every beginning of it needs more.
         let whole = [&header[..], &rest].concat();
         let expected = Header::For { source: plain(source), destination: plain(destination), tls: false };
         prop_assert_eq!(parse(&whole), Ok(Some((expected, header.len()))));
@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// Without flow information and scope, which a header does not carry.
+/// Removes flow information and scope, which a header does not carry.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port())
 }

@@ -1,12 +1,12 @@
-//! What a request's content takes of the budget on its way: as much as may be held of it at once, from its beginning until the origin
-//! has the last of it, so that no client and no origin can have more held by stopping.
+//! What a request's content takes of the budget on its way: as much as may be held of it at once, from its beginning
+//! until the origin has the last of it. So no client and no origin can make us hold more by stopping.
 
 use crate::listen::config::READ;
 use bytes::Bytes;
 use std::sync::Arc;
 use store::{Memory, Reservation};
 
-/// Content up to this length, in bytes, may take the last of the budget; longer content leaves a quarter to others.
+/// Content up to this length, in bytes, may take the last of the budget. Longer content leaves a quarter to others.
 const SHORT: u64 = 16 * 1024;
 
 /// What one request's content holds of the budget, shared by the pieces that were handed on.
@@ -16,7 +16,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// For content of `length`, where that is known, of which at most so many bytes are held at once.
+    /// Takes room for content of `length`, if that is known, of which at most `most` bytes are held at once.
     pub(super) fn take(memory: &Memory, length: Option<u64>, most: u64) -> Option<Self> {
         // A piece may keep a buffer of twice its size.
         let bytes = length.map_or(most, |length| length.saturating_mul(2).min(most));
@@ -33,7 +33,7 @@ impl Room {
         })
     }
 
-    /// The piece, in memory of its own where it may be a small part of a buffer.
+    /// Attaches the room to a piece, which is copied if it may be a small part of a buffer.
     fn count(&self, piece: Bytes) -> Bytes {
         let piece = if piece.len() < READ / 2 {
             Bytes::copy_from_slice(&piece)
@@ -44,7 +44,7 @@ impl Room {
     }
 }
 
-/// The piece as it is handed on.
+/// Returns the piece as it is handed on.
 pub(super) fn of(room: Option<&Room>, piece: Bytes) -> Bytes {
     match room {
         Some(room) if !piece.is_empty() => room.count(piece),
@@ -52,7 +52,7 @@ pub(super) fn of(room: Option<&Room>, piece: Bytes) -> Bytes {
     }
 }
 
-/// The piece, with what it holds until it is sent.
+/// Returns the piece with what it holds until it is sent.
 pub(super) fn counted<R: Send + Sync + 'static>(piece: Bytes, room: Option<R>) -> Bytes {
     match room {
         Some(room) => Bytes::from_owner(Counted { piece, _room: room }),

@@ -1,4 +1,4 @@
-//! Where the content of a request comes from: `hyper` over HTTP/1, a stream over HTTP/2.
+//! The source of a request's content: `hyper` over HTTP/1, a stream over HTTP/2.
 
 use super::{super::http2::Reply, Cut};
 use bytes::Bytes;
@@ -13,13 +13,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// Content as it comes off the connection.
+/// Content as it comes from the connection.
 #[derive(Debug)]
 pub(super) enum ContentSource {
     Http1(Incoming),
     Http2 {
         content: http2::Incoming,
-        /// Where the client holds its content back until it is told to go on, and has not been.
+        /// Set if the client holds its content back until it is told to continue, and has not been told.
         held_back: Option<Arc<Reply>>,
     },
 }
@@ -50,7 +50,8 @@ impl ContentSource {
         }
     }
 
-    /// Whether it may be read before anybody asks for it: its client waits for no word of ours, and has not announced any.
+    /// Whether it may be read before it is needed: its client does not wait to be told to continue, and announced no
+    /// length.
     pub(super) fn may_be_peeked(&self) -> bool {
         let Self::Http2 { content, held_back } = self else {
             return false;

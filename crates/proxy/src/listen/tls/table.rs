@@ -1,12 +1,13 @@
-//! Which certificate a client is sent.
+//! Chooses the certificate that a client is sent.
 
 use rustls::sign::CertifiedKey;
 use std::{collections::HashMap, iter, sync::Arc};
 
-/// Certificates by the name that a client asks for (SNI): exact names first, then wildcards, else as for who names none.
+/// Certificates by the name that a client asks for (SNI): exact names first, then wildcards, else the default.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// For clients that name nothing, or what no certificate is for: the first, and the others for the first of its names.
+    /// For clients that name nothing, or a name without a certificate: the first certificate, and the others for the
+    /// first of its names.
     default: Candidates,
     exact: HashMap<String, Candidates>,
     /// By what follows `*.`.
@@ -14,7 +15,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Of these, each with the names it is for; `None` where there are none.
+    /// Makes a table of certificates, each with the names that it is for; `None` if there are none.
     pub(super) fn new(certificates: &[(Arc<CertifiedKey>, Vec<String>)]) -> Option<Self> {
         let (first, its_names) = certificates.first()?;
         let mut table = Self {
@@ -34,13 +35,13 @@ impl Table {
         Some(table)
     }
 
-    /// Whether any of them is for a name.
+    /// Whether any certificate is for a name.
     pub(super) fn is_for_a_name(&self) -> bool {
         !self.exact.is_empty() || !self.wildcard.is_empty()
     }
 
-    /// The certificate for a client that asks for `name`; `is_understood` tells whose signatures it can check, and is asked only where
-    /// there are several.
+    /// Returns the certificate for a client that asks for `name`. `is_understood` says whether the client can check a
+    /// certificate's signatures. It is called only if there are several.
     pub(super) fn choose(
         &self,
         name: Option<&str>,
@@ -50,7 +51,7 @@ impl Table {
         named.unwrap_or(&self.default).choose(is_understood)
     }
 
-    /// Those for this name. A wildcard stands for exactly one label (RFC 9525 section 6.3).
+    /// The certificates for this name. A wildcard stands for exactly one label (RFC 9525 section 6.3).
     fn named(&self, name: &str) -> Option<&Candidates> {
         let name = name.to_ascii_lowercase();
         let by_wildcard = || {
@@ -60,7 +61,7 @@ impl Table {
         self.exact.get(&name).or_else(by_wildcard)
     }
 
-    /// Adds one for a name as it stands in a certificate.
+    /// Adds a certificate under a name as the certificate has it.
     fn add(&mut self, name: &str, key: &Arc<CertifiedKey>) {
         let name = name.to_ascii_lowercase();
         let (map, name) = match name.strip_prefix("*.") {
@@ -73,7 +74,7 @@ impl Table {
     }
 }
 
-/// The certificates for one name, in the order of the site: one of ECDSA may stand before one of RSA for old clients.
+/// The certificates for one name, in the order of the site: one of ECDSA may come before one of RSA for old clients.
 #[derive(Clone, Debug)]
 struct Candidates {
     first: Arc<CertifiedKey>,
@@ -88,7 +89,8 @@ impl Candidates {
         }
     }
 
-    /// The first that is understood; where none is, the first of all, of which the handshake says why it fails.
+    /// The first certificate that the client understands. If there is none, the first of all: then the handshake says
+    /// why it fails.
     fn choose(&self, is_understood: impl Fn(&CertifiedKey) -> bool) -> &Arc<CertifiedKey> {
         if self.others.is_empty() {
             return &self.first;

@@ -1,4 +1,4 @@
-//! What moves on a connection: told by its I/O.
+//! What moves on a connection, as told by its I/O.
 
 use super::{Stage, Watch};
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,7 +13,7 @@ pub(in crate::listen) enum Reading {
 }
 
 impl Watch {
-    /// Bytes came. Tells whether they belong to a head being read, and if so whether they are its first.
+    /// Notes that bytes came. Returns whether they belong to a head being read, and if so, whether they are its first.
     pub(in crate::listen) fn read(&self) -> Reading {
         if self.in_flight.load(Relaxed) > 0 || self.stage() != Stage::Http1 {
             return Reading::Other;
@@ -25,35 +25,37 @@ impl Watch {
         Reading::HeadBegins
     }
 
-    /// A head lies here of which the rest has yet to come. Where its first bytes came while another request was in flight, its time
-    /// begins now.
+    /// Notes that a part of a head is here and the rest has yet to come. If its first bytes came while another request
+    /// was in flight, its time begins now.
     pub(in crate::listen) fn awaits_head(&self) {
         if self.in_flight.load(Relaxed) == 0 {
             self.head_goes_on();
         }
     }
 
-    /// A head has not come as a whole. Its time began when that was first so.
+    /// Notes that a head has come only in part. Its time began when that was first so.
     pub(in crate::listen) fn head_goes_on(&self) {
         if self.head_since.load(Relaxed) == 0 {
             self.head_since.store(self.worker.now(), Relaxed);
         }
     }
 
-    /// The first bytes of a connection may be those of a head, and may yet turn out to be something else.
+    /// Notes that the first bytes of a connection may be those of a head, and may still turn out to be something else.
     pub(in crate::listen) fn may_have_head(&self) {
         self.enter(Stage::Http1);
         self.awaits_head();
     }
 
-    /// They have.
+    /// Notes that they turned out to be something else.
     pub(in crate::listen) fn has_no_head(&self) {
         self.head_since.store(0, Relaxed);
     }
 
-    /// The client has ended its side. Whether to wait before `hyper` hears of it: it would take a client that sends nothing more
-    /// for one that left, and drop the request in flight. Some close their side right after their request and still read, so an
-    /// answer that is ready within a step or two goes out, and then all of it that the client takes.
+    /// Whether to wait before `hyper` learns that the client has ended its side.
+    ///
+    /// `hyper` would take a client that sends nothing more for one that left, and drop the request in flight. Some
+    /// clients close their side right after their request and still read. So an answer that is ready within a step or
+    /// two is sent, and then all of it that the client takes.
     pub(in crate::listen) fn waits_at_end(&self) -> bool {
         let serving = self.in_flight.load(Relaxed) > 0 && self.bodies_awaited.load(Relaxed) == 0;
         let answering = serving || self.write_blocked.load(Relaxed);
@@ -74,7 +76,7 @@ impl Watch {
         ended_at != 0 && quiet(ended_at) && quiet(self.written_at.load(Relaxed)) && !self.owes()
     }
 
-    /// Whether the client is what an answer waits for.
+    /// Whether an answer waits for the client.
     pub(super) fn owes(&self) -> bool {
         self.write_blocked.load(Relaxed) || self.bodies_owed.load(Relaxed) > 0
     }
@@ -88,24 +90,24 @@ impl Watch {
         self.write_blocked.store(true, Relaxed);
     }
 
-    /// Nothing is held back below us: if the client was waited for, it has taken all.
+    /// Notes that nothing is held back below us: if we waited for the client, it has taken everything.
     pub(in crate::listen) fn flushed(&self) {
         if self.write_blocked.load(Relaxed) {
             self.wrote();
         }
     }
 
-    /// An answer's bytes begin to be written.
+    /// Notes that the bytes of an answer begin to be written.
     pub(in crate::listen) fn message_begins(&self) {
         self.between.store(false, Relaxed);
     }
 
-    /// All that was written is out.
+    /// Notes that everything that was written is sent.
     pub(in crate::listen) fn message_ends(&self) {
         self.between.store(true, Relaxed);
     }
 
-    /// Whether everything that was written is out.
+    /// Whether everything that was written is sent.
     pub(in crate::listen) fn is_between(&self) -> bool {
         self.between.load(Relaxed)
     }

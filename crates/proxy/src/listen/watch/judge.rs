@@ -1,10 +1,10 @@
-//! What the coarse clock says of a connection.
+//! How the coarse clock judges a connection.
 
 use super::{Order, Stage, Watch};
 use crate::listen::config::Limits;
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
-/// `Limits`' times in steps of the clock, rounded up and one more, so that no limit strikes early.
+/// The times of [`Limits`] in steps of the clock, rounded up and one more, so that no limit takes effect early.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::listen) struct Patience {
     head: u32,
@@ -16,11 +16,11 @@ pub(in crate::listen) struct Patience {
     moment: u32,
 }
 
-/// How long a connection that came when a stop had begun may be silent before its first request, about.
+/// About how long a connection that came after a stop began may be silent before its first request.
 const MOMENT: Duration = Duration::from_millis(500);
 
 impl Patience {
-    /// In steps of `tick`.
+    /// Converts the limits to steps of `tick`.
     pub(in crate::listen) fn new(limits: &Limits, tick: Duration) -> Self {
         let tick = tick.as_nanos().max(1);
         let steps = |time: Duration| {
@@ -40,7 +40,7 @@ impl Patience {
 }
 
 impl Watch {
-    /// How long nothing need be said.
+    /// How long the client may send nothing.
     fn silence(&self, patience: &Patience) -> u32 {
         if self.order() == Order::Drain {
             patience.moment
@@ -49,7 +49,7 @@ impl Watch {
         }
     }
 
-    /// What the clock says of this connection at `now`.
+    /// Judges this connection at `now`.
     pub(in crate::listen) fn judge(&self, now: u32, patience: &Patience) -> Verdict {
         let over = |began: u32, limit: u32| now.wrapping_sub(began) > limit;
         let since = self.since.load(Relaxed);
@@ -73,7 +73,8 @@ impl Watch {
         let awaits = self.bodies_awaited.load(Relaxed) > 0;
         match stage {
             Stage::Http2 => {
-                // What comes or goes may belong to another request, or to none; and where nothing does, others may wait for answers.
+                // The bytes that move may belong to another request, or to none. If none move, other requests may wait
+                // for answers.
                 let before = |limit: u32| now.saturating_sub(limit.saturating_add(1));
                 self.contents.cut(before(patience.body));
                 self.pieces.cut(before(patience.write));
@@ -99,24 +100,24 @@ impl Watch {
                 Verdict::Fine
             };
         }
-        // What was answered may be on its way still.
+        // The last answer may not have been taken yet.
         if !over(since, patience.idle) || self.write_blocked.load(Relaxed) {
             return Verdict::Fine;
         }
-        // HTTP/2 says goodbye (GOAWAY) first and is cut one linger time later.
+        // HTTP/2 first gets a GOAWAY, and is cut one linger time later.
         let cut =
             stage == Stage::Http1 || over(since, patience.idle.saturating_add(patience.linger));
         Verdict::Idle(if cut { Order::Close } else { Order::Drain })
     }
 }
 
-/// The clock's word on a connection.
+/// The clock's judgement of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::listen) enum Verdict {
     Fine,
-    /// Nothing happened for long enough; nobody's fault.
+    /// Nothing happened for long enough. It is no one's fault.
     Idle(Order),
-    /// The client ended its side some time ago: `hyper` may hear of it.
+    /// The client ended its side some time ago: `hyper` may learn of it.
     Left,
     /// The client is too slow.
     Slow(Order),

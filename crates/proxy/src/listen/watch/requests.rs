@@ -1,4 +1,4 @@
-//! The requests of a connection: told by who serves them.
+//! The requests of a connection, as told by the code that serves them.
 
 use super::{Order, Stage, Wait, Watch};
 use std::{
@@ -7,36 +7,39 @@ use std::{
 };
 
 impl Watch {
-    /// `hyper` is to keep the connection: where the present request ends, it alone knows, until it is [let go](Self::let_go).
+    /// Says that `hyper` must keep the connection until [`let_go`](Self::let_go): it alone knows where the present
+    /// request ends.
     pub(in crate::listen) fn keep(&self) {
         adjust(&self.kept, true);
     }
 
-    /// `hyper` need not keep the connection any longer for what it was to [keep](Self::keep) it.
+    /// Says that `hyper` need not keep the connection any longer for one reason to [keep](Self::keep) it.
     pub(in crate::listen) fn let_go(&self) {
         adjust(&self.kept, false);
         if self.in_flight.load(Relaxed) == 0 {
-            // Where the content outlasts the answer, nothing else tells that all is over.
+            // If the content outlasts the answer, nothing else tells that the request is over.
             self.wake();
         }
     }
 
-    /// `hyper` takes its turn.
+    /// Notes that `hyper`'s turn begins.
     pub(in crate::listen) fn turn(&self) {
         self.answered.store(false, Relaxed);
     }
 
-    /// Whether `hyper`'s turn is over: it has answered, all is out, and all that the requests brought was read.
+    /// Whether `hyper`'s turn is over: it has answered, everything is sent, and all content of requests was read.
     pub(in crate::listen) fn is_at_rest(&self) -> bool {
         self.has_answered() && self.kept.load(Relaxed) == 0
     }
 
-    /// Whether the next request is not `hyper`'s to read: its turn [is over](Self::is_at_rest), and what comes then is a head from its first byte.
+    /// Whether the next request is not for `hyper` to read: its turn [is over](Self::is_at_rest), and what comes next
+    /// is a head from its first byte.
     pub(in crate::listen) fn leaves_next(&self) -> bool {
         self.stage() == Stage::Http1 && self.order() == Order::Serve && self.is_at_rest()
     }
 
-    /// Whether `hyper` has answered, and all is out: also what only it knows of, which it could not write or flush.
+    /// Whether `hyper` has answered, and everything is sent, also what only `hyper` knows of and could not write or
+    /// flush.
     pub(in crate::listen) fn has_answered(&self) -> bool {
         self.in_flight.load(Relaxed) == 0
             && self.answered.load(Relaxed)
@@ -44,7 +47,7 @@ impl Watch {
             && !self.write_blocked.load(Relaxed)
     }
 
-    /// Whether no request has come, or begun to, that is not answered, and all is out.
+    /// Whether every request that has come, or begun to, is answered, and everything is sent.
     pub(in crate::listen) fn is_quiet(&self) -> bool {
         self.in_flight.load(Relaxed) == 0
             && self.head_since.load(Relaxed) == 0
@@ -52,7 +55,7 @@ impl Watch {
     }
 
     pub(in crate::listen) fn request_begins(&self) {
-        // Over HTTP/2 it may be another that has not come as a whole.
+        // Over HTTP/2, the head that has come in part may be another request's.
         if self.stage() != Stage::Http2 {
             self.head_since.store(0, Relaxed);
         }
@@ -69,8 +72,8 @@ impl Watch {
         }
     }
 
-    /// An HTTP/2 request ended, `cancelled` by the client or not. A client that has cancelled `most` more than it let finish
-    /// is cut (RFC 9113 section 10.5).
+    /// Counts an HTTP/2 request that ended, `cancelled` by the client or not. A client that has cancelled `most` more
+    /// than it let finish is cut (RFC 9113 section 10.5).
     pub(in crate::listen) fn tally(&self, cancelled: bool, most: u32) {
         let counter = if cancelled {
             &self.cancelled
@@ -84,7 +87,8 @@ impl Watch {
         }
     }
 
-    /// Somebody waits for a piece of a request's body, to be ended when it [has come](Self::body_came).
+    /// Notes that a task waits for a piece of a request's body. The wait is to be ended with
+    /// [`body_came`](Self::body_came).
     pub(in crate::listen) fn await_body(&self, waker: &Waker) -> Wait {
         // Waiting begins now, however long ago the last byte came.
         let since = self.worker.now();
@@ -94,29 +98,30 @@ impl Watch {
         self.contents.begin(since, waker)
     }
 
-    /// Somebody else waits for the piece now.
+    /// Notes that another task waits for the piece now.
     pub(in crate::listen) fn hand_body_over(&self, wait: Wait, waker: &Waker) {
         self.contents.hand_over(wait, waker);
     }
 
-    /// The piece has come that was waited for, or nobody waits any more.
+    /// Notes that the awaited piece has come, or that no task waits any more.
     pub(in crate::listen) fn body_came(&self, wait: Wait) {
         adjust(&self.bodies_awaited, false);
         self.contents.end(wait);
     }
 
-    /// Whether the piece that is waited for is late.
+    /// Whether the awaited piece is late.
     pub(in crate::listen) fn is_late(&self, wait: Wait) -> bool {
         self.contents.is_late(wait)
     }
 
-    /// An answer's body has more to give than the client takes, or not any more (HTTP/1).
+    /// Notes whether an answer's body has more to give than the client takes (HTTP/1).
     pub(in crate::listen) fn owe_body(&self, owed: bool) {
         self.written_at.store(self.worker.now(), Relaxed);
         adjust(&self.bodies_owed, owed);
     }
 
-    /// A request's content was left unread: closing right after the answer would reset the connection under it.
+    /// Notes that a request's content was left unread: a close right after the answer would reset the connection before
+    /// the client has read it.
     pub(in crate::listen) fn leave_unread(&self) {
         self.unread.store(true, Relaxed);
     }
@@ -125,18 +130,19 @@ impl Watch {
         self.unread.load(Relaxed)
     }
 
-    /// Whether the client holds the content of its request back from now on, until it is told to go on (RFC 9110 section 10.1.1).
+    /// Sets whether the client holds back the content of its request until it is told to continue (RFC 9110 section
+    /// 10.1.1).
     pub(in crate::listen) fn hold_back(&self, held: bool) {
         self.held_back.store(held, Relaxed);
     }
 
-    /// Whether an answer that begins now ends the connection: content of its request is not read, has not come as a whole, or is not even
-    /// sent. Whoever answers so early may not read the rest (RFC 9112 section 9.6).
+    /// Whether an answer that begins now ends the connection: content of its request is not read, has come only in
+    /// part, or is not even sent. A server that answers so early may not read the rest (RFC 9112 section 9.6).
     pub(in crate::listen) fn ends_with_answer(&self) -> bool {
         self.has_unread() || self.held_back.load(Relaxed) || self.kept.load(Relaxed) > 0
     }
 
-    /// Whether no final answer has begun for what the client last asked (HTTP/1).
+    /// Whether no final answer has begun for the client's last request (HTTP/1).
     pub(in crate::listen) fn may_answer(&self) -> bool {
         self.in_flight.load(Relaxed) == 0 || !self.outbox.is_closed()
     }

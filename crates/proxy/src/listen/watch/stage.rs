@@ -8,11 +8,11 @@ pub(in crate::listen) enum Stage {
     Handshake = 0,
     Http1 = 1,
     Http2 = 2,
-    /// The last answer is out; reading on so that it arrives.
+    /// The last answer is sent; we keep reading so that it arrives.
     Linger = 3,
-    /// Upgraded: no longer ours to time.
+    /// Upgraded: we do not time it any more.
     Tunnel = 4,
-    /// Not a word of HTTP yet, or of HTTP/2 no whole preface.
+    /// Nothing of HTTP has come yet, or only a part of the HTTP/2 preface.
     Silent = 5,
 }
 
@@ -29,22 +29,22 @@ impl Stage {
     }
 }
 
-/// What a connection's task is told to do. Only ever more severe.
+/// What a connection's task is told to do. Orders only become more severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(in crate::listen) enum Order {
     Serve = 0,
-    /// Finish what is in flight, take nothing new.
+    /// Finish the requests in flight, accept no new ones.
     Drain = 1,
-    /// Answer 408 where no answer has begun, then close.
+    /// Answer 408 if no answer has begun, then close.
     Timeout = 2,
     /// Answer 414, then close.
     TargetTooLong = 3,
     /// Answer 505, then close.
     ForeignVersion = 4,
-    /// Answer 503, since memory has no room for a head, then close.
+    /// Answer 503, since there is no memory for a head, then close.
     NoRoom = 5,
-    /// Close without a word.
+    /// Close without an answer.
     Close = 6,
 }
 

@@ -5,7 +5,7 @@ use crate::{
 };
 use std::{sync::Arc, task::Waker, time::Duration};
 
-/// Limits of so many steps, one apart.
+/// Limits in whole steps, each different.
 fn patience() -> Patience {
     let steps = |n: u64| Duration::from_millis(500 * n);
     let limits = Limits {
@@ -20,11 +20,13 @@ fn patience() -> Patience {
     Patience::new(&limits, steps(1))
 }
 
-/// What the clock says after so many steps without anything happening, and one step later: the last fine one and the first not.
+/// The clock's judgements when this many steps have passed without an event: the last one within the limit and the
+/// first beyond it.
 fn turns(watch: &Watch, limit: u32) -> (Verdict, Verdict) {
     let patience = patience();
     let now = watch.worker.now();
-    // A limit of n steps strikes at n + 2: the step it began in is not whole, and "over" is more than the limit.
+    // A limit of n steps takes effect at n + 2: the step in which it began is not whole, and "over" means more than the
+    // limit.
     (
         watch.judge(now + limit + 1, &patience),
         watch.judge(now + limit + 2, &patience),
@@ -73,7 +75,7 @@ fn each_stage_has_its_limit() {
     );
 }
 
-/// Its first answer ends it, and until then it has as long as for a head.
+/// The first answer ends the connection, and until then the request has as long as a head.
 #[test]
 fn a_connection_that_may_not_rest_has_time_for_its_first_request() {
     let limits = Limits {
@@ -99,7 +101,7 @@ fn a_head_begins_once() {
         watch.worker.step();
         assert_eq!(watch.read(), Reading::HeadGoesOn);
     }
-    // Five of its ten steps are gone: drops do not buy time.
+    // Five of its ten steps are gone: a trickle of bytes does not buy time.
     assert_eq!(
         turns(&watch, 5),
         (Verdict::Fine, Verdict::Slow(Order::Timeout))

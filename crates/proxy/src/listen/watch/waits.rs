@@ -1,4 +1,4 @@
-//! What is waited for of clients, of which a connection of HTTP/2 has several at once: each has its own time.
+//! Waits for clients. A connection of HTTP/2 has several at once, each with its own time.
 
 use std::{
     collections::BTreeMap,
@@ -9,28 +9,28 @@ use std::{
     task::Waker,
 };
 
-/// A wait. The longest is the least.
+/// A wait. The one that began first is the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::listen) struct Wait {
     /// When it began.
     since: u32,
-    /// Which of those it is that began then.
+    /// Tells apart waits that began in the same step.
     number: u32,
 }
 
 /// The waits of one kind.
 #[derive(Debug, Default)]
 pub(in crate::listen) struct Waits {
-    /// Those of HTTP/2, and whom to wake.
+    /// The waits of HTTP/2, and the tasks to wake.
     all: Mutex<BTreeMap<Wait, Waker>>,
-    /// Numbers them.
+    /// Numbers the waits.
     number: AtomicU32,
-    /// What began then or before is late; 0: nothing is.
+    /// Waits that began at this step or before are late; 0 if none is.
     late: AtomicU32,
 }
 
 impl Waits {
-    /// A wait that begins `now`. Who is to be woken where it takes too long; `None`: the connection ends.
+    /// Begins a wait `now`. `waker` is of the task to wake if it takes too long; `None` if the connection ends then.
     pub(in crate::listen) fn begin(&self, now: u32, waker: Option<&Waker>) -> Wait {
         let number = self.number.fetch_add(1, Relaxed);
         let wait = Wait { since: now, number };
@@ -40,7 +40,7 @@ impl Waits {
         wait
     }
 
-    /// Another is to be woken: who waits has changed hands.
+    /// Changes the task to wake, since another one waits now.
     pub(in crate::listen) fn hand_over(&self, wait: Wait, waker: &Waker) {
         if let Some(woken) = self.lock().get_mut(&wait) {
             woken.clone_from(waker);
@@ -51,7 +51,7 @@ impl Waits {
         self.lock().remove(&wait);
     }
 
-    /// Ends the waits that began `then` or before: who waits is woken.
+    /// Ends the waits that began at `then` or before: their tasks are woken.
     pub(super) fn cut(&self, then: u32) {
         let last = Wait {
             since: then,
@@ -68,12 +68,12 @@ impl Waits {
         }
     }
 
-    /// Whether what is waited for is late.
+    /// Whether what is awaited is late.
     pub(in crate::listen) fn is_late(&self, wait: Wait) -> bool {
         wait.since <= self.late.load(Relaxed)
     }
 
-    /// Nobody else waits for it: all of a connection runs on one thread.
+    /// Never contended: everything of a connection runs on one thread.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Wait, Waker>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }

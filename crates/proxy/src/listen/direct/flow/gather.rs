@@ -1,4 +1,4 @@
-//! What of the content is at hand, framed on a page.
+//! Puts the content that is at hand on a page, with its framing.
 
 use super::{Flow, FlowState};
 use crate::listen::{
@@ -15,7 +15,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// Bytes that the frame of a chunk takes at most, and the last chunk after it (RFC 9112 section 7.1).
+/// The most bytes that the frame of a chunk takes, and the last chunk after it (RFC 9112 section 7.1).
 const FRAME: usize = 32;
 
 /// What is written at once: a page, and where it is cut for a piece that was not copied to it.
@@ -35,7 +35,7 @@ impl Run {
 }
 
 impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
-    /// Puts pieces on `page` until there is no more at hand, or no more room. One of them may be large.
+    /// Puts pieces on `page` until no more is at hand, or the page has no more room. One of the pieces may be large.
     pub(super) fn gather(
         &mut self,
         cx: &mut Context<'_>,
@@ -96,8 +96,8 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         large.unwrap_or_else(|| Run::of(page))
     }
 
-    /// The next piece of the content, which is not empty; `None` at its end. Trailers are left out (RFC 9110 section 6.5.1). An error:
-    /// it breaks off, or is not as long as announced.
+    /// The next piece of the content, which is not empty; `None` at its end. Trailers are left out (RFC 9110 section
+    /// 6.5.1). An error means that the content breaks off, or is not as long as announced.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ()>> {
         if let Some(left) = &mut self.left
             && !left.held.is_empty()
@@ -115,7 +115,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
                 None => return Poll::Ready(Ok(None)),
             };
             if let Framing::Length(left) = &mut self.framing {
-                // More than was announced would be taken for the next answer.
+                // The client would take more than was announced for the next answer.
                 let less = left.checked_sub(data.len() as u64);
                 *left = less.ok_or(())?;
             }

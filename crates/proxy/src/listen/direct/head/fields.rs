@@ -1,17 +1,17 @@
-//! The fields of a request that is its head alone, and what they tell of it.
+//! The fields of a request that is only a head, and what they say about it.
 
 use super::Copied;
 use crate::{listen::check::is_authority, said::FieldPresence};
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use httparse::Header;
 
-/// What fields tell of their request, whatever its line says.
+/// What fields say about their request, whatever its line says.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::listen::direct) struct FieldSummary {
     wish: Wish,
-    /// Whether one `Host` line is there, and valid.
+    /// Whether there is exactly one `Host` line, and it is valid.
     pub(in crate::listen::direct) names_host: bool,
-    /// What they speak of.
+    /// Which features the fields use.
     pub(super) said: FieldPresence,
 }
 
@@ -34,7 +34,7 @@ enum Wish {
     Close,
 }
 
-/// Takes the fields over into `fields`. `None` where they announce content, or want more of the connection.
+/// Puts the fields into `fields`; `None` if they announce content, or want more of the connection.
 pub(super) fn read(
     copy: &Copied<'_>,
     lines: &[Header<'_>],
@@ -65,7 +65,7 @@ pub(super) fn read(
     })
 }
 
-/// A field's name. Those that most requests have, as most clients write them, are known at sight.
+/// Parses a field's name. The names that most requests have, as most clients write them, are known at sight.
 pub(super) fn name(written: &str) -> Option<HeaderName> {
     Some(match written {
         "Host" | "host" => header::HOST,
@@ -80,7 +80,7 @@ pub(super) fn name(written: &str) -> Option<HeaderName> {
     })
 }
 
-/// What a `Connection` line wishes, after what others did: once closed is closed. `None` where that is something else.
+/// What a `Connection` line wishes, after the lines before it: `close` stands. `None` if it wishes anything else.
 fn wished(line: &[u8], before: Wish) -> Option<Wish> {
     match (line, before) {
         (line, _) if line.eq_ignore_ascii_case(b"close") => Some(Wish::Close),

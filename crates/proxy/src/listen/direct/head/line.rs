@@ -1,10 +1,10 @@
-//! Request lines. Those that nearly all clients write are read without asking a parser; others are its to read.
+//! Request lines. Those that nearly all clients write are read without a parser; the parser reads the others.
 
 use super::{super::page::Verb, encoded};
 use crate::{listen::config::Limits, target::Target};
 use http::{Method, Version};
 
-/// What the target ends with, whatever the version's last digit.
+/// The end of a request line after the target, without the last digit of the version.
 const PROTOCOL: &[u8] = b" HTTP/1.";
 
 /// What a request's line says.
@@ -18,7 +18,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Where it is of those that are answered here.
+    /// The start of a request that is answered here; `None` for any other.
     pub(super) fn of(request: &httparse::Request<'_, '_>) -> Option<Self> {
         let method = Method::from_bytes(request.method?.as_bytes()).ok()?;
         let verb = Verb::of(&method)?;
@@ -40,13 +40,13 @@ impl Start {
         })
     }
 
-    /// Whether a head with so many bytes and field lines is within the limits.
+    /// Whether a head with this length in bytes and this many field lines is within the limits.
     pub(super) fn fits(&self, length: usize, lines: usize, limits: &Limits) -> bool {
         length <= limits.header_size && self.length <= limits.target && lines <= limits.headers
     }
 }
 
-/// What a whole line says (RFC 9112 section 3), where its target is of [the usual form](Target::usual).
+/// Reads a whole line (RFC 9112 section 3) whose target has [the usual form](Target::usual).
 #[inline]
 pub(super) fn read(line: &[u8]) -> Option<Start> {
     let (method, verb, rest) = match line {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is read is what the parser reads, and its target is a URI.
+        /// What is read is what the parser reads, and the target is a URI.
         #[test]
         fn a_line_is_read_as_the_parser_reads_it(
             line in "(GET|HEAD|get|GE) {0,2}[/a-c?%\"#é*:@{|\\\\]{0,6} {0,2}HTTP/1\\.[0-2]\r?\n",

@@ -3,7 +3,7 @@ use crate::listen::check::{check, check_target};
 use http::{HeaderName, Method, Version, header};
 use proptest::prelude::*;
 
-/// What `bytes` begin with, and the head that this is.
+/// What `bytes` begin with, and the head if it is one.
 fn read_as(bytes: &[u8], limits: &Limits) -> (Parsed, Option<Head>) {
     let mut head = None;
     (anew(bytes, limits, &mut head), head)
@@ -46,7 +46,7 @@ fn a_head_is_read_as_it_came() {
     );
 }
 
-/// RFC 3986 section 2.1; what stands in a URI already is left alone.
+/// RFC 3986 section 2.1; what a URI may contain is left alone.
 #[test]
 fn a_target_is_read_in_its_encoded_form() {
     for (target, expected) in [
@@ -68,7 +68,7 @@ fn a_target_is_read_in_its_encoded_form() {
     }
 }
 
-/// Those known at sight, and others, however they are written.
+/// Names known at sight, and others, in any case.
 #[test]
 fn a_name_known_at_sight_is_the_name_read_byte_for_byte() {
     for written in [
@@ -179,7 +179,7 @@ fn what_is_beyond_a_limit_is_left() {
     )));
 }
 
-/// Lines of heads, well formed and not.
+/// Lines of heads, well formed and malformed.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         "[A-Za-z-]{1,12}: ?[ -~]{0,20}",
@@ -194,8 +194,8 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is taken is one whole head and nothing that follows it, however much of that there is; and no part of it is taken
-    /// for the whole.
+    /// What is accepted is one whole head without what follows, however much that is. No part of a head is taken for
+    /// the whole.
     #[test]
     fn a_head_ends_where_it_ends(
         start in prop_oneof![Just("GET / HTTP/1.1".to_owned()), "[A-Z]{1,4} [!-~]{1,9} HTTP/1.[01]", "GET /[!-~é€]{1,9} HTTP/1.1"],
@@ -223,7 +223,7 @@ proptest! {
         }
     }
 
-    /// Of what names its host and is within the limits, the target alone is left to judge.
+    /// If a request names its host and is within the limits, only its target is left to judge.
     #[test]
     fn what_was_judged_need_not_be_judged_again(
         target in "((http|ftp)://[a-z]{0,2}(:[0-9]{0,2})?)?[/*a][a-z?]{0,3}",
@@ -242,7 +242,7 @@ proptest! {
         }
     }
 
-    /// Any bytes are taken or left, without a panic.
+    /// Any bytes are accepted or left, without a panic.
     #[test]
     fn any_bytes(bytes: Vec<u8>) {
         let _ = read_as(&bytes, &Limits::default());

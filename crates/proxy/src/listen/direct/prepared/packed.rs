@@ -1,4 +1,4 @@
-//! Heads written as they lie in the store: what is asked for seldom is sent without a map as well.
+//! Heads written as they are in the store: a response that is rarely requested is sent without making a map too.
 
 use super::{
     super::page::{
@@ -10,8 +10,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use std::{rc::Rc, sync::Arc};
 use store::Stored;
 
-/// The head of a stored response, packed as it is there. It counts as a reference to that: one to its fields alone would be counted where
-/// nothing else is.
+/// The head of a stored response, packed as it is there. It is a counted reference to the whole response: one to the
+/// fields alone would be counted in a place of its own.
 #[derive(Debug)]
 pub struct PackedHead {
     stored: Arc<Stored>,
@@ -21,8 +21,8 @@ pub struct PackedHead {
 }
 
 impl PackedHead {
-    /// The head of answers with `stored`, of which `content` bytes are sent, and which say `anew` beside its fields. `None` where those
-    /// have one of them, or such an answer has no content.
+    /// The head of answers with `stored`, of which `content` bytes are sent, and with the fields `anew` in addition.
+    /// `None` if `stored` has one of these fields, or such an answer has no content.
     pub fn new(
         stored: &Arc<Stored>,
         anew: &'static [HeaderName; ANEW],
@@ -42,7 +42,7 @@ impl PackedHead {
         self.stored.status
     }
 
-    /// All of it, with these values for the fields that are said anew.
+    /// The whole head as a map, with these values for the fields that are new in each answer.
     pub(super) fn to_map(&self, anew: [Rc<HeaderValue>; ANEW]) -> HeaderMap {
         let mut fields = self.stored.fields.unpack(ANEW);
         for (name, value) in self.anew.iter().zip(anew) {
@@ -51,8 +51,8 @@ impl PackedHead {
         fields
     }
 
-    /// Writes it, but for its end. How many bytes of content it announces; `None` where it cannot be written, as for
-    /// [`write_head`](super::super::page::write_head).
+    /// Writes the head without its end. Returns how many bytes of content it announces; `None` if it cannot be written,
+    /// as for [`write_head`](super::super::page::write_head).
     pub(super) fn write(
         &self,
         page: &mut Page,

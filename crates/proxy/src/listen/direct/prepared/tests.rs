@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 static NAMES: [HeaderName; ANEW] = [header::AGE, CACHE_STATUS];
 
-/// Names and values as an application may have sent them.
+/// Names and values as an application may send them.
 fn field() -> impl Strategy<Value = (HeaderName, HeaderValue)> {
     let name = prop_oneof![
         4 => "[a-z]{1,12}",
@@ -52,7 +52,7 @@ fn asked() -> impl Strategy<Value = ReplyContext> {
     })
 }
 
-/// The head as it is written field by field, with what it says of its content; `None` where it is not.
+/// The head as it is written field by field, with its framing; `None` if it is not written.
 fn general(response: &Response<Full<Bytes>>, asked: ReplyContext) -> Option<(Vec<u8>, Framing)> {
     let mut page = Page::on(vec![0; 16 << 10].into());
     let framing = framing(response, asked)?;

@@ -11,7 +11,7 @@ fn read(text: &[u8], before: &RefCell<Sections>) -> (Parsed, Option<Head>) {
     (parsed, head)
 }
 
-/// Reads `text`, and has its section kept where it is a head that is answered.
+/// Reads `text`, and keeps its section if it is a head that is answered.
 fn answer(text: &[u8], before: &RefCell<Sections>) -> Option<Head> {
     let head = read(text, before).1?;
     let fields = head.request.fields.clone();
@@ -24,7 +24,7 @@ fn section(head: &Head) -> Rc<Section> {
     head.open.section.clone().expect("it is read")
 }
 
-/// What a head says.
+/// All that a head says, as text.
 fn said(read: &(Parsed, Option<Head>)) -> Option<String> {
     let head = read.1.as_ref()?;
     let (request, open) = (&head.request, &head.open);
@@ -94,7 +94,7 @@ fn two_that_lie_in_one_place_are_told_apart() {
     }
 }
 
-/// What stands before a section is a request's line and nothing else.
+/// Only a request's line may be before a section.
 #[test]
 fn a_section_known_does_not_hide_what_precedes_it() {
     let before = RefCell::default();
@@ -116,7 +116,7 @@ fn a_section_known_does_not_hide_what_precedes_it() {
     }
 }
 
-/// A section without lines is no part of a head: with it, each line would look like a whole one.
+/// A section without lines is not part of a head: with it, each line would look like a whole one.
 #[test]
 fn a_line_alone_is_no_head_whatever_came_before() {
     let before = RefCell::default();
@@ -129,7 +129,7 @@ fn a_line_alone_is_no_head_whatever_came_before() {
     }
 }
 
-/// Heads with one section are copied to memory that is used again: each stays what it is, however long others take.
+/// Heads with one section are copied to memory that is reused. Each stays what it is, however long others take.
 #[test]
 fn heads_with_one_section_keep_their_targets() {
     let before = RefCell::default();
@@ -178,7 +178,8 @@ fn a_long_one_is_not_kept() {
     assert!(places.iter().all(Option::is_none));
 }
 
-/// The fields of one section are at hand for as many requests as had them at once, within the limit, and for all sections together.
+/// The fields of one section are available for as many requests as had them at the same time, within the limit, which
+/// is for all sections together.
 #[test]
 fn fields_are_kept_as_often_as_they_were_needed_at_once() {
     let sections = ["Host: a\r\n\r\n", "Host: b\r\n\r\n"];

@@ -22,7 +22,7 @@ fn a_head_is_unfinished_until_its_last_byte() {
     let head = frame(HEADERS, END_HEADERS, 100);
     let mut frames = begun();
     for (nth, byte) in head.iter().enumerate() {
-        // What kind of frame it is shows with its head.
+        // The kind of the frame is known once its head is complete.
         let kept = match nth + 1 {
             109 => 0,
             came if came >= FRAME_HEAD => came,
@@ -43,7 +43,7 @@ fn a_head_in_several_frames_is_unfinished_until_the_last_of_them() {
     assert_eq!(frames.go_on(rest), 0);
 }
 
-/// Lest the time of the first be taken for that of the second.
+/// So that the time of the first is not taken for that of the second.
 #[test]
 fn one_head_that_ends_where_another_begins_is_told() {
     let mut frames = begun();
