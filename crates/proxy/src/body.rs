@@ -1,4 +1,4 @@
-//! The content of an answer: where it comes from. What is sent of it, and to whom that is told, is `reply`'s.
+//! The content of an answer, by its source. `reply` sends it, and reports what was sent.
 
 mod broken;
 mod following;
@@ -21,37 +21,37 @@ use std::{
 use store::{BodyPiece, Memory, Part, Pieces, Stored, disk, fill::Reader};
 use transit::Transit;
 
-/// Where an answer's content comes from.
+/// The source of an answer's content.
 #[derive(Debug, Default)]
 pub enum Content {
-    /// Nothing.
+    /// No content.
     #[default]
     Empty,
-    /// What is not there after all: the answer breaks off.
+    /// Content that is missing after all: the answer breaks off.
     Missing,
     /// One buffer.
     Whole(Bytes),
-    /// A stored response's, which [lies in one buffer](store::Body::whole): the common hit. Most are copied from there, and never count
-    /// another reference.
+    /// Content of a stored response [in one buffer](store::Body::whole): the common hit. Most of it is copied from
+    /// there, without counting another reference.
     Stored(Arc<Stored>),
-    /// Several buffers, or what is read from disk.
+    /// Several buffers, or content that is read from disk.
     Pieces(Box<Pieces>),
     /// As [`Pieces`](Self::Pieces), over a connection that can send from files.
     Spliced(Box<Pieces>, Arc<Splices>),
     /// A fill that is followed while it is written.
     Following(Following),
-    /// Straight from the origin.
+    /// Content straight from the origin.
     Origin(ResponseBody),
-    /// A page put together while its fragments arrive.
+    /// A page composed while its fragments arrive.
     Composed(Box<Composer>),
     /// Any of these, coded or decoded on its way.
     Recoded(Box<Recoded>),
-    /// Any of these that lies in no store, or may not, on its way to a client.
+    /// Any of these that is not in the store, or may not be, on its way to a client.
     Passing(Box<(Self, Transit)>),
 }
 
 impl Content {
-    /// Pieces as content, one after another.
+    /// Makes content of pieces, one after another.
     pub fn pieces(mut pieces: Vec<BodyPiece>) -> Self {
         match (pieces.pop(), pieces.is_empty()) {
             (None, _) => Self::Empty,
@@ -63,19 +63,19 @@ impl Content {
         }
     }
 
-    /// A fill's whole body; `length` as announced.
+    /// A fill's whole body, with the announced `length`.
     pub fn following(reader: Reader, length: Option<u64>) -> Self {
         Self::Following(Following::new(reader, length))
     }
 
-    /// A part of a fill's body. The fill goes on to its end when this part has been sent.
+    /// A part of a fill's body. The fill continues to its end when this part has been sent.
     pub fn following_part(mut reader: Reader, skip: u64, length: u64) -> Self {
         reader.keep();
         reader.skip(skip);
         Self::following(reader, Some(length))
     }
 
-    /// As it leaves for a client: what lies in no store counts on its way.
+    /// Prepares content for its way to a client: what is not in the store counts on its way.
     pub fn counted(mut self, memory: &Arc<Memory>) -> Self {
         if let Self::Origin(body) = &mut self
             && let Some(whole) = body.take_whole()
@@ -91,7 +91,8 @@ impl Content {
         Self::Passing(Box::new((self, transit)))
     }
 
-    /// As it leaves for a client whose connection can send from files, where it has `splices`. Nobody looks into it any more.
+    /// Prepares content for a client whose connection can send from files, if it has `splices`. The content is not
+    /// looked into any more.
     pub fn spliced(self, splices: Option<&Arc<Splices>>) -> Self {
         match (self, splices) {
             (Self::Pieces(pieces), Some(splices)) => Self::Spliced(pieces, splices.clone()),
@@ -116,8 +117,8 @@ impl Content {
         }
     }
 
-    /// Whether it holds a turn at the origin for as long as it is not read, and keeps others waiting who get it too. Where that may still
-    /// come, `context` is woken when it does.
+    /// Whether it holds a turn at the origin as long as it is not read, and keeps other readers of the same content
+    /// waiting. If that may still come, `context` is woken when it does.
     pub(crate) fn holds_turn(&self, context: &Context<'_>) -> bool {
         match self {
             Self::Origin(body) => !body.is_end_stream(),
@@ -137,7 +138,7 @@ impl Content {
         }
     }
 
-    /// While memory is short, an origin's content is read little by little.
+    /// Sets whether an origin's content is read little by little, since memory is short.
     pub(crate) fn read_little(&mut self, little: bool) {
         match self {
             Self::Origin(body) => body.read_little(little),
@@ -157,7 +158,7 @@ impl Content {
         }
     }
 
-    /// Its length in bytes, where that is known.
+    /// Its length in bytes, if that is known.
     pub(crate) fn length(&self) -> Option<u64> {
         self.size_hint().exact()
     }

@@ -1,8 +1,8 @@
-//! Codings made here: encoders and decoders over content as it streams, the forms of stored responses, and the threads that
+//! Codings made here: encoders and decoders over streaming content, the forms of stored responses, and the threads that
 //! make those that would keep a worker too long.
 //!
-//! Which coding answers is decided in `walk::coding`; this is the machinery. A form is made once: whoever asks for it while it
-//! is made follows the one that makes it, as readers follow a fill. What encoders and decoders take counts as in flight (`room`).
+//! `walk::coding` decides which coding answers; this module does the work. A form is made once. A request for it during
+//! that time follows it, as readers follow a fill. What encoders and decoders take counts as in flight (`room`).
 
 mod codec;
 mod counts;
@@ -32,7 +32,7 @@ pub struct Compressor {
     pub(crate) making: Arc<Making>,
     pub(crate) pool: Pool,
     pub(crate) decodings: Decodings,
-    /// What was made, for metrics.
+    /// Counters of what was made, for metrics.
     pub counts: Arc<Counts>,
 }
 

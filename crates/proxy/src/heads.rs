@@ -1,8 +1,9 @@
-//! Heads ready to send: a worker's own copies of the heads it sends often.
+//! Heads ready to send: a worker's own copies of the heads that it sends often.
 //!
-//! Stored heads are packed, since most are seldom asked for, and sent as they lie there. A head that this worker has sent before is kept unpacked, over
-//! bytes of its own, and beside that as it is sent over HTTP/1: a hit then copies bytes, or at worst a map, without parsing or
-//! checking anything, and workers do not contend for the reference count of one allocation. Keyed by the stored response's identity, so that nothing here can be out of date.
+//! Stored heads are packed, since most are rarely requested, and are sent from there. A head that this worker has sent
+//! before is kept unpacked, over bytes of its own, and also in the form in which it is sent over HTTP/1. A hit then
+//! copies bytes, or at worst a map, without parsing or checking anything. Workers do not contend for the reference
+//! count of one allocation. Heads are keyed by the stored response's identity, so that none can be out of date.
 
 use crate::{
     listen::{Head, PackedHead, PreparedHead},
@@ -13,13 +14,14 @@ use rules::status::Handled;
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Fields, Stored};
 
-/// Heads kept; about half a megabyte for each worker at the usual size of a head.
+/// How many heads are kept; about half a megabyte for each worker at the usual size of a head.
 const SLOTS: usize = 256;
 
 /// Room for the fields that are added to an answer, so that the map does not grow.
 const ADDED: usize = 4;
 
-/// The heads of one worker. A stored response has one slot; the last one asked for twice holds it.
+/// The heads of one worker. A stored response has one slot; the last response of a slot that was requested twice holds
+/// it.
 #[derive(Debug)]
 pub struct Heads {
     slots: Box<[Slot]>,
@@ -27,7 +29,7 @@ pub struct Heads {
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// The response last asked for here; unpacked and kept when it is asked for again.
+    /// The response that was last requested here. It is unpacked and kept when it is requested again.
     last: u64,
     held: u64,
     head: Option<Rc<PreparedHead>>,
@@ -42,7 +44,7 @@ impl Default for Heads {
 }
 
 impl Heads {
-    /// The head of `stored`, to be changed at will.
+    /// The head of `stored`, for the caller to change.
     pub fn head(&mut self, stored: &Stored) -> HeaderMap {
         let id = stored.id();
         let unpack = || stored.fields.unpack(ADDED);
@@ -50,7 +52,7 @@ impl Heads {
             return unpack();
         };
         if slot.held != id {
-            // How long a body on its way will be may not be known yet.
+            // The length of a body that is still coming may not be known yet.
             if slot.last != id || matches!(stored.body, Body::Filling(_)) {
                 slot.last = id;
                 return unpack();
@@ -61,8 +63,8 @@ impl Heads {
         held.map_or_else(unpack, |head| head.fields().clone())
     }
 
-    /// The head of `stored`, whose body is not on its way, as it is sent before `content` bytes of content, with [`ANEW`] to be added;
-    /// `None` where it takes a map.
+    /// The head of `stored`, whose body is complete, as it is sent before `content` bytes of content, with [`ANEW`] to
+    /// be added; `None` if it needs a map.
     pub fn as_sent(&mut self, stored: &Arc<Stored>, content: u64) -> Option<Head> {
         let id = stored.id();
         let slot = self.slots.get_mut(id as usize % SLOTS)?;
@@ -87,7 +89,7 @@ impl Slot {
     }
 }
 
-/// What every hit says anew.
+/// The fields that are new in every hit.
 static ANEW: [HeaderName; 2] = [header::AGE, CACHE_STATUS];
 
 fn prepare(stored: &Stored) -> PreparedHead {
@@ -95,8 +97,8 @@ fn prepare(stored: &Stored) -> PreparedHead {
     PreparedHead::new(stored.status, fields, ANEW.clone(), stored.body.length())
 }
 
-/// The fields over bytes that no other worker touches, with those in place that every hit sets: setting them then changes a
-/// value and grows nothing.
+/// Copies the fields to bytes that no other worker touches, with places for those that every hit sets. To set these
+/// then changes a value, and the map does not grow.
 fn own_copy(fields: &Fields) -> HeaderMap {
     let mut head = fields.detached().unpack(ADDED);
     for name in &ANEW {
@@ -105,21 +107,21 @@ fn own_copy(fields: &Fields) -> HeaderMap {
     head
 }
 
-/// Stands for a field that is not set yet. Never sent: [`add`] and [`clear_unset`] take its place.
+/// Stands for a field that is not set yet. Never sent: [`add`] and [`clear_unset`] replace it.
 const UNSET: HeaderValue = HeaderValue::from_static("");
 
-/// What answers say of themselves: a worker says the same over and over. Of fresh hits, one value for each number of seconds; of what
-/// was forwarded, the last one. They are counted by it alone.
+/// Values of fields that the answers of a worker repeat. It keeps one value for each number of seconds for fresh hits,
+/// and the last one for forwarded answers. Only this worker counts references to them.
 #[derive(Debug, Default)]
 pub struct FieldValueCache {
     ages: Seconds,
     hits: Seconds,
     forwarded: Option<(Forwarded, Rc<HeaderValue>)>,
-    /// Whose word they are.
+    /// The name of the cache in these values.
     name: String,
 }
 
-/// What `Cache-Status` says of an answer that is no hit: how it was handled, `ttl` and `detail`.
+/// What `Cache-Status` says about an answer that is not a hit: how it was handled, `ttl` and `detail`.
 type Forwarded = (Handled, Option<i64>, Option<&'static str>);
 
 impl FieldValueCache {
@@ -128,7 +130,7 @@ impl FieldValueCache {
         self.ages.value(seconds, || HeaderValue::from(seconds))
     }
 
-    /// `Cache-Status` of the cache `name` for a hit that is fresh for so many seconds (RFC 9211 section 2).
+    /// `Cache-Status` of the cache `name` for a hit that is fresh for `seconds` (RFC 9211 section 2).
     pub fn hit(
         &mut self,
         name: &str,
@@ -139,7 +141,7 @@ impl FieldValueCache {
         self.hits.value(seconds, make)
     }
 
-    /// `Cache-Status` of the cache `name` for an answer that is no hit (RFC 9211 section 2).
+    /// `Cache-Status` of the cache `name` for an answer that is not a hit (RFC 9211 section 2).
     pub fn forwarded(
         &mut self,
         name: &str,
@@ -153,7 +155,7 @@ impl FieldValueCache {
         }
     }
 
-    /// What follows is the word of the cache `name`.
+    /// Begins anew if the values are of another cache than `name`.
     fn is_of(&mut self, name: &str) {
         if self.name != name {
             name.clone_into(&mut self.name);
@@ -163,11 +165,11 @@ impl FieldValueCache {
     }
 }
 
-/// Values that were made of numbers, the last for each remainder.
+/// Values made from numbers, the last one for each remainder.
 #[derive(Debug)]
 struct Seconds(Box<[Option<NumberedValue>]>);
 
-/// A number and what was made of it.
+/// A number and the value made from it.
 type NumberedValue = (u64, Rc<HeaderValue>);
 
 impl Default for Seconds {
@@ -198,7 +200,7 @@ pub fn add(head: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
     }
 }
 
-/// Takes the field `name` away if it is still not set.
+/// Removes the field `name` if it is still not set.
 pub fn clear_unset(head: &mut HeaderMap, name: &HeaderName) {
     if head.get(name).is_some_and(HeaderValue::is_empty) {
         head.remove(name);

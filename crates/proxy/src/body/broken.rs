@@ -1,4 +1,4 @@
-//! Why an answer breaks off, as the access log tells it.
+//! Why an answer breaks off, for the access log.
 
 use super::Error;
 use store::{disk, fill::Broken};

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use std::task::{Context, Poll, ready};
 use store::fill::Reader;
 
-/// A reader of a fill, and the bytes still to come, where that is known.
+/// A reader of a fill, and the number of bytes still to come, if that is known.
 #[derive(Debug)]
 pub struct Following {
     reader: Reader,
@@ -13,12 +13,12 @@ pub struct Following {
 }
 
 impl Following {
-    /// `left` bytes from where `reader` stands.
+    /// `left` bytes from the position of `reader`.
     pub(super) const fn new(reader: Reader, left: Option<u64>) -> Self {
         Self { reader, left }
     }
 
-    /// Bytes still to come, where that is known.
+    /// The number of bytes still to come, if that is known.
     pub(super) const fn left(&self) -> Option<u64> {
         self.left
     }
@@ -33,13 +33,13 @@ impl Following {
         self.left != Some(0) && self.reader.may_hold_up(context)
     }
 
-    /// The fill goes on to its end, whoever leaves.
+    /// Makes the fill continue to its end, whatever readers leave.
     pub(super) fn keep(&self) {
         self.reader.keep();
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
-        // Where the length is known, the end of the fill is not waited for.
+        // If the length is known, there is no need to wait for the end of the fill.
         if self.left == Some(0) {
             return Poll::Ready(None);
         }

@@ -17,14 +17,14 @@ use std::{
 };
 use store::Memory;
 
-/// The body of an answer, and who is told when it ends.
+/// The body of an answer, and what is told when it ends.
 #[derive(Debug, Default)]
 pub struct ReplyBody {
     content: Content,
     ending: Option<Box<Ending>>,
     /// The error with which it is to end.
     broken: Option<Error>,
-    /// The fields of its request, as they came, where they are needed no more.
+    /// The fields of its request, as they came, once they are not needed any more.
     asked: Option<Box<HeaderMap>>,
 }
 
@@ -38,30 +38,30 @@ impl From<Content> for ReplyBody {
 }
 
 impl ReplyBody {
-    /// Tells `ending` of the bytes sent, when the body ends or is dropped.
+    /// Tells `ending` the bytes sent, when the body ends or is dropped.
     pub fn watched(&mut self, ending: Ending) {
         self.ending = Some(Box::new(ending));
     }
 
-    /// Whoever [watches](Self::watched) it, who is told of it no more.
+    /// Takes what [watches](Self::watched) it, which is not told any more.
     pub fn unwatched(&mut self) -> Option<Box<Ending>> {
         self.ending.take()
     }
 
-    /// The fields of its request, as they came, are needed no more.
+    /// Takes the fields of its request, as they came, which are not needed any more.
     pub fn gives_back(&mut self, asked: HeaderMap) {
         self.asked = Some(Box::new(asked));
     }
 
-    /// Nobody reads it, and others will want it: what is on its way into the store is read to its end, whatever its length, as far as
-    /// it may be stored.
+    /// Keeps content that has no reader but that others will want: what is on its way into the store is read to its
+    /// end, whatever its length, as far as it may be stored.
     pub fn keep(self) {
         if let Some(following) = self.content.followed() {
             following.keep();
         }
     }
 
-    /// Its content, which is in `coding`, without it. `None` where memory has no room for a decoder.
+    /// Returns the body, whose content is in `coding`, decoded; `None` if memory has no room for a decoder.
     pub fn decoded(
         mut self,
         coding: Coding,
@@ -73,7 +73,7 @@ impl ReplyBody {
         Some(self)
     }
 
-    /// Where it comes from an origin and all of it has come: counted, and one buffer like any other.
+    /// Makes content from an origin that has come whole one buffer like any other, and counts it.
     #[must_use]
     pub fn gathered(mut self, memory: &Memory) -> Self {
         if let Content::Origin(body) = &mut self.content
@@ -99,7 +99,7 @@ impl ReplyBody {
         self.content.follows()
     }
 
-    /// Whether all of it is in one piece, or nothing.
+    /// Whether its content is empty or in one piece.
     pub fn is_whole(&self) -> bool {
         matches!(
             self.content,
@@ -107,7 +107,7 @@ impl ReplyBody {
         )
     }
 
-    /// Takes all of it out, where it is at hand.
+    /// Takes the whole content, if it is at hand.
     pub fn take_whole(&mut self) -> Option<Bytes> {
         if !self.is_whole() {
             return None;
@@ -167,7 +167,8 @@ impl Body for ReplyBody {
             _ => {}
         }
         if let Some(Err(error)) = polled {
-            // An error would make the connection drop what it has not sent yet, be it the head; once round, and it is out.
+            // An error would make the connection drop what it has not sent yet, even the head. By the next poll, that
+            // is sent.
             self.broken = Some(error);
             context.waker().wake_by_ref();
             return Poll::Pending;

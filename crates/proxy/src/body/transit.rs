@@ -1,4 +1,4 @@
-//! Transit: what is on its way to a client and lies in no store. It counts in the budget until the socket has it.
+//! Transit: content on its way to a client that is not in the store. It counts in the budget until the socket has it.
 
 use bytes::Bytes;
 use std::{
@@ -7,26 +7,27 @@ use std::{
 };
 use store::{Memory, Reservation};
 
-/// What each answer may have on its way however short memory is, in bytes: two little pieces, so that one can be read while
-/// the other is sent.
+/// What each answer may have on its way however short memory is, in bytes: two little pieces, so that one can be read
+/// while the other is sent.
 const FLOOR: u64 = 2 * origin::LITTLE as u64;
 
-/// The transit of one answer. Where memory is short its content is read a little at a time, and no further than its client takes it.
+/// The transit of one answer. If memory is short, its content is read a little at a time, and no further than its
+/// client takes it.
 #[derive(Debug)]
 pub struct Transit {
     memory: Arc<Memory>,
     state: Arc<Mutex<TransitState>>,
-    /// What of it may wait unread, as last told.
+    /// How much of it may wait unread, as last told.
     unread: u64,
 }
 
-/// What one answer holds, the pieces that were handed on included.
+/// What one answer holds, including the pieces that were handed on.
 #[derive(Debug)]
 struct TransitState {
     reservation: Reservation,
     /// Taken as long as more may come.
     floor: u64,
-    /// What may have come of it that nobody has read yet.
+    /// What may have come of it without being read.
     unread: u64,
     /// Bytes that were handed on and are not sent.
     out: u64,
@@ -67,7 +68,7 @@ impl AsRef<[u8]> for Whole {
 }
 
 impl Transit {
-    /// Of an answer of `length` bytes, where that is known, of which so many may wait `unread`.
+    /// The transit of an answer of `length` bytes, if that is known, of which `unread` bytes may wait unread.
     pub fn new(memory: &Arc<Memory>, length: Option<u64>, unread: u64) -> Self {
         let mut state = TransitState {
             reservation: memory.budget().reservation(),
@@ -84,7 +85,7 @@ impl Transit {
         }
     }
 
-    /// Ready when the next piece may be read, with whether it should be a little one.
+    /// Waits until the next piece may be read. Returns whether it should be a little one.
     pub fn poll_turn(&self, context: &mut Context<'_>) -> Poll<bool> {
         if !self.memory.budget().is_short() {
             return Poll::Ready(false);
@@ -97,7 +98,7 @@ impl Transit {
         Poll::Pending
     }
 
-    /// So many bytes of it may wait unread from now on.
+    /// Sets how many bytes of it may wait unread from now on.
     pub fn may_wait(&mut self, unread: u64) {
         if std::mem::replace(&mut self.unread, unread) != unread {
             let mut state = lock(&self.state);

@@ -1,4 +1,4 @@
-//! Encoders and decoders, each over all codings.
+//! Encoders and decoders for all codings.
 
 mod decoder;
 mod encoder;
@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use compression_codecs::core::util::WriteBuffer;
 use std::io;
 
-/// Bytes of output that are made at once: neither a decoder nor a stubborn input makes more in one step.
+/// The most bytes of output of one step, whatever the decoder or the input.
 const STEP: usize = 16 << 10;
 
 fn step<T>(

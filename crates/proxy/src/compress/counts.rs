@@ -1,4 +1,4 @@
-//! What was made, for metrics. Nothing here is written on the path of a hit on a form.
+//! Counters of what was made, for metrics. None is written on the path of a hit on a form.
 
 use rules::coding::Coding;
 use std::{
@@ -10,26 +10,27 @@ use store::Level;
 /// The levels, in the order of [`Counts::made`].
 pub const LEVELS: [&str; 2] = ["fast", "high"];
 
-/// Counters of all workers and threads together; each by coding, in the order of [`Coding::ALL`].
+/// Counters of all workers and threads together. Arrays are by coding, in the order of [`Coding::ALL`].
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Forms that were made and kept, by [`LEVELS`].
     pub made: [[AtomicU64; 2]; 3],
-    /// Bodies coded for one client only, since they are not stored or could not be kept.
+    /// Bodies coded for one client only, since they are not stored, and forms that could not be kept.
     pub passed: [AtomicU64; 3],
     /// Bytes that went into encoders.
     pub taken: [AtomicU64; 3],
-    /// Bytes that came out of them.
+    /// Bytes that came out of encoders.
     pub given: [AtomicU64; 3],
     /// Time spent on forms, in microseconds.
     pub time_us: [AtomicU64; 3],
     /// Bodies decoded for clients that do not accept their coding.
     pub decoded: AtomicU64,
-    /// Forms that were worth making and were not, since too much waited already or memory had no room: the content went out as it is.
+    /// Forms that were worth making and were not made, since too much waited already or memory had no room. The content
+    /// was sent as it is.
     pub refused: AtomicU64,
 }
 
-/// [`Counts`] at a moment.
+/// The values of [`Counts`] at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// As [`Counts::made`].
@@ -49,7 +50,7 @@ pub struct Figures {
 }
 
 impl Counts {
-    /// What was counted so far.
+    /// The current values.
     pub fn figures(&self) -> Figures {
         let each = |counters: &[AtomicU64; 3]| counters.each_ref().map(|one| one.load(Relaxed));
         let made = self.made.each_ref();
@@ -64,7 +65,7 @@ impl Counts {
         }
     }
 
-    /// A form was made.
+    /// Counts a form that was made.
     pub(crate) fn made(&self, coding: Coding, level: Level, sizes: (u64, u64), took: Duration) {
         let level = usize::from(level == Level::High);
         let levels = self.made.get(coding.index());
@@ -75,13 +76,13 @@ impl Counts {
         self.coded(coding, sizes);
     }
 
-    /// An encoder took and gave so many bytes.
+    /// Counts the bytes that an encoder took and gave.
     pub(crate) fn coded(&self, coding: Coding, (taken, given): (u64, u64)) {
         add(&self.taken, coding, taken);
         add(&self.given, coding, given);
     }
 
-    /// A body is coded for one client.
+    /// Counts a body that is coded without being kept.
     pub(crate) fn pass(&self, coding: Coding) {
         add(&self.passed, coding, 1);
     }

@@ -14,14 +14,16 @@ use store::{
     fill::{Fill, Pushed, Writer},
 };
 
-/// What is being decoded, by the identity of the content; there as long as somebody reads it.
+/// What is being decoded, by the identity of the content. An entry lives as long as it has readers.
 #[derive(Debug, Default)]
 pub struct Decodings(Mutex<HashMap<u64, Weak<Fill>>>);
 
 impl Decodings {
-    /// The content of `stored`, which is in `coding`, without it: as it is decoded for others already, or from here on for all who
-    /// want it. `content` is what is stored. More than `most` bytes, and what comes of content that is not kept, are held for those alone who
-    /// read already. `None` where memory has no room for a decoder.
+    /// Returns the content of `stored`, which is in `coding`, decoded. It follows a decoding for other clients, or
+    /// begins one for all that will want it. `content` is what is stored.
+    ///
+    /// If there are more than `most` bytes, or the content is not kept, they are held for the present readers only.
+    /// `None` if memory has no room for a decoder.
     pub fn follow(
         &self,
         (stored, coding): (&Stored, Coding),
@@ -48,13 +50,13 @@ impl Decodings {
     }
 }
 
-/// Writes `content` for all who follow. Ends early where nobody does any more. What it holds counts as in flight until the last of
-/// them has it.
+/// Writes `content` for all followers. Ends early if there are none any more. What it holds counts as in flight until
+/// the last of them has it.
 async fn write(mut content: Content, mut writer: Writer, memory: Arc<Memory>, most: u64) {
     let fill = writer.fill().clone();
     let mut length = 0;
     while let Some(piece) = poll_fn(|cx| next(&fill, &mut content, cx)).await {
-        // Dropped, the writer tells the others that it broke off.
+        // When dropped, the writer tells the others that it broke off.
         let Ok(piece) = piece else { return };
         length += piece.len() as u64;
         if length > most || content.is_spilled() {
@@ -64,19 +66,19 @@ async fn write(mut content: Content, mut writer: Writer, memory: Arc<Memory>, mo
             memory.make_room();
         }
         wait_for_room(&mut writer, |_| {}).await;
-        // However fast the content comes, a worker has others to serve.
+        // However fast the content comes, a worker has other requests to serve.
         tokio::task::yield_now().await;
     }
     if writer.finish().is_none() {
         return;
     }
     let mut room = memory.budget().reservation();
-    // Where others have just taken it, it is there nevertheless.
+    // If others have just taken the room, the content is there all the same.
     let _ = room.grow(length);
     poll_fn(|context| fill.poll_abandoned(context)).await;
 }
 
-/// The next piece; `None` at the end, an error where it broke off or nobody reads any more.
+/// The next piece; `None` at the end, an error if the content broke off or has no readers any more.
 fn next(
     fill: &Fill,
     content: &mut Content,

@@ -1,14 +1,14 @@
-//! Forms at the high level, in the place of those that were made fast.
+//! Forms at the high level, which replace those that were made fast.
 
 use super::{Counts, Encoder, pool::Better, whole};
 use bytes::{Bytes, BytesMut};
 use std::{sync::Arc, time::Instant};
 use store::{Body, Coded, Level, Memory, Stored};
 
-/// Larger bodies stay at the fast level: a second of somebody's core is not spent on one of them.
+/// Larger bodies stay at the fast level: one of them is not worth a second of a core.
 const LARGEST: u64 = 8 << 20;
 
-/// Makes a form, if its content is still there, and has none that is as good.
+/// Makes a form, if its content is still there and has none that is as good.
 pub fn make(memory: &Memory, counts: &Counts, better: &Better) {
     let Better {
         key,
@@ -47,7 +47,7 @@ pub fn make(memory: &Memory, counts: &Counts, better: &Better) {
     memory.add_form(key, *content, &coded);
 }
 
-/// Now and then the fast level comes out smaller: its bytes stay, and are not worked on again.
+/// Keeps the form of the fast level if it is the smaller one, as happens now and then. It is not made again.
 fn keep_the_smaller(stored: &Stored, coded: &mut Coded) {
     let old = stored.forms.get(coded.coding);
     let Some(old) = old.and_then(|form| Some((form, form.stored.as_ref()?))) else {
@@ -66,7 +66,7 @@ fn held(memory: &Memory, key: &[u8], content: u64) -> Option<Arc<Stored>> {
     all.find(|stored| stored.content() == content).cloned()
 }
 
-/// The content, where all of it is in memory.
+/// Returns the content, if all of it is in memory.
 pub fn pieces(body: &Body) -> Option<Vec<Bytes>> {
     match body {
         Body::Whole(bytes) => Some(vec![bytes.clone()]),

@@ -1,4 +1,4 @@
-//! Forms that are being made: whoever wants one of them follows it.
+//! Forms that are being made: requests for one of them follow it.
 
 use rules::coding::Coding;
 use std::{
@@ -10,37 +10,38 @@ use store::{
     fill::{Fill, Reader, Writer},
 };
 
-/// Forms under way, by the identity of the content and the coding. Asked only where a form is wanted and not there.
+/// The forms being made, by the identity of the content and the coding. It is used only if a form is wanted and
+/// missing.
 #[derive(Debug, Default)]
 pub struct Making(Mutex<HashMap<(u64, Coding), Arc<Fill>>>);
 
-/// Whose it is to make a form.
+/// Whether the caller is to make a form.
 pub enum Begun<R> {
-    /// The caller's.
+    /// The caller makes it.
     Mine(Mine<R>),
-    /// Not the caller's.
+    /// The caller does not make it.
     Not(Instead),
 }
 
-/// Who makes a form that is not the caller's to make.
+/// What there is instead of a form that the caller makes.
 pub enum Instead {
-    /// Another, who can be followed.
+    /// Another task makes it, and can be followed.
     Theirs(Reader),
-    /// Nobody: it was made meanwhile.
+    /// It was made meanwhile.
     Made(Form),
-    /// Nobody, as it cannot be kept: the content is not in memory, or the form that is being made has outgrown it.
+    /// It cannot be kept: the content is not in memory, or the form that is being made has outgrown memory.
     Unkept,
-    /// Nobody, as there is no room to make it now.
+    /// There is no room to make it now.
     NoRoom,
 }
 
-/// What whoever makes a form has.
+/// What the maker of a form gets.
 pub struct Mine<R> {
     /// The right to make it.
     pub claim: Claim,
-    /// Where it goes.
+    /// Where the form is written.
     pub writer: Writer,
-    /// Follows it.
+    /// Follows the form.
     pub reader: Reader,
     /// What the caller took for it.
     pub room: R,
@@ -55,8 +56,8 @@ pub struct Claim {
 }
 
 impl Making {
-    /// Who makes the form in `coding` of the content of `stored`, kept under `key`. `room` is asked for where it is the caller, and
-    /// before anybody can follow.
+    /// Finds out who makes the form in `coding` of the content of `stored`, kept under `key`. `room` is called if it is
+    /// the caller, before any reader can follow.
     pub fn begin<R>(
         self: &Arc<Self>,
         memory: &Memory,
@@ -73,7 +74,7 @@ impl Making {
             }
             Entry::Vacant(place) => place,
         };
-        // Whoever made it has stored it before giving back the claim.
+        // A maker stores the form before it gives back the claim.
         let held = memory.peek(key);
         let all = held.as_ref().map_or(&[][..], Variants::as_slice).iter();
         let mut over = all.filter(|held| held.content() == content).peekable();

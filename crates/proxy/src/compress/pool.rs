@@ -14,19 +14,19 @@ use std::{
 };
 use store::{Level, Memory, Reservation, fill::Writer};
 
-/// Bodies that clients wait for and that wait themselves; beyond it the content goes out as it is.
+/// The most bodies that clients wait for and that wait themselves. Beyond it, content is sent as it is.
 const BACKLOG: usize = 16;
 
-/// Bytes that wait before a body, at most: its client has the head already. About a fifth of a second's work.
+/// The most bytes that may wait before a body, since its client has the head already. About a fifth of a second's work.
 const BEFORE: u64 = 16 << 20;
 
-/// Forms that wait to be made better; beyond it they stay as they are, until they are asked for twice as often.
+/// The most forms that wait to be made better. Beyond it, a form stays as it is, until it is requested twice as often.
 const BETTER: usize = 256;
 
-/// How far the thread for the high level stands back behind workers.
+/// The niceness by which the thread for the high level gives way to workers.
 const NICE: i32 = 15;
 
-/// The threads, started when there is something to do for the first time; they end with the pool.
+/// The threads. Each is started when it first has something to do, and ends with the pool.
 #[derive(Debug)]
 pub struct Pool {
     memory: Arc<Memory>,
@@ -46,11 +46,11 @@ pub struct Job {
     pub claim: Claim,
     /// Where clients follow it.
     pub writer: Writer,
-    /// Given back when it is done.
+    /// Given back when the form is made.
     pub place: EncodeSlot,
 }
 
-/// What waits, or is worked on.
+/// What waits, or is being made.
 #[derive(Debug)]
 struct EncodeBacklog(Mutex<BacklogState>);
 
@@ -58,7 +58,8 @@ struct EncodeBacklog(Mutex<BacklogState>);
 struct BacklogState {
     bodies: usize,
     bytes: u64,
-    /// Held as long as anything waits: one encoder is at work at a time, and the smallest one must not lack room when its turn comes.
+    /// Held as long as anything waits. One encoder works at a time, and the smallest one must have room when its turn
+    /// comes.
     encoder: Reservation,
 }
 
@@ -68,7 +69,7 @@ impl EncodeBacklog {
     }
 }
 
-/// One of the places for bodies that clients wait for, and room for what is made.
+/// A place among the bodies that clients wait for, with room for the form.
 #[derive(Debug)]
 pub struct EncodeSlot {
     backlog: Arc<EncodeBacklog>,
@@ -87,7 +88,8 @@ impl Drop for EncodeSlot {
     }
 }
 
-/// A form worth making at the high level. Nothing is held while it waits: what has gone by then is not made.
+/// A form worth making at the high level. Nothing is held while it waits: it is not made if the content has gone by
+/// then.
 #[derive(Debug)]
 pub struct Better {
     /// The key of its response.
@@ -99,7 +101,7 @@ pub struct Better {
 }
 
 impl Pool {
-    /// No thread yet.
+    /// A pool without threads yet.
     pub fn new(memory: Arc<Memory>, counts: Arc<Counts>) -> Self {
         Self {
             counts,
@@ -114,8 +116,9 @@ impl Pool {
         }
     }
 
-    /// A place for a body of so many bytes that clients will wait for; `None` where too much waits already, or the budget has no
-    /// room for its encoder or its form: one that outgrew it would be held for its slowest reader.
+    /// Takes a place for a body of this many bytes that clients will wait for. `None` if too much waits already, or the
+    /// budget has no room for its encoder or its form: a form that outgrew the budget would be held for its slowest
+    /// reader.
     pub fn place(&self, bytes: u64, coding: Coding) -> Option<EncodeSlot> {
         self.fast()?;
         let mut backlog = self.backlog.lock();
@@ -137,7 +140,8 @@ impl Pool {
         })
     }
 
-    /// Makes a form while clients follow it. False where nobody is there to make it; there is room for as many as there are places.
+    /// Makes a form while clients follow it. Returns `false` if there is no thread to make it. There is room for as
+    /// many forms as there are places.
     #[must_use]
     pub fn make(&self, job: Job) -> bool {
         self.fast()
@@ -155,18 +159,19 @@ impl Pool {
         sender.as_ref()
     }
 
-    /// Makes a form at the high level, some time.
+    /// Makes a form at the high level at some later time.
     pub fn make_better(&self, better: Better) {
         let (memory, counts) = (self.memory.clone(), self.counts.clone());
         let sender = self.high.get_or_init(|| {
             let run = move |jobs: &Receiver<Better>| {
-                // Nobody waits for these. On Linux this is the thread's own; where it is refused, it works as the others do.
+                // No client waits for these. On Linux the niceness is the thread's own. If it is refused, the thread
+                // works like the others.
                 let _ = rustix::process::nice(NICE);
                 work_off(jobs, |better| high::make(&memory, &counts, &better));
             };
             start("larder-code-high", BETTER, run)
         });
-        // Where there is no room it stays as it is; it will be asked for again.
+        // If there is no room, the form stays as it is; it will be requested again.
         let _ = sender.as_ref().map(|sender| sender.try_send(better));
     }
 }
@@ -182,8 +187,8 @@ fn start<T: Send + 'static>(
     started.ok().map(|_| sender)
 }
 
-/// Works until nobody can bring any more. A panic in an encoder costs the body that it happened to, which breaks off, and not all
-/// that come later.
+/// Works until no more jobs can come. A panic in an encoder costs only the body that was being coded, which breaks off,
+/// and none that come later.
 fn work_off<T>(jobs: &Receiver<T>, work: impl Fn(T)) {
     while let Ok(job) = jobs.recv() {
         let _ = catch_unwind(AssertUnwindSafe(|| work(job)));
@@ -228,7 +233,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Its client has the head already: what would come late goes as it is, at once.
+    /// Its client has the head already: what would come late is sent as it is, at once.
     #[test]
     fn nothing_waits_behind_too_much() {
         let counts = Arc::<Counts>::default();
@@ -253,7 +258,7 @@ mod tests {
         assert!(place(&small, 1 << 19).is_some());
     }
 
-    /// One encoder is at work at a time: those that wait take no room for one of their own.
+    /// One encoder works at a time: bodies that wait take no room for one of their own.
     #[test]
     fn what_waits_shares_one_encoder() {
         let memory = Arc::new(Memory::new(4 << 20, Arc::default()));

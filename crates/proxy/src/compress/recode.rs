@@ -14,18 +14,18 @@ use std::{
 };
 use store::Memory;
 
-/// Bytes that are taken in one turn: a worker has others to serve.
+/// Bytes that are taken in one turn: a worker has other requests to serve.
 const TURN: usize = 64 << 10;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Content in another coding, made as it is sent. Where the content pauses, what has come so far is flushed: who writes
-/// a page bit by bit wants it to be seen bit by bit.
+/// Content in another coding, made as it is sent. When the content pauses, what has come so far is flushed: a page that
+/// is written bit by bit is meant to be seen bit by bit.
 #[derive(Debug)]
 pub struct Recoded {
     content: Content,
     work: Work,
-    /// What has come and is still to be worked on.
+    /// What has come and is still to be coded or decoded.
     rest: Bytes,
     ended: bool,
     counts: Arc<Counts>,
@@ -41,22 +41,22 @@ enum Work {
         sizes: (u64, u64),
     },
     Decode(Decoder),
-    /// Nothing any more: what it took of memory is given back.
+    /// Nothing any more: its memory is given back.
     Done,
 }
 
-/// What one step came to.
+/// The result of one step.
 enum Step {
     Out(Bytes),
     /// Nothing yet: more content is needed.
     More,
-    /// It has worked long enough.
+    /// The turn is over.
     Rest,
 }
 
 impl Recoded {
-    /// `content` in `coding`, at the fast level, for one client. An error where the budget has no room for another encoder: it is
-    /// to go out as it is.
+    /// Returns `content` in `coding`, at the fast level, for one client. Returns the content as an error if the budget
+    /// has no room for another encoder: it is to be sent as it is.
     pub fn encoded(
         content: Content,
         coding: Coding,
@@ -79,7 +79,7 @@ impl Recoded {
         Ok(Self::boxed(content, work, counts))
     }
 
-    /// `content`, which is in `coding`, without it. `None` where memory has no room for another decoder.
+    /// Returns `content`, which is in `coding`, decoded; `None` if memory has no room for another decoder.
     pub fn decoded(
         content: Content,
         coding: Coding,
@@ -116,7 +116,7 @@ impl Recoded {
         self.ended
     }
 
-    /// The content as it comes.
+    /// The content before it is coded or decoded.
     pub const fn content(&self) -> &Content {
         &self.content
     }
@@ -174,7 +174,7 @@ impl Recoded {
         Poll::Ready(Some(Err(error)))
     }
 
-    /// Nothing more is given out.
+    /// Stops: nothing more is given out.
     fn end(&mut self) {
         self.ended = true;
         if let Work::Encode { coding, sizes, .. } = std::mem::replace(&mut self.work, Work::Done) {
@@ -227,7 +227,7 @@ impl Work {
         }
     }
 
-    /// The content pauses.
+    /// Flushes, since the content pauses.
     fn pause(&mut self) -> io::Result<Bytes> {
         let mut out = BytesMut::new();
         if let Self::Encode {
@@ -244,7 +244,7 @@ impl Work {
         Ok(out.freeze())
     }
 
-    /// The content has ended.
+    /// Finishes, since the content has ended.
     fn finish(&mut self) -> io::Result<Bytes> {
         let mut out = BytesMut::new();
         match self {
@@ -253,7 +253,7 @@ impl Work {
                 sizes.1 += out.len() as u64;
             }
             Self::Decode(decoder) if decoder.is_whole() => {}
-            // A body that breaks off must not look whole.
+            // A body that breaks off must not look complete.
             Self::Decode(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Self::Done => {}
         }

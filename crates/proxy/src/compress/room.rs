@@ -1,4 +1,4 @@
-//! What encoders and decoders take of memory, and how far an encoder looks back for it.
+//! How much memory encoders and decoders take, and how large a window an encoder gets for it.
 //!
 //! The figures are upper estimates, from what the libraries were seen to allocate for each level and window.
 
@@ -6,14 +6,15 @@ use super::codec::Effort;
 use rules::coding::Coding;
 use store::{Budget, Level, Reservation};
 
-/// Windows as powers of two: what is looked back on, and so most of what is held. With this one all encoders at the fast level take
-/// less than 600 KiB.
+/// The smallest window, as a power of two. The window is how far an encoder looks back, and so most of what it holds.
+/// With this one every encoder at the fast level takes less than 600 KiB.
 pub const LEAST_WINDOW: u32 = 14;
 
-/// One encoder takes at most this part of what may be in flight, unless it has the least window.
+/// One encoder takes at most one in this many parts of what may be in flight, unless it has the smallest window.
 const SHARE: u64 = 4;
 
-/// The largest windows that decoders accept: what RFC 7932 section 9.1 and RFC 9659 section 3 have senders keep to.
+/// The largest window that a zstd decoder accepts, to which RFC 9659 section 3 limits senders. That of brotli is from
+/// RFC 7932 section 9.1, see [`window`].
 pub const LARGEST_OF_ZSTD: u64 = 8 << 20;
 
 /// Bytes of memory that an encoder takes with a window of `1 << window` bytes.
@@ -34,9 +35,11 @@ pub fn of_encoder(effort: Effort, window: u32) -> u64 {
     }
 }
 
-/// Takes room for an encoder, beside what is `held` for it already, and says how large a window it gets: `best` at most. Where
-/// that is too much for this memory, or clients wait and there is less now, it is smaller. `None` where there is no room.
-/// [`make_room`](store::Memory::make_room) is the caller's to call.
+/// Takes room for an encoder, in addition to what is `held` for it already, and returns it with the window, which is at
+/// most `best`.
+///
+/// The window is smaller if it would be too much for this memory, or if clients wait and there is less room now. `None`
+/// if there is no room. The caller must call [`make_room`](store::Memory::make_room).
 pub fn take(
     budget: &std::sync::Arc<Budget>,
     effort: Effort,
@@ -56,13 +59,13 @@ pub fn take(
             let mut smaller = (LEAST_WINDOW..=bearable.unwrap_or(LEAST_WINDOW)).rev();
             smaller.find(fits)
         }
-        // Nobody waits: it is asked for again, and made well then.
+        // No client waits: the form is requested again, and made well then.
         Level::High => bearable.filter(|window| fits(window)),
     };
     Some((window?, room))
 }
 
-/// Bytes of memory that a decoder takes with a window of so many.
+/// Bytes of memory that a decoder takes with a window of `window` bytes.
 pub const fn of_decoder(coding: Coding, window: u64) -> u64 {
     match coding {
         Coding::Gzip => 64 << 10,
@@ -72,18 +75,18 @@ pub const fn of_decoder(coding: Coding, window: u64) -> u64 {
     }
 }
 
-/// What the beginning of a stream says of its window.
+/// What the beginning of a stream says about its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// So many bytes.
+    /// The window in bytes.
     Of(u64),
     /// More of the stream is needed to tell.
     Open,
-    /// One that no sender may use, or no beginning at all.
+    /// A window that no sender may use, or not the beginning of a stream.
     Bad,
 }
 
-/// The window of the stream in `coding` that begins so.
+/// The window of the stream in `coding` that begins with `start`.
 pub fn window(coding: Coding, start: &[u8]) -> Window {
     match (coding, start) {
         (_, []) => Window::Open,
@@ -111,7 +114,7 @@ fn of_zstd(start: &[u8]) -> Window {
     let (magic, rest) = start.split_at(start.len().min(4));
     match magic {
         [0x28, 0xb5, 0x2f, 0xfd] => {}
-        // A frame that is passed over.
+        // A skippable frame.
         [0x50..=0x5f, 0x2a, 0x4d, 0x18] => return Window::Of(0),
         [_, _, _, _] => return Window::Bad,
         _ => return Window::Open,

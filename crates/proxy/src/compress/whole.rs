@@ -17,10 +17,10 @@ use store::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Saving less than a sixteenth is not worth the memory, nor the client's time.
+/// Saving less than a sixteenth is worth neither the memory nor the client's time.
 const LEAST_GAIN: u64 = 16;
 
-/// Bytes that are worked on at once.
+/// Bytes that are coded at once.
 const PART: usize = 64 << 10;
 
 /// Encodes `pieces` into `give`.
@@ -41,11 +41,12 @@ pub fn encode(
     Ok(())
 }
 
-/// What making a small body's form takes: its encoder, and room for what comes out.
+/// What is needed to make a small body's form: its encoder, and room for the output.
 pub struct Small(Encoder, Reservation);
 
 impl Small {
-    /// For a body of `length` bytes. `None` where there is no room for it: it is not made then to be thrown away.
+    /// Takes what a body of `length` bytes needs; `None` if there is no room for it, since the form would be thrown
+    /// away.
     pub fn take(memory: &Memory, coding: Coding, length: u64) -> Option<Self> {
         let budget = memory.budget();
         let encoder = Encoder::shared(budget, coding, Level::Fast, Some(length))?;
@@ -54,7 +55,7 @@ impl Small {
     }
 }
 
-/// Makes a form of a small body here and now; `None` where it cannot be kept, or the encoder failed.
+/// Makes a form of a small body at once; `None` if it cannot be kept, or the encoder failed.
 pub fn at_once(
     memory: &Memory,
     counts: &Counts,
@@ -77,7 +78,7 @@ pub fn at_once(
     Some(coded)
 }
 
-/// A form has been made at the fast level: the responses over its content get it.
+/// Gives a form that was made at the fast level to the responses with its content.
 pub fn keep(
     memory: &Memory,
     counts: &Counts,
@@ -96,7 +97,8 @@ pub fn keep(
     coded
 }
 
-/// The form is more than memory keeps: whoever asks from now on gets the content as it is, and nobody makes it again.
+/// Notes that the form is more than memory keeps. From now on requests get the content as it is, and it is not made
+/// again.
 fn give_up(memory: &Memory, key: &[u8], claim: &Claim) {
     let unkept = Coded {
         coding: claim.coding(),
@@ -107,7 +109,7 @@ fn give_up(memory: &Memory, key: &[u8], claim: &Claim) {
     memory.add_form(key, claim.content(), &unkept);
 }
 
-/// `body` as a form of content of `taken` bytes.
+/// Returns `body` as a form of content of `taken` bytes.
 pub fn coded(coding: Coding, level: Level, taken: u64, body: Body) -> Coded {
     let given = body.length().unwrap_or_default();
     let pays = given + taken / LEAST_GAIN < taken;
@@ -132,7 +134,7 @@ fn hash(body: &Body) -> u64 {
     hash.digest()
 }
 
-/// What makes a form while its content is on its way.
+/// What makes a form while its content comes.
 pub struct Maker {
     /// The right to make it.
     pub claim: Claim,
@@ -140,26 +142,28 @@ pub struct Maker {
     pub writer: Writer,
     /// Makes it.
     pub encoder: Encoder,
-    /// Larger ones are not kept, in bytes.
+    /// The most bytes of a form that is kept.
     pub most: u64,
 }
 
-/// What a form is made from while it is on its way.
+/// What a form is made from while it comes.
 pub struct FormSource {
     /// Follows the content.
     pub content: Content,
-    /// What has come of it and is still to be worked on.
+    /// What has come of it and is still to be coded.
     pub rest: Bytes,
-    /// Its key.
+    /// The key of its response.
     pub key: Box<[u8]>,
-    /// Where it is kept.
+    /// Where the form is kept.
     pub memory: Arc<Memory>,
-    /// Where it is counted.
+    /// Where the form is counted.
     pub counts: Arc<Counts>,
 }
 
-/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that is larger than may be
-/// kept, or whose content is not kept, is made for those who read it already, and never again. Ends early where nobody reads it any more.
+/// Encodes content as it comes, for all clients that want it so. The form is kept at the end if nothing went wrong.
+///
+/// A form that is larger than may be kept, or whose content is not kept, is made for its present readers, and never
+/// again. Ends early if it has no readers any more.
 pub async fn follow(mut source: FormSource, maker: Maker) {
     let Maker {
         claim,
@@ -201,7 +205,7 @@ pub async fn follow(mut source: FormSource, maker: Maker) {
         wait_for_room(&mut writer, |_| {}).await;
         match next {
             Next::End => break,
-            // However fast the content comes, a worker has others to serve.
+            // However fast the content comes, a worker has other requests to serve.
             Next::Data(_) => tokio::task::yield_now().await,
             Next::Pause | Next::Broken => {}
         }
@@ -215,12 +219,12 @@ enum Next {
     /// Nothing for now, and something is held back.
     Pause,
     End,
-    /// It broke off, or nobody wants it any more.
+    /// It broke off, or has no readers any more.
     Broken,
 }
 
 impl FormSource {
-    /// All of it has been encoded: `taken` bytes into `given`.
+    /// Ends when all of it has been encoded: `taken` bytes into `given`.
     fn end(self, claim: &Claim, body: Option<Body>, (taken, given): (u64, u64), worked: Duration) {
         let (memory, counts) = (&self.memory, &self.counts);
         match body {

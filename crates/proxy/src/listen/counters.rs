@@ -25,7 +25,8 @@ pub(super) fn add(counter: &AtomicU64, n: u64) {
 /// The values of the counters at one moment, of one worker or summed over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Connections accepted so far (without those refused).
+    /// Connections accepted so far. Includes those then refused by the limit for their address, but not those refused by
+    /// the limit for all.
     pub accepted: u64,
     /// Connections open now.
     pub active: u64,

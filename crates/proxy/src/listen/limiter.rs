@@ -60,7 +60,8 @@ impl ConnectionLimiter {
         })
     }
 
-    /// Sets the limits for new connections. Open connections keep theirs, except for the times that the coarse clock judges.
+    /// Sets the limits for new connections. Open connections keep theirs, except for the times that the coarse clock
+    /// judges.
     pub fn set_limits(&self, limits: Limits) {
         self.limits.store(Arc::new(limits));
     }

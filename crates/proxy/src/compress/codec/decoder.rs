@@ -11,33 +11,34 @@ use rules::coding::Coding;
 use std::{fmt, io, sync::Arc};
 use store::{Memory, Reservation};
 
-/// Decodes one body. What it takes of memory is counted as in flight as long as it lives.
+/// Decodes one body. The memory that it takes is counted as in flight as long as it lives.
 pub struct Decoder {
     codec: Box<dyn DecodeV2 + Send>,
     coding: Coding,
     at: At,
-    /// The beginning of a stream, where it does not yet tell its window.
+    /// The beginning of a stream, if it does not show its window yet.
     start: Bytes,
     memory: Arc<Memory>,
     room: Reservation,
-    /// Whether the last step ended for want of room: there may be more without further input.
+    /// Whether the last step ended for lack of room: there may be more output without further input.
     full: bool,
 }
 
-/// What the end of a stream counts for in a turn, in bytes: it may hold nothing, and to begin another takes as long as to decode so many.
+/// How much of a turn the end of a stream counts for, in bytes. A stream may be empty, and to begin another takes as
+/// long as to decode this many bytes.
 const STREAM: usize = 1 << 10;
 
-/// Where in its input a decoder is.
+/// The position of a decoder in its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     /// Before the first byte.
     Start,
-    /// Within the first bytes of a stream, which do not yet tell its window.
+    /// Within the first bytes of a stream, which do not show its window yet.
     Beginning,
     Within,
     /// A whole stream has been read; another may follow.
     End,
-    /// What follows the last stream is no other one: padding, which is passed over as browsers do.
+    /// What follows the last stream is not another one: padding, which is skipped as browsers do.
     Padding,
 }
 
@@ -48,7 +49,8 @@ impl fmt::Debug for Decoder {
 }
 
 impl Decoder {
-    /// A decoder of `coding`, of content that begins with `start` as far as that is known. `None` where `memory` has no room for it.
+    /// A decoder of `coding`, for content that begins with `start` as far as that is known; `None` if `memory` has no
+    /// room for it.
     pub fn new(coding: Coding, start: &[u8], memory: &Arc<Memory>) -> Option<Self> {
         let mut decoder = Self {
             codec: match coding {
@@ -73,7 +75,7 @@ impl Decoder {
         decoder.has_room(window).then_some(decoder)
     }
 
-    /// Takes room for a window of so many bytes, where it has less. False where there is none.
+    /// Takes room for a window of this many bytes, unless it has as much. Returns `false` if there is no room.
     fn has_room(&mut self, window: u64) -> bool {
         let more = room::of_decoder(self.coding, window).saturating_sub(self.room.bytes());
         let has_room = self.room.grow(more);
@@ -81,11 +83,11 @@ impl Decoder {
         has_room
     }
 
-    /// Decodes some of `input`, which is shortened by what was taken, into a bounded piece. `turn` bounds the work, in bytes of input, and
-    /// is lowered by what was done. Empty: more input is needed, or the turn is over.
+    /// Decodes some of `input`, from which what was taken is removed, into a bounded piece. `turn` limits the work, in
+    /// bytes of input, and is lowered by what was done. An empty piece means that more input is needed, or the turn is
+    /// over.
     ///
-    /// # Errors
-    /// The bytes are not of this coding, ask for a larger window than a sender may use, or for one that memory has no room for.
+    /// # Errors The bytes are not of this coding, or need a larger window than a sender may use or memory has room for.
     pub fn step(&mut self, input: &mut Bytes, turn: &mut usize) -> io::Result<Bytes> {
         let mut out = BytesMut::new();
         while out.is_empty() && *turn > 0 && (self.full || !input.is_empty()) {
@@ -112,8 +114,8 @@ impl Decoder {
                     *turn = turn.saturating_sub(STREAM);
                 }
                 Ok(false) => {}
-                // To have nothing more to give is an error to some. Where it is a real one, it comes again with more input, or
-                // the body never ends.
+                // Some decoders return an error when they have nothing more to give. A real error comes again with more
+                // input, or the body never ends.
                 Err(_) if is_drained => {}
                 Err(error) => return Err(error),
             }
@@ -126,7 +128,7 @@ impl Decoder {
         Ok(out.freeze())
     }
 
-    /// What `input` begins, where a stream may begin. It is kept back until it tells its window.
+    /// Begins a stream with `input` if one may begin. The input is kept back until it shows the window.
     fn begin(&mut self, input: &mut Bytes) -> io::Result<()> {
         match self.at {
             At::Within | At::Padding => return Ok(()),
@@ -157,7 +159,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Whether the body may end here. An empty one may: it is none of any coding, and holds nothing.
+    /// Whether the body may end here. An empty body may: it is of no coding, and has no content.
     pub fn is_whole(&self) -> bool {
         !matches!(self.at, At::Within | At::Beginning)
     }
@@ -167,7 +169,7 @@ impl Decoder {
 const fn follows(coding: Coding, first: u8) -> bool {
     match coding {
         Coding::Brotli => false,
-        // A frame, or one to be skipped.
+        // A frame, or a skippable frame.
         Coding::Zstd => matches!(first, 0x28 | 0x50..=0x5f),
         Coding::Gzip => first == 0x1f,
     }

@@ -13,7 +13,8 @@ use rules::coding::Coding;
 use std::{fmt, io, sync::Arc};
 use store::{Budget, Level, Reservation};
 
-/// The largest windows, as powers of two, where one encoder serves all and where each client has its own.
+/// The largest windows, as powers of two: of an encoder for all clients, of an encoder for one client, and for a body
+/// of unknown length.
 const LARGEST_WINDOW: u32 = 22;
 const WINDOW_FOR_ONE: u32 = 18;
 const WINDOW_OF_UNKNOWN: u32 = 19;
@@ -21,18 +22,18 @@ const WINDOW_OF_UNKNOWN: u32 = 19;
 /// Up to this length the highest levels are worth their time, which grows faster than the length.
 const THOROUGH: u64 = 512 << 10;
 
-/// What an encoder is to do.
+/// How an encoder is to work.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// The coding to be made.
     pub coding: Coding,
     /// How much time it may take.
     pub level: Level,
-    /// Whether the body is so short that the highest of the high level is bearable.
+    /// Whether the body is so short that the highest of the high level is affordable.
     pub thorough: bool,
 }
 
-/// Encodes one body. What it takes of memory is counted as in flight as long as it lives.
+/// Encodes one body. The memory that it takes is counted as in flight as long as it lives.
 pub struct Encoder {
     codec: Box<dyn EncodeV2 + Send>,
     _room: Reservation,
@@ -45,8 +46,8 @@ impl fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// An encoder for a body of `length` bytes, where that is known, for all who want it so. `None` where `budget` has no room for any.
-    /// [`make_room`](store::Memory::make_room) is to be called after it.
+    /// An encoder for a body of `length` bytes, if that is known, for all clients that want it so; `None` if `budget`
+    /// has no room for any. The caller must call [`make_room`](store::Memory::make_room) afterwards.
     pub fn shared(
         budget: &Arc<Budget>,
         coding: Coding,
@@ -56,8 +57,8 @@ impl Encoder {
         Self::beside(budget, coding, level, length, 0)
     }
 
-    /// As [`shared`](Self::shared), where `held` bytes were taken for it before; with as many as [`least`](Self::least) says there is
-    /// always one.
+    /// As [`shared`](Self::shared), if `held` bytes were taken for it before. With as many as [`least`](Self::least)
+    /// returns, it never fails at the fast level.
     pub fn beside(
         budget: &Arc<Budget>,
         coding: Coding,
@@ -103,15 +104,14 @@ impl Encoder {
         Some(Self::with(encoder(effort, window, length), room))
     }
 
-    /// One that works with `codec`, and takes `room`.
+    /// An encoder that uses `codec`, and holds `room`.
     pub(super) fn with(codec: Box<dyn EncodeV2 + Send>, room: Reservation) -> Self {
         Self { codec, _room: room }
     }
 
-    /// Takes `input`; what is ready is appended to `out`.
+    /// Takes `input`, and appends what is ready to `out`.
     ///
-    /// # Errors
-    /// The encoder has failed, for want of memory.
+    /// # Errors The encoder has failed, for lack of memory.
     pub fn push(&mut self, input: &[u8], out: &mut BytesMut) -> io::Result<()> {
         let mut input = PartialBuffer::new(input);
         while !input.unwritten().is_empty() {
@@ -122,8 +122,7 @@ impl Encoder {
 
     /// Appends everything that was taken so far, so that the client can read up to here.
     ///
-    /// # Errors
-    /// As [`push`](Self::push).
+    /// # Errors As [`push`](Self::push).
     pub fn flush(&mut self, out: &mut BytesMut) -> io::Result<()> {
         while !step(out, |out| self.codec.flush(out))? {}
         Ok(())
@@ -131,8 +130,7 @@ impl Encoder {
 
     /// Appends the rest and the end.
     ///
-    /// # Errors
-    /// As [`push`](Self::push).
+    /// # Errors As [`push`](Self::push).
     pub fn finish(&mut self, out: &mut BytesMut) -> io::Result<()> {
         while !step(out, |out| self.codec.finish(out))? {}
         Ok(())
@@ -181,7 +179,7 @@ fn encoder(effort: Effort, window: u32, length: Option<u64>) -> Box<dyn EncodeV2
     }
 }
 
-/// The window, as a power of two, in which all of a body has its place.
+/// The window, as a power of two, into which the whole body fits.
 fn wanted(length: Option<u64>) -> u32 {
     length.map_or(WINDOW_OF_UNKNOWN, |length| {
         let bits = u64::BITS - length.leading_zeros();
@@ -189,7 +187,8 @@ fn wanted(length: Option<u64>) -> u32 {
     })
 }
 
-/// The codings' own words for our levels: the fast ones cost about as much as gzip's first, the high ones what is bearable once.
+/// The codings' own numbers for our levels. The fast ones cost about as much as gzip's first, the high ones what is
+/// affordable once.
 const fn quality(effort: Effort) -> i32 {
     match (effort.coding, effort.level, effort.thorough) {
         (Coding::Brotli | Coding::Zstd, Level::Fast, _) => 2,

@@ -31,7 +31,7 @@ fn encoded(coding: Coding, level: Level, parts: &[&[u8]], flush: bool) -> Vec<u8
     out.to_vec()
 }
 
-/// Decodes piece by piece; an error where the bytes are wrong or end too soon.
+/// Decodes piece by piece. Returns an error if the bytes are wrong or end too soon.
 fn decoded(coding: Coding, pieces: &[&[u8]]) -> io::Result<Vec<u8>> {
     let mut decoder = decoder(coding);
     let mut all = Vec::new();
@@ -130,7 +130,7 @@ fn nothing_at_all_is_an_empty_body_and_what_follows_the_end_is_passed_over() {
     }
 }
 
-/// Who sends coded content decides of the window that whoever reads it must keep.
+/// The sender of coded content decides how large a window its reader must keep.
 #[test]
 fn a_window_that_no_sender_may_use_is_an_error() {
     let text = "text ".repeat(100);
@@ -178,7 +178,7 @@ proptest! {
         prop_assert_eq!(decoded(coding, &pieces(&code, &cuts)).unwrap(), input);
     }
 
-    /// Whatever is said to be coded: an end, or an error, and never a step too large.
+    /// Input of any kind comes to an end or an error, and no step is too large.
     #[test]
     fn any_bytes_are_read_to_their_end(
         bytes in prop::collection::vec(any::<u8>(), 0..300),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// There may be as many of these as there are clients.
+/// There may be as many encoders as there are clients.
 #[test]
 fn encoders_for_one_client_take_room_of_the_budget() {
     let memory = Memory::new(2 << 20, Arc::default());
@@ -21,7 +21,7 @@ fn encoders_for_one_client_take_room_of_the_budget() {
     }
 }
 
-/// So may there be of decoders, and who coded the content says how much they take.
+/// There may be as many decoders too, and the sender of the content decides how much they take.
 #[test]
 fn decoders_take_room_of_the_budget() {
     let memory = Arc::new(Memory::new(4 << 20, Arc::default()));
@@ -52,7 +52,7 @@ fn decoders_take_room_of_the_budget() {
     assert_eq!(memory.budget().reserved(), 0, "given back with the error");
 }
 
-/// Others have their turn meanwhile, also where nothing comes out: any client may ask for content to be decoded.
+/// Other tasks have their turn meanwhile, even if there is no output: any client may request content that is decoded.
 #[test]
 fn streams_that_hold_nothing_take_turns() {
     const EMPTY: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0";

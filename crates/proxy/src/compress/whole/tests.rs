@@ -42,7 +42,7 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
     assert!(turns > parts, "{turns} turns");
 }
 
-/// What makes a form in gzip of `content`, which is kept if it has at most `most` bytes, and its first reader.
+/// Returns what makes a form in gzip of `content`, which is kept if it has at most `most` bytes, and its first reader.
 fn begin(content: Content, most: u64) -> (FormSource, Maker, Reader) {
     let memory = Arc::new(Memory::new(64 << 20, Arc::default()));
     let stored = kept(&memory);
@@ -84,7 +84,7 @@ async fn who_keeps_those_waiting_who_want_the_same_form_is_cut_off() {
     assert!(!slow.1 && slow.0 < 4 << 20, "{slow:?}");
 }
 
-/// It is not kept: it is larger than may be kept, or what it is made of is not kept.
+/// It is not kept: it is larger than may be kept, or its content is not kept.
 #[tokio::test(start_paused = true)]
 async fn no_more_is_made_than_one_that_does_not_read_has_room_for() {
     for is_kept in [true, false] {
