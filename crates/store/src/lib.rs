@@ -1,15 +1,16 @@
-//! Keeps and finds stored responses. Freshness is judged by `rules`: here only to tell which of several variants that match stands before the
-//! others.
+//! Keeps and finds stored responses.
 //!
 //! - [`Memory`] is the memory tier: cache key → [`Variants`], weighed in bytes under one hard [`Budget`].
 //! - [`Stored`] is one stored response: an immutable head over a [`Body`]; shared, never changed in place.
-//! - [`fill`] is a body on its way in: one writer, many readers that follow it while it is written.
-//! - [`purge`] is what must not be answered any more although it may still be found.
+//! - [`fill`] is a body on its way in: one writer, and many readers that follow it while it is written.
+//! - [`purge`] decides what must not be answered any more although it may still be found.
 //!
-//! Nothing here knows a directive or judges whether what is found may be sent: the caller does, with `rules`, and brings the time for it.
-//! The wall clock is read only for what leaves this process or lasts longer than it: what the shared tier keeps and leases (`shared::keeping`,
-//! `shared::lease`), the stream of purges (`shared::stream`), and purges of the disk tier's own (`disk::keeper`). Time limits, rests and rates
-//! are measured with monotonic clocks.
+//! Nothing here knows a directive or judges whether a response may be sent: the caller does, with `rules`, and brings
+//! the time for it. Freshness is used here only to rank several variants that match; `rules` judges it.
+//!
+//! The wall clock is read only for what leaves this process or outlives it: what the shared tier keeps and leases
+//! (`shared::keeping`, `shared::lease`), the stream of purges (`shared::stream`), and the disk tier's own purges
+//! (`disk::keeper`). Time limits, rests and rates are measured with monotonic clocks.
 
 pub mod arena;
 mod body;

@@ -1,4 +1,4 @@
-//! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
+//! The memory tier: cache key → variants, weighed in bytes. Eviction keeps what is asked for often.
 
 mod amend;
 mod cache;
@@ -35,7 +35,7 @@ pub(crate) use cache::{entries, entry_weight, most_stored};
 pub use purging::{Purged, Swept};
 pub use room::Statistics;
 
-/// Striping of writers; more stripes only spare false sharing.
+/// The number of locks for writers. More would only make it rarer that two keys share one.
 const STRIPES: usize = 1024;
 
 /// The memory tier. Shared by all workers.
@@ -45,30 +45,30 @@ const STRIPES: usize = 1024;
 pub struct Memory {
     entries: Entries,
     limit: u64,
-    /// Those in which `capacity` is lowered.
+    /// The steps in which `capacity` is lowered.
     steps: Steps,
-    /// The capacity last given to `entries`; lowered by what is in flight.
+    /// The capacity last given to `entries`, lowered by what is in flight.
     capacity: AtomicU64,
-    /// Held while that is given.
+    /// Held while `entries` is given a new capacity.
     resizing: Mutex<()>,
     budget: Arc<Budget>,
     stripes: Box<[Mutex<()>]>,
-    /// Nobody else knows it, lest keys be made that fall on one stripe.
+    /// Secret, so that nobody can make keys that all fall on one stripe.
     seed: u64,
     evictions: Arc<Demoted>,
     log: Arc<Log>,
-    /// How many tickets were drawn.
+    /// How many tickets have been drawn.
     tickets: AtomicU64,
-    /// Whether any key ever held more than a URL.
+    /// Whether any key has ever held more than a URL.
     long_keys: AtomicBool,
 }
 
-/// Noted when a fetch begins: what it brings is refused if it was purged meanwhile.
+/// Drawn when a fetch begins: what the fetch brings is refused if it was purged meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
-    /// Where the log of purges stood then.
+    /// The head of the log of purges at that moment.
     pub log_at: u64,
-    /// Its own number: what begins later has a greater one, whatever the clock says.
+    /// The ticket's own number. A fetch that begins later has a greater one, whatever the clock says.
     pub number: u64,
 }
 
@@ -77,14 +77,14 @@ pub struct Ticket {
 pub enum Refused {
     /// It was purged after its fetch began.
     Purged,
-    /// A fetch that began later has brought one of the same variant already.
+    /// A fetch that began later has already brought a response of the same variant.
     Superseded,
-    /// There is no room for it, whatever else of its key would go.
+    /// There is no room for it, even without everything else under its key.
     TooLarge,
 }
 
 impl Memory {
-    /// A tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
+    /// Makes a tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
     pub fn new(limit: u64, log: Arc<Log>) -> Self {
         let budget = Budget::new(limit / 2);
         let evictions = Arc::new(Demoted::new(Leaving::new(&budget)));
@@ -105,7 +105,7 @@ impl Memory {
         }
     }
 
-    /// The variants stored under `key`. On the path of a hit: one shared lock, one reference count.
+    /// Returns the variants stored under `key`. On the path of a hit: one shared lock, one reference count.
     pub fn find(&self, key: &[u8]) -> Option<Variants> {
         let found = self.entries.get(key)?;
         if let Variants::One(stored) = &found {
@@ -114,22 +114,23 @@ impl Memory {
         Some(found)
     }
 
-    /// As [`find`](Self::find), without counting as a use.
+    /// Like [`find`](Self::find), but does not count as a use.
     pub fn peek(&self, key: &[u8]) -> Option<Variants> {
         self.entries.peek(key)
     }
 
-    /// What was asked for more than once and is evicted goes to `disk`, unless that has it. The first one given stays.
+    /// Sends evicted responses to `disk` if they were asked for more than once and it does not have them. Only the
+    /// first call has an effect.
     pub fn demote_to(&self, disk: Arc<Disk>) {
         let _ = self.evictions.disk.set(disk);
     }
 
-    /// What was purged.
+    /// The log of purges.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
     }
 
-    /// To be called when a fetch begins.
+    /// Draws the ticket of a fetch. To be called when the fetch begins.
     pub fn begin(&self) -> Ticket {
         Ticket {
             log_at: self.log.head(),
@@ -137,12 +138,15 @@ impl Memory {
         }
     }
 
-    /// Stores a response beside the variants of its key, at most `most` of them, and no more than there is room for; with what was made of its
-    /// content, where that is held. Gives what it takes the place of: what was there of its variant.
+    /// Stores a response, and what was made of its content if that is held, beside the other variants of its key.
+    /// Returns the response of the same variant that it replaces.
+    ///
+    /// At most `most` variants are kept, and no more than there is room for.
     ///
     /// # Errors
-    /// It is too large, was purged meanwhile, or a later fetch than its own was faster (RFC 9111 section 4: "MUST use the most recent one"). What is
-    /// later is told by the requests: a cache behind us may answer a reload with an older `Date`.
+    /// The response is too large, was purged meanwhile, or a fetch that began later was faster (RFC 9111 section 4:
+    /// "MUST use the most recent one"). The order of the requests decides which is later: a cache behind us may answer
+    /// a reload with an older `Date`.
     pub fn insert(
         &self,
         key: &[u8],
@@ -168,8 +172,8 @@ impl Memory {
         is_put.then_some(replaced).ok_or(Refused::TooLarge)
     }
 
-    /// Puts `new` in the place of `old`, or of what [stands for](Stored::stands_for) that, with what was made of its content meanwhile.
-    /// False if that is gone (evicted, invalidated, replaced).
+    /// Replaces `old`, or what [stands for](Stored::stands_for) it, by `new`, with what was made of its content
+    /// meanwhile. Returns false if that is gone (evicted, invalidated, replaced).
     pub fn replace(&self, key: &[u8], old: &Stored, new: &Arc<Stored>) -> bool {
         self.change(key, Some(new.id()), |held| {
             let id = held.standing_for(old)?.id();
@@ -177,13 +181,14 @@ impl Memory {
         })
     }
 
-    /// Puts `new` in the place of `old` itself, and not of what has the same identity: its body may be whole by now, where that of
-    /// `old` is on its way. False if that very one is gone.
+    /// Replaces `old` itself by `new`, and not another response of the same identity, whose body may be complete by now
+    /// where that of `old` is on its way. Returns false if `old` itself is gone.
     pub fn exchange(&self, key: &[u8], old: &Arc<Stored>, new: &Arc<Stored>) -> bool {
         self.change(key, Some(new.id()), |held| held.exchanged(old, new))
     }
 
-    /// Puts `old` back in the place of the response of identity `id`, whose body has broken off on its way. False if that one is gone.
+    /// Replaces the response of identity `id`, whose body has broken off on its way, by `old`. Returns false if it is
+    /// gone.
     pub fn put_back(&self, key: &[u8], id: u64, old: &Arc<Stored>) -> bool {
         self.change(key, Some(old.id()), |held| {
             let broken = held.as_slice().iter().find(|stored| stored.id() == id)?;
@@ -202,7 +207,7 @@ impl Memory {
         self.leave(key, |held| held.without_any_of(old));
     }
 
-    /// Leaves of what is held under `key` what `left` says.
+    /// Keeps under `key` only what `left` returns.
     fn leave(&self, key: &[u8], left: impl FnOnce(&Variants) -> Option<Variants>) {
         let _guard = self.hold(key);
         if let Some(held) = self.entries.peek(key) {
@@ -210,7 +215,7 @@ impl Memory {
         }
     }
 
-    /// Forgets all variants of `key`. Says how many there were.
+    /// Forgets all variants of `key`. Returns how many there were.
     pub fn forget(&self, key: &[u8]) -> u64 {
         let _guard = self.hold(key);
         let Some((_, removed)) = self.entries.remove(key) else {
@@ -222,8 +227,10 @@ impl Memory {
         count as u64
     }
 
-    /// Takes in what a lower tier holds under `key`, where it is newer than what is here, `most` variants at most, and no more than
-    /// there is room for. Returns what is here now, and what has no room.
+    /// Takes up what a lower tier holds under `key`, if it is newer than what is here. Returns what is here now, and
+    /// what there is no room for.
+    ///
+    /// At most `most` variants are kept, and no more than there is room for.
     pub fn adopt(&self, key: &[u8], found: Vec<Arc<Stored>>, most: usize) -> Option<Variants> {
         let _guard = self.hold(key);
         let here = self.entries.peek(key);
@@ -236,8 +243,10 @@ impl Memory {
         merged
     }
 
-    /// Adds parts with `marks` to what is held of the same representation, or stores them; the caller has checked that
-    /// `combine` holds for what it is given. Returns what has come of it, and whether there is room for that.
+    /// Stores what `combine` makes of what is held under `key`, beside the other variants. Returns that, and whether there
+    /// is room for it.
+    ///
+    /// The result carries `marks`. Whether two responses may be combined is for `combine` to check.
     ///
     /// # Errors
     /// It was purged meanwhile.

@@ -23,7 +23,8 @@ impl Clone for Variants {
     fn clone(&self) -> Self {
         match self {
             Self::One(only) => {
-                // Counting waits for what was asked of memory before, and whatever is asked next waits for that: so all of it is asked first.
+                // The counter's locked instruction waits for all earlier reads, and later reads wait for it. So all
+                // reads are issued first.
                 only.read_ahead();
                 Self::One(only.clone())
             }
@@ -41,7 +42,7 @@ impl Variants {
         }
     }
 
-    /// The one that answers `request` at `now`: of those that match, the most recent of the highest [`Rank`].
+    /// Returns the response for `request` at `now`: of those that match, the most recent of the highest [`Rank`].
     pub fn select(
         &self,
         request: &HeaderMap,
@@ -68,7 +69,7 @@ impl Variants {
         best.map(|(_, stored)| stored)
     }
 
-    /// These, the newest first; `None` where there are none.
+    /// Makes variants of `stored`, the newest first; `None` if there are none.
     pub fn from_vec(mut stored: Vec<Arc<Stored>>) -> Option<Self> {
         match stored.len() {
             0 => None,
@@ -80,17 +81,18 @@ impl Variants {
         }
     }
 
-    /// With `new` among them: it takes the place of the one of the same variant, and of the others the oldest go beyond `most`. It stays
-    /// itself, however old: whoever asks for it next would ask the origin again.
+    /// Adds `new`. It replaces the one of the same variant. Beyond `most`, the oldest of the others are dropped, but
+    /// not `new` itself, however old: otherwise the next request for it would ask the origin again.
     pub(crate) fn with(&self, new: Arc<Stored>, most: usize) -> Option<Self> {
         let mut all = self.beside(&new);
         all.truncate(most.saturating_sub(1));
-        // Of those of the same date the newest comer is the first.
+        // Among those of the same date, the one that came last is the first.
         all.insert(0, new);
         Self::from_vec(all)
     }
 
-    /// As [`with`](Self::with), of what a lower tier has, of which there may be as many: the oldest go, whichever they are.
+    /// Like [`with`](Self::with), for what a lower tier has, which may be as many again: the oldest are dropped, even
+    /// `new`.
     pub(crate) fn with_found(&self, new: Arc<Stored>, most: usize) -> Option<Self> {
         let mut all = self.beside(&new);
         let at = all.partition_point(|old| old.facts.date > new.facts.date);
@@ -113,18 +115,18 @@ impl Variants {
             .collect()
     }
 
-    /// Whether what `new` would take the place of was brought by a later fetch.
+    /// Whether a later fetch brought what `new` would replace.
     pub(crate) fn supersedes(&self, new: &Stored) -> bool {
         self.later_than(new).is_some()
     }
 
-    /// What stands in the place of `old` by a later fetch.
+    /// What a later fetch has put in the place of `old`.
     pub fn later_than(&self, old: &Stored) -> Option<&Arc<Stored>> {
         let mut all = self.as_slice().iter();
         all.find(|held| held.variant == old.variant && held.is_of_later_fetch(old))
     }
 
-    /// Whether what `new` would take the place of is newer, or as new and no farther away, or on its way.
+    /// Whether what `new` would replace is newer, or as new and no farther away, or still on its way.
     pub fn has_newer(&self, new: &Stored) -> bool {
         self.as_slice().iter().any(|held| {
             new.variant == held.variant
@@ -135,7 +137,7 @@ impl Variants {
         })
     }
 
-    /// Without the one of identity `id`.
+    /// Removes the one of identity `id`.
     pub(crate) fn without(&self, id: u64) -> Option<Self> {
         Self::from_vec(
             self.as_slice()
@@ -146,13 +148,13 @@ impl Variants {
         )
     }
 
-    /// Without what [stands for](Stored::stands_for) `old`.
+    /// Removes all that [stand for](Stored::stands_for) `old`.
     pub(crate) fn without_any_of(&self, old: &Stored) -> Option<Self> {
         let all = self.as_slice().iter();
         Self::from_vec(all.filter(|held| !held.stands_for(old)).cloned().collect())
     }
 
-    /// What [stands for](Stored::stands_for) `old`.
+    /// The one that [stands for](Stored::stands_for) `old`.
     pub(crate) fn standing_for(&self, old: &Stored) -> Option<&Arc<Stored>> {
         let mut all = self.as_slice().iter();
         all.find(|held| held.stands_for(old))
@@ -163,8 +165,8 @@ impl Variants {
         self.as_slice().first().map_or(0, |newest| newest.id())
     }
 
-    /// These, or without the oldest of them, so that they weigh `most` at most. That of identity `kept` stays, and what is on its way, which
-    /// weighs next to nothing. `None` where they are too heavy all the same.
+    /// Drops the oldest until the rest weighs at most `most`. The one of identity `kept` stays, and those on their way,
+    /// which weigh next to nothing. `None` if the rest is still too heavy.
     pub(crate) fn within(self, most: u64, kept: u64) -> Option<Self> {
         let mut rest = self;
         while rest.weight() > most {
@@ -177,7 +179,7 @@ impl Variants {
         Some(rest)
     }
 
-    /// With `new` in the place of `old` itself; `None` if that very one is not here.
+    /// Replaces `old` itself by `new`; `None` if `old` itself is not here.
     pub(crate) fn exchanged(&self, old: &Arc<Stored>, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();
         let place = all.iter_mut().find(|held| Arc::ptr_eq(held, old))?;
@@ -196,8 +198,8 @@ impl Variants {
         )
     }
 
-    /// With `new` instead of the one of identity `id`; `None` if that one is not here. What was freshened may be the newest now, and of
-    /// another's variant: then that of the later fetch stays.
+    /// Replaces the one of identity `id` by `new`; `None` if it is not here. A freshened response may now be the
+    /// newest, and of the same variant as another: then the one of the later fetch stays.
     pub(crate) fn replaced(&self, id: u64, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();
         let place = all.iter_mut().find(|stored| stored.id() == id)?;
@@ -216,7 +218,7 @@ impl Variants {
         Self::from_vec(all)
     }
 
-    /// Whether any body is still on its way: such entries stay, since their readers and writer know them.
+    /// Whether any body is still on its way. Such entries stay, because the body's readers and writer know them.
     pub(crate) fn is_filling(&self) -> bool {
         self.as_slice()
             .iter()
@@ -224,7 +226,7 @@ impl Variants {
     }
 }
 
-/// Whether `new` is in memory and `held` is not, or `held` is not there any more.
+/// Whether `new` is in memory and `held` is not, or whether `held` is gone.
 fn is_nearer(new: &Body, held: &Body) -> bool {
     held.is_on_disk() && (!new.is_on_disk() || held.is_gone())
 }

@@ -24,13 +24,13 @@ use std::{
 pub use variant::Variant;
 pub(crate) use weight::weight_of;
 
-/// What was made of a body once and is good for as long as the body: kept in memory beside it, and weighed with it.
+/// What was made of a body once and is good as long as the body is: kept in memory beside it, and weighed with it.
 pub trait Derived: Any + Debug + Send + Sync {
-    /// Bytes of memory it takes.
+    /// The bytes of memory that it takes.
     fn weight(&self) -> u64;
 }
 
-/// With this field applications have the cache before them say in `X-Cache` whether it hit (`FOSHttpCache`).
+/// With this field, applications (`FOSHttpCache`) ask the cache before them to say in `X-Cache` whether it hit.
 pub const X_CACHE_DEBUG: HeaderName = HeaderName::from_static("x-cache-debug");
 
 /// A stored response: immutable, shared. Freshening makes a new one over the same body.
@@ -40,9 +40,9 @@ pub struct Stored {
     content: u64,
     checked: Mark,
     uses: Mark,
-    /// The [number](Ticket::number) of the fetch that brought it; 0 where none did.
+    /// The [number](Ticket::number) of the fetch that brought it; 0 if none did.
     fetch: u64,
-    /// The set of chunks in which the shared tier has the body; 0 where it is not known to have it so.
+    /// The set of chunks in which the shared tier has the body; 0 if none is known.
     chunks: Mark,
     below: Flag,
     is_esi: bool,
@@ -50,16 +50,16 @@ pub struct Stored {
     pub(crate) derived: Option<Arc<dyn Derived>>,
     /// The status to answer with.
     pub status: StatusCode,
-    /// The fields to answer with, ready but for `Age`.
+    /// The fields to answer with, complete except for `Age`.
     pub fields: Fields,
-    /// Fields that decide about it and that nobody is answered with: what the origin said to us alone, and what it had kept from
-    /// later requests. Whoever judges it anew reads them too. `None` for most.
+    /// Fields that decide about the response and are not sent: what the origin said to us alone, and what it withheld
+    /// from later requests. They are read again when the response is judged anew. `None` for most.
     pub unsent: Option<Box<Fields>>,
-    /// What judgement needs.
+    /// What is needed to judge the response.
     pub facts: Facts,
-    /// `None`: any request matches.
+    /// What selects the response; `None` if any request matches.
     pub variant: Option<Box<Variant>>,
-    /// The tags it may be purged by; `None` for most.
+    /// The tags by which it may be purged; `None` for most.
     pub marks: Option<Arc<Marks>>,
     /// The content.
     pub body: Body,
@@ -70,8 +70,8 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// A stored response with an identity of its own, whose fetch began when the log of purges stood at `log_at`. A small body is copied
-    /// to where it belongs (`place`).
+    /// Makes a stored response with an identity of its own. Its fetch began when the log of purges stood at `log_at`. A
+    /// small body is copied to its place (`place`).
     pub fn new(
         log_at: u64,
         status: StatusCode,
@@ -118,14 +118,15 @@ impl Stored {
         }
     }
 
-    /// The same response as what the fetch of `ticket` has brought. What has no fetch, as it comes from a lower tier, is earlier than any.
+    /// The same response as brought by the fetch of `ticket`. A response without a fetch, read from a lower tier,
+    /// counts as earlier than any.
     #[must_use]
     pub fn fetched_by(self, ticket: Ticket) -> Self {
         let fetch = ticket.number;
         Self { fetch, ..self }
     }
 
-    /// The same response as what the fetch of `old` has brought.
+    /// The same response as brought by the fetch of `old`.
     #[must_use]
     pub fn fetched_as(self, old: &Self) -> Self {
         let fetch = old.fetch;
@@ -137,26 +138,26 @@ impl Stored {
         self.fetch > ticket.number
     }
 
-    /// Whether the fetch that brought it began after that of `other`, whichever of the two came first.
+    /// Whether the fetch that brought it began after that of `other`, whichever response came first.
     pub(crate) fn is_of_later_fetch(&self, other: &Self) -> bool {
         self.fetch > other.fetch
     }
 
-    /// Whether it is `old`, or what was read of a lower tier in that one's place and is no newer: each reading has an identity of its own,
-    /// and no fetch.
+    /// Whether it is `old`, or was read from a lower tier in place of `old` and is no newer. Each reading has an
+    /// identity of its own, and no fetch.
     pub fn stands_for(&self, old: &Self) -> bool {
         let is_reading = self.fetch == 0 && self.variant == old.variant;
         let is_no_newer = self.facts.response_time <= old.facts.response_time;
         self.id == old.id || (is_reading && is_no_newer)
     }
 
-    /// The lines that decide whether its content may be coded: all that is kept of what the origin said of it.
+    /// The field lines that decide whether its content may be coded: all that is kept of what the origin said about it.
     pub fn lines(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let unsent = self.unsent.iter().flat_map(|unsent| unsent.iter());
         self.fields.iter().chain(unsent)
     }
 
-    /// All that is kept of what the origin said of it, with room for `more` fields.
+    /// All fields that are kept of what the origin sent, with room for `more`.
     pub fn all_fields(&self, more: usize) -> HeaderMap {
         let mut all = self.fields.unpack(more);
         if let Some(unsent) = &self.unsent {
@@ -167,13 +168,13 @@ impl Stored {
         all
     }
 
-    /// Identity: a response that takes this one's place when its body is whole keeps it, a freshened one does not.
+    /// The identity. A response that replaces this one when its body is complete keeps it; a freshened one does not.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Identity of the content: what is freshened keeps it, so that whoever makes something of the body is not disturbed. What comes
-    /// anew has another, even where its bytes are the same.
+    /// The identity of the content. A freshened response keeps it, so that work on the body goes on undisturbed.
+    /// Content that is fetched anew has another, even if its bytes are the same.
     pub fn content(&self) -> u64 {
         self.content
     }
@@ -190,14 +191,14 @@ impl Stored {
         self.checked.0.load(Acquire)
     }
 
-    /// It was checked from `from` up to `to`.
+    /// Notes that it was checked from `from` up to `to`.
     pub(crate) fn check(&self, from: u64, to: u64) {
-        // Where another was faster, its mark is as good.
+        // If another thread was faster, its mark is as good.
         let checked = &self.checked.0;
         let _ = checked.compare_exchange(from, to, AcqRel, Relaxed);
     }
 
-    /// Whether its origin said that its content is written in ESI.
+    /// Whether the origin said that its content is written in ESI.
     pub fn is_esi(&self) -> bool {
         self.is_esi
     }
@@ -207,30 +208,31 @@ impl Stored {
         self.debugged
     }
 
-    /// What was made of its body, if that was a `T`.
+    /// What was made of its body, if that is a `T`.
     pub fn derived<T: Derived>(&self) -> Option<&T> {
         let derived: &dyn Any = &**self.derived.as_ref()?;
         derived.downcast_ref()
     }
 
-    /// Counts a use; how many there were before. Uses at the same moment may count once: it is no more than a measure of demand.
+    /// Counts a use. Returns how many there were before. Uses at the same moment may count once: the number only
+    /// measures demand.
     pub fn used(&self) -> u64 {
         let uses = self.uses.0.load(Relaxed);
         self.uses.0.store(uses + 1, Relaxed);
         uses
     }
 
-    /// How often it was used.
+    /// The number of uses.
     pub fn uses(&self) -> u64 {
         self.uses.0.load(Relaxed)
     }
 
-    /// The set of chunks in which the shared tier has its body; `None`: it is not known to have it so.
+    /// The set of chunks in which the shared tier has its body; `None` if none is known.
     pub(crate) fn chunks(&self) -> Option<u64> {
         Some(self.chunks.0.load(Relaxed)).filter(|set| *set != 0)
     }
 
-    /// The shared tier has its body in chunks of `set`.
+    /// Notes that the shared tier has its body in chunks of `set`.
     pub(crate) fn set_chunks(&self, set: u64) {
         self.chunks.0.store(set, Relaxed);
     }
@@ -240,7 +242,7 @@ impl Stored {
         self.below.0.load(Relaxed)
     }
 
-    /// A tier below memory has it.
+    /// Notes that a tier below memory has it, or has been asked to take it.
     pub fn set_below(&self) {
         self.below.0.store(true, Relaxed);
     }
@@ -249,7 +251,7 @@ impl Stored {
         self.uses.0.store(uses, Relaxed);
     }
 
-    /// Whether it answers `request`, as far as nominated fields go.
+    /// Whether its nominated fields match `request`.
     pub fn matches(&self, request: &HeaderMap, scratch: &mut Vec<u8>) -> bool {
         self.variant
             .as_ref()
@@ -257,11 +259,11 @@ impl Stored {
     }
 }
 
-/// Which fields are there that are asked about with each use: found in one look, since most are not.
+/// Whether fields are present that are asked about at each use. One look finds all of them, because most are absent.
 #[derive(Default)]
 struct PresentFields {
     debugged: bool,
-    /// Something is said of content codings.
+    /// `Content-Encoding` is present.
     coded: bool,
 }
 
@@ -292,7 +294,7 @@ impl Clone for Mark {
     }
 }
 
-/// What becomes true while the response is shared.
+/// A flag that becomes true while the response is shared.
 #[derive(Debug, Default)]
 struct Flag(AtomicBool);
 

@@ -24,36 +24,37 @@ use tokio::{sync::oneshot, time::timeout};
 
 pub use question::{Busiest, Busy};
 
-/// How often the sweep looks whether there is anything to do: at first, and where sweeps find nothing any more.
+/// How often the sweep looks for work: at first, and once sweeps find nothing any more.
 const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// The log is made to forget no more often than this: lookups wait for it.
+/// The least time between two calls that make the log forget: lookups wait for these.
 const RETIRE: Duration = Duration::from_secs(10);
 
-/// How long it rests after each step: several times as long as that takes, so that hits on the same core hardly wait. The rests of
-/// a million that are gone add up to 38 seconds. Its priority is that of the workers: put off while it holds a lock, it would hold
-/// them up.
+/// How long the sweep rests after each step: several times as long as the step takes, so that hits on the same core
+/// hardly wait. For a million responses that are gone, the rests add up to 38 seconds. The thread has the workers'
+/// priority: if it were put off while it holds a lock, it would hold them up.
 const REST: Duration = Duration::from_micros(300);
 
-/// Whoever purges URLs is told what is known after so long: they already hold, and often come by the hundred.
+/// After this long, a purge of URLs is answered with the count that is known: it already holds, and such purges often
+/// come by the hundred.
 const COUNT_WITHIN: Duration = Duration::from_millis(100);
 
-/// The horizon of the tier below memory, as it stands now.
+/// Returns the horizon of the tier below memory, as it is now.
 pub type HorizonBelow = Box<dyn Fn() -> Horizon + Send>;
 
 /// How far back a tier looks in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// Purges after this number, over a restart too; `None`: none.
+    /// The tier needs the purges after this number, also after a restart; `None`: it needs none.
     pub after: Option<u64>,
-    /// Everything there was held against hard purges up to this number.
+    /// Everything in the tier was checked for hard purges up to this number.
     pub swept: u64,
-    /// And against soft ones up to this.
+    /// The same for soft purges.
     pub swept_softly: u64,
 }
 
 impl Horizon {
-    /// That of a tier in which nothing is.
+    /// The horizon of an empty tier.
     pub const NOTHING: Self = Self {
         after: None,
         swept: u64::MAX,
@@ -61,12 +62,12 @@ impl Horizon {
     };
 }
 
-/// For how long purges are remembered at least.
+/// How long purges are remembered at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remember {
-    /// For fetches that began before them.
+    /// For fetches that began before the purges.
     pub fetches: Duration,
-    /// For what lies in a tier that nodes share, where there is one: its longest lifetime.
+    /// For what is in a tier that nodes share, if there is one: its longest lifetime.
     pub shared: Option<Duration>,
 }
 
@@ -80,10 +81,10 @@ impl Remember {
     }
 }
 
-/// So many expressions stay for what comes from a tier that nodes share, which nobody goes over.
+/// How many expressions stay for responses from a tier that nodes share, which no sweep goes over.
 const FOR_SHARED: usize = 384;
 
-/// The sweep's door.
+/// A handle to the sweep's thread.
 #[derive(Clone)]
 pub struct Sweeper {
     questions: Sender<Question>,
@@ -96,8 +97,8 @@ impl fmt::Debug for Sweeper {
 }
 
 impl Sweeper {
-    /// Starts the sweep on a thread of its own; it ends with the last `Sweeper`. Purges are remembered for as long as `remember` says
-    /// at least, and as far back as `horizon` does.
+    /// Starts the sweep on a thread of its own, which ends with the last `Sweeper`. Purges are remembered at least as
+    /// long as `remember` says, and as far back as `horizon` says.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -114,9 +115,11 @@ impl Sweeper {
         Ok(Self { questions })
     }
 
-    /// How many stored responses `purges` touched, which came to `done`. Looks at everything where that cannot be known
-    /// otherwise; where only URLs were purged it does not wait long for that, and the count may be of plain keys only, those
-    /// without header, cookie or route. Nobody waits for `busiest` to be told.
+    /// Returns how many stored responses `purges` touched, whose results are `done`.
+    ///
+    /// Looks at everything if the number cannot be known otherwise. If only URLs were purged, this does not wait long,
+    /// and the count may be of plain keys only: those without header, cookie or route. Nobody waits until `busiest` is
+    /// told.
     pub(crate) async fn touched(
         &self,
         purges: &[Purge],
@@ -166,15 +169,15 @@ struct Sweep {
     memory: Arc<Memory>,
     horizon: HorizonBelow,
     remember: Remember,
-    /// The head at which the last sweep began.
+    /// The head of the log when the last sweep began.
     swept: u64,
-    /// Whether purges elsewhere may have been missed meanwhile: what stood so was left alone.
+    /// Whether purges on other nodes may have been missed at that time: what was unsure then was left alone.
     was_unsure: bool,
-    /// Until the next look.
+    /// The time until the next look.
     pause: Duration,
     /// Sweeps that have ended, for what is remembered for fetches.
     for_fetches: Ended,
-    /// The same, for what is remembered for as long as anything is.
+    /// The same, for what is remembered for the longest time.
     for_all: Ended,
     /// When the log was last made to forget.
     retired: Instant,
@@ -214,7 +217,8 @@ impl Sweep {
         }
     }
 
-    /// One round over everything. Questions that come meanwhile are answered between its steps; half of the steps stay its own.
+    /// One round over everything. Questions that arrive meanwhile are answered between its steps; half of the steps
+    /// stay its own.
     fn sweep(&mut self, asked: &Receiver<Question>) {
         let head = self.memory.log().head();
         self.was_unsure = self.memory.log().is_unsure();
@@ -241,7 +245,7 @@ impl Sweep {
         }
     }
 
-    /// Lets the log forget what everything kept has been checked for.
+    /// Makes the log forget what everything stored has been checked for.
     fn retire(&mut self) {
         if self.retired.elapsed() < RETIRE {
             return;

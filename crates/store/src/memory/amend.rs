@@ -1,4 +1,4 @@
-//! Changing a response as it is now, and what is made of its content.
+//! Changes a response in its current state, and what is made of its content.
 
 use super::Memory;
 use crate::{Coded, Derived, Stored, Variants};
@@ -6,7 +6,8 @@ use rules::coding;
 use std::sync::Arc;
 
 impl Memory {
-    /// Changes the response of identity `id` as it is now; what it has become. `None` if it is gone or stays as it is.
+    /// Changes the response of identity `id` in its current state. Returns the result; `None` if it is gone or
+    /// unchanged.
     pub fn amend(
         &self,
         key: &[u8],
@@ -23,7 +24,8 @@ impl Memory {
         amended
     }
 
-    /// Gives the responses over `content` a form. False if they are gone, would be too large with it, or may not be transformed by now.
+    /// Gives a form to the responses over `content`. Returns false if they are gone, would be too large with it, or may
+    /// not be transformed any more.
     pub fn add_form(&self, key: &[u8], content: u64, coded: &Coded) -> bool {
         self.amend_content(key, content, |held| {
             let may = !coding::forbids(held.lines());
@@ -31,8 +33,8 @@ impl Memory {
         })
     }
 
-    /// Keeps what was made of `content` beside the responses over it. False if they are gone, have such a thing already, or would be too
-    /// large with it.
+    /// Keeps what was made of `content` beside the responses over it. Returns false if they are gone, have a `T`
+    /// already, or would be too large with it.
     pub fn add_derived<T: Derived>(&self, key: &[u8], content: u64, derived: &Arc<T>) -> bool {
         self.amend_content(key, content, |held| {
             let is_new = held.derived::<T>().is_none();
@@ -40,8 +42,9 @@ impl Memory {
         })
     }
 
-    /// Changes the responses over `content`: mostly one, several where a 304 has made it another variant's too. Others go where there is no
-    /// room for all, as for a new one; what would have none by itself stays as it is.
+    /// Changes the responses over `content`: mostly one, several if a 304 has made the content another variant's too.
+    /// If there is no room for all variants, others are dropped, as for a new response. A response too large by itself
+    /// stays unchanged.
     fn amend_content(
         &self,
         key: &[u8],

@@ -1,4 +1,4 @@
-//! The cache below the memory tier: its settings, and what an entry weighs. A model of the tier has the same.
+//! The cache below the memory tier: its settings, and what an entry weighs. A model of the tier uses the same.
 
 use super::{
     capacity::{self, Steps},
@@ -8,10 +8,11 @@ use crate::body::allocated;
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::hash::Hash;
 
-/// What an entry costs beside what its [`Stored`](crate::Stored) holds: the table's slot (with room to grow), key and value.
+/// The bytes that an entry costs beside what its [`Stored`](crate::Stored) holds: the table's slot (with room to grow),
+/// key and value.
 const ENTRY: u64 = 184;
 
-/// A cache with this tier's settings for `limit` bytes, scaled to hold one key in `one_in`.
+/// Makes a cache with this tier's settings for `limit` bytes, scaled to hold one key in `one_in`.
 pub(crate) fn entries<K, V, W, L>(
     limit: u64,
     one_in: u64,
@@ -36,34 +37,35 @@ where
     let hasher = DefaultHashBuilder::default();
     match options {
         Ok(options) => Cache::with_options(options, weigh, hasher, lifecycle),
-        // Every option that could be missing is set above; the same cache without our choice of shards.
+        // All required options are set above. Failing that: the same cache without our choice of shards.
         Err(_) => Cache::with(1024, capacity, weigh, hasher, lifecycle),
     }
 }
 
-/// What of a tier's `limit` is stored at most, in bytes.
+/// The most bytes of a tier's `limit` that are stored, in whole steps.
 pub(crate) fn most_stored(limit: u64) -> u64 {
     Steps::of(limit, shards(limit)).most()
 }
 
-/// What of a tier's `limit` may be stored, in bytes. The rest is for answers that pass while slow clients hold all else: each has a little.
+/// The bytes of a tier's `limit` that may be stored. The rest is for answers that pass while slow clients hold
+/// everything else: each has a little.
 pub(super) fn for_stored(limit: u64) -> u64 {
     const SMALL: u64 = 1 << 20;
     limit - (limit / 32).max(SMALL.min(limit / 8))
 }
 
-/// The largest body that a memory tier of `limit` bytes keeps: more would leave no room for others.
+/// The largest body that a memory tier of `limit` bytes keeps: a larger one would leave no room for others.
 pub fn largest_body(limit: u64) -> u64 {
     let shard = limit / shards(limit);
     shard.min(limit / 2) / 2
 }
 
-/// What an entry weighs beside its variants.
+/// The weight of an entry beside its variants, with a key of `key` bytes.
 pub(crate) fn entry_weight(key: usize) -> u64 {
     ENTRY + Key::apart(key).map_or(0, allocated)
 }
 
-/// Few enough shards that a large body fits into one, enough that workers seldom meet. A power of two.
+/// The number of shards: few enough that a large body fits into one, enough that workers seldom meet. A power of two.
 fn shards(limit: u64) -> u64 {
     const ROOM: u64 = 128 << 20;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,40 +1,43 @@
-//! How much may be stored, in steps for which the arithmetic of the cache below loses nothing.
+//! How much may be stored, in steps at which the cache below loses nothing by rounding.
 //!
-//! Of a shard `quick_cache` has two figures besides its capacity: how much of that is for what is asked for often, and how many keys it
-//! remembers of what it has evicted. By those it knows what is asked for again, and takes it in for good. When the capacity changes, it
-//! reckons each anew from what it was last, and drops what is behind the point. After enough changes it would remember nothing, and take in
-//! nothing new any more. So both are whole numbers at each step here, and these are what it reckons: from all to a step it divides by a
-//! power of two, and on the way back it comes out too, but for [some](is_uneven). Between two other steps it would not always, so all
-//! ways lead by way of all.
+//! Beside its capacity, a shard of `quick_cache` has two figures: how much of the capacity is for what is asked for
+//! often, and how many evicted keys it remembers. By these keys it recognises what is asked for again, and keeps it.
+//! When the capacity changes, the cache computes each figure from its last value and truncates the result. After enough
+//! changes it would remember nothing, and keep nothing new any more.
+//!
+//! So both figures are whole numbers at each step here, and the cache computes exactly these. From the full capacity to
+//! a step it divides by a power of two. The way back comes out exactly too, except from [some](is_uneven) steps.
+//! Between two other steps it would not always, so every change goes through the full capacity.
 
 use super::cache::for_stored;
 use quick_cache::{Lifecycle, Weighter, sync::Cache};
 use std::hash::{BuildHasher, Hash};
 
-/// Into how many steps all that may be stored is divided, at least.
+/// The least number of steps into which the full capacity is divided.
 const FEWEST_STEPS: u64 = 64;
 
-/// Bytes of a step of a large tier: so many may be evicted in one go, while others wait.
+/// The bytes of a step of a large tier. This many may be evicted at once, while others wait.
 const STEP: u64 = 4 << 20;
 
-/// One in so many bytes is for what was asked for once.
+/// One byte in this many is for what was asked for once.
 const COLD: u64 = 32;
 
-/// How much of a shard is for what is asked for often: the others.
+/// The share of a shard that is for what is asked for often: all other bytes.
 pub(super) const HOT: f64 = 31.0 / 32.0;
 
-/// The steps of a tier.
+/// The steps of a tier's capacity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
     for_stored: u64,
-    /// Bytes of one.
+    /// The bytes of one step.
     each: u64,
-    /// How many there are: a power of two.
+    /// The number of steps: a power of two.
     all: u64,
 }
 
 impl Steps {
-    /// Those of a tier of `limit` bytes in `shards`. There are no more than a shard remembers keys, of which each is to be a whole number.
+    /// The steps of a tier of `limit` bytes in `shards`. There are no more steps than keys that a shard remembers,
+    /// because each step must be a whole number of these.
     pub fn of(limit: u64, shards: u64) -> Self {
         let for_stored = for_stored(limit);
         let wanted = for_stored.div_ceil(STEP).next_power_of_two();
@@ -48,12 +51,12 @@ impl Steps {
         }
     }
 
-    /// All that may be stored.
+    /// The most bytes that may be stored.
     pub const fn most(&self) -> u64 {
         self.each * self.all
     }
 
-    /// What may be stored while `taken` bytes are in flight: a step at least.
+    /// The bytes that may be stored while `taken` bytes are in flight: at least one step.
     pub fn beside(&self, taken: u64) -> u64 {
         let left = self.for_stored.saturating_sub(taken);
         let steps = left.checked_div(self.each).unwrap_or(1);
@@ -65,33 +68,36 @@ impl Steps {
     }
 }
 
-/// Whether so many steps, multiplied by what all are of them, are less than all, by numbers of double precision. 49 of 64 are the first.
+/// Whether going back from so many steps to all comes out less than all, in double precision. 49 of 64 are the first
+/// for which it does.
 #[expect(clippy::cast_precision_loss, reason = "as the library reckons")]
 fn is_uneven(steps: u64) -> bool {
     let steps = steps as f64;
     steps * (1.0 / steps) < 1.0
 }
 
-/// How many entries fit into a tier of `limit` bytes, about.
+/// About how many entries fit into a tier of `limit` bytes.
 pub(super) fn about(limit: u64) -> u64 {
     (limit / 4096).clamp(128, 1 << 20)
 }
 
-/// How many entries a cache is to expect in `shards` where `about` so many fit: a power of two in each. It remembers half as many keys, which
-/// are to be a multiple of the steps.
+/// How many entries a cache in `shards` is told to expect if `about` so many fit: a power of two in each shard. It
+/// remembers half as many keys, which must be a multiple of the steps.
 pub(super) fn expected(about: u64, shards: u64) -> u64 {
     shards << (about / shards).max(1).ilog2()
 }
 
-/// What an entry may weigh where `capacity` bytes may be stored, in `shards`. The cache drops what is heavier, and what that would take the
-/// place of.
+/// What an entry may weigh if `capacity` bytes may be stored in `shards`. The cache drops a heavier entry, and the
+/// entry that it would replace.
 pub(super) const fn heaviest(capacity: u64, shards: u64) -> u64 {
     let shard = capacity / shards;
     shard - shard / COLD
 }
 
-/// Gives `cache` the capacity `wanted`, one that [`Steps::beside`] gives, as its last one was. For a moment it has that of
-/// [`Steps::most`]: what others put into it meanwhile, and is too much, is evicted at once.
+/// Gives `cache` the capacity `wanted`. Both this and the last one come from [`Steps::beside`].
+///
+/// For a moment the cache has the capacity of [`Steps::most`]: what others put into it meanwhile is evicted at once if
+/// it is too much.
 pub(super) fn change<K, V, W, B, L>(cache: &Cache<K, V, W, B, L>, most: u64, wanted: u64)
 where
     K: Eq + Hash,
@@ -116,7 +122,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of one shard, what `CacheShard` has of it: capacity, what of it is for what is asked for often, keys remembered.
+    /// One shard, as `CacheShard` has it: capacity, how much of it is for what is asked for often, keys remembered.
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct Shard(u64, u64, u64);
 
@@ -128,14 +134,14 @@ mod tests {
             Self(capacity, hot, (expected as f64 * 0.5) as u64)
         }
 
-        /// As `CacheShard::set_capacity`.
+        /// Like `CacheShard::set_capacity`.
         fn set(&mut self, new: u64) {
             let on = new as f64 / self.0 as f64;
             let hot = self.1 as f64 / self.0 as f64;
             *self = Self(new, (new as f64 * hot) as u64, (self.2 as f64 * on) as u64);
         }
 
-        /// As [`change`].
+        /// Like [`change`].
         fn change(&mut self, steps: &Steps, shards: u64, taken: u64) {
             self.set(steps.most().div_ceil(shards));
             self.set(steps.beside(taken).div_ceil(shards));

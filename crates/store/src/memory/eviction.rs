@@ -1,4 +1,4 @@
-//! What an entry weighs, and what becomes of it when there is no room.
+//! What an entry weighs, and what happens to it when there is no room.
 
 use super::{
     cache::entry_weight,
@@ -33,7 +33,7 @@ pub(super) struct Demoted {
 }
 
 impl Demoted {
-    /// Nothing was evicted yet, and there is no disk to take it.
+    /// Nothing has been evicted yet, and there is no disk.
     pub fn new(leaving: Leaving) -> Self {
         Self {
             count: AtomicU64::new(0),
@@ -43,8 +43,8 @@ impl Demoted {
     }
 }
 
-/// What has left the table during one call. It is freed when the table is not locked any more: giving memory back takes system calls, and
-/// whoever looks something up waits for that lock. Only then is it seen who else holds any of it.
+/// What has left the table during one call. It is freed once the table is unlocked: freeing takes system calls, and
+/// every lookup waits for that lock. Only after that is it known who else holds any of it.
 #[derive(Debug, Default)]
 pub(super) struct Freed {
     all: Vec<(Key, Variants)>,
@@ -61,7 +61,7 @@ impl Drop for Freed {
     }
 }
 
-/// Looks after evictions, and keeps entries whose body is still on its way.
+/// Handles evictions, and keeps entries whose body is still on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Evictions(pub Arc<Demoted>);
 
@@ -72,7 +72,8 @@ impl Lifecycle<Key, Variants> for Evictions {
         variants.is_filling()
     }
 
-    // While the table is locked: what is fetched of this key from now on comes to the disk later, and takes the place of this.
+    // Runs while the table is locked: whatever is fetched for this key from now on reaches the disk later, and replaces
+    // this.
     fn before_evict(&self, freed: &mut Freed, key: &Key, variants: &mut Variants) {
         self.0.count.fetch_add(1, Relaxed);
         freed.evicted.extend(leaving::blocks_of(variants, None));
@@ -80,14 +81,14 @@ impl Lifecycle<Key, Variants> for Evictions {
         let Some(disk) = self.0.disk.get() else {
             return;
         };
-        // Asked before any of them is offered: the others would seem to be there.
+        // Asked before any of them is offered: the others would seem to be on the disk.
         let is_coming = disk.is_coming(key);
         for stored in variants.as_slice() {
-            // What the disk had it may have given up for others.
+            // The disk may have given up what it had, to make room for others.
             let is_there = is_coming || disk.has_version(key, stored);
-            // A later version of what it has, or may have, which was not written since it does not last.
+            // A later version of what the disk has, or may have. It was not written because it does not last.
             let is_later = is_there && !stored.is_below();
-            // The request that fetched it was the first.
+            // The first use is the request that fetched it.
             let is_worth_it = stored.uses() > 1 && !is_there;
             let is_taken = (is_later || is_worth_it) && disk.demote(key, stored);
             if is_later && !is_taken {
@@ -96,7 +97,7 @@ impl Lifecycle<Key, Variants> for Evictions {
         }
     }
 
-    // What is replaced comes here too.
+    // Replaced entries come here too.
     fn on_evict(&self, freed: &mut Freed, key: Key, variants: Variants) {
         freed.all.push((key, variants));
     }

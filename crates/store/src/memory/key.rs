@@ -1,4 +1,4 @@
-//! A cache key as the table has it.
+//! A cache key as it is stored in the table.
 
 use std::{
     borrow::Borrow,
@@ -6,8 +6,8 @@ use std::{
     ops::Deref,
 };
 
-/// Keys up to so many bytes lie in the table itself: comparing one with what is asked for needs no other place in memory, which among a
-/// million keys is never near.
+/// Keys up to this length, in bytes, are in the table itself. So a comparison reads no other place in memory, which is
+/// never near among a million keys.
 const SHORT: usize = 54;
 
 /// The bytes of a cache key.
@@ -18,7 +18,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Bytes of memory that a key of `length` takes beside the table.
+    /// The bytes of memory that a key of `length` takes outside the table; `None` if it is inside.
     pub(crate) fn apart(length: usize) -> Option<usize> {
         (length > SHORT).then_some(length)
     }
@@ -64,7 +64,7 @@ impl PartialEq for Key {
 
 impl Eq for Key {}
 
-/// As its bytes: it is looked for by those.
+/// Like its bytes, by which it is looked up.
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of any length, the empty one and those at the limit among them.
+        /// Keys of any length, among them the empty one and those at the limit.
         #[test]
         fn it_is_its_bytes(one in proptest::collection::vec(any::<u8>(), 0..2 * SHORT), other: Vec<u8>) {
             let key = Key::from(&*one);

@@ -1,7 +1,7 @@
-//! What is not stored any more, and still read: a client that takes its time holds the bytes, wherever the store has them. They stay in
-//! the budget until it has them all.
+//! What is no longer stored, and still read. A slow client holds the bytes, wherever the store had them. They count in
+//! the budget until the client has them all.
 //!
-//! Whether they are read is seen by their counts of references, once what is stored refers to them no more.
+//! Reference counts tell whether bytes are read, once no stored response refers to them.
 
 use crate::{Body, Budget, Reservation, Variants, body::Block};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-/// Smaller ones are not looked after: what a client has not read of them lies in its connection's buffers.
+/// Smaller responses are not tracked: what a client has not read of them is in its connection's buffers.
 const LARGE: u64 = 64 << 10;
 
 /// How many are looked at each time.
@@ -25,22 +25,22 @@ pub(super) struct Leaving {
     budget: Arc<Budget>,
 }
 
-/// What it holds is seldom more than a few.
+/// It seldom holds more than a few.
 #[derive(Debug, Default)]
 struct List {
     left: VecDeque<LeavingBlocks>,
-    /// The addresses of all blocks in it. Each is there once: two would take each other for readers.
+    /// The addresses of all blocks in the list. Each block is there once: two would take each other for readers.
     addresses: HashSet<usize>,
 }
 
-/// What left together. The bytes alone: what was made of them, and is kept with the response, refers to them too.
+/// What left together. Only the bytes: what was made of them, and is kept with the response, refers to them too.
 #[derive(Debug)]
 struct LeavingBlocks {
     blocks: Vec<Block>,
     room: Reservation,
 }
 
-/// What `old` refers to and `new` does not, each block once, of responses that are looked after.
+/// Returns the blocks that `old` refers to and `new` does not, each once, of responses large enough to be tracked.
 pub(super) fn blocks_of(old: &Variants, new: Option<&Variants>) -> Vec<Block> {
     let mut blocks = BTreeMap::new();
     let old = old.as_slice().iter();
@@ -60,7 +60,7 @@ pub(super) fn blocks_of(old: &Variants, new: Option<&Variants>) -> Vec<Block> {
 }
 
 impl Leaving {
-    /// Nothing has left yet. What does counts against `budget`.
+    /// Makes an empty list. What leaves counts against `budget`.
     pub fn new(budget: &Arc<Budget>) -> Self {
         Self {
             list: Mutex::default(),
@@ -69,7 +69,8 @@ impl Leaving {
         }
     }
 
-    /// Nothing that is stored refers to `blocks` any more. Where they are stored again, that is [told](Self::comes_back).
+    /// Adds `blocks`, to which nothing stored refers any more. If they are stored again, call
+    /// [`comes_back`](Self::comes_back).
     pub fn add(&self, blocks: Vec<Block>) {
         let mut blocks = blocks;
         blocks.retain(Block::is_shared);
@@ -77,7 +78,7 @@ impl Leaving {
             return;
         }
         let mut list = self.lock();
-        // Two responses that shared it may leave one after the other.
+        // Two responses that shared a block may leave one after the other.
         blocks.retain(|block| list.addresses.insert(block.address()));
         if blocks.is_empty() {
             return;
@@ -88,7 +89,8 @@ impl Leaving {
         self.count.store(list.left.len(), Relaxed);
     }
 
-    /// What is stored again is weighed there, and leaves once more when nothing refers to it any more. One load where there are none.
+    /// Removes what is stored again from the list: the store weighs it, and it leaves again once nothing stored refers
+    /// to it. One load if the list is empty.
     pub fn comes_back(&self, variants: &Variants) {
         if self.count.load(Relaxed) == 0 {
             return;
@@ -115,7 +117,7 @@ impl Leaving {
         drop(gone);
     }
 
-    /// Looks at some of them, and lets those go that nobody reads any more. One load where there are none.
+    /// Looks at some of the blocks, and drops those that nobody reads any more. One load if the list is empty.
     pub fn look(&self) {
         if self.count.load(Relaxed) == 0 {
             return;
@@ -137,7 +139,7 @@ impl Leaving {
             }
         }
         self.count.store(list.left.len(), Relaxed);
-        // They are freed when nobody waits for the list any more.
+        // Freed after the lock is released, so that nobody waits.
         drop(list);
         drop(gone);
     }

@@ -1,12 +1,14 @@
-//! What is stored, by its keys.
+//! Lists what is stored, by key.
 
 use super::Memory;
 use crate::purge::{Address, Standing};
 use std::collections::BTreeSet;
 
 impl Memory {
-    /// What is stored and was not purged, as Souin names it, each once and sorted: names that together take `most` bytes of memory at
-    /// most. Takes a look at everything where there is less: not for a worker's thread.
+    /// Returns the names that Souin would give to what is stored and was not purged, each once and sorted. The names
+    /// take at most `most` bytes of memory together.
+    ///
+    /// If they take less, this goes over everything: not for a worker's thread.
     pub fn souin_names(&self, most: usize) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let mut room = most;

@@ -1,4 +1,5 @@
-//! Purges in the memory tier: what the log says takes effect at once; here memory is given back, and what was touched counted.
+//! Purges in the memory tier. What the log says takes effect at once; here memory is given back, and what was touched
+//! is counted.
 
 use super::Memory;
 use crate::{
@@ -8,11 +9,11 @@ use crate::{
 use rules::time::Time;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
-/// How much is done in one step of going through everything, counted in looks: some thirty microseconds, since a worker on the same
-/// core waits for it. Longer ones let requests pile up while they last: those are then answered in bursts for a while.
+/// How much one step of going over everything does, counted in looks: about thirty microseconds, because a worker on
+/// the same core waits for it. During a longer step requests would pile up, and for a while be answered in bursts.
 const STEP: u64 = 256;
 
-/// What is changed costs as much as so many looks: locks are taken, the table is changed, memory is given back.
+/// A change costs as much as this many looks: it takes locks, changes the table and gives memory back.
 const CHANGE: u64 = 32;
 
 /// A purge that has taken effect on this node.
@@ -20,11 +21,11 @@ const CHANGE: u64 = 32;
 pub struct Purged {
     /// Its number in this node's log.
     pub sequence: u64,
-    /// How many stored responses in memory it touched, as far as that is known without looking at all of them.
+    /// How many stored responses in memory it touched, as far as this is known without looking at all of them.
     pub touched: u64,
-    /// How many stored responses below memory carried its tags; of other purges the tiers tell.
+    /// How many stored responses below memory carried its tags. For other purges, the tiers count them.
     pub below: u64,
-    /// Whether there may be more.
+    /// Whether it may have touched more.
     pub open: bool,
 }
 
@@ -38,7 +39,7 @@ pub struct Swept {
 }
 
 impl Memory {
-    /// Purges, all of them or on an error none: when this returns, no lookup that begins later finds what is covered.
+    /// Applies all purges, or none on an error: no lookup that begins after this returns finds what they cover.
     ///
     /// # Errors
     /// Too many regular expressions are still waiting for the sweep; nothing was purged.
@@ -50,14 +51,14 @@ impl Memory {
             .collect())
     }
 
-    /// As [`purge`](Self::purge), for an entry of the shared log, which cannot be refused.
+    /// Like [`purge`](Self::purge), for an entry of the shared log, which cannot be refused.
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Purged {
         let (what, soft) = (purge.what.clone(), purge.soft);
         let applied = self.log.apply(purge, at, position);
         self.give_back(&what, soft, applied)
     }
 
-    /// As [`apply`](Self::apply), for what takes effect here before it stands in the shared log
+    /// Like [`apply`](Self::apply), for a purge that takes effect here before it is in the shared log
     /// ([`Log::apply_ahead`](crate::purge::Log::apply_ahead)).
     pub fn apply_ahead(&self, purge: Purge, at: Time) -> Purged {
         let (what, soft) = (purge.what.clone(), purge.soft);
@@ -65,7 +66,7 @@ impl Memory {
         self.give_back(&what, soft, applied)
     }
 
-    /// As [`apply`](Self::apply), for the copy of what was applied ahead as `sequence`
+    /// Like [`apply`](Self::apply), for the shared log's copy of what was applied ahead as `sequence`
     /// ([`Log::apply_copy`](crate::purge::Log::apply_copy)).
     pub fn apply_copy(&self, purge: Purge, at: Time, position: Position, sequence: u64) {
         let (what, soft) = (purge.what.clone(), purge.soft);
@@ -74,7 +75,7 @@ impl Memory {
         }
     }
 
-    /// What can be found at once of what was purged is forgotten.
+    /// Forgets what was purged, as far as it can be found at once.
     fn give_back(&self, what: &What, soft: bool, applied: Applied) -> Purged {
         let Applied {
             sequence,
@@ -82,7 +83,7 @@ impl Memory {
             below,
         } = applied;
         let (touched, open) = match what {
-            // Keys that hold more than the URL are not found by it; the sweep finds them.
+            // Keys that hold more than the URL are not found by it. The sweep finds them.
             What::Url(urls) => (self.forget_urls(urls, soft), self.long_keys.load(Relaxed)),
             What::Tags(_) => (carried, false),
             What::Prefix { .. } | What::Host(_) | What::Pattern(_) | What::Everything => (0, true),
@@ -108,8 +109,8 @@ impl Memory {
         .sum()
     }
 
-    /// Shows `look` every stored response that purges cover and that is not yet checked up to the head, with how it stands, in no
-    /// order; changes nothing. `pause` is called after each step.
+    /// Shows `look` every stored response that is not yet checked up to the head and that purges cover, with its
+    /// standing. Changes nothing, and has no order. Calls `pause` after each step.
     pub fn survey(&self, mut look: impl FnMut(&[u8], &Stored, Standing), pause: impl FnMut()) {
         let show = |key: &[u8], stored: &Arc<Stored>, standing| {
             look(key, stored, standing);
@@ -118,12 +119,12 @@ impl Memory {
         self.each_covered(show, pause);
     }
 
-    /// Does to every stored response what purges say of it: what is gone is dropped. `pause` is called after each step, which
-    /// drops 8 at most.
+    /// Applies to every stored response what purges say about it: drops what is gone. Calls `pause` after each step,
+    /// which drops at most 8.
     pub fn sweep(&self, mut pause: impl FnMut()) -> Swept {
         let leaving = &self.evictions.leaving;
         let pause = || {
-            // Who goes through everything holds what it has just dropped.
+            // An iterator that goes over everything still holds what was just dropped.
             leaving.look();
             pause();
         };
@@ -139,8 +140,8 @@ impl Memory {
         Swept { seen, gone }
     }
 
-    /// Calls `visit` for what purges cover, which says whether it changed anything, and `pause` after each step; how many stored
-    /// responses there were.
+    /// Calls `visit` for what purges cover, which returns whether it changed anything, and `pause` after each step.
+    /// Returns how many stored responses there were.
     fn each_covered(
         &self,
         mut visit: impl FnMut(&[u8], &Arc<Stored>, Standing) -> bool,
@@ -169,7 +170,7 @@ impl Memory {
         seen
     }
 
-    /// What purges say of `stored` is done to it.
+    /// Applies to `stored` what purges say about it.
     fn settle(&self, key: &[u8], stored: &Arc<Stored>, standing: Standing) {
         match standing {
             Standing::Gone => self.remove(key, stored.id()),

@@ -1,20 +1,21 @@
-//! Puts what is stored into the table, as far as there is room for it.
+//! Puts responses into the table, as far as there is room for them.
 
 use super::{Memory, cache::entry_weight, capacity, leaving};
 use crate::{Variants, body::Block};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What there is room for of the variants of a key.
+/// The variants of a key for which there is room.
 struct Fitting {
     variants: Option<Variants>,
-    /// What the others refer to.
+    /// The blocks that only the others refer to.
     left: Vec<Block>,
-    /// Whether the one that was to stay is among them.
+    /// Whether the response that was to be kept is among the variants.
     is_put: bool,
 }
 
 impl Memory {
-    /// Puts what `change` makes of what is here in its place, as [`put`](Self::put) does. False if it makes nothing of it.
+    /// Replaces what is stored by what `change` makes of it, like [`put`](Self::put). Returns false if `change` returns
+    /// `None`.
     pub(super) fn change(
         &self,
         key: &[u8],
@@ -30,8 +31,10 @@ impl Memory {
         done
     }
 
-    /// Under the key's stripe. Where there is no room for all of `variants`, the oldest go, but for that of identity `kept`, or the newest. Where
-    /// that alone is too large, it goes, and the others stay: false.
+    /// Puts `variants` under `key`. The caller holds the key's stripe.
+    ///
+    /// If there is no room for all of them, the oldest are dropped, but not the one of identity `kept`, or the newest
+    /// if that is `None`. If that one alone is too large, it is dropped and the others stay: then this returns false.
     pub(super) fn put(&self, key: &[u8], variants: Option<Variants>, kept: Option<u64>) -> bool {
         self.make_room();
         let Fitting {
@@ -92,7 +95,7 @@ impl Memory {
         if key.contains(&b'\n') {
             self.long_keys.store(true, Relaxed);
         }
-        // `replace` keeps the entry's standing with the eviction rule; `insert` would count as a new arrival.
+        // `replace` keeps the entry's place in the eviction order; `insert` would count as a new arrival.
         if let Err((key, variants)) = self.entries.replace(key.into(), variants, true) {
             self.entries.insert(key, variants);
         }

@@ -9,35 +9,36 @@ use std::sync::{Arc, PoisonError, atomic::Ordering::Relaxed};
 pub struct Statistics {
     /// Cache keys held.
     pub keys: u64,
-    /// Bytes they take.
+    /// The bytes that they take.
     pub stored: u64,
-    /// Bytes of fills in flight, of what passes unstored, and of what clients read that is not stored any more.
+    /// The bytes of fills in flight, of what passes unstored, and of what clients still read that is no longer stored.
     pub in_flight: u64,
     /// The budget.
     pub limit: u64,
-    /// Entries evicted for room since the start.
+    /// Entries evicted to make room since the start.
     pub evictions: u64,
 }
 
 impl Memory {
-    /// The bytes in flight. At most half the limit for what is to be stored: beyond it responses pass through unstored. What clients still
-    /// read that is not stored any more, or never was, counts too, and may take more than that: of the room for what is stored.
+    /// The bytes in flight. At most half of the limit is for what is to be stored: beyond that, responses pass through
+    /// unstored. What clients still read and is not stored, or never was, counts too. It may take more than half, from
+    /// the room for stored responses.
     pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
 
-    /// Whether what is in flight takes all of the budget: nothing more should begin to pass through.
+    /// Whether what is in flight takes all of the budget, so that no other answer should begin to pass through.
     pub fn is_exhausted(&self) -> bool {
         self.budget.reserved() >= self.limit
     }
 
-    /// The largest body that has a chance to be kept.
+    /// The largest body that may be kept.
     pub fn largest_body(&self) -> u64 {
         largest_body(self.limit)
     }
 
-    /// Whether there is room now for a body of `length` bytes under `key`, of which so many are `missing` yet. What else is in flight by the
-    /// time it has come may change that.
+    /// Whether there is room now for a body of `length` bytes under `key`, of which `missing` have not come yet. What
+    /// else is in flight when it has come may change that.
     pub fn has_room(&self, key: &[u8], length: u64, missing: u64) -> bool {
         let in_flight = self.budget.reserved().saturating_add(missing);
         length <= self.heaviest(key) && in_flight <= self.budget.limit()
@@ -55,15 +56,17 @@ impl Memory {
         }
     }
 
-    /// Lowers or raises what may be stored by what is in flight, or is read and not stored any more, and by tags that are weighed with
-    /// no stored response, in [steps](capacity). To be called when bytes in flight were reserved; what is stored or forgotten does so
-    /// itself. A few loads where no step was crossed.
+    /// Adjusts what may be stored, in [steps](capacity): less by what is in flight, by what is no longer stored and
+    /// still read, and by tags that are weighed with no stored response.
+    ///
+    /// To be called when bytes in flight were reserved; storing and forgetting call it themselves. A few loads if no
+    /// step was crossed.
     pub fn make_room(&self) {
         self.evictions.leaving.look();
         if self.capacity.load(Relaxed) == self.room() {
             return;
         }
-        // One at a time: of two, the one that looked first must not have the last word.
+        // One task at a time: otherwise the one that looked first could set the capacity last.
         let _one = self.resizing.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = self.room();
         if self.capacity.swap(wanted, Relaxed) != wanted {

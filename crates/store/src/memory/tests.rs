@@ -90,7 +90,7 @@ fn one_reading_of_a_lower_tier_stands_for_another() {
     adopt(&read());
     memory.give_up(b"k", &named);
     assert_eq!(held(&memory, b"k"), 1, "what was fetched is left");
-    // Another node has fetched it since.
+    // Another node has fetched the page since.
     adopt(&Arc::new(accepting("a", 11)));
     memory.give_up(b"k", &named);
     assert!(!memory.replace(b"k", &named, &read()));
@@ -100,7 +100,8 @@ fn one_reading_of_a_lower_tier_stands_for_another() {
     assert_eq!(held(&memory, b"k"), 2, "nor what was fetched here");
 }
 
-/// A whole body has the identity of the one that was on its way: who still holds that must not put it back.
+/// A whole body has the identity of the one that was on its way: a caller that still holds the latter must not put it
+/// back.
 #[test]
 fn an_exchange_is_for_that_very_response() {
     let memory = Memory::new(LIMIT, Arc::default());
@@ -116,7 +117,7 @@ fn an_exchange_is_for_that_very_response() {
     assert!(memory.exchange(b"k", &whole, &stale));
 }
 
-/// RFC 9111 section 4.4: what a fetch that began before the invalidation brings may be what was invalidated.
+/// RFC 9111 section 4.4: a fetch that began before the invalidation may bring what was invalidated.
 #[test]
 fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     let memory = Memory::new(LIMIT, Arc::default());
@@ -142,7 +143,7 @@ fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
     assert_eq!(held(&memory, b"http://h/k"), 0);
 }
 
-/// RFC 9111 section 4: "MUST use the most recent one". A row: the dates of what the first and the second of two fetches bring.
+/// RFC 9111 section 4: "MUST use the most recent one". A row: the dates of what the first and the second fetch bring.
 #[test]
 fn what_a_later_fetch_has_brought_stays() {
     for (first, second) in [(10, 20), (20, 10), (10, 10)] {
@@ -187,7 +188,7 @@ fn what_is_combined_takes_the_place_of_what_was_held() {
     assert_eq!(ids, [combined.id()]);
 }
 
-/// Nobody could follow a fill that is not found any more.
+/// Nobody could follow a fill that can no longer be found.
 #[test]
 fn an_entry_whose_body_is_on_its_way_is_not_evicted() {
     let memory = Memory::new(LIMIT, Arc::default());
@@ -353,7 +354,7 @@ fn what_is_read_and_not_stored_any_more_stays_in_the_budget() {
     };
     let large = LIMIT as usize / 8;
     let read = |key: &[u8]| body(&put(&memory, key, whole(large)));
-    // It is replaced, purged, evicted: each time somebody still reads it.
+    // It is replaced, purged and evicted; each time a reader still holds it.
     let replaced = read(b"other");
     put(&memory, b"other", whole(10));
     assert!(memory.statistics().in_flight >= large as u64);
@@ -377,7 +378,7 @@ fn what_is_read_and_not_stored_any_more_stays_in_the_budget() {
 fn what_nobody_reads_leaves_at_once() {
     let memory = Memory::new(LIMIT, Arc::default());
     let stored = put(&memory, b"k", whole(LIMIT as usize / 8));
-    // The same content with other fields: it is stored all along.
+    // The same content with other fields: it has been stored all along.
     let again = Arc::new(Stored::clone(&stored));
     assert!(memory.exchange(b"k", &stored, &again));
     drop((stored, again));
@@ -385,7 +386,7 @@ fn what_nobody_reads_leaves_at_once() {
     assert_eq!(memory.statistics().in_flight, 0);
 }
 
-/// Content that has another thread look something up when it is freed, and tells whether that was answered.
+/// Content that makes another thread look something up when it is freed, and tells whether the lookup was answered.
 struct Asking(Weak<Memory>, Sender<bool>);
 
 impl AsRef<[u8]> for Asking {
@@ -410,7 +411,7 @@ impl Drop for Asking {
     }
 }
 
-/// To give memory back takes system calls.
+/// Freeing memory takes system calls.
 #[test]
 fn nobody_waits_for_what_is_freed() {
     let memory = Arc::new(Memory::new(LIMIT, Arc::default()));
@@ -437,7 +438,8 @@ fn nobody_waits_for_what_is_freed() {
     all_answered("no room for it");
 }
 
-/// Two variants over one content, as a 304 that answers the request of another makes them, with a form that both have.
+/// Two variants over one content, as made by a 304 that answers the request of another variant, with a form that both
+/// have.
 fn put_shared(memory: &Memory, key: &[u8], body: &Body) -> Bytes {
     let first = put(memory, key, accepting("a", 10).with_body(body.clone()));
     let other = accepting("b", 20).with_body(body.clone());
@@ -457,7 +459,7 @@ fn put_shared(memory: &Memory, key: &[u8], body: &Body) -> Bytes {
     }
 }
 
-/// Bodies of an eighth of the limit, in each form that lies in memory.
+/// Bodies of an eighth of the limit, in each form that is in memory.
 fn bodies() -> [Body; 6] {
     let large = LIMIT as usize / 8;
     crate::arena::open(64 << 20).expect("a file in memory");
@@ -554,7 +556,7 @@ fn what_two_variants_share_leaves_once_and_is_let_go() {
     }
 }
 
-/// It was evicted while the origin was asked whether it still holds.
+/// It was evicted while the origin was asked whether it still held.
 #[test]
 fn what_is_stored_again_while_it_is_read_leaves_once() {
     let memory = Memory::new(LIMIT, Arc::default());
@@ -568,7 +570,7 @@ fn what_is_stored_again_while_it_is_read_leaves_once() {
     assert_eq!(memory.statistics().in_flight, 0);
 }
 
-/// What is fetched anew of a range cuts what was there in two.
+/// A range that is fetched anew cuts what is stored in two.
 #[test]
 fn parts_that_were_combined_are_let_go() {
     let memory = Memory::new(LIMIT, Arc::default());
@@ -624,7 +626,7 @@ fn of_variants_the_oldest_go_where_there_is_no_room_for_all() {
     let all = memory.adopt(b"k", found, 8);
     assert_eq!(all.map(|all| all.as_slice().len()), Some(4));
     assert_eq!(dates(&memory, b"k"), [19, 18, 6], "what a lower tier has");
-    // One whose body comes is not given up for it.
+    // One whose body is on its way is not dropped for it.
     let (coming, mut writer) = filling(&memory);
     let coming = put(&memory, b"k", coming);
     let put_whole = |length| {
@@ -665,7 +667,7 @@ fn one_for_which_there_is_no_room_leaves_the_others_alone() {
     };
     assert!(memory.add_form(b"k", content, &coded));
     assert_eq!(dates(&memory, b"k"), [12, 11], "as for another variant");
-    // What it was to take the place of is out of date all the same.
+    // What it would have replaced is out of date all the same.
     assert_eq!(insert(variant("11", 20, too_large)), Err(Refused::TooLarge));
     assert_eq!(dates(&memory, b"k"), [12]);
     let combined = memory.combine(b"k", memory.begin(), None, 8, |_| {
@@ -701,7 +703,7 @@ fn what_is_stored_leaves_room_for_what_passes() {
     assert!(memory.is_exhausted());
 }
 
-/// What renews a page is made while the page is still there, and the page carries its tags.
+/// The renewed page is made while the old one is still there, and carries the same tags.
 #[test]
 fn tags_are_within_the_limit_whoever_brought_them() {
     let memory = Memory::new(LIMIT, Arc::default());
@@ -716,7 +718,7 @@ fn tags_are_within_the_limit_whoever_brought_them() {
         };
         let key = format!("http://h/{page}");
         let old = Arc::new(carrying());
-        // Where texts take all of the room, there is none for the page.
+        // If texts take all of the room, there is none for the page.
         let inserted = memory.insert(key.as_bytes(), memory.begin(), old.clone(), 8);
         assert!(!matches!(
             inserted,

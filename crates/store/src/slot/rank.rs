@@ -1,18 +1,18 @@
-//! Which of several that match a request is taken.
+//! Which of several matching responses is taken.
 
 use crate::Stored;
 use rules::time::Time;
 
-/// What goes before what, of the stored responses that match a request, whatever their dates.
+/// The order of preference among stored responses that match a request, before their dates count.
 ///
-/// What is fresh goes before what is stale: the most recent one is taken of those that are suitable (RFC 9111 section 4). Of what is
-/// fresh, what a `Vary` has chosen goes before what omits it: many resources omit it by mistake from the response to a request that says
-/// nothing, which would push aside the better ones for everybody (section 4.1). Nobody can tell that from an application that does
-/// without `Vary` for good; there, old variants answer until they are stale, as the section has it, and what omits it from then on, being
-/// newer.
+/// Fresh goes before stale: the most recent *suitable* response is taken (RFC 9111 section 4). Among fresh responses,
+/// one that a `Vary` selected goes before one without `Vary`. Many resources omit it by mistake from the response to a
+/// request without the nominated fields, and that response would push aside the better ones for everybody (section
+/// 4.1). An application that has dropped `Vary` for good looks the same: its old variants answer until they are stale,
+/// as the section has it, and then the response without `Vary` does, because it is newer.
 ///
-/// An origin's failure is kept to spare it, and hides nothing that may be sent in its place: pages of errors leave out the `Vary` of what they
-/// stand for, and one that is fresh would be answered to those who have a page.
+/// An origin's failure is stored to spare the origin, and hides nothing that may be sent in its place. Error pages omit
+/// the `Vary` of the page that they replace, and a fresh one would be sent to clients for whom a page is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     /// An origin's failure past its lifetime.
@@ -21,11 +21,11 @@ pub(crate) enum Rank {
     Stale,
     /// An origin's failure that is fresh.
     FreshFailure,
-    /// Past its lifetime, chosen by a `Vary`, and within a window in which it may be sent all the same.
+    /// Past its lifetime, selected by a `Vary`, and within a window in which it may still be sent.
     InWindow,
     /// Fresh, for any request.
     ForAny,
-    /// Fresh, and chosen by a `Vary`.
+    /// Fresh, and selected by a `Vary`.
     Chosen,
 }
 

@@ -44,7 +44,8 @@ fn a_response_takes_the_place_of_its_like() {
     assert_eq!(dates(&all), [24, 21, 20]);
 }
 
-/// RFC 9111 sections 4 and 4.1. A row: what is stored, by date, whether a `Vary` chose it, and its lifetime; and what is taken at 100.
+/// RFC 9111 sections 4 and 4.1. A row: what is stored (date, whether a `Vary` selected it, lifetime), and what is taken
+/// at 100.
 #[test]
 fn of_several_that_match_the_highest_rank_is_taken() {
     let stored = |(date, is_chosen, lifetime): (u64, bool, u64)| {
@@ -73,8 +74,8 @@ fn of_several_that_match_the_highest_rank_is_taken() {
     }
 }
 
-/// RFC 5861 section 4, RFC 9111 section 4.1. A page that a `Vary` chose, its lifetime and window; and an error for all, later, and its
-/// lifetime. Is the page taken at 100?
+/// RFC 5861 section 4, RFC 9111 section 4.1. A row: the lifetime and window of a page that a `Vary` selected, the
+/// lifetime of a later error for any request, and whether the page is taken at 100.
 #[test]
 fn an_error_for_all_hides_no_variant_that_may_be_sent() {
     for (page, window, error, is_page) in [

@@ -1,11 +1,11 @@
-//! What the variants of a key take of memory.
+//! How much memory the variants of a key take.
 
 use super::Variants;
 use crate::Stored;
 use std::sync::Arc;
 
 impl Variants {
-    /// Bytes of memory they take; what several of them refer to counts once.
+    /// The bytes of memory that they take. What several of them refer to counts once.
     pub(crate) fn weight(&self) -> u64 {
         match self {
             Self::One(only) => only.weight(),
@@ -18,8 +18,9 @@ impl Variants {
     }
 }
 
-/// What they have in common beyond once: a 304 that answers the request of another variant makes a body that one's too, with the forms that
-/// it has. Small ones are copied then (`stored::place`). Weighed under a lock, so that it takes no longer than to sort their places.
+/// The weight that was counted more than once. A 304 that answers the request of another variant makes a body that
+/// variant's too, with the forms that it has. (Small bodies are copied then, see `stored::place`.) This is computed
+/// under a lock, so it takes no longer than sorting the bodies' places.
 fn lent(all: &[Arc<Stored>]) -> u64 {
     let bodies = all.iter().flat_map(|stored| stored.bodies());
     let mut places: Vec<_> = bodies

@@ -1,20 +1,20 @@
-//! What a hit reads, asked of memory all at once.
+//! Reads ahead what a hit needs, so that memory is waited for once.
 
 use super::Stored;
 use crate::Body;
 use std::hint::black_box;
 
-/// Bytes that come from memory together.
+/// The bytes that come from memory together.
 const LINE: usize = 64;
 
-/// Content up to this length, in bytes, is drawn near as a whole.
+/// Content up to this length, in bytes, is read ahead as a whole.
 const SHORT: usize = 2 << 10;
 
-/// Of longer content so much: what reads the rest reads on, which the processor foresees.
+/// This much of longer content: whatever reads the rest reads it in order, which the processor foresees.
 const BEGINNING: usize = 4 * LINE;
 
 impl Stored {
-    /// Reads what says where the rest lies, and what a hit is judged by: they are lines apart.
+    /// Reads the pointers to the rest, and what a hit is judged by: these are on different lines.
     pub(crate) fn read_ahead(&self) {
         black_box((
             self.fields.packed().as_ptr(),
@@ -25,8 +25,9 @@ impl Stored {
         ));
     }
 
-    /// Reads a byte of each line of the head and of short content. Among a million responses none of them is near, and they are waited for
-    /// together so, and not one after another as a hit comes to them. Where all is near, it costs as good as nothing.
+    /// Reads a byte of each line of the head and of short content. Among a million responses none of these lines is
+    /// near. This way the processor waits for all of them together, and not for one after another as a hit reaches
+    /// them. If all are near, it costs next to nothing.
     pub(crate) fn draw_near(&self) {
         let content = match &self.body {
             Body::Whole(bytes) if bytes.len() > SHORT => bytes.get(..BEGINNING).unwrap_or_default(),

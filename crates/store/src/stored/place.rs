@@ -1,4 +1,4 @@
-//! Where head and content of a stored response lie in memory.
+//! Where the head and content of a stored response are in memory.
 
 use crate::{
     Body, Fields,
@@ -6,17 +6,18 @@ use crate::{
 };
 use bytes::Bytes;
 
-/// The largest body that is kept in one allocation with its head.
+/// The largest body, in bytes, that shares one allocation with its head.
 const BESIDE_HEAD: usize = 16 << 10;
 
-/// Whether so many bytes of fields and of content lie in one allocation. What a hit reads is together then; but where the sum comes to be just
-/// beyond one of the allocator's sizes, and would take a sixteenth more than the two do apart, they lie apart.
+/// Whether this many bytes of fields and of content share one allocation, so that what a hit reads is together. They do
+/// not if the sum is just beyond one of the allocator's sizes and would take a sixteenth more than two allocations.
 pub(super) fn is_beside(fields: usize, body: usize) -> bool {
     let apart = allocated(fields) + allocated(body) + SHARED;
     body <= BESIDE_HEAD && allocated(fields + body) <= apart + apart / 16
 }
 
-/// The same head and body, each where it belongs. Small content is copied, so that nothing holds the larger buffer that it came in.
+/// The same head and body, each in its place. Small content is copied, so that it does not hold the larger buffer in
+/// which it came.
 pub(super) fn placed(fields: Fields, body: Body) -> (Fields, Body) {
     match body {
         Body::Whole(bytes) if is_beside(fields.len(), bytes.len()) => {
@@ -40,19 +41,19 @@ mod tests {
         stored.1.whole().map(|content| content.as_ptr()) == Some(head.end)
     }
 
-    /// A row: bytes of fields, of content, and whether they lie together.
+    /// A row: bytes of fields, bytes of content, and whether they share an allocation.
     #[test]
     fn small_content_lies_beside_its_head_unless_that_wastes_memory() {
         for (fields, body, beside) in [
             (200, 0, true),
             (200, 1000, true),
-            // 1280 and not 1024 and 160.
+            // 1280, not 1024 and 160.
             (130, 1024, true),
-            // 1536 and not 1024 and 320.
+            // 1536, not 1024 and 320.
             (257, 1024, false),
-            // 5120 and not 4096 and 320.
+            // 5120, not 4096 and 320.
             (300, 3900, false),
-            // 10240 and not 8192 and 320.
+            // 10240, not 8192 and 320.
             (300, 8000, false),
             // Both have pages of their own.
             (300, 15_000, true),

@@ -1,4 +1,4 @@
-//! What takes the place of a stored response: the same one but for a single thing.
+//! Successors of a stored response: the same, except for one thing.
 
 use super::{Derived, Mark, Stored, place::placed};
 use crate::{Body, Fields};
@@ -29,22 +29,22 @@ impl Stored {
         }
     }
 
-    /// The same response, used so often already.
+    /// The same response after `uses` uses.
     #[must_use]
     pub(crate) fn with_uses(self, uses: u64) -> Self {
         self.set_uses(uses);
         self
     }
 
-    /// The same response as one that takes the place of `old`, in demand as that was.
+    /// The same response as a replacement of `old`, with as many uses.
     #[must_use]
     pub fn after(self, old: &Self) -> Self {
         self.set_uses(old.uses());
         self
     }
 
-    /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`. It stays so, whatever the clock says
-    /// later ([`LifetimeSource::SoftPurge`]).
+    /// The same response, stale from `at` on: it was softly purged before the log stood at `checked`. It stays stale,
+    /// whatever the clock says later ([`LifetimeSource::SoftPurge`]).
     #[must_use]
     pub fn stale_since(&self, at: Time, checked: u64) -> Self {
         let lived = self.facts.age(at).as_millis() as u64;
@@ -60,8 +60,8 @@ impl Stored {
         }
     }
 
-    /// What says of this response that the origin has given it up: it stands in its place where that cannot be taken away for good, and
-    /// answers nothing. The log of purges stood at `checked`.
+    /// A marker that the origin has given up this response. It takes the response's place where that cannot be removed
+    /// for good, and answers nothing. The log of purges stood at `checked`.
     #[must_use]
     pub fn given_up(&self, checked: u64) -> Self {
         let facts = Facts {
@@ -82,7 +82,7 @@ impl Stored {
         )
     }
 
-    /// The same response, of no use before the origin has confirmed it.
+    /// The same response, unusable until the origin has confirmed it.
     #[must_use]
     pub fn to_be_validated(&self) -> Self {
         let facts = Facts {
@@ -97,14 +97,14 @@ impl Stored {
         }
     }
 
-    /// The same response with the same content in another form. A small body moves to where it belongs (`place`).
+    /// The same response with its content in another [`Body`]. A small body moves to its place (`place`).
     #[must_use]
     pub fn with_body(self, body: Body) -> Self {
         let (fields, body) = placed(self.fields, body);
         Self {
             fields,
             body,
-            // What was parts may be whole now.
+            // Parts may have become whole.
             chunks: Mark::at(0),
             ..self
         }

@@ -31,20 +31,20 @@ fn what_was_made_of_a_body_is_weighed_and_goes_with_it() {
     assert!(fresh.derived::<TestDerived>().is_some(), "it was confirmed");
 }
 
-/// The clock was ahead when the purge came, and is right again.
+/// The clock was ahead when the purge came, and is right afterwards.
 #[test]
 fn what_was_purged_softly_stays_stale_when_the_clock_is_set_back() {
     let mut stored = sample::any_request(1000);
     stored.facts.lifetime_ms = 60_000;
     let now = Time::from_secs(1001);
     assert!(stored.facts.remaining(now).is_some());
-    // While it was fresh, and after that.
+    // While it was fresh, and later.
     for ahead in [50, 3600] {
         let stale = stored.stale_since(Time::from_secs(1000 + ahead), 1);
         assert_eq!(stale.facts.remaining(now), None, "{ahead}");
         assert_eq!(stale.facts.source, LifetimeSource::SoftPurge, "{ahead}");
         assert_eq!(stale.facts.lifetime_ms, 1000 * ahead.min(60), "{ahead}");
-        // And over a restart.
+        // Also after a restart.
         let bytes = crate::codec::encode(b"http://a/", &stale).expect("its body is here");
         let head = crate::codec::Head::decode(&bytes).expect("it was written so");
         let again = head.stored(stale.body.clone(), None, &crate::purge::Tags::default());

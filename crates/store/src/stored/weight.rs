@@ -1,4 +1,4 @@
-//! What a stored response takes of memory.
+//! How much memory a stored response takes.
 
 use super::{Stored, place::is_beside};
 use crate::{
@@ -7,11 +7,11 @@ use crate::{
 };
 use http::HeaderName;
 
-/// Counters of an `Arc`.
+/// The counters of an `Arc`.
 const COUNTERS: usize = 16;
 
 impl Stored {
-    /// Bytes of memory it takes, as the allocator rounds them.
+    /// The bytes of memory that it takes, as the allocator rounds them.
     pub(crate) fn weight(&self) -> u64 {
         let variant = self.variant.as_ref().map_or(0, |variant| {
             allocated(variant.key.len())
@@ -35,12 +35,12 @@ impl Stored {
     }
 }
 
-/// Fields in an allocation of their own.
+/// The weight of fields in an allocation of their own.
 fn head(fields: usize) -> u64 {
     allocated(fields) + SHARED
 }
 
-/// Fields and a body in one piece, wherever they [lie](super::place).
+/// The weight of fields and a body in one piece, wherever they [are](super::place).
 fn whole(fields: usize, body: usize) -> u64 {
     if is_beside(fields, body) {
         head(fields + body)
@@ -49,7 +49,7 @@ fn whole(fields: usize, body: usize) -> u64 {
     }
 }
 
-/// What a stored response of this size weighs, without variant or tags.
+/// The weight of a stored response of this size, without variant or tags.
 pub(crate) fn weight_of(fields: usize, body: usize) -> u64 {
     let content = if arena::takes(body) {
         head(fields) + arena::weight(body)

@@ -1,11 +1,11 @@
-//! Sweeps that have ended, for as long as what they went over must be remembered.
+//! Sweeps that have ended, kept as long as what they went over must be remembered.
 
 use std::{collections::VecDeque, time::Duration, time::Instant};
 
-/// So many are kept at most, but for two: of those that end sooner after another the last stays.
+/// At most so many sweeps are kept, and two more. Of sweeps that end closer together, the last stays.
 const MOST: u32 = 1000;
 
-/// Heads of the log at which sweeps began, and when they ended.
+/// The heads of the log at which sweeps began, and when the sweeps ended.
 #[derive(Debug)]
 pub(super) struct Ended {
     /// How long ago a sweep must have ended.
@@ -14,7 +14,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// None yet; asked for are those that ended `ago`.
+    /// Makes an empty list, for sweeps that ended at least `ago`.
     pub const fn lasting(ago: Duration) -> Self {
         Self {
             ago,
@@ -22,7 +22,8 @@ impl Ended {
         }
     }
 
-    /// One that began at `head` has ended. It takes the place of the last, where that came soon after the one before.
+    /// Notes that a sweep that began at `head` has ended. It replaces the last one if that came soon after the one
+    /// before.
     pub fn note(&mut self, head: u64, at: Instant) {
         let mut latest = self.heads.iter().rev().map(|(_, at)| *at);
         if let (Some(last), Some(before)) = (latest.next(), latest.next())
@@ -33,7 +34,8 @@ impl Ended {
         self.heads.push_back((head, at));
     }
 
-    /// The head at which the last one began that ended long enough ago. What ended before that is let go.
+    /// Returns the head at which the last sweep began that ended long enough ago. Drops the sweeps that ended before
+    /// that one.
     pub fn settled(&mut self, now: Instant) -> Option<u64> {
         let is_settled = |at: Instant| now.duration_since(at) >= self.ago;
         let settled = self.heads.partition_point(|(_, at)| is_settled(*at));
@@ -42,7 +44,7 @@ impl Ended {
         Some(*head)
     }
 
-    /// Lets those go that began at `head` or before.
+    /// Drops the sweeps that began at `head` or before.
     pub fn forget(&mut self, head: u64) {
         self.heads.retain(|(log_at, _)| *log_at > head);
     }

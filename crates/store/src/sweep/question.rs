@@ -1,4 +1,4 @@
-//! Questions to the sweep: what purges touched, and what of that is busy.
+//! Questions to the sweep: what purges touched, and which of that is busy.
 
 use super::REST;
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
 use std::{cmp::Reverse, thread};
 use tokio::sync::oneshot;
 
-/// Who is to be told what soft purges touched and is asked for most.
+/// Whom to tell what soft purges touched and is asked for most.
 #[derive(Clone, Debug)]
 pub struct Busiest {
-    /// Stored responses told of, at most.
+    /// The most stored responses to tell.
     pub most: usize,
-    /// Where to, the busiest first, once everything was looked at; where that is full, nobody is told.
+    /// Gets the busiest first, once everything has been looked at. If the channel is full, nothing is sent.
     pub to: tokio::sync::mpsc::Sender<Vec<Busy>>,
 }
 
@@ -32,18 +32,18 @@ pub struct Busy {
 #[derive(Debug)]
 pub(super) struct Question {
     pub purges: Vec<(Purge, Wanted)>,
-    /// Who is told of busy responses.
+    /// Who is told about busy responses.
     pub busiest: Option<Busiest>,
-    /// Who is told how many stored responses were touched that were not counted yet.
+    /// Gets the number of stored responses that were touched and not counted yet.
     pub answer: oneshot::Sender<u64>,
 }
 
-/// What a scan is to find out of a purge.
+/// What to find out about a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// How much it touched.
     pub count: bool,
-    /// What of that is busy.
+    /// Which of that is busy.
     pub busiest: bool,
 }
 
@@ -89,8 +89,8 @@ impl Question {
     }
 }
 
-/// Looks at everything once for all `questions`, and tells those who asked: they do not wait until memory is given back. How many
-/// steps that took.
+/// Looks at everything once for all `questions`, and answers them: callers do not wait until memory is given back.
+/// Returns the number of steps that it took.
 pub(super) fn answer(memory: &Memory, questions: Vec<Question>) -> u64 {
     if questions.is_empty() {
         return 0;
@@ -107,7 +107,7 @@ pub(super) fn answer(memory: &Memory, questions: Vec<Question>) -> u64 {
         steps += 1;
     });
     for (question, mut found) in questions.into_iter().zip(found) {
-        // Whoever asked may have left.
+        // The caller may have left.
         let _ = question.answer.send(found.count);
         if let Some(Busiest { most, to }) = question.busiest
             && !found.busiest.is_empty()

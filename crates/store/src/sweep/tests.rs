@@ -28,7 +28,7 @@ async fn who_purges_urls_does_not_wait_long_for_the_count() {
     assert_eq!(sweeper.touched(&[url], &[purged], None).await, 2);
 }
 
-/// Other nodes that never say that they are done.
+/// Other nodes, which never say that they are done.
 #[derive(Debug)]
 struct Others;
 
@@ -109,7 +109,7 @@ async fn nobody_waits_for_what_is_busy() {
     assert!(asked.try_recv().is_ok(), "the sweep is asked all the same");
 }
 
-/// With a tier that nodes share purges are remembered for weeks, and sweeps come each minute.
+/// With a tier that nodes share, purges are remembered for weeks, and sweeps come every minute.
 #[test]
 fn what_is_remembered_of_sweeps_is_bounded() {
     const AGO: Duration = Duration::from_hours(1000);
@@ -120,7 +120,7 @@ fn what_is_remembered_of_sweeps_is_bounded() {
         let now = at(number);
         ended.note(number, now);
         let settled = ended.settled(now);
-        // What it comes to is late by no more than two steps.
+        // It lags by no more than two steps.
         let wanted = number.checked_sub(60_000);
         assert!(settled <= wanted, "{number}: {settled:?}");
         let late = wanted.and_then(|wanted| wanted.checked_sub(120));
