@@ -1,12 +1,12 @@
 //! The shared tier: Redis, Valkey or memcached, one cache for many nodes.
 //!
-//! - [`mod@remote`] is what is asked of a server, whichever it is; [`redis`] asks Redis and Valkey.
-//! - `guard` is the one way to it: bounded in time, behind a breaker, counted.
-//! - `name`, `record` and `chunk` are what lies there; `finding` and `keeping` read and write it.
+//! - [`mod@remote`] is what is asked of a server of any kind; [`redis`] asks Redis and Valkey.
+//! - `guard` is the one way to the server: bounded in time, behind a breaker, counted.
+//! - `name`, `record` and `chunk` are what the server holds; `finding` and `keeping` read and write it.
 //! - [`Lease`] makes one of many nodes fetch what none has.
 //!
-//! A hit costs one round trip, or two where the body is large. Nothing is ever deleted: what is written expires by itself,
-//! and purges are the log's affair: each record carries its place in the log that nodes share.
+//! A hit costs one round trip, or two if the body is large. No response is ever deleted: what is written expires by
+//! itself. Purges are left to the log: each record carries its position in the log that nodes share.
 
 mod chunk;
 #[cfg(test)]
@@ -45,17 +45,18 @@ pub use lease::Lease;
 pub struct Config {
     /// `redis://`, `rediss://`, `redis+unix://`, `redis-sentinel://`, `redis-cluster://` or `memcached://a,b,c`.
     pub url: String,
-    /// Nothing on a request's path waits longer for the tier, however many questions are asked and however large the body is.
+    /// Nothing on a request's path waits longer for the tier, however many questions it asks and however large the body
+    /// is.
     pub timeout: Duration,
-    /// Longest a response is kept there.
+    /// How long a response is kept there at most.
     pub max_ttl: Duration,
-    /// Largest body kept there, in bytes.
+    /// The largest body kept there, in bytes.
     pub largest_body: u64,
-    /// How long one node may fetch while the others wait for what it brings.
+    /// How long one node may fetch while the others wait for the result.
     pub lease: Duration,
-    /// What the keys begin with, e.g. `larder`.
+    /// The beginning of all keys, e.g. `larder`.
     pub prefix: String,
-    /// After so long without news of the shared log, what is kept is validated before it is used.
+    /// After this long without news of the shared log, what is kept is validated before it is used.
     pub trust: Duration,
     /// This node's name among the others.
     pub node: String,
@@ -70,37 +71,38 @@ struct Inner {
     config: Config,
     log: Arc<Log>,
     guard: Guard,
-    /// How many responses are on their way to the server.
+    /// The number of responses on their way to the server.
     keeping: AtomicUsize,
     writing: keeping::Writing,
 }
 
-/// What one request asks the tier, however often: all of it has one time.
+/// The questions of one request to the tier. All of them share one time limit.
 #[derive(Debug)]
 pub struct Question<'a> {
     key: &'a [u8],
-    /// By which a variant is chosen (RFC 9111 section 4.1).
+    /// Selects the variant (RFC 9111 section 4.1).
     request: &'a HeaderMap,
-    /// What is not answered by then counts as not answered.
+    /// What has not been answered by then counts as not answered.
     until: Instant,
 }
 
 /// What the tier has under a key.
 #[derive(Debug)]
 pub enum SharedTierLookup {
-    /// These, the most recent first; none of them purged. Of large ones only the one that answers the request: the others stay
-    /// where they are.
+    /// These, the most recent first; none of them is purged. Of large ones, only the one that answers the request: the
+    /// others are not read.
     Here(Vec<Arc<Stored>>),
-    /// Nothing, and this node is to fetch it; what it brings is to be [kept](SharedTier::keep). Others wait while the lease lives.
+    /// Nothing, and this node is to fetch it and [keep](SharedTier::keep) the result. Others wait while the lease
+    /// lives.
     Lead(Lease),
-    /// Nothing, and nobody is asked to wait: the tier is out of order, or the wait for another node was in vain.
+    /// Nothing, and nobody is asked to wait: the tier is out of order, or this node waited for another in vain.
     Nothing,
 }
 
-/// Whether the address in `config` is one. Nothing is connected to.
+/// Checks the address in `config`. Connects to nothing.
 ///
 /// # Errors
-/// It is none.
+/// The address is malformed.
 pub fn check(config: &Config) -> Result<(), BadUrl> {
     remote(config).map(drop)
 }
@@ -118,10 +120,10 @@ fn is_memcached(config: &Config) -> bool {
 }
 
 impl SharedTier {
-    /// Reads the address; connects when it is first used, on each worker's own runtime.
+    /// Reads the address. Connects when it is first used, on each worker's own runtime.
     ///
     /// # Errors
-    /// The address is none.
+    /// The address is malformed.
     pub fn new(config: Config, log: Arc<Log>) -> Result<Arc<Self>, BadUrl> {
         let remote = remote(&config)?;
         if is_memcached(&config) {
@@ -130,7 +132,7 @@ impl SharedTier {
         Ok(Self::over(config, log, remote))
     }
 
-    /// The tier over any server.
+    /// Makes the tier over any server.
     pub fn over(config: Config, log: Arc<Log>, remote: Box<dyn Remote>) -> Arc<Self> {
         let guard = Guard::new(remote, config.timeout);
         Arc::new(Self(Arc::new(Inner {
@@ -142,7 +144,7 @@ impl SharedTier {
         })))
     }
 
-    /// A question for what is kept under `key`, on behalf of `request`. Its time begins now.
+    /// Begins a question for what is kept under `key`, on behalf of `request`. Its time begins now.
     pub fn question<'a>(&self, key: &'a [u8], request: &'a HeaderMap) -> Question<'a> {
         Question {
             key,
@@ -151,26 +153,27 @@ impl SharedTier {
         }
     }
 
-    /// What is kept under the key. With `lead`, this node takes the lease where nothing is there; where another holds it, this
-    /// waits for what that brings, for as long as the lease lives at most, and the question's time begins again.
+    /// Returns what is kept under the key. With `lead`, this node takes the lease if nothing is there. If another node
+    /// holds it, this waits for what that node brings, at most as long as the lease lives, and the question's time
+    /// begins again.
     pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> SharedTierLookup {
         self.0.find(question, lead).await
     }
 
-    /// What was found must be validated or fetched again: takes the lease for that, or where another holds it, waits for what that
-    /// brings. `than`: when the newest of what was found was received.
+    /// Like [`find`](Self::find) with `lead`, for what was found and must be validated or fetched again: takes the
+    /// lease, or waits for what its holder brings. `than` is when the newest of what was found was received.
     pub async fn renew(&self, question: &mut Question<'_>, than: Time) -> SharedTierLookup {
         let name = self.0.name(question.key);
         self.0.lead(question, &name, than).await
     }
 
-    /// Keeps `stored` under `key` beside its other variants; in the background, on the worker's runtime. Then the lease is
-    /// given back.
+    /// Keeps `stored` under `key` beside its other variants, in the background, on the worker's runtime. Then gives the
+    /// lease back.
     pub fn keep(&self, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
         self.0.keep(key, stored, lease);
     }
 
-    /// Changes of the server's state go to `hook`. The first one given stays.
+    /// Sends changes of the server's state to `hook`. Only the first call has an effect.
     pub fn tell(&self, hook: Hook) {
         self.0.guard.tell(hook);
     }

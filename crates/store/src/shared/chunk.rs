@@ -1,4 +1,4 @@
-//! Chunks of bodies: compressed where that is worth it, and sealed where they lie on their own.
+//! Chunks of bodies: compressed if that is worthwhile, and sealed if they have a name of their own.
 
 use crate::{Fields, codec::Malformed};
 use bytes::{Buf, BufMut, Bytes};
@@ -6,23 +6,23 @@ use http::header;
 use lz4_flex::block;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The longest chunk, in bytes of the body: a server is not held up by it, and a worker neither.
+/// The longest chunk, in bytes of the body, so that it holds up neither a server nor a worker.
 pub(super) const LONGEST: usize = 256 << 10;
 
-/// Shorter chunks travel as they are: taking them apart again would cost more than the bytes that are saved.
+/// Shorter chunks are not compressed: to decompress them would cost more than the bytes that are saved.
 const COMPRESS_FROM: usize = 16 << 10;
 
-/// What a compressed chunk takes beside its bytes.
+/// The bytes of a chunk beside its content.
 pub(super) const OVERHEAD: usize = 9;
 
-/// The form of a chunk's bytes.
+/// The coding of a chunk's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     Plain = 0,
     Lz4 = 1,
 }
 
-/// A chunk of a body as it lies on the server.
+/// A chunk of a body as the server has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     coding: Coding,
@@ -32,7 +32,8 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Makes a chunk of [`LONGEST`] bytes at most; `None` where it is longer. `compress`: where that saves a quarter at least.
+    /// Makes a chunk of at most [`LONGEST`] bytes; `None` if it is longer. With `compress`, it is compressed if that
+    /// saves at least a quarter.
     pub(super) fn new(bytes: Bytes, compress: bool) -> Option<Self> {
         if bytes.len() > LONGEST {
             return None;
@@ -57,7 +58,7 @@ impl Chunk {
         })
     }
 
-    /// The bytes of the body. What is not compressed is not copied.
+    /// Returns the bytes of the body. Uncompressed bytes are not copied.
     pub(super) fn open(self) -> Result<Bytes, Malformed> {
         let length = self.length as usize;
         let opened = match self.coding {
@@ -69,12 +70,12 @@ impl Chunk {
         (opened.len() == length).then_some(opened).ok_or(Malformed)
     }
 
-    /// How many bytes [`write`](Self::write) writes.
+    /// The number of bytes that [`write`](Self::write) writes.
     pub(super) fn size(&self) -> usize {
         OVERHEAD + self.bytes.len()
     }
 
-    /// Writes it behind what is there.
+    /// Appends it to `out`.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.put_u8(self.coding as u8);
         out.put_u32_le(self.length);
@@ -83,7 +84,7 @@ impl Chunk {
         out.put_slice(&self.bytes);
     }
 
-    /// Reads what [`write`](Self::write) wrote; the bytes are a slice of `input`.
+    /// Reads what [`write`](Self::write) wrote. The bytes are a slice of `input`.
     pub(super) fn read(input: &mut Bytes) -> Result<Self, Malformed> {
         let coding = match input.try_get_u8() {
             Ok(0) => Coding::Plain,
@@ -102,7 +103,7 @@ impl Chunk {
         })
     }
 
-    /// The value of a chunk that lies on its own, the `index`th of `set`.
+    /// The value of a chunk with a name of its own, the `index`th of `set`.
     pub(super) fn seal(&self, set: u64, index: u32) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 + self.size());
         out.put_u64_le(0);
@@ -119,7 +120,7 @@ impl Chunk {
     }
 }
 
-/// Bytes with their length (`u32`) before them, as a slice of `input`.
+/// Reads bytes with their length (`u32`) before them, as a slice of `input`.
 pub(super) fn run(input: &mut Bytes) -> Result<Bytes, Malformed> {
     let length = input.try_get_u32_le().map_err(|_| Malformed)? as usize;
     (length <= input.len())
@@ -127,14 +128,14 @@ pub(super) fn run(input: &mut Bytes) -> Result<Bytes, Malformed> {
         .ok_or(Malformed)
 }
 
-/// Writes the checksum of what follows into the first eight bytes.
+/// Writes the checksum of the rest into the first eight bytes.
 pub(super) fn close(value: &mut [u8], seed: u64) {
     if let Some((sum, rest)) = value.split_first_chunk_mut::<8>() {
         *sum = xxh3_64_with_seed(rest, seed).to_le_bytes();
     }
 }
 
-/// What follows the checksum, where that is right.
+/// Returns what follows the checksum, if that is right.
 pub(super) fn verified(mut value: Bytes, seed: u64) -> Result<Bytes, Malformed> {
     let sum = value.try_get_u64_le().map_err(|_| Malformed)?;
     (xxh3_64_with_seed(&value, seed) == sum)
@@ -142,12 +143,12 @@ pub(super) fn verified(mut value: Bytes, seed: u64) -> Result<Bytes, Malformed> 
         .ok_or(Malformed)
 }
 
-/// A chunk of another set, or of another place in it, has another checksum.
+/// The seed of a chunk's checksum: in another set or at another place, the same chunk has another checksum.
 fn seed(set: u64, index: u32) -> u64 {
     set ^ u64::from(index).rotate_left(32)
 }
 
-/// Whether a body with these fields is worth compressing: text that is not in a content coding already.
+/// Whether a body with these fields is worth compressing: text that has no content coding yet.
 pub(super) fn is_text(fields: &Fields) -> bool {
     const TEXTS: [&str; 7] = ["json", "javascript", "xml", "html", "svg", "csv", "wasm"];
     let coding = fields.get_bytes(&header::CONTENT_ENCODING);

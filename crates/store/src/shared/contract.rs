@@ -1,4 +1,4 @@
-//! What every [`Remote`] keeps, whichever server is behind it; run against the real ones.
+//! The contract of every [`Remote`], whichever server is behind it; run against real servers.
 
 use super::remote::{Read, Remote};
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use std::{future::Future, pin::pin, task::Context, time::Duration};
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// Fails the test where `remote`, whose server is empty, breaks the contract.
+/// Fails the test if `remote`, whose server is empty, breaks the contract.
 pub(super) async fn holds(remote: &dyn Remote) {
     values_come_back(remote).await;
     many_come_in_order(remote).await;
@@ -117,7 +117,7 @@ async fn the_server_forgets(remote: &dyn Remote) {
     assert!(get(remote, "late").await.is_some());
 }
 
-/// Whoever asks may go at any moment; the next answer is still the one to the next question.
+/// A caller may give up at any moment. The next answer must still belong to the next question.
 async fn answers_nobody_waits_for_disturb_nobody(remote: &dyn Remote) {
     let names: Vec<_> = (0..50).map(|number| format!("own-{number}")).collect();
     for name in &names {

@@ -3,7 +3,7 @@
 use super::remote::{Error, Kind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What the tier has done since it was made, in numbers; and whether it is in order.
+/// What the tier has done since it was made, in numbers, and whether it is in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Lookups that found something.
@@ -12,41 +12,41 @@ pub struct Statistics {
     pub misses: u64,
     /// Stored responses written.
     pub stored: u64,
-    /// Stored responses that were not written although they were offered: too large, worth too little, too many at once, or
-    /// the shared log is not known.
+    /// Stored responses that were offered and not written: too large, worth too little, too many at once, or the shared
+    /// log is not known.
     pub passed_over: u64,
-    /// Leases taken: fetches for all nodes.
+    /// Leases taken: fetches on behalf of all nodes.
     pub leases: u64,
     /// Waits for what another node fetches.
     pub waits: u64,
     /// Waits that were in vain.
     pub waits_in_vain: u64,
-    /// Questions that were not asked since the breaker was open.
+    /// Questions that were not asked because the breaker was open.
     pub not_asked: u64,
-    /// What was found but is not what was written; dropped.
+    /// Values that are not what was written; dropped.
     pub malformed: u64,
     /// Questions that failed, by kind.
     pub errors: Vec<(Kind, u64)>,
     /// How often the breaker has opened.
     pub openings: u64,
-    /// Whether it is open.
+    /// Whether the breaker is open.
     pub open: bool,
 }
 
-/// A change of the server's state, as it is worth one line of a log.
+/// A change of the server's state, worth one line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It is not asked any more, but for a probe now and then; the last of its failures.
+    /// It is not asked any more, except for a probe now and then. Holds the last of its failures.
     Down(Error),
     /// It answers again.
     Up,
-    /// One of several servers is left alone for a while, and what it has counts as not there; its last failure.
+    /// One of several servers is left alone for a while, and what it has counts as absent. Holds its last failure.
     OneDown(Error),
     /// All of several servers answer again.
     AllUp,
     /// It answers, but takes no writes.
     TakesNoWrites(Error),
-    /// Something else lies under a name that is ours; told of once.
+    /// Something else is under a name that is ours. Reported once.
     HoldsSomethingElse(Error),
     /// It takes writes again.
     TakesWrites,

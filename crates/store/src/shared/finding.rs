@@ -1,4 +1,4 @@
-//! What is found on the server, and waiting for what another node brings.
+//! Finds what is on the server, and waits for what another node brings.
 
 mod usable;
 
@@ -8,7 +8,7 @@ use rules::time::Time;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// The first pause of a wait; each that follows is half as long again.
+/// The first pause of a wait. Each of the next is half as long again.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 
 /// The longest pause of a wait.
@@ -36,8 +36,8 @@ impl Inner {
         self.lead(question, &name, Time::default()).await
     }
 
-    /// Takes the lease, or waits for what its holder brings: for responses that were received after `than`. That wait comes on top
-    /// of the question's own time.
+    /// Takes the lease, or waits for what its holder brings: for responses that were received after `than`. That wait
+    /// is not part of the question's own time.
     pub(super) async fn lead(
         self: &Arc<Self>,
         question: &mut Question<'_>,
@@ -71,8 +71,10 @@ impl Inner {
         }
     }
 
-    /// Another node fetches: waits for what it brings. Where its lease goes without anything being there, what it fetched is
-    /// not to be shared, or it has died: everybody goes alone. Each look has the time of a question, and so has what is asked next.
+    /// Waits for what another node fetches.
+    ///
+    /// If its lease ends and nothing is there, what it fetched cannot be shared, or it has died: then every node
+    /// fetches alone. Each look has the time of a whole question, and so has what is asked next.
     async fn wait(&self, question: &mut Question<'_>, name: &str, than: Time) -> SharedTierLookup {
         let counts = &self.guard.counts;
         counts.waits.up();
@@ -94,7 +96,7 @@ impl Inner {
             is_leased = values.pop().flatten().is_some();
             let mut value = values.pop().flatten();
             if value.is_none() && !is_leased {
-                // Where the two lie on different servers, it may have come in between.
+                // The record and the lease may be on different servers: it may have arrived between the two looks.
                 let asked = self.guard.get(name, Read::Latest, question.until);
                 value = asked.await.unwrap_or_default();
             }

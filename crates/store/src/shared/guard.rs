@@ -16,7 +16,8 @@ use std::{
 };
 use tokio::time::{self, Instant};
 
-/// The server did not answer, for this reason, which has been counted and told; `None`: it was not asked.
+/// The server did not answer. Holds the reason, which has been counted and reported; `None` if the server was not
+/// asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failed(pub(super) Option<Kind>);
 
@@ -28,9 +29,9 @@ pub(super) struct Guard {
     pub(super) counts: Counts,
     /// Whether the last write was refused.
     refuses: AtomicBool,
-    /// Whether something else was found under a key of ours: it is told of once.
+    /// Whether something else was found under a key of ours. Reported once.
     holds_else: AtomicBool,
-    /// Of several servers, how many are known to be down.
+    /// How many of several servers are known to be down.
     down: AtomicUsize,
     hook: OnceLock<Hook>,
 }
@@ -53,7 +54,7 @@ impl Guard {
         &*self.remote
     }
 
-    /// Events go to `hook`. The first one given stays.
+    /// Sends events to `hook`. Only the first call has an effect.
     pub(super) fn tell(&self, hook: Hook) {
         let _ = self.hook.set(hook);
     }
@@ -62,7 +63,7 @@ impl Guard {
         self.breaker.is_open()
     }
 
-    /// When a question that is asked now has waited long enough. Several that one request asks one after another share it.
+    /// The time limit of a question that is asked now. Several questions that one request asks in turn share it.
     pub(super) fn deadline(&self) -> Instant {
         Instant::now() + self.timeout
     }
@@ -167,7 +168,7 @@ impl Guard {
     fn failed(&self, leave: Leave, error: Error) {
         self.counts.error(error.kind);
         if !error.kind.opens_breaker() {
-            // It has answered, after all.
+            // It has answered after all.
             self.answered();
             match error.kind {
                 Kind::Full if !self.refuses.swap(true, Relaxed) => {
@@ -181,7 +182,7 @@ impl Guard {
             return;
         }
         if let Some(down) = self.remote.down() {
-            // The others are asked on.
+            // The others are still asked.
             if self.down.swap(down, Relaxed) < down {
                 self.event(Event::OneDown(error));
             }
@@ -189,7 +190,7 @@ impl Guard {
         }
         let change = self.breaker.failed(leave);
         if change != Change::None {
-            // Whatever its connections are stuck in, a probe begins with a new one, whichever worker sends it.
+            // Its connections may be stuck. So a probe begins with a new one, whichever worker sends it.
             self.remote.hang_up();
         }
         if change == Change::Opened {

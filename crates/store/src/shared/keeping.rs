@@ -30,10 +30,10 @@ use unnamed::{Before, unnamed};
 
 pub(super) use turns::Writing;
 
-/// What is worth less than this is not worth the way.
+/// A response that is worth less than this is not written.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// How long what can be validated is kept beyond what it may be used for without.
+/// How long a response that can be validated is kept beyond the time in which it may be used without validation.
 const VALIDATABLE: Duration = Duration::from_hours(1);
 
 /// Chunks outlive the record that names them by this.
@@ -48,7 +48,7 @@ enum Passed {
 }
 
 impl Passed {
-    /// Whether what was to be written may be there all the same: the server has not said no.
+    /// Whether what was to be written may be there all the same: the server has not refused it.
     fn may_be_there(&self) -> bool {
         matches!(self, Self::Failed(Failed(Some(kind))) if kind.opens_breaker())
     }
@@ -61,12 +61,12 @@ struct Keep {
     stored: Arc<Stored>,
     position: Position,
     worth: Duration,
-    /// As [`record::variant`] has it.
+    /// From [`record::variant`].
     variant: u64,
 }
 
 impl Inner {
-    /// Keeps `stored`, in the background; then the lease is given back.
+    /// Keeps `stored` in the background, then gives the lease back.
     pub(super) fn keep(self: &Arc<Self>, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
         let Some(keep) = self.worth_keeping(key, stored) else {
             self.guard.counts.passed_over.up();
@@ -93,7 +93,7 @@ impl Inner {
         });
     }
 
-    /// Has what `stored` supersedes leave the tier, in the background: itself it is not kept there.
+    /// Removes what `stored` supersedes from the tier, in the background. `stored` itself is not kept there.
     fn displace(self: &Arc<Self>, key: &[u8], stored: &Arc<Stored>) {
         let (Ok(runtime), Some(permit)) = (
             tokio::runtime::Handle::try_current(),
@@ -104,15 +104,15 @@ impl Inner {
         let (key, stored): (Box<[u8]>, _) = (key.into(), Arc::clone(stored));
         runtime.spawn(async move {
             let tier = &permit.0;
-            // Where that fails, what is there goes when its time is over.
+            // If that fails, what is there goes when it expires.
             if let Ok(unnamed) = tier.without_older(&key, &stored).await {
                 tier.give_up(&unnamed).await;
             }
         });
     }
 
-    /// Writes what is there anew, but for what is older than `stored` and answers the same requests. The names of chunks that are of no
-    /// use to anybody any more.
+    /// Writes the record again without what is older than `stored` and answers the same requests. Returns the names of
+    /// chunks that nothing uses any more.
     async fn without_older(&self, key: &[u8], stored: &Stored) -> Result<Vec<String>, Passed> {
         let name = self.name(key);
         let _turn = self.writing.of(&name).lock().await;
@@ -147,8 +147,10 @@ impl Inner {
         })
     }
 
-    /// Writes `keep`, or says why not. `unnamed` gets the names of chunks that are of no use to anybody: what it replaces, or its own where
-    /// it is not written.
+    /// Writes `keep`, or says why not.
+    ///
+    /// `unnamed` gets the names of chunks that nothing uses: those of what it replaces, or its own if it is not
+    /// written.
     async fn write(&self, keep: Keep, unnamed: &mut Vec<String>) -> Result<(), Passed> {
         let head = codec::encode(&keep.key, &keep.stored).ok_or(Passed::Over)?;
         let head = Bytes::from(head);
@@ -169,14 +171,14 @@ impl Inner {
         Ok(())
     }
 
-    /// Names what was written. The names of chunks that nothing names any more.
+    /// Writes the record that names what was written. Returns the names of chunks that nothing names any more.
     async fn write_record(
         &self,
         keep: &Keep,
         head: Bytes,
         place: BodyLocation,
     ) -> Result<Vec<String>, Passed> {
-        // What is written under a name is written in turn, so that each sees what was written before.
+        // Writes under one name are made in turn, so that each sees what was written before.
         let _turn = self.writing.of(&keep.name).lock().await;
         let before = self.before(&keep.key, &keep.name).await?;
         let now = now();
@@ -184,13 +186,13 @@ impl Inner {
         self.put(keep, &entries, before.sets, now).await
     }
 
-    /// Writes the head alone, over chunks that are there: of a body that a 304 has confirmed. `None`: they are not, or no record names
-    /// them, so that they may go at any moment.
+    /// Writes the head alone, over chunks that are there: the body was confirmed by a 304. `None` if they are not
+    /// there, or if no record names them, so that they may go at any moment.
     async fn write_head(&self, keep: &Keep, head: &Bytes) -> Result<Option<Vec<String>>, Passed> {
         let Some(known) = keep.stored.chunks() else {
             return Ok(None);
         };
-        // From here until they are prolonged and named, nobody on this node gives them up.
+        // From here until they are prolonged and named, no other task on this node gives them up.
         let _turn = self.writing.of(&keep.name).lock().await;
         let before = self.before(&keep.key, &keep.name).await?;
         let Some(&(set, chunks)) = before.sets.iter().find(|(set, _)| *set == known) else {
@@ -204,7 +206,7 @@ impl Inner {
         self.put(keep, &entries, before.sets, now).await.map(Some)
     }
 
-    /// What the record holds with `keep`, whose body lies at `place`.
+    /// The entries of the record with `keep`, whose body is at `place`.
     fn entries(
         &self,
         keep: &Keep,
@@ -220,7 +222,7 @@ impl Inner {
             return Err(Passed::Over);
         }
         let old = if keep.variant == 0 && !rival.is_failure {
-            // It answers whatever they answer.
+            // It answers all requests that they answer.
             Vec::new()
         } else {
             there.into_iter().map(|old| old.entry).collect()
@@ -235,7 +237,7 @@ impl Inner {
         Ok(record::joined(entry, old, now))
     }
 
-    /// Writes the record of these entries.
+    /// Writes the record of these entries. Returns the names of chunks that nothing names any more.
     async fn put(
         &self,
         keep: &Keep,
@@ -251,12 +253,13 @@ impl Inner {
         Ok(unnamed(&keep.name, sets, entries, most))
     }
 
-    /// The variants that are there; those of another key that has the same name go, and those that were purged.
+    /// Reads the variants that are there, without those of another key of the same name, and without those that were
+    /// purged.
     async fn before(&self, key: &[u8], name: &str) -> Result<Before, Passed> {
         let until = self.guard.deadline();
         let value = match self.guard.get(name, Read::Latest, until).await {
             Ok(Some(value)) => value,
-            // Something else has our name: it is replaced.
+            // Something else has our name, and is replaced.
             Ok(None) | Err(Failed(Some(Kind::WrongType | Kind::TooLarge))) => {
                 return Ok(Before::default());
             }
@@ -294,8 +297,8 @@ impl From<disk::Failed> for Passed {
     }
 }
 
-/// How long `stored` is worth keeping from `now` on: while it is fresh, may be used stale, or can be validated. `None`: not at
-/// all.
+/// How long `stored` is worth keeping from `now` on: while it is fresh, may be used stale, or can be validated. `None`
+/// if it is not.
 fn worth(stored: &Stored, now: Time, most: Duration) -> Option<Duration> {
     let facts: &Facts = &stored.facts;
     let stale = facts.longest_window();
@@ -316,7 +319,7 @@ fn worth(stored: &Stored, now: Time, most: Duration) -> Option<Duration> {
     (worth >= LEAST).then_some(worth)
 }
 
-/// The server's own expiry begins when it is told, so that clocks need not agree.
+/// The current time. The server's own expiry begins when it gets the command, so clocks need not agree.
 pub(super) fn now() -> Time {
     SystemTime::now().into()
 }

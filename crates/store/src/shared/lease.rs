@@ -12,7 +12,7 @@ use std::{
 use tokio::{runtime::Handle, time::Instant};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The right to fetch for all nodes. Dropped, it is given back; where its holder dies, the server lets it expire.
+/// The right to fetch for all nodes. Given back when dropped; if its holder dies, the server lets it expire.
 pub struct Lease {
     shared: Arc<Inner>,
     name: String,
@@ -21,13 +21,14 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes the lease on what has this name, waiting `until` then at most; `None`: another holds it.
+    /// Takes the lease on what has this name; `None` if another node holds it. Waits no longer than `until`.
     pub(super) async fn take(
         shared: &Arc<Inner>,
         name: &str,
         until: Instant,
     ) -> Result<Option<Self>, Failed> {
-        // Made before it is taken: where the answer does not come, or whoever waits for it goes, it is given back all the same.
+        // Made before it is taken, so that it is given back even if the answer does not come, or the caller drops this
+        // future.
         let mut lease = Self {
             shared: Arc::clone(shared),
             name: name::lease(name),
@@ -57,7 +58,7 @@ impl Drop for Lease {
             std::mem::take(&mut self.token),
         );
         runtime.spawn(async move {
-            // Where that fails, it expires.
+            // If that fails, the lease expires.
             let _ = shared.guard.delete_if(&name, token.as_bytes()).await;
         });
     }
@@ -69,7 +70,7 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// A number that no other node, and nobody on this one, comes to.
+/// Returns a number that no other call returns, on any node.
 pub(super) fn unique(node: &str) -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let since = SystemTime::now()

@@ -1,7 +1,7 @@
 //! memcached as a shared tier.
 //!
-//! memcached keeps no log that nodes could share. So a response's place in the log is the time at which its fetch began, by the
-//! clock of the node that fetched it: see [`Log::place_by_clock`]. Clocks of nodes may differ by [`SKEW`].
+//! memcached has no log that nodes could share. So a response's position in the log is the time when its fetch began,
+//! by the clock of the node that fetched it: see [`Log::place_by_clock`]. Clocks of nodes may differ by [`SKEW`].
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use kv::Memcached;
 use rules::time::Time;
 use std::time::Duration;
 
-/// By how much clocks of nodes may differ: so much earlier a fetch counts as having begun.
+/// How far clocks of nodes may differ. A fetch counts as having begun this much earlier.
 const SKEW: Duration = Duration::from_secs(1);
 
 impl Remote for Memcached {
@@ -73,7 +73,8 @@ impl Remote for Memcached {
 
     fn position(&self, log: &Log, stored: &Stored) -> Option<Position> {
         let facts = &stored.facts;
-        // The initial age holds the response's delay (RFC 9111 section 4.2.3), so that this is before the request was sent.
+        // The initial age includes the response's delay (RFC 9111 section 4.2.3), so this is before the request was
+        // sent.
         let delay = facts.initial_age_ms.saturating_add(SKEW.as_millis() as u64);
         let began = facts.response_time.as_millis().saturating_sub(delay);
         let position = Position(began, 0);
@@ -81,7 +82,8 @@ impl Remote for Memcached {
         Some(position)
     }
 
-    /// What a clock has placed that is farther ahead, or was, is not used before its time has come: a purge of now may cover it.
+    /// A position from a clock that is, or was, further ahead is not used before its time has come: a purge made now
+    /// may cover the response.
     fn sequence(&self, log: &Log, position: Position) -> Option<u64> {
         if Time::from_millis(position.0).since(now()) > SKEW {
             return None;

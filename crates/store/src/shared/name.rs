@@ -1,8 +1,8 @@
-//! What things are called on the server: names a person can read and list.
+//! The names of things on the server, which a person can read and list.
 //!
 //! ```text
 //! larder:https://shop.example/shoes?page=2            what is kept under that cache key
-//! larder:https://shop.example/shoes?page=2#lease      who fetches it at the moment
+//! larder:https://shop.example/shoes?page=2#lease      the node that fetches it at the moment
 //! larder:https://shop.example/shoes?page=2#5f1c….3    the fourth chunk of a large body
 //! larder:https://shop.example/search?q=aaaaaaa~9b2f…  a key too long for the server, its tail replaced by a hash
 //! ```
@@ -10,15 +10,16 @@
 use std::fmt::Write;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Room for what is added to a name: `#`, 16 hex digits, `.`, 5 digits.
+/// The longest addition to a name, in bytes: `#`, 16 hex digits, `.`, 5 digits.
 const MOST_ADDED: usize = 24;
 
-/// `~` and 32 hex digits.
+/// The length of `~` and 32 hex digits.
 const HASH: usize = 33;
 
-/// The name of what is kept under `key`, so short that with what is added to it the server takes it (`longest` bytes).
+/// Returns the name of what is kept under `key`. It is short enough that the server (`longest` bytes) takes it with
+/// what is added to it.
 ///
-/// Two keys may share a name only where they differ in how bytes are escaped: whoever reads compares the whole key.
+/// Two keys share a name only if they differ in how bytes are escaped. So a reader compares the whole key.
 pub(super) fn of(prefix: &str, key: &[u8], longest: usize) -> String {
     let mut name = String::with_capacity(prefix.len() + 1 + key.len() + 8);
     escape(prefix.as_bytes(), &mut name);
@@ -42,7 +43,7 @@ pub(super) fn chunk(name: &str, set: u64, index: u32) -> String {
     format!("{name}#{set:016x}.{index}")
 }
 
-/// Visible ASCII as it is, anything else percent-encoded. `#` too: it begins what we add.
+/// Appends visible ASCII as it is, and anything else percent-encoded. `#` is encoded too: it begins our additions.
 fn escape(bytes: &[u8], name: &mut String) {
     for &byte in bytes {
         if byte.is_ascii_graphic() && byte != b'#' {

@@ -1,4 +1,4 @@
-//! What lies under a name: the variants of one cache key, newest first, each with its body beside it or, where that is large,
+//! What is under a name: the variants of one cache key, newest first. Each has its body beside it or, if that is large,
 //! in chunks under names of their own.
 //!
 //! Numbers are little-endian:
@@ -15,51 +15,51 @@ use crate::{Stored, codec::Malformed, purge::Position};
 use bytes::{Buf, BufMut, Bytes};
 use rules::time::Time;
 
-/// Records of another version are dropped.
+/// A record of another version is dropped.
 const VERSION: u8 = 1;
 
-/// At most this many variants; the oldest go.
+/// The most variants of a record. The oldest are dropped.
 const MOST_VARIANTS: usize = 16;
 
-/// Bodies beside their head are this long at most where the record has room for other variants.
+/// The longest body beside its head, in bytes, if the record must have room for other variants.
 pub(super) const BESIDE_OTHERS: usize = 32 << 10;
 
-/// Records are this long at most: any server takes them. More variants than that push the oldest out.
+/// The longest record, in bytes, which any server takes. If variants take more, the oldest are dropped.
 pub(super) const LONGEST: usize = 900 << 10;
 
-/// What one variant takes beside its head and body.
+/// The most bytes that a variant takes beside its head and body.
 const OVERHEAD: usize = 64;
 
 /// One variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Which requests it answers: a hash of the nominated fields and their values; zero where it answers any.
+    /// Which requests it answers: a hash of the nominated fields and their values; zero if it answers any.
     pub(super) variant: u64,
-    /// Up to where in the shared log no purge covers it.
+    /// The position in the shared log up to which no purge covers it.
     pub(super) position: Position,
     /// When it is worth nothing any more.
     pub(super) until: Time,
-    /// As `codec` writes it.
+    /// The head as `codec` writes it.
     pub(super) head: Bytes,
     pub(super) place: BodyLocation,
 }
 
-/// Where a body lies.
+/// Where a body is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BodyLocation {
-    /// Here.
+    /// In the record.
     Beside(Chunk),
-    /// In so many chunks of this set.
+    /// In chunks under names of their own.
     Apart {
-        /// The set.
+        /// The set of chunks.
         set: u64,
-        /// How many.
+        /// The number of chunks.
         chunks: u32,
     },
 }
 
 impl BodyLocation {
-    /// The set of chunks, and how many they are.
+    /// The set of chunks and their number, if the body is apart.
     pub(super) fn set(&self) -> Option<(u64, u32)> {
         match *self {
             Self::Beside(_) => None,
@@ -69,7 +69,7 @@ impl BodyLocation {
 }
 
 impl Entry {
-    /// Whether it answers requests that one of `variant` answers too.
+    /// Whether it answers any request that an entry of `variant` answers too.
     pub(super) fn answers_for(&self, variant: u64) -> bool {
         self.variant == variant || self.variant == 0 || variant == 0
     }
@@ -110,7 +110,7 @@ impl Entry {
         out.put_u64_le(self.position.0);
         out.put_u64_le(self.position.1);
         out.put_u64_le(self.until.as_millis());
-        // A record is far shorter than what the number holds.
+        // The length of a record fits easily.
         out.put_u32_le(self.head.len() as u32);
         out.put_slice(&self.head);
         match &self.place {
@@ -127,13 +127,14 @@ impl Entry {
     }
 }
 
-/// The hash by which the variants of a key are told apart.
+/// The hash that tells the variants of a key apart.
 pub(super) fn variant(stored: &Stored) -> u64 {
     let variant = stored.variant.as_ref();
     variant.map_or(0, |variant| variant.digest().max(1))
 }
 
-/// `new` before those of `old` that it does not replace and that are still worth something at `now`, as far as there is room.
+/// Returns `new`, and then those of `old` that it does not replace and that are still worth something at `now`, as far
+/// as there is room.
 pub(super) fn joined(new: Entry, old: Vec<Entry>, now: Time) -> Vec<Entry> {
     let mut size = new.size();
     let stays: Vec<_> = old
@@ -148,7 +149,7 @@ pub(super) fn joined(new: Entry, old: Vec<Entry>, now: Time) -> Vec<Entry> {
     std::iter::once(new).chain(stays).collect()
 }
 
-/// Writes a record; `None` where a server might not take it.
+/// Writes a record; `None` if a server might not take it.
 pub(super) fn write(entries: &[Entry]) -> Option<Vec<u8>> {
     let size = 10 + entries.iter().map(Entry::size).sum::<usize>();
     if size > LONGEST {
@@ -168,7 +169,7 @@ pub(super) fn write(entries: &[Entry]) -> Option<Vec<u8>> {
 /// Reads a record. Heads and bodies are slices of it.
 ///
 /// # Errors
-/// It is not what [`write()`] wrote.
+/// The value is not what [`write()`] wrote.
 pub(super) fn read(value: Bytes) -> Result<Vec<Entry>, Malformed> {
     let mut input = chunk::verified(value, 0)?;
     if input.try_get_u8() != Ok(VERSION) {
@@ -261,7 +262,7 @@ mod tests {
             prop_assert!(read(value.into()).is_err());
         }
 
-        /// Behind a checksum that is right, as if somebody meant it.
+        /// Behind a valid checksum, as if somebody had forged the record.
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut value = [&[0; 8][..], &[VERSION], &bytes].concat();

@@ -6,13 +6,13 @@ use kv::Redis;
 use redis::{Cmd, Value};
 use std::{future::poll_fn, task::Poll, time::Duration};
 
-/// Longer keys get a hash in place of their tail: a screen can still show them.
+/// In longer keys a hash replaces the tail. A screen can still show keys of this length.
 const LONGEST_KEY: usize = 1024;
 
-/// Larger values hold up everybody else's answers. None is written: what is longer under a name of ours is somebody else's.
+/// Larger values hold up all other answers. We write none: a longer value under a name of ours is somebody else's.
 const LARGEST_VALUE: usize = 1 << 20;
 
-/// Deletes a key where it has this value, in one step.
+/// Deletes a key if it has this value, in one step.
 const DELETE_IF: &str =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
@@ -106,14 +106,14 @@ fn millis(expiry: Duration) -> u64 {
     u64::try_from(expiry.as_millis()).map_or(u64::MAX, |millis| millis.max(1))
 }
 
-/// Asks for a value, or for so much of it that it can be told from one of ours: somebody else's may have any length.
+/// Asks for a value, at most as much of it as tells it from ours: somebody else's may have any length.
 fn get(key: &str) -> Cmd {
     let mut command = Cmd::with_capacity(4, 48 + key.len());
     command.arg("GETRANGE").arg(key).arg(0).arg(LARGEST_VALUE);
     command
 }
 
-/// The bytes of a value, without copying them. One that is not there has none, and no value of ours is empty.
+/// Returns the bytes of a value without copying them. An absent value is empty, and no value of ours is.
 fn value(value: Value) -> Result<Option<Bytes>, Error> {
     match value {
         Value::BulkString(bytes) => Ok(Some(bytes)
@@ -123,7 +123,8 @@ fn value(value: Value) -> Result<Option<Bytes>, Error> {
     }
 }
 
-/// The value of one key among others, which are not to be missed since it holds something else.
+/// Reads the value of one key of several. A key that holds something else counts as absent, so that the others are
+/// used.
 fn one_of_many(answer: Result<Value, Error>) -> Result<Option<Bytes>, Error> {
     match answer {
         Err(error) if error.kind == Kind::WrongType => Ok(None),
@@ -131,7 +132,8 @@ fn one_of_many(answer: Result<Value, Error>) -> Result<Option<Bytes>, Error> {
     }
 }
 
-/// All answers, in the order of the questions. They are asked in that order before any answer is waited for.
+/// Returns all answers in the order of the questions. All questions are asked in that order before any answer is
+/// awaited.
 async fn together<T>(asked: Vec<RemoteFuture<'_, T>>) -> Vec<Result<T, Error>> {
     let mut answers: Vec<_> = asked.iter().map(|_| None).collect();
     let mut asked = asked;

@@ -1,14 +1,14 @@
 //! The log that nodes share, as a stream in Redis or Valkey.
 //!
-//! - `<prefix>:purges` is the stream. Its ids are the [`Position`]s. Every node appends to it and reads it, its own entries
-//!   included, so that purges take effect in one order everywhere.
-//! - `<prefix>:nodes` is a hash: name of a node → how far it has applied the stream, when it last said so, and for how long it
-//!   trusts what it keeps without hearing anything.
+//! - `<prefix>:purges` is the stream. Its ids are the [`Position`]s. Every node appends to it and reads it, including
+//!   its own entries, so that purges take effect in one order everywhere.
+//! - `<prefix>:nodes` is a hash. It maps the name of a node to how far the node has applied the stream, when it last
+//!   said so, and how long it trusts what it keeps without hearing anything.
 //!
-//! Whether a node has missed anything is seen from the stream itself: each read begins *at* the last entry that was applied,
-//! which must still be there; then nothing before it matters and nothing after it can be missing ([`reader`]). Where it is
-//! not (trimmed, flushed, lost with a server), everything kept counts as purged ([`Log::forget`](crate::purge::Log::forget)).
-//! While the server cannot be asked, nothing kept is trusted.
+//! The stream itself shows whether a node has missed anything. Each read begins *at* the last entry that was applied,
+//! which must still be there; then nothing before it matters, and nothing after it can be missing ([`reader`]). If it
+//! is not there (trimmed, flushed, or lost with a server), everything kept counts as purged
+//! ([`Log::forget`](crate::purge::Log::forget)). While the server cannot be asked, nothing kept is trusted.
 
 mod entry;
 mod line;
@@ -42,47 +42,48 @@ use tokio::{
 };
 use writer::PurgeOutbox;
 
-/// Entries the stream is trimmed to, roughly. A node that was away for longer than these last forgets what it kept.
+/// About how many entries the stream is trimmed to. A node that is away for longer than these last forgets what it
+/// kept.
 const MOST_ENTRIES: u64 = 100_000;
 
-/// A change of the stream's state as this node sees it; for the log of the program.
+/// A change of the stream's state as this node sees it, for the program's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// All purges elsewhere are known: what is kept is used.
+    /// All purges on other nodes are known: what is kept is used.
     Following,
-    /// The server cannot be asked, for this reason; trying again.
+    /// The server cannot be asked, for this reason. Trying again.
     Lost(String),
-    /// The server does not take note of how far this node has read, for this reason; trying again. Nobody could wait for a node that
-    /// says nothing, so that counts as hearing nothing.
+    /// The server does not record how far this node has read, for this reason. Trying again. Nobody could wait for a
+    /// node that says nothing, so this counts as hearing nothing.
     Unreported(String),
-    /// Nothing was heard for so long that what is kept is validated before it is used.
+    /// Nothing has been heard for so long that what is kept is validated before it is used.
     Distrusted,
     /// Purges may have been missed for good: everything kept counts as purged.
     Forgot(Missed),
-    /// Entries cannot be read (a newer version wrote them, or they are not ours): everything is purged.
+    /// Entries cannot be read, because a newer version wrote them or they are not ours: everything is purged.
     Unreadable {
-        /// Where the first of them stands.
+        /// The position of the first of them.
         first: Position,
         /// How many were read together.
         count: usize,
     },
-    /// Too many invalidations wait for the server: in their place everything is purged on all nodes.
+    /// Too many invalidations wait for the server: instead of them, everything is purged on all nodes.
     Overflow,
 }
 
 /// How entries were missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
-    /// Trimmed away before this node read them, or deleted, and others follow already.
+    /// They were trimmed before this node read them, or deleted, and others already follow.
     Trimmed,
-    /// The stream was deleted: by hand, with everything, or by a server that restarted without it.
+    /// The stream was deleted: by hand, together with everything, or by a server that restarted without it.
     Deleted,
-    /// The server has an older stream than before: a failover, or a restart from an old copy. Everything is purged on all
-    /// nodes, since others may not have seen what was lost.
+    /// The server has an older stream than before: a failover, or a restart from an old copy. Everything is purged on
+    /// all nodes, because others may not have seen what was lost.
     WentBack,
 }
 
-/// Takes note of events; called on the stream's own thread, so it must not wait.
+/// Gets the events. Called on the stream's own thread, so it must not wait.
 pub type Hook = Box<dyn Fn(&Event) + Send + Sync>;
 
 impl fmt::Display for Event {
@@ -125,13 +126,13 @@ impl fmt::Display for Missed {
     }
 }
 
-/// Why the stream cannot be read at all; for the operator to mend.
+/// Why the stream cannot be read at all; the operator must fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is none.
+    /// The address is malformed.
     #[error(transparent)]
     Url(#[from] BadUrl),
-    /// The operating system says no.
+    /// The operating system refused the thread or its runtime.
     #[error("no thread for the shared purge log: {0}")]
     Thread(#[from] io::Error),
 }
@@ -144,17 +145,17 @@ pub struct Stream {
     told: Arc<PurgeOutbox>,
 }
 
-/// What is asked of the stream's thread.
+/// A request to the stream's thread.
 #[derive(Debug)]
 enum Job {
     Publish(Vec<Purge>, oneshot::Sender<Result<Done, Unreachable>>),
     Everywhere(Position, Duration, oneshot::Sender<Vec<String>>),
 }
 
-/// What published purges came to here, and the position of the last.
+/// The results of published purges on this node, and the position of the last.
 type Done = (Vec<Purged>, Position);
 
-/// What the tasks of the stream's thread share.
+/// What the tasks on the stream's thread share.
 struct Common {
     servers: Servers,
     /// The stream's key.
@@ -167,14 +168,14 @@ struct Common {
     memory: Arc<Memory>,
     hook: Hook,
     told: Arc<PurgeOutbox>,
-    /// Tells this process's entries from others'.
+    /// Tells this process's entries from those of others.
     author: Author,
     published: AtomicU64,
-    /// Bytes of purges that were sent since the size of the stream was last looked at.
+    /// The bytes of purges that were sent since the size of the stream was last checked.
     appended: AtomicU64,
-    /// Own purges that were sent and are still to be read back.
+    /// This process's purges that were sent and have yet to be read back.
     pending: Mutex<HashMap<u64, Pending>>,
-    /// The connection that is not the reader's, made when it is first used.
+    /// The connection for everything but reading, made when it is first used.
     line: tokio::sync::Mutex<Option<Line>>,
     /// When the stream was last known to have been read to its end.
     heard: Mutex<Instant>,
@@ -190,8 +191,8 @@ struct Pending {
 }
 
 impl Stream {
-    /// Reads the stream on a thread of its own, from where `memory`'s log stands. Until it has been read to its end, what is
-    /// kept is not trusted.
+    /// Reads the stream on a thread of its own, from the position of `memory`'s log. Until the stream has been read to
+    /// its end, what is kept is not trusted.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -262,7 +263,7 @@ impl SharedLog for Stream {
     }
 }
 
-/// The stream's thread, until nobody asks any more.
+/// Runs the stream's thread until no handle is left.
 async fn run(common: Arc<Common>, mut asked: mpsc::UnboundedReceiver<Job>) {
     tokio::spawn(reader::read(Arc::clone(&common)));
     tokio::spawn(reader::watch(Arc::clone(&common)));
@@ -270,7 +271,7 @@ async fn run(common: Arc<Common>, mut asked: mpsc::UnboundedReceiver<Job>) {
     while let Some(job) = asked.recv().await {
         let common = Arc::clone(&common);
         tokio::spawn(async move {
-            // Whoever asked may have left.
+            // The caller may have left.
             match job {
                 Job::Publish(purges, reply) => writer::publish(&common, &purges, reply).await,
                 Job::Everywhere(position, within, reply) => {
@@ -286,7 +287,8 @@ impl Common {
         (self.hook)(event);
     }
 
-    /// No question to the server takes longer: so a server that hangs is given up before what is kept is distrusted.
+    /// The time limit of every question to the server, so that a server that hangs is given up before what is kept is
+    /// distrusted.
     fn patience(&self) -> Duration {
         self.trust / 2
     }

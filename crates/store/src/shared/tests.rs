@@ -16,12 +16,12 @@ use tokio::time::sleep;
 
 const KEY: &[u8] = b"http://a.example/";
 
-/// A server that takes so long for each answer.
+/// A server that takes this long for each answer.
 #[derive(Debug, Default)]
 struct Slow {
     each: Arc<Mutex<Duration>>,
     values: Mutex<HashMap<String, Bytes>>,
-    /// After how long each of these is forgotten, as it was said last.
+    /// The last expiry set for each of these.
     expiries: Arc<Mutex<HashMap<String, Duration>>>,
 }
 
@@ -113,7 +113,7 @@ fn slow(each: u64) -> Slow {
     }
 }
 
-/// To find nothing and take the lease are three, without looking first two.
+/// Finding nothing and taking the lease are three questions; without looking first, two.
 #[tokio::test(start_paused = true)]
 async fn all_questions_of_a_request_share_one_limit() {
     let request = HeaderMap::new();
@@ -171,7 +171,7 @@ fn page(language: &'static str, length: usize) -> Arc<Stored> {
     ))
 }
 
-/// Reading the record is one answer, and each 2 MiB of a body another.
+/// Reading the record is one answer, and each 2 MiB of a body is another.
 #[tokio::test(start_paused = true)]
 async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
     let slow = slow(0);
@@ -205,7 +205,7 @@ async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
     }
 }
 
-/// Neither is the page written, nor do its chunks stay.
+/// Neither the page nor its chunks stay.
 #[tokio::test(start_paused = true)]
 async fn what_is_purged_while_it_is_written_leaves_nothing() {
     let slow = slow(1);
@@ -227,7 +227,7 @@ async fn what_is_purged_while_it_is_written_leaves_nothing() {
     .await;
 }
 
-/// Lets time pass until that is so.
+/// Lets time pass until `is_so` returns true.
 async fn until(mut is_so: impl FnMut() -> bool) {
     let passed = async {
         while !is_so() {

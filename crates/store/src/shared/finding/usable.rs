@@ -1,4 +1,4 @@
-//! What of a record may be used, with its bodies.
+//! The part of a record that may be used, with its bodies.
 
 use crate::{
     Body, Parts, Stored,
@@ -19,12 +19,12 @@ use bytes::Bytes;
 use rules::range::Span;
 use std::{cmp::Reverse, sync::Arc};
 
-/// Chunks are asked for so many at once: 2 MiB.
+/// How many chunks are requested at once: 2 MiB.
 const CHUNKS_AT_ONCE: u32 = 8;
 
 /// Why an entry is not used.
 enum Unused {
-    /// It is of another key, or its chunks are gone, or purges may cover it.
+    /// It is of another key, its chunks are gone, or purges may cover it.
     Nothing,
     /// It is not what was written.
     Malformed,
@@ -32,7 +32,7 @@ enum Unused {
     Failed(Failed),
 }
 
-/// A variant whose head was read.
+/// A variant whose head has been read.
 struct Variant {
     /// Without its body.
     stored: Stored,
@@ -53,7 +53,8 @@ impl From<Failed> for Unused {
 }
 
 impl Inner {
-    /// What of a record may be used: what lies in it, and of what lies apart the one that answers the request.
+    /// Returns what may be used of a record: variants whose bodies are in it, and of those whose bodies are apart, the
+    /// one that answers the request.
     pub(super) async fn usable(
         &self,
         question: &Question<'_>,
@@ -75,7 +76,7 @@ impl Inner {
                 Err(Unused::Nothing | Unused::Failed(_)) => {}
             }
         }
-        // The first that matches answers, as in memory.
+        // The first that matches is the answer, as in memory.
         let now = now();
         variants.sort_by_key(|Variant { stored, .. }| {
             Reverse((Rank::of(stored, now), stored.facts.date))
@@ -123,7 +124,7 @@ impl Inner {
         }
     }
 
-    /// The variant with its body.
+    /// Reads the body of the variant.
     async fn whole(
         &self,
         question: &Question<'_>,
@@ -139,7 +140,7 @@ impl Inner {
         } = variant;
         let set = place.set();
         let chunks = match place {
-            // A slice of the record would keep all of it in memory for the sake of one of several bodies.
+            // A slice would keep the whole record in memory for one of its bodies.
             BodyLocation::Beside(chunk) if alone => vec![chunk.open()?],
             BodyLocation::Beside(chunk) => vec![Bytes::copy_from_slice(&chunk.open()?)],
             BodyLocation::Apart { set, chunks } => {
@@ -154,7 +155,7 @@ impl Inner {
         Ok(stored)
     }
 
-    /// All chunks of a body: `count` of `set`, `length` bytes together.
+    /// Reads all chunks of a body: `count` of `set`, `length` bytes together.
     async fn chunks(
         &self,
         question: &Question<'_>,
@@ -162,7 +163,7 @@ impl Inner {
         (set, count, length): (u64, u32, u64),
         read: Read,
     ) -> Result<Vec<Bytes>, Unused> {
-        // Each holds a byte at least.
+        // Each chunk has at least one byte.
         if u64::from(count) > length {
             return Err(Unused::Malformed);
         }
@@ -188,7 +189,7 @@ impl Inner {
     }
 }
 
-/// The body of which these are the bytes.
+/// Makes a body of its bytes.
 fn body(chunks: Vec<Bytes>, layout: &Layout) -> Result<Body, Malformed> {
     let held: u64 = chunks.iter().map(|chunk| chunk.len() as u64).sum();
     if held != layout.stored() {

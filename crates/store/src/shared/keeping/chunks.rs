@@ -1,4 +1,4 @@
-//! Bodies that lie apart from their heads, in chunks.
+//! Bodies that are apart from their heads, in chunks.
 
 use super::{Keep, LONGER, Passed, cut::Cut};
 use crate::shared::{
@@ -12,8 +12,8 @@ use crate::shared::{
 use rules::time::Time;
 
 impl Inner {
-    /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them. Until there is one `unnamed` has
-    /// their names.
+    /// Puts the body beside its head, or else writes it in chunks before the record, so that every reader of the record
+    /// finds them. Adds the names of the chunks to `unnamed`: no record names them yet.
     pub(super) async fn place(
         &self,
         keep: &Keep,
@@ -46,7 +46,8 @@ impl Inner {
         Ok(BodyLocation::Apart { set, chunks: count })
     }
 
-    /// Has the server keep these chunks of the body for as long as any of `entries` names them; whether all of them are there.
+    /// Makes the server keep these chunks of the body as long as any of `entries` names them. Returns whether all of
+    /// them are there.
     pub(super) async fn prolong(
         &self,
         keep: &Keep,
@@ -82,7 +83,7 @@ impl Inner {
         let name = name::chunk(&keep.name, set, index);
         let value = chunk.seal(set, index);
         let written = self.guard.set(&name, &value, keep.worth + LONGER).await;
-        // Also where that fails: it may be there.
+        // Also if the write failed: the chunk may be there.
         unnamed.push(name);
         written
     }

@@ -1,13 +1,13 @@
-//! A body as the chunks that it is written in.
+//! Cuts a body into the chunks that are written.
 
 use crate::{Body, Pieces, disk, shared::chunk};
 use bytes::Bytes;
 use std::future::poll_fn;
 
-/// A body cut into chunks of [`chunk::LONGEST`] bytes; of parts, what is held, one after the other.
+/// A body cut into chunks of [`chunk::LONGEST`] bytes. Of parts, what is held, one after the other.
 pub(super) struct Cut {
     pieces: Pieces,
-    /// What has been read beyond the last chunk.
+    /// The bytes that have been read beyond the last chunk.
     ready: Bytes,
 }
 
@@ -20,7 +20,7 @@ impl Cut {
         })
     }
 
-    /// The next chunk, a slice of what is there where that is long enough.
+    /// Returns the next chunk: a slice of what is there, if that is long enough.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, disk::Failed> {
         if !self.more().await? {
             return Ok(None);
@@ -37,7 +37,7 @@ impl Cut {
         Ok(Some(gathered.into()))
     }
 
-    /// Whether there is anything left, which then is ready.
+    /// Whether anything is left. If so, it is `ready` then.
     async fn more(&mut self) -> Result<bool, disk::Failed> {
         if self.ready.is_empty()
             && let Some(read) = poll_fn(|context| self.pieces.poll_next(context)).await

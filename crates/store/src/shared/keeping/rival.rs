@@ -1,4 +1,4 @@
-//! What is there already, held against what is to be kept.
+//! Compares what is there with what is to be kept.
 
 use crate::{
     Stored,
@@ -14,7 +14,7 @@ pub(super) struct There {
     pub(super) is_failure: bool,
 }
 
-/// What `Self::of` and another answer alike, so that the newer of the two is right.
+/// What the response given to `Self::of` has in common with others that answer the same requests: the newer is right.
 pub(super) struct Rival {
     variant: u64,
     pub(super) is_failure: bool,
@@ -28,15 +28,17 @@ impl Rival {
         }
     }
 
-    /// A failure that leaves out the `Vary` of its page stands beside what a `Vary` has chosen.
+    /// A failure without the `Vary` of its page is kept beside the variants that a `Vary` selects.
     pub(super) fn is(&self, old: &There) -> bool {
         old.entry.variant == self.variant
             || old.entry.answers_for(self.variant) && old.is_failure == self.is_failure
     }
 }
 
-/// Whether what is there is newer than `stored`, which came late: its body took longer. What was received after `now` says nothing: another
-/// node's clock is ahead. Nor does what is worth nothing any more.
+/// Whether what is there is newer than `stored`, which came late because its body took longer.
+///
+/// A response that was received after `now` does not count: another node's clock is ahead. Nor does one that is worth
+/// nothing any more.
 pub(super) fn is_newer(there: &There, stored: &Stored, now: Time) -> bool {
     let is_good = there.received <= now && there.entry.until > now;
     is_good && there.received > stored.facts.response_time

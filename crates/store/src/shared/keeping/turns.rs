@@ -1,14 +1,14 @@
-//! How many are written at once, and what is written in turn.
+//! Limits how many responses are written at once, and lets writes under one name take turns.
 
 use crate::shared::Inner;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tokio::sync::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// At most this many responses on their way at once; more are not kept, rather than to pile up before a slow server.
+/// The most responses on their way at once. More are not kept, so that they do not pile up before a slow server.
 const MOST_AT_ONCE: usize = 256;
 
-/// Into how many shares names are divided, by their hash, to be written in turn.
+/// The number of shares into which names are divided by their hash. Writes of one share take turns.
 const SHARES: usize = 64;
 
 /// One lock for each share of the names.
@@ -16,7 +16,7 @@ const SHARES: usize = 64;
 pub(in crate::shared) struct Writing([Mutex<()>; SHARES]);
 
 impl Writing {
-    /// The lock that the name's writes take in turn.
+    /// The lock for writes under `name`.
     #[allow(
         clippy::indexing_slicing,
         reason = "there are as many shares as the index is a remainder of"
@@ -33,7 +33,7 @@ impl Default for Writing {
     }
 }
 
-/// A place among those that are on their way.
+/// A place among the responses on their way.
 pub(super) struct WritePermit(pub(super) Arc<Inner>);
 
 impl WritePermit {

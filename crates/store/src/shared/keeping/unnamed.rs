@@ -3,16 +3,16 @@
 use super::{LONGER, rival::There};
 use crate::shared::{Inner, chunk, name, record::Entry};
 
-/// What a record held.
+/// What a record held before it was written again.
 #[derive(Default)]
 pub(super) struct Before {
     /// Variants that are still good.
     pub(super) there: Vec<There>,
-    /// Sets of chunks, and how many are in each, of all variants.
+    /// The sets of chunks of all variants, with the number of chunks in each.
     pub(super) sets: Vec<(u64, u32)>,
 }
 
-/// Names of the chunks that a record has named and, with these entries, does not name any more.
+/// Returns the names of the chunks that a record has named, and no longer names with these entries.
 pub(super) fn unnamed(
     name: &str,
     mut sets: Vec<(u64, u32)>,
@@ -20,7 +20,7 @@ pub(super) fn unnamed(
     largest_body: u64,
 ) -> Vec<String> {
     sets.retain(|old| !entries.iter().any(|entry| entry.place.set() == Some(*old)));
-    // What else a record says is not ours.
+    // A record that claims more chunks was not written by us.
     let most = largest_body.div_ceil(chunk::LONGEST as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
     let of_set = |(set, count): (u64, u32)| {
@@ -30,8 +30,8 @@ pub(super) fn unnamed(
 }
 
 impl Inner {
-    /// Has the server forget these chunks soon: whoever has just read the record that named them still finds them. Where that fails they go
-    /// when their time is over.
+    /// Makes the server forget these chunks soon, but not at once: a reader that has just read the record that named
+    /// them still finds them. If that fails, they go when they expire.
     pub(super) async fn give_up(&self, chunks: &[String]) {
         for chunk in chunks {
             if self.guard.expire(chunk, LONGER).await.is_err() {

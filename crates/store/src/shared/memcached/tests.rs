@@ -35,7 +35,7 @@ async fn several_servers_keep_the_contract_together() {
     contract::holds(&remote(&several(&servers))).await;
 }
 
-/// A response that was received at `at`, in seconds, as another node wrote it.
+/// The position of a response that was received at `at`, in seconds, as another node wrote it.
 fn position(remote: &Memcached, log: &Log, at: u64) -> Position {
     remote.position(log, &any_request(at)).expect("known")
 }
@@ -74,7 +74,7 @@ fn responses_stand_where_the_clock_says() {
     assert_eq!(standing(2003), Some(Standing::Good));
 }
 
-/// A row: by how much another node's clock is ahead when it places a response, in milliseconds, and whether that is used here at once.
+/// A row: how far another node's clock is ahead when it places a response, in ms, and whether it is used here at once.
 #[test]
 fn a_purge_comes_after_what_was_found() {
     let remote = remote("memcached://a");

@@ -48,7 +48,7 @@ async fn a_cluster_keeps_the_contract() {
         nodes[1].address()
     );
     contract::holds(&remote(&url)).await;
-    // Without any replica the primaries answer.
+    // Without replicas, the primaries answer.
     let remote = remote(&format!("{url}?replicas=read"));
     let found = remote.get("late", Read::Any).await.expect("an answer");
     assert!(found.is_some());
@@ -192,7 +192,7 @@ async fn a_server_that_comes_back_is_found_again() {
     assert_eq!(remote.get("a", Read::Any).await, Ok(None));
 }
 
-/// Whatever lies under a name of ours: no more of it is read than tells that it is not ours.
+/// Whatever is under a name of ours, no more of it is read than shows that it is not ours.
 #[tokio::test]
 async fn of_a_value_that_is_not_ours_only_the_beginning_is_read() {
     let server = Server::start();

@@ -1,4 +1,4 @@
-//! One entry of the stream: what it holds, and how that is read.
+//! One entry of the stream: what it holds, and how it is read.
 
 use crate::purge::{Position, Purge};
 use redis::{FromRedisValue, Value};
@@ -10,21 +10,21 @@ use std::{
 
 /// The field that holds the purge, [as text](Purge::to_text).
 pub const PURGE: &str = "purge";
-/// The field with the name of the node, for people.
+/// The field that holds the name of the node, for people.
 pub const NODE: &str = "node";
-/// The field that says which process wrote it, and as what.
+/// The field that says which process wrote the entry, and as what.
 pub const BY: &str = "by";
 
-/// A process that writes entries; a node that restarts is another.
+/// A process that writes entries. A node that restarts is another author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Author(u64);
 
 /// Who wrote an entry, and as what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct By {
-    /// Who.
+    /// The process.
     pub author: Author,
-    /// As what.
+    /// What the entry is to it.
     pub part: Part,
 }
 
@@ -33,30 +33,30 @@ pub struct By {
 pub enum Part {
     /// Part of a publication; the number counts them.
     Of(u64),
-    /// The copy of the entry with this number in the author's own log, where it took effect before.
+    /// The copy of the entry with this number in the author's own log, where it has already taken effect.
     Copy(u64),
 }
 
 /// One entry of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its id.
+    /// The entry's id.
     pub position: Position,
-    /// Who wrote it, if one of us.
+    /// Who wrote it, if it was one of us.
     pub by: Option<By>,
-    /// What it purges. `None`: it cannot be read, so it may purge anything.
+    /// What it purges; `None` if it cannot be read, so that it may purge anything.
     pub purge: Option<Purge>,
 }
 
-/// An answer that is no list of entries.
+/// The error for an answer that is not a list of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server's answer is no list of a stream's entries")]
 pub struct NoEntries;
 
 impl Author {
-    /// A new one.
+    /// Makes a new author.
     pub fn random() -> Self {
-        // Keyed by the operating system's randomness.
+        // The hash is keyed by the operating system's randomness.
         Self(RandomState::new().hash_one(std::process::id()))
     }
 }
@@ -86,10 +86,10 @@ impl By {
     }
 }
 
-/// The entries in the answer to `XRANGE`.
+/// Reads the entries in the answer to `XRANGE`.
 ///
 /// # Errors
-/// It is something else.
+/// The answer is something else.
 pub fn read(answer: &Value) -> Result<Vec<Entry>, NoEntries> {
     let Value::Array(entries) = answer else {
         return Err(NoEntries);

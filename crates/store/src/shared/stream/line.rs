@@ -7,19 +7,19 @@ use redis::{Cmd, FromRedisValue, Pipeline};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// A connection. Whoever asks says how long that may take.
+/// A connection. The caller limits how long each question may take.
 #[derive(Clone)]
 pub struct Line {
     connection: Connection,
-    /// Whether it was there before it was asked for.
+    /// Whether the connection existed before it was asked for.
     pub is_kept: bool,
 }
 
 impl Line {
-    /// A new connection, made `within` that time.
+    /// Makes a new connection `within` that time.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The connection cannot be made.
     pub async fn connect(servers: &Servers, within: Duration) -> Result<Self, Error> {
         let connection = limited(within, servers.connect()).await?;
         Ok(Self {
@@ -28,10 +28,10 @@ impl Line {
         })
     }
 
-    /// One question.
+    /// Asks one question.
     ///
     /// # Errors
-    /// The server's, or no answer in time.
+    /// The server's error, or no answer in time.
     pub async fn ask<T: FromRedisValue>(
         &mut self,
         command: &Cmd,
@@ -41,25 +41,25 @@ impl Line {
         T::from_redis_value(answer).map_err(|error| Error::new(Kind::Protocol, error))
     }
 
-    /// Whether different keys may lie on different servers.
+    /// Whether different keys may be on different servers.
     pub fn is_cluster(&self) -> bool {
         matches!(self.connection, Connection::Cluster(_))
     }
 
-    /// Several commands of which all take effect, or none.
+    /// Sends several commands. Either all take effect, or none.
     ///
     /// # Errors
-    /// The server's, or no answer in time.
+    /// The server's error, or no answer in time.
     pub async fn all(&mut self, commands: &Pipeline, within: Duration) -> Result<(), Error> {
         limited(within, self.connection.all(commands)).await
     }
 }
 
 impl Common {
-    /// The connection for everything but reading; made where there is none.
+    /// Returns the connection for everything but reading, and makes it if there is none.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The connection cannot be made.
     pub async fn line(&self) -> Result<Line, Error> {
         let mut line = self.line.lock().await;
         if let Some(line) = &*line {
@@ -73,9 +73,9 @@ impl Common {
         Ok(made)
     }
 
-    /// That connection failed, or did not answer in time; the next to ask makes a new one.
+    /// Drops that connection, which failed or did not answer in time. The next question makes a new one.
     pub fn hang_up(&self) {
-        // While somebody makes one there is none to give up.
+        // While the lock is held, a connection is being made, and there is none to drop.
         if let Ok(mut line) = self.line.try_lock() {
             *line = None;
         }

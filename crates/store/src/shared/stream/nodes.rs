@@ -7,23 +7,23 @@ use rules::time::Time;
 use std::{collections::HashMap, fmt, time::Duration};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// A node that has said nothing for so long, and for longer than it trusts what it keeps, is gone or does not use it: nobody
-/// waits for it.
+/// A node that has said nothing for this long, and for longer than it trusts what it keeps, is gone or does not use
+/// what it keeps: nobody waits for it.
 const HEARD_WITHIN: Duration = Duration::from_secs(10);
 
-/// Clocks are not quite the same, and what was said was on its way.
+/// Allows for differences between clocks, and for the time that a message takes.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// A node that has said nothing for so long is struck off.
+/// A node that has said nothing for this long is removed from the hash.
 const STRUCK_OFF_AFTER: Duration = Duration::from_hours(1);
 
 /// How often the server's clock is read.
 const CLOCK_EVERY: Duration = Duration::from_secs(1);
 
-/// The first and the longest rest between two looks at how far nodes are.
+/// The first and the longest rest between two checks of how far nodes are.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(32));
 
-/// The server's clock, so that those of nodes need not agree.
+/// The server's clock, so that the nodes' clocks need not agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     millis: u64,
@@ -31,11 +31,11 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Asks for the time, in a cluster where the nodes' hash lies: by itself the question goes to any server, whose clock is another
-    /// each time, and which may hang without having anything of ours.
+    /// Asks for the time. In a cluster, asks the server that has the nodes' hash: a plain `TIME` goes to any server,
+    /// each with its own clock, and one that has nothing of ours may hang.
     ///
     /// # Errors
-    /// The server's.
+    /// The server's error.
     pub async fn read(common: &Common, line: &mut Line) -> Result<Self, Error> {
         let mut time = cmd("TIME");
         if line.is_cluster() {
@@ -49,21 +49,21 @@ impl Clock {
         Ok(Self { millis, read })
     }
 
-    /// Milliseconds since the Unix epoch, now.
+    /// The current time in milliseconds since the Unix epoch.
     fn now(&self) -> u64 {
         let passed = self.read.elapsed().as_millis() as u64;
         self.millis.saturating_add(passed)
     }
 
-    /// When what stands at `position` came into the stream, by this node's clock, which says `now`: stored responses have their times by
-    /// that.
+    /// When the entry at `position` entered the stream, by this node's clock, which says `now`. Stored responses have
+    /// their times by that clock.
     pub fn on_this_node(&self, position: Position, now: Time) -> Time {
         let passed = self.now().saturating_sub(position.0);
         Time::from_millis(now.as_millis().saturating_sub(passed))
     }
 }
 
-/// What one node says of itself.
+/// What a node says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Heartbeat {
     /// The last entry it applied.
@@ -74,12 +74,12 @@ struct Heartbeat {
     trust: u64,
 }
 
-/// Another node that was there when this one last looked.
+/// Another node, which was there when this one last looked.
 #[derive(Clone, Copy, Debug)]
 pub struct Other {
-    /// When that was.
+    /// When this node last looked.
     seen: Instant,
-    /// For how long it is waited for in silence.
+    /// How long it is waited for in silence.
     within: Duration,
 }
 
@@ -94,7 +94,7 @@ impl Heartbeat {
         })
     }
 
-    /// For how long it is waited for in silence.
+    /// How long the node is waited for in silence.
     fn within(&self) -> Duration {
         let trust = Duration::from_millis(self.trust).saturating_add(MARGIN);
         trust.clamp(HEARD_WITHIN, STRUCK_OFF_AFTER)
@@ -112,10 +112,10 @@ impl fmt::Display for Heartbeat {
     }
 }
 
-/// Says how far this node is. `clock` was read before on the same connection, if at all.
+/// Reports how far this node is. If `clock` is set, it was read on the same connection.
 ///
 /// # Errors
-/// The server's.
+/// The server's error.
 pub async fn report(
     common: &Common,
     line: &mut Line,
@@ -142,10 +142,11 @@ pub async fn report(
     line.ask(&set, common.patience()).await
 }
 
-/// What a node says, and how long ago that was.
+/// What a node says, and how long ago it did.
 type Heard = (Heartbeat, Duration);
 
-/// What each node says of itself. Who has been silent for too long, or says what nobody can read, is struck off.
+/// Reads what each node says about itself. A node is removed from the hash if it has been silent for too long, or if
+/// its text cannot be read.
 async fn known(
     common: &Common,
     line: &mut Line,
@@ -164,7 +165,7 @@ async fn known(
     Ok(here)
 }
 
-/// The nodes that are there at `now`, and the names of those that are to be struck off.
+/// Returns the nodes that are there at `now`, and the names of those to remove.
 fn sorted(all: HashMap<String, String>, now: u64) -> (HashMap<String, Heard>, Vec<String>) {
     let (mut here, mut gone) = (HashMap::new(), Vec::new());
     for (name, said) in all {
@@ -182,7 +183,8 @@ fn sorted(all: HashMap<String, String>, now: u64) -> (HashMap<String, Heard>, Ve
     (here, gone)
 }
 
-/// Notes who else is there. Who is not waited for any more need not be missed once another node has struck it off.
+/// Notes which other nodes are there. A node that is no longer waited for is not missed once another node has removed
+/// it.
 fn know(
     others: &mut HashMap<String, Other>,
     own: &str,
@@ -203,7 +205,8 @@ fn know(
     }
 }
 
-/// The stream is gone, and with it perhaps what nodes say of themselves: those that were known may go on as before for a while.
+/// Notes that the stream is gone, and perhaps with it what nodes say about themselves: the known nodes may go on as
+/// before for a while.
 pub fn lost(common: &Common) {
     let now = Instant::now();
     lock(&common.others)
@@ -211,8 +214,8 @@ pub fn lost(common: &Common) {
         .for_each(|other| other.seen = now);
 }
 
-/// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not; where
-/// that cannot be found out, of all that were known.
+/// Waits until all nodes have applied everything up to `position`, `within` that time. Returns the names of those that
+/// have not, or of all known nodes if this cannot be found out.
 pub async fn behind(common: &Common, position: Position, within: Duration) -> Vec<String> {
     let until = Instant::now() + within;
     let mut behind: Vec<String> = lock(&common.others).keys().cloned().collect();
@@ -223,7 +226,7 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
             Ok(Ok(now)) => behind = now,
             Ok(Err(_)) => common.hang_up(),
             Err(_) => {
-                // It may be lost without anybody having said so.
+                // The connection may be lost without either end having said so.
                 common.hang_up();
                 return behind;
             }
@@ -235,7 +238,7 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
     }
 }
 
-/// The names of nodes that have not applied everything up to `position`.
+/// Returns the names of nodes that have not applied everything up to `position`.
 async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error> {
     let mut line = common.line().await?;
     let now = Clock::read(common, &mut line).await?;
@@ -250,8 +253,8 @@ async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error>
     Ok(behind)
 }
 
-/// Nodes that were there a while ago and are not `here` any more: what they say was lost with the stream, which they may
-/// not have seen.
+/// Returns the nodes that were there a while ago and are not `here` any more. What they say was lost with the stream,
+/// and they may not have noticed.
 fn missing(common: &Common, here: &HashMap<String, Heard>) -> Vec<String> {
     let others = lock(&common.others);
     let names = others.keys().filter(|name| !here.contains_key(*name));
@@ -292,7 +295,7 @@ mod tests {
         }
     }
 
-    /// A row: what the server's clock says when this node's says 1000, in seconds.
+    /// A row: the server's clock when this node's says 1000, in seconds.
     #[test]
     fn what_has_just_come_has_come_just_now_whatever_the_clock_of_the_server() {
         let now = Time::from_secs(1000);
@@ -303,7 +306,7 @@ mod tests {
             };
             for (position, ago) in [(server, 0), (server - 100, 100), (server + 50, 0)] {
                 let at = clock.on_this_node(Position(position * 1000, 0), now);
-                // Time goes on meanwhile.
+                // Time passes meanwhile.
                 let passed = now.since(at).as_secs();
                 assert!((ago..ago + 50).contains(&passed), "{server}: {passed}");
                 assert!(at <= now, "{server}");

@@ -31,29 +31,29 @@ const BATCH: usize = 1000;
 /// The first and the longest wait after a failure.
 const RETRIES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// A stream without news is looked at so often at least.
+/// The longest time between two looks at a stream without news.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// One reading of the stream, over as many connections as it takes.
+/// A reading of the stream, over as many connections as it takes.
 struct Reader {
     common: Arc<Common>,
-    /// The last entry applied; `None`: unknown, so that reading begins at the beginning.
+    /// The last entry applied; `None` if it is unknown, so that reading starts at the beginning.
     position: Option<Position>,
-    /// Whether the stream was followed when last it was told of.
+    /// Whether the last event about the stream said that it is followed.
     following: bool,
     /// How long to wait after the next failure.
     retry: Duration,
 }
 
-/// What one look at the stream came to.
+/// The result of one look at the stream.
 enum Step {
     /// There may be more.
     More,
-    /// It was read to its end.
+    /// It has been read to its end.
     End(Position),
 }
 
-/// Reads for as long as the thread lives.
+/// Reads as long as the thread lives.
 pub async fn read(common: Arc<Common>) {
     let mut reader = Reader {
         position: common.memory.log().position(),
@@ -69,14 +69,14 @@ pub async fn read(common: Arc<Common>) {
             told = Some(lost);
         }
         reader.following = false;
-        // What purges go by has most likely died with it.
+        // The connection that purges use has most likely died with it.
         reader.common.hang_up();
         sleep(reader.retry).await;
         reader.retry = (reader.retry * 2).min(RETRIES.1);
     }
 }
 
-/// Stops trusting what is kept when nothing was heard for too long.
+/// Stops trusting what is kept once nothing has been heard for too long.
 pub async fn watch(common: Arc<Common>) {
     loop {
         let until = *lock(&common.heard) + common.trust;
@@ -93,7 +93,7 @@ pub async fn watch(common: Arc<Common>) {
 }
 
 impl Reader {
-    /// Follows the stream on a connection of its own until that fails; the event that this is.
+    /// Follows the stream on a connection of its own until that fails. Returns the event for the failure.
     async fn follow(&mut self) -> Result<Infallible, Event> {
         let common = Arc::clone(&self.common);
         let mut line = Line::connect(&common.servers, common.patience())
@@ -105,8 +105,8 @@ impl Reader {
             let asked = (Instant::now(), now());
             let step = self.step(&mut line, clock).await.map_err(lost)?;
             if let Some(position) = self.position {
-                // Whoever waits for all nodes takes one that is silent for one that trusts nothing it keeps; and a primary that is
-                // cut off from its replicas is known by what it refuses. So this must not be passed over.
+                // A node that waits for all others takes a silent one for one that trusts nothing it keeps. And what a
+                // primary refuses shows that it is cut off from its replicas. So this error must not be ignored.
                 nodes::report(&common, &mut line, position, &mut reported)
                     .await
                     .map_err(unreported)?;
@@ -122,7 +122,7 @@ impl Reader {
         }
     }
 
-    /// One look: the last entry applied must still be there, and what follows it is applied.
+    /// Looks once: the last entry applied must still be there, and what follows it is applied.
     async fn step(&mut self, line: &mut Line, clock: Clock) -> Result<Step, Error> {
         let entries = self.range(line, self.position, BATCH + 1).await?;
         let full = entries.len() > BATCH;
@@ -140,17 +140,17 @@ impl Reader {
         Ok(if full { Step::More } else { Step::End(last) })
     }
 
-    /// Begins with the first entries of the stream: nothing is known of what came before.
+    /// Begins with the first entries of the stream. Nothing is known about earlier ones.
     async fn begin(&mut self, entries: Vec<Entry>, clock: Clock) -> Result<Step, Error> {
         let Some(first) = entries.first() else {
-            // There is always an entry, so that its loss is seen.
+            // There is always an entry, so that a loss of the stream is noticed.
             let anchor = [Purge::nothing()];
             writer::append(&self.common, writer::anonymous(&anchor))
                 .await
                 .map_err(unreachable)?;
             return Ok(Step::More);
         };
-        // Own entries that were read before are read, and counted, again.
+        // Own entries that were read before are read and counted again.
         for pending in lock(&self.common.pending).values_mut() {
             pending.done.clear();
         }
@@ -162,7 +162,7 @@ impl Reader {
         Ok(Step::More)
     }
 
-    /// The last entry applied is gone: others may be, too.
+    /// The last entry applied is gone, and so others may be.
     async fn missed(&mut self, line: &mut Line, position: Position) -> Result<(), Error> {
         self.common.memory.log().distrust();
         nodes::lost(&self.common);
@@ -184,7 +184,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Entries from `from` on, that one included.
+    /// Returns the entries from `from` on, including that one.
     async fn range(
         &self,
         line: &mut Line,
@@ -202,7 +202,7 @@ impl Reader {
         entry::read(&answer).map_err(|error| Error::new(Kind::Protocol, error))
     }
 
-    /// Applies `entries`, each as of when it came into the stream; the position of the last.
+    /// Applies `entries`, each as of the time when it entered the stream. Returns the position of the last.
     fn apply(&self, entries: impl Iterator<Item = Entry>, clock: Clock) -> Option<Position> {
         let common = &self.common;
         let mut last = None;
@@ -239,8 +239,8 @@ impl Reader {
         last
     }
 
-    /// The stream was read to where it ended when it was asked for, at `asked` by both clocks: that of the wall goes on while the
-    /// machine is suspended, and the other is never set back.
+    /// Notes that the stream was read to its end as of `asked`, by both clocks. The wall clock goes on while the
+    /// machine is suspended, and the other clock is never set back.
     fn caught_up(&mut self, asked: (Instant, Time)) {
         *lock(&self.common.heard) = asked.0;
         self.retry = RETRIES.0;
@@ -255,12 +255,12 @@ impl Reader {
         }
     }
 
-    /// Waits for an entry after `position`, a heartbeat long at most. What comes is only a sign: it is read again together with
-    /// what it must follow.
+    /// Waits for an entry after `position`, at most for a heartbeat. The answer only signals it: the entry is read
+    /// again together with the one that it must follow.
     async fn news(&self, line: &mut Line, position: Position) -> Result<(), Error> {
         let heartbeat = HEARTBEAT.min(self.common.trust / 4);
         let mut read = cmd("XREAD");
-        // No time at all would mean for ever.
+        // 0 would mean for ever.
         let block = heartbeat.as_millis().max(1) as u64;
         read.arg("COUNT").arg(1).arg("BLOCK").arg(block);
         read.arg("STREAMS").arg(&self.common.purges);
@@ -271,18 +271,18 @@ impl Reader {
 }
 
 impl Common {
-    /// An own entry has been applied; the last of a publication answers it.
+    /// Notes that an own entry has been applied. The last of a publication answers it.
     fn applied(&self, number: u64, purged: crate::Purged, position: Position) {
         let mut all = lock(&self.pending);
         let Some(pending) = all.get_mut(&number) else {
-            // It was given up.
+            // The caller gave up.
             return;
         };
         pending.done.push(purged);
         if pending.done.len() == pending.count
             && let Some(pending) = all.remove(&number)
         {
-            // Whoever asked may have left.
+            // The caller may have left.
             let _ = pending.reply.send((pending.done, position));
         }
     }
@@ -296,7 +296,7 @@ fn lost(error: Error) -> Event {
     Event::Lost(error.to_string())
 }
 
-/// A server that answers, and refuses this alone, is not lost.
+/// A server that answers, and refuses only this, is not lost.
 fn unreported(error: Error) -> Event {
     match error.kind {
         Kind::Full | Kind::Refused | Kind::Rejected | Kind::WrongType => {

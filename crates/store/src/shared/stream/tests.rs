@@ -16,12 +16,12 @@ use rules::time::Time;
 use server::Redis;
 use tokio::{sync::mpsc::UnboundedReceiver, time::timeout};
 
-/// Nothing in these tests takes so long unless it is broken.
+/// Nothing in these tests takes this long unless it is broken.
 const BROKEN: Duration = Duration::from_mins(1);
 
 const KEY: &[u8] = b"http://a.example/page";
 
-/// One node: what it keeps, and what it was told.
+/// One node: what it keeps, and the events that it got.
 struct Node {
     memory: Arc<Memory>,
     stream: Arc<Stream>,
@@ -29,7 +29,7 @@ struct Node {
     journal: Recorder,
 }
 
-/// Notes the log's entries in their order.
+/// Records the log's entries in order.
 #[derive(Clone, Debug, Default)]
 struct Recorder(Arc<Mutex<Vec<purge::Entry>>>);
 
@@ -44,7 +44,7 @@ impl Journal for Recorder {
 }
 
 impl Recorder {
-    /// Entries of the stream: where they stand, and what they purge.
+    /// The entries of the stream: their positions, and what they purge.
     fn shared(&self) -> Vec<(Position, Purge)> {
         let entries = lock(&self.0);
         let shared = entries.iter();
@@ -55,12 +55,12 @@ impl Recorder {
 }
 
 impl Node {
-    /// A node that begins with nothing.
+    /// Starts a node without a journal.
     fn start(url: &str, name: &str, trust: Duration) -> Self {
         Self::restart(url, name, trust, Recorder::default())
     }
 
-    /// A node that begins with what a journal kept.
+    /// Starts a node with what a journal kept.
     fn restart(url: &str, name: &str, trust: Duration, journal: Recorder) -> Self {
         let memory = Arc::new(Memory::new(1 << 20, Arc::default()));
         let entries = lock(&journal.0).clone();
@@ -98,7 +98,7 @@ impl Node {
         }
     }
 
-    /// Waits for an event; what happened before it.
+    /// Waits for an event. Returns the events before it.
     async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut before = Vec::new();
         let search = async {
@@ -133,7 +133,7 @@ impl Node {
         missed.expect("still running")
     }
 
-    /// Whoever comes second finds the first's anchor, and nothing of what it knew.
+    /// The second node finds the first one's anchor, and nothing that it knew.
     async fn forgot_as_deleted(&mut self) {
         let missed = self.forgot().await;
         assert!(
@@ -142,7 +142,7 @@ impl Node {
         );
     }
 
-    /// Keeps a response that is fetched now.
+    /// Stores a response that is fetched now.
     fn keep(&self, key: &[u8]) -> Arc<Stored> {
         let ticket = self.memory.begin();
         let stored = any_request(1_000_000);
@@ -172,7 +172,7 @@ fn of(page: &str) -> Purge {
     Purge::hard(What::Url(vec![format!("//a.example/{page}")]))
 }
 
-/// Half of it is what any answer of the server may take, however slow the machine is.
+/// Half of it is the time limit of each answer of the server, however slow the machine is.
 const TRUST: Duration = BROKEN;
 
 async fn three(url: &str) -> [Node; 3] {
@@ -204,7 +204,7 @@ async fn a_purge_on_one_holds_on_all() {
     }
 }
 
-/// Not only by entries: each of these is as large as a request to purge may be.
+/// The limit is not only in entries: each of these is as large as a request to purge may be.
 #[tokio::test]
 async fn the_stream_takes_no_more_than_its_bytes() {
     let redis = Redis::start().await;
@@ -214,7 +214,7 @@ async fn the_stream_takes_no_more_than_its_bytes() {
     let page = node.keep(KEY);
     for number in 0..70 {
         let tags = Purge::hard(What::Tags(vec![name(number)]));
-        // On a busy machine it may be read back later than whoever publishes waits for: it is in the stream all the same.
+        // On a busy machine it may be read back after the publisher has given up: it is in the stream all the same.
         let published = node.publish(vec![tags]).await;
         assert!(!matches!(published, Err(Unreachable::Refused)));
     }
@@ -242,7 +242,7 @@ async fn purges_take_effect_in_one_order() {
     let redis = Redis::start().await;
     let nodes = three(&redis.url()).await;
     let mut last = Position::default();
-    // A few at once, which even a busy machine has done before whoever publishes has waited long enough.
+    // A few at once, which even a busy machine applies before the publisher gives up.
     for round in 0..25 {
         let mut publications = Vec::new();
         for (index, node) in [&nodes, &nodes].into_iter().flatten().enumerate() {
@@ -258,7 +258,7 @@ async fn purges_take_effect_in_one_order() {
     }
     assert!(nodes[0].stream.everywhere(last, BROKEN).await.is_empty());
     let [first, second, third] = nodes.each_ref().map(|node| node.journal.shared());
-    // Each may have added its own anchor to the empty stream: they are entries like others.
+    // Each may have added its own anchor to the empty stream: these are entries like others.
     assert!(first.len() >= 450 && first.is_sorted_by_key(|(position, _)| *position));
     assert!(first == second && second == third);
 }
@@ -269,7 +269,7 @@ async fn what_is_told_reaches_the_others() {
     let [a, b, _c] = three(&redis.url()).await;
     let page = b.keep(KEY);
     a.stream.tell(of("page"), Time::from_secs(1));
-    // Entries of one process keep their order only by chance; this one waits for all that is in the stream.
+    // Entries of one process keep their order only by chance. This one waits for all that is in the stream.
     let told = async {
         while b.standing(KEY, &page) != Standing::Gone {
             let (_, position) = b.publish(vec![of("other")]).await.expect("reachable");
@@ -322,7 +322,7 @@ async fn a_node_that_begins_reads_the_stream_from_the_beginning() {
     b.following().await;
     assert!(!b.memory.log().is_unsure());
     assert_eq!(b.memory.log().position(), Some(purged));
-    // What another node fetched before the purge and shared is judged by it here, what was fetched later is not.
+    // The purge covers here what another node fetched before it and shared, and not what was fetched later.
     for (position, standing) in [(before, Standing::Gone), (purged, Standing::Good)] {
         let shared = any_request(1_000_000);
         shared.check(0, b.memory.log().sequence_at(position).expect("known"));
@@ -382,7 +382,7 @@ async fn an_entry_that_cannot_be_read_purges_everything() {
     assert_eq!(a.standing(KEY, &page), Standing::Gone);
 }
 
-/// Whoever writes there may write a lot.
+/// Anybody who can write there can write a lot.
 #[tokio::test]
 async fn entries_that_cannot_be_read_are_told_of_together() {
     let redis = Redis::start().await;
@@ -398,7 +398,7 @@ async fn entries_that_cannot_be_read_are_told_of_together() {
     );
 }
 
-/// What others wait for is what it says there: a silent node is taken for one that trusts nothing.
+/// Others wait for what the hash says: a silent node is taken for one that trusts nothing.
 #[tokio::test]
 async fn a_node_whose_report_is_refused_says_so_and_trusts_nothing() {
     let redis = Redis::start().await;
@@ -420,7 +420,7 @@ async fn a_node_whose_report_is_refused_says_so_and_trusts_nothing() {
     a.publish(vec![of("page")]).await.expect("reachable");
 }
 
-/// Names are random where none is given: without this the list would grow with each start.
+/// If none is given, names are random: without this, the list would grow with each start.
 #[tokio::test]
 async fn a_node_that_is_long_silent_is_struck_off_without_a_purge() {
     let redis = Redis::start().await;
@@ -458,7 +458,7 @@ async fn something_else_under_the_key_is_not_trusted() {
     a.publish(vec![of("page")]).await.expect("reachable");
 }
 
-/// A node that has never read the stream, and reads it when it owes it something.
+/// A node that has never read the stream, and has purges to send when it reads it.
 #[test]
 fn what_is_owed_stays_ahead_of_a_stream_that_is_read_from_its_beginning() {
     let memory = Memory::new(1 << 20, Arc::default());

@@ -1,19 +1,21 @@
-//! Keeps the stream within bytes of the server's memory: of itself the server trims by entries, and these may be large.
+//! Limits the bytes of the server's memory that the stream takes: the server trims by entries, and these may be large.
 
 use super::{Common, line::Line};
 use crate::shared::remote::Error;
 use redis::cmd;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Bytes that the stream takes at most, as the server counts them, but for what nodes append between two looks.
+/// The most bytes that the stream takes, as the server counts them, not counting what nodes append between two checks.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// A node looks when it has appended so many bytes since it last did.
+/// A node checks when it has appended this many bytes since its last check.
 const LOOK_EVERY: u64 = 1 << 20;
 
-/// To be called after entries were appended. Where the stream has become too large its older half goes, again and again: as with
-/// too many entries, who had not read them forgets what it kept. A server that does not say how large it is (the right to ask may
-/// be missing) trims by entries alone.
+/// Checks the size of the stream. To be called after entries were appended.
+///
+/// While the stream is too large, its older half is dropped. As with too many entries, a node that had not read them
+/// forgets what it kept. If the server does not say how large the stream is (the right to ask may be missing), it trims
+/// by entries alone.
 pub async fn appended(common: &Common) {
     if common.appended.load(Relaxed) < LOOK_EVERY {
         return;
@@ -27,7 +29,7 @@ pub async fn appended(common: &Common) {
 async fn within(common: &Common, line: &mut Line, most: u64) -> Result<(), Error> {
     let (name, patience) = (&common.purges, common.patience());
     let mut size = cmd("MEMORY");
-    // All of it is looked at: a sample may miss what is large.
+    // `SAMPLES 0` counts all entries: a sample may miss the large ones.
     size.arg("USAGE").arg(name).arg("SAMPLES").arg(0);
     let mut length = cmd("XLEN");
     length.arg(name);

@@ -25,16 +25,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// A purge that has not taken effect here after so long is not acknowledged.
+/// A purge that has not taken effect here within this time is not acknowledged.
 const PUBLISH_WITHIN: Duration = Duration::from_secs(2);
 
-/// Invalidations that wait for the server at most.
+/// The most invalidations that wait for the server.
 const MOST_TOLD: usize = 1 << 16;
 
-/// Bytes that these may take: what names them is as long as clients' URLs are.
+/// The most bytes that these may take: their URLs are as long as clients make them.
 const MOST_TOLD_BYTES: usize = 16 << 20;
 
-/// Invalidations sent at once.
+/// How many invalidations are sent at once.
 const TOLD_AT_ONCE: usize = 256;
 
 /// How long to wait after a failure.
@@ -49,17 +49,17 @@ pub struct PurgeOutbox {
 
 #[derive(Debug, Default)]
 struct SendQueue {
-    /// In the order in which they took effect here, with their numbers in this node's log; what is being sent first.
+    /// In the order in which they took effect here, with their numbers in this node's log. What is being sent is first.
     purges: VecDeque<(u64, Purge)>,
-    /// Bytes of what they name.
+    /// The bytes of what they name.
     bytes: usize,
     overflowed: bool,
 }
 
 impl PurgeOutbox {
-    /// Applies `purge` to `memory`, and queues it. Where too many wait, one purge of everything takes their place.
+    /// Applies `purge` to `memory` and queues it. If too many wait, one purge of everything replaces them.
     pub fn push(&self, memory: &Memory, purge: Purge, at: Time) {
-        // Both under the lock: the copies come back in the order of the entries.
+        // Both under the lock, so that the copies come back in the order of the entries.
         let mut queue = lock(&self.queue);
         let sequence = memory.apply_ahead(purge.clone(), at).sequence;
         queue.push(sequence, purge);
@@ -67,7 +67,8 @@ impl PurgeOutbox {
         self.more.notify_one();
     }
 
-    /// Queues what took effect before a restart and may not have reached the others; before anything else.
+    /// Queues what took effect before a restart and may not have reached the others. Called before anything else is
+    /// queued.
     pub fn push_unsent(&self, memory: &Memory) {
         let mut queue = lock(&self.queue);
         for (sequence, purge) in memory.log().take_unsent() {
@@ -75,8 +76,9 @@ impl PurgeOutbox {
         }
     }
 
-    /// This node's log has [forgotten](crate::purge::Log::forget) everything, and that these are ahead of the shared one: they take
-    /// effect once more, and are sent under their new numbers. What is being sent under old ones does no harm.
+    /// Applies what is queued once more, because this node's log has [forgotten](crate::purge::Log::forget) everything,
+    /// including that these purges are ahead of the shared log. They are sent under their new numbers. Copies that are
+    /// being sent under old numbers do no harm.
     pub fn push_again(&self, memory: &Memory, at: Time) {
         let mut queue = lock(&self.queue);
         for (sequence, purge) in &mut queue.purges {
@@ -84,7 +86,7 @@ impl PurgeOutbox {
         }
     }
 
-    /// The first to send, and whether there have been too many.
+    /// Returns the first purges to send, and whether there have been too many.
     fn first(&self) -> (Vec<(u64, Purge)>, bool) {
         let mut queue = lock(&self.queue);
         let first = queue.purges.iter().take(TOLD_AT_ONCE);
@@ -92,7 +94,7 @@ impl PurgeOutbox {
         (first, mem::take(&mut queue.overflowed))
     }
 
-    /// All up to the one with this number are delivered.
+    /// Notes that all up to the one with this number have been delivered.
     fn delivered(&self, last: u64) {
         let mut queue = lock(&self.queue);
         let count = queue
@@ -117,7 +119,7 @@ impl SendQueue {
     }
 }
 
-/// Sends what is told, until it is delivered.
+/// Sends what is queued, until it is delivered.
 pub async fn tell(common: Arc<Common>) {
     loop {
         let (purges, overflowed) = common.told.first();
@@ -146,7 +148,7 @@ pub async fn tell(common: Arc<Common>) {
     }
 }
 
-/// Appends `purges`, and answers when this node has read them back and applied them.
+/// Appends `purges`, and replies when this node has read them back and applied them.
 pub async fn publish(
     common: &Common,
     purges: &[Purge],
@@ -159,23 +161,25 @@ pub async fn publish(
     }
     let outcome = timeout(PUBLISH_WITHIN, applied(common, purges)).await;
     let outcome = outcome.unwrap_or_else(|_| {
-        // A connection that was lost in silence (a firewall has forgotten it) is not to refuse the next purge too.
+        // If the connection was lost silently (a firewall has forgotten it), the next purge must not fail too.
         common.hang_up();
         Err(Unreachable::Unknown)
     });
-    // Whoever asked may have left.
+    // The caller may have left.
     let _ = reply.send(outcome);
     trim::appended(common).await;
 }
 
-/// Appends `purges`, where a kept connection was closed meanwhile over a new one, and waits until they are applied.
+/// Appends `purges`, and waits until they are applied. If a kept connection has been closed, tries again over a new
+/// one.
 async fn applied(common: &Common, purges: &[Purge]) -> Result<Done, Unreachable> {
     let Ok(line) = common.line().await else {
         return Err(Unreachable::Refused);
     };
     let is_kept = line.is_kept;
     match publication(common, line, purges).await {
-        // Most likely while it rested, so that nothing was sent (Redis has `timeout`); and purging twice does no harm.
+        // The connection was most likely closed while idle (Redis has `timeout`), so nothing was sent. And purging
+        // twice does no harm.
         Err(error) if is_kept && error.kind == Kind::Closed => {
             let again = async { publication(common, common.line().await?, purges).await };
             again.await.map_err(|_| Unreachable::Unknown)
@@ -184,7 +188,7 @@ async fn applied(common: &Common, purges: &[Purge]) -> Result<Done, Unreachable>
     }
 }
 
-/// The same over this connection. What may have arrived of another attempt has another number, and is not counted.
+/// Publishes `purges` over this connection. Copies from another attempt have another number, and are not counted.
 async fn publication(common: &Common, line: Line, purges: &[Purge]) -> Result<Done, Error> {
     let mut awaited = Awaited::new(common, purges.len());
     let by = By {
@@ -192,12 +196,12 @@ async fn publication(common: &Common, line: Line, purges: &[Purge]) -> Result<Do
         part: Part::Of(awaited.number),
     };
     send(common, line, purges.iter().map(|purge| (purge, Some(by)))).await?;
-    // The reader keeps the other end until it answers.
+    // The reader keeps the other end until it replies.
     let done = (&mut awaited.done).await;
     done.map_err(|error| Error::new(Kind::Unreachable, error))
 }
 
-/// A publication that is to be read back; when this is dropped nobody waits for it any more.
+/// A publication that is to be read back. When this is dropped, nobody waits for it any more.
 struct Awaited<'a> {
     common: &'a Common,
     number: u64,
@@ -205,7 +209,7 @@ struct Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// One of so many purges.
+    /// Registers a publication of `count` purges.
     fn new(common: &'a Common, count: usize) -> Self {
         let number = common.published.fetch_add(1, Relaxed);
         let (reply, done) = oneshot::channel();
@@ -234,10 +238,10 @@ pub fn anonymous(purges: &[Purge]) -> impl Iterator<Item = (&Purge, Option<By>)>
     purges.iter().map(|purge| (purge, None))
 }
 
-/// Appends all of `purges`, or on an error most likely none.
+/// Appends all of `purges`. On an error, most likely none was appended.
 ///
 /// # Errors
-/// Not sent, or sent without an answer.
+/// They were not sent, or sent without an answer.
 pub async fn append<'a>(
     common: &Common,
     purges: impl Iterator<Item = (&'a Purge, Option<By>)>,
@@ -266,7 +270,7 @@ async fn send<'a>(
     sent
 }
 
-/// What an error says of purges that were sent.
+/// What an error means for purges that were sent.
 fn meaning(error: &Error) -> Unreachable {
     match error.kind {
         Kind::Unreachable | Kind::Closed | Kind::Timeout | Kind::Protocol => Unreachable::Unknown,
@@ -298,7 +302,8 @@ fn entry(common: &Common, purge: &Purge, by: Option<By>) -> Cmd {
 mod tests {
     use super::*;
 
-    /// `count` invalidations of as many URLs of this length; the first of what waits, and whether there have been too many.
+    /// Queues `count` invalidations of URLs of this length. Returns the first in the queue, and whether there were too
+    /// many.
     fn told(count: usize, length: usize) -> (Purge, bool) {
         let (memory, told) = (Memory::new(1 << 20, Arc::default()), PurgeOutbox::default());
         for number in 0..count {

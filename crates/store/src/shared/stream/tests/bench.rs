@@ -1,4 +1,4 @@
-//! How long a purge takes to hold on all nodes; a measurement, to be run by name.
+//! Measures how long a purge takes to hold on all nodes. To be run by name.
 
 use super::*;
 use std::time::Instant;

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Short, so that these tests need not wait for long.
+/// Short, so that these tests do not wait for long.
 const SHORT: Duration = Duration::from_millis(400);
 
 const OTHER: &[u8] = b"http://a.example/other";
 
-/// A node before a way that can be cut, and one that is not cut off.
+/// A node behind a proxy that can be cut, and one that is not cut off.
 async fn two(redis: &Redis) -> (Node, Proxy, Node) {
     let proxy = Proxy::to(redis.socket());
     let mut far = Node::start(&proxy.url(), "far", SHORT);
@@ -52,7 +52,7 @@ async fn a_node_that_is_cut_off_catches_up_before_it_uses_what_it_keeps() {
     assert!(near.stream.everywhere(position, BROKEN).await.is_empty());
 }
 
-/// What a stopped process or a suspended machine finds when it goes on: the clock of the wall is further than its own.
+/// As after a stopped process or a suspended machine: the wall clock has advanced more than the process's own clock.
 #[tokio::test]
 async fn a_node_that_slept_trusts_nothing_until_it_has_read_on() {
     let redis = Redis::start().await;
@@ -171,7 +171,7 @@ async fn a_server_that_went_back_in_time_purges_everything_everywhere() {
     assert_eq!(near.forgot().await, Missed::WentBack);
     near.following().await;
     proxy.mend();
-    // It never saw the purge, and misses nothing that it knew: it is told.
+    // It never saw the purge, and lost nothing that it knew: the purge of everything reaches it.
     far.following().await;
     assert!(near.memory.log().position() > Some(lost));
     assert_eq!(far.standing(KEY, &page), Standing::Gone);
@@ -197,7 +197,7 @@ async fn a_connection_that_is_killed_is_made_anew() {
     assert_eq!(far.standing(KEY, &page), Standing::Gone);
 }
 
-/// Nobody would hear of that for half of `trust`.
+/// Nobody would notice for half of `trust`.
 #[tokio::test]
 async fn a_connection_that_is_lost_in_silence_is_waited_over_once() {
     let redis = Redis::start().await;
@@ -213,7 +213,7 @@ async fn a_connection_that_is_lost_in_silence_is_waited_over_once() {
     assert!(far.stream.everywhere(position, BROKEN).await.is_empty());
 }
 
-/// They are sent twice then: what was read back of the first time says nothing of the second.
+/// The purges are sent twice then. What was read back of the first attempt says nothing about the second.
 #[tokio::test]
 async fn a_connection_that_ends_before_its_answer_refuses_no_purge() {
     let redis = Redis::start().await;

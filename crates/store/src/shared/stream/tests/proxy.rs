@@ -1,4 +1,4 @@
-//! A way to the server that can be cut without either end noticing.
+//! A proxy before the server that can be cut without either end noticing.
 
 use std::{
     path::PathBuf,
@@ -22,9 +22,9 @@ pub struct Proxy {
     open: watch::Sender<bool>,
     /// Connections that were made.
     made: Arc<AtomicU64>,
-    /// So many of them, the first ones, are lost.
+    /// How many of them are lost, counted from the first.
     lost: Arc<AtomicU64>,
-    /// The connection that ends in place of its next answer.
+    /// The connection that ends instead of answering once more.
     ends: Arc<AtomicU64>,
 }
 
@@ -54,7 +54,7 @@ impl Proxy {
                 let there = pass(near_in, far_out, gate.clone(), is_lost.clone(), || false);
                 let back = pass(far_in, near_out, gate.clone(), is_lost, ends);
                 tokio::spawn(async move {
-                    // Whichever ends first ends both.
+                    // Whichever direction ends first ends both.
                     tokio::select! {
                         () = there => {}
                         () = back => {}
@@ -80,12 +80,12 @@ impl Proxy {
         self.open.send_replace(false);
     }
 
-    /// From now on nothing gets through over the connections that there are; new ones are well.
+    /// From now on nothing gets through over existing connections. New ones work.
     pub fn lose(&self) {
         self.lost.store(self.made.load(SeqCst), SeqCst);
     }
 
-    /// What the newest connection asks next is heard, and its answer lost with the connection.
+    /// The server gets the newest connection's next question, and its answer is lost with the connection.
     pub fn end_newest(&self) {
         self.ends.store(self.made.load(SeqCst) - 1, SeqCst);
     }

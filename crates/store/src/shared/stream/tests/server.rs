@@ -46,7 +46,7 @@ impl Redis {
         format!("redis+unix://{}", self.socket().display())
     }
 
-    /// Starts it (again); when this is ready it takes connections.
+    /// Starts it (again). Once this returns, it takes connections.
     pub async fn rise(&mut self) {
         let mut process = Command::new("redis-server")
             .args(["--port", "0", "--unixsocket"])
