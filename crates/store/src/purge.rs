@@ -1,10 +1,10 @@
-//! Purging: what must not be answered any more although it may still be found, in whatever tier.
+//! Purges: what must not be answered any more although it may still be found, in any tier.
 //!
-//! A purge is an entry of a totally ordered [`Log`], not a deletion: each stored response knows the number up to which
-//! it was [checked](crate::Stored::checked), at first the one at which its *fetch began*. At lookup, one comparison says
-//! that nothing was purged since; otherwise what was purged since is tested ([`Log::standing`]) and the mark moves on.
-//! So a purge costs the same whatever it covers, holds from the moment it is acknowledged, and covers lower tiers and
-//! fills in flight.
+//! A purge is an entry of a totally ordered [`Log`], not a deletion. Each stored response has the number up to which it
+//! was [checked](crate::Stored::checked): at first, the number of the log when its *fetch began*. At lookup, one
+//! comparison shows that nothing was purged since. Otherwise the later purges are tested ([`Log::standing`]), and the
+//! response's number moves on. So a purge costs the same whatever it covers, holds from the moment it is acknowledged,
+//! and covers lower tiers and fills in flight.
 
 mod address;
 mod carried;
@@ -45,24 +45,25 @@ pub use table::TooMany;
 pub use tags::{Marks, Tags};
 pub use text::Malformed;
 
-/// What is to be forgotten, and how.
+/// What to forget, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
-    /// Which stored responses.
+    /// The stored responses that it covers.
     pub what: What,
-    /// Stale from now on instead of gone: `stale-while-revalidate` and `stale-if-error` still work.
+    /// Makes responses stale from now on instead of gone: `stale-while-revalidate` and `stale-if-error` still work.
     pub soft: bool,
 }
 
-/// Which stored responses a purge is for. Schemes are not told apart: a site's pages over `http` and `https` go together.
+/// The stored responses that a purge covers. Schemes are not told apart: a site's pages over `http` and `https` are
+/// purged together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// One URL with all its variants, in each form in which routes may have keyed it: `//host/path?query`
     /// ([`Address::text`]).
     Url(Vec<String>),
-    /// Everything whose path and query begin with `path`; on every host where `host` is `None`.
+    /// Everything whose path and query begin with `path`; on every host if `host` is `None`.
     Prefix {
-        /// The host as it is keyed, with port where that is not the scheme's own.
+        /// The host as it is keyed, with the port if it is not the scheme's default.
         host: Option<String>,
         /// The beginning of path and query, normalised.
         path: String,
@@ -83,7 +84,7 @@ impl Purge {
         Self { what, soft: false }
     }
 
-    /// A purge of nothing: an entry that only has a place in the log. No key has an address without a target.
+    /// A purge of nothing: an entry that only has a position in the log. No key has an address without a target.
     pub fn nothing() -> Self {
         Self::soft(What::Url(vec!["//".to_owned()]))
     }
@@ -93,13 +94,13 @@ impl Purge {
         Self { what, soft: true }
     }
 
-    /// Bytes of memory that it takes, roughly.
+    /// The bytes of memory that it takes, roughly.
     pub(crate) fn weight(&self) -> usize {
         let texts: usize = match &self.what {
             What::Url(texts) | What::Tags(texts) => texts.iter().map(|text| text.len() + 24).sum(),
             What::Prefix { host, path } => host.as_ref().map_or(0, String::len) + path.len(),
             What::Host(host) => host.len(),
-            // What a compiled expression may take is bounded; most are far smaller.
+            // The size of a compiled expression is limited; most are far smaller.
             What::Pattern(pattern) => pattern
                 .expressions()
                 .map(|(_, text)| text.len() + 4096)

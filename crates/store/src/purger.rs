@@ -1,4 +1,4 @@
-//! Purging as it is asked for: takes effect here or on all nodes, is made to last, and is counted.
+//! Carries out purges: on this node or all nodes, durably, with counts.
 
 use crate::{
     Memory, Purged,
@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// How long an application's answer waits for what it invalidates to be on disk.
+/// How long an application's answer waits until what it invalidates is on disk.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// A future that may cross threads.
@@ -23,23 +23,25 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The log that nodes share. Its entries come back to [`Memory::apply`] on every node, in one order.
 pub trait SharedLog: fmt::Debug + Send + Sync {
-    /// Appends, and waits until this node has applied all of it. What each came to here, and the position of the last. On an error
-    /// none takes effect, but for [`Unreachable::Unknown`].
+    /// Appends `purges`, and waits until this node has applied all of them. Returns the result of each here, and the
+    /// position of the last. On an error none takes effect, except perhaps with [`Unreachable::Unknown`].
     fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), PurgeError>>;
 
-    /// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not.
+    /// Waits until all nodes have applied everything up to `position`, `within` that time. Returns the names of those
+    /// that have not.
     fn everywhere(&self, position: Position, within: Duration) -> Boxed<Vec<String>>;
 
-    /// Takes effect on this node at once, and is appended in the background; for what applications invalidate in passing.
+    /// Applies `purge` on this node at once, and appends it in the background. For what applications invalidate in
+    /// passing.
     fn tell(&self, purge: Purge, at: Time);
 }
 
-/// Makes the entries of this node's log last.
+/// Makes the entries of this node's log durable.
 pub trait Durable: fmt::Debug + Send + Sync {
     /// Waits until everything up to `sequence` would survive a power loss.
     fn durable(&self, sequence: u64) -> Boxed<Result<(), NotDurable>>;
 
-    /// Whether it could not when it last tried: what is purged now would be forgotten at a restart.
+    /// Whether the last attempt failed: what is purged now would be forgotten at a restart.
     fn is_failing(&self) -> bool;
 }
 
@@ -54,7 +56,7 @@ pub enum Unreachable {
     Unknown,
 }
 
-/// The purge holds on this node, but would be forgotten at a restart. For the operator to mend.
+/// The purge holds on this node, but would be forgotten at a restart. The operator must fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("purged, but the log on disk cannot be written: {0}")]
 pub struct NotDurable(pub String);
@@ -76,24 +78,25 @@ pub enum PurgeError {
 /// Who asks for a purge of this node alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
-    /// Somebody who can be refused, and may try again.
+    /// A client that can be refused, and may try again.
     Client,
-    /// Another node, where it has taken effect: refused, it would be sent again without end, and nothing after it would ever come.
+    /// Another node, where the purge has taken effect. If refused, it would be sent again without end, and nothing
+    /// after it would ever arrive.
     Node,
 }
 
-/// What a purge came to.
+/// The result of a purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeAnswer {
     /// The number of its last entry in this node's log.
     pub sequence: u64,
-    /// Stored responses it touched in this node's memory: those that were still there when they were counted, from its taking
-    /// effect here on, so that at least as many were.
+    /// Stored responses that it touched in this node's memory: those that were still there when they were counted, once
+    /// it had taken effect here. At least as many were touched.
     pub touched: u64,
-    /// Stored responses it touched on this node's disk, those among them that memory holds too: at least so many, where there is
-    /// a disk.
+    /// Stored responses that it touched on this node's disk, including those that memory holds too. At least so many;
+    /// `None` without a disk.
     pub on_disk: Option<u64>,
-    /// Nodes that had not applied it when the wait was over; `None` if nobody waited.
+    /// The nodes that had not applied it when the wait was over; `None` if nobody waited.
     pub behind: Option<Vec<String>>,
 }
 
@@ -108,7 +111,7 @@ pub struct Purger {
 }
 
 impl Purger {
-    /// Purges what `memory` and the tiers below it hold.
+    /// Makes a purger of what `memory` and the tiers below it hold.
     pub fn new(memory: Arc<Memory>, sweeper: Sweeper) -> Self {
         Self {
             memory,
@@ -119,23 +122,24 @@ impl Purger {
         }
     }
 
-    /// What is on `disk` is counted too. The first one given stays.
+    /// Also counts what is on `disk`. Only the first call has an effect.
     pub fn count_on(&self, disk: Arc<Disk>) {
         let _ = self.disk.set(disk);
     }
 
-    /// Purges are acknowledged when `durable` says so. The first one given stays.
+    /// Acknowledges purges when `durable` says so. Only the first call has an effect.
     pub fn last_by(&self, durable: Arc<dyn Durable>) {
         let _ = self.durable.set(durable);
     }
 
-    /// Purges go to all nodes. The first one given stays.
+    /// Sends purges to all nodes. Only the first call has an effect.
     pub fn share_by(&self, shared: Arc<dyn SharedLog>) {
         let _ = self.shared.set(shared);
     }
 
-    /// Purges, all of them or on an error none. When this is ready no lookup that begins later, on this node, finds what is
-    /// covered; `wait`: on no node, for as long as that may take. `busiest` is told later what soft purges touched.
+    /// Applies all purges, or none on an error. No lookup on this node that begins after this is ready finds what they
+    /// cover. With `wait`, this also waits for the other nodes, at most that long. `busiest` is told later what soft
+    /// purges touched.
     ///
     /// # Errors
     /// See [`PurgeError`].
@@ -164,7 +168,7 @@ impl Purger {
             };
             Ok::<_, PurgeError>((sequence, behind))
         };
-        // Counted at once: what requests find gone meanwhile, nobody counts.
+        // Counted at once: responses that requests find gone meanwhile are not counted.
         let counted = self.sweeper.touched(&purges, &done, busiest);
         let (touched, on_disk, held) = tokio::join!(counted, self.on_disk(&purges, &done), held);
         self.memory.log().count_touched(touched);
@@ -177,11 +181,11 @@ impl Purger {
         })
     }
 
-    /// As [`purge`](Self::purge), on this node alone. Where there is no room for the expressions of another node, everything is
-    /// purged in their place, as where they come by the log that nodes share.
+    /// Like [`purge`](Self::purge), on this node alone. If there is no room for the expressions of another node,
+    /// everything is purged instead, as with expressions that come by the shared log.
     ///
     /// # Errors
-    /// [`PurgeError::TooMany`], but for nodes, and [`PurgeError::NotDurable`].
+    /// [`PurgeError::TooMany`], except for nodes, and [`PurgeError::NotDurable`].
     pub async fn purge_here(
         &self,
         purges: Vec<Purge>,
@@ -206,8 +210,8 @@ impl Purger {
         })
     }
 
-    /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes; over a restart
-    /// when [`settled`](Self::settled) is ready.
+    /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes, and
+    /// over a restart when [`settled`](Self::settled) is ready.
     pub fn invalidate(&self, purge: Purge, at: Time) {
         match self.shared.get() {
             Some(shared) => shared.tell(purge, at),
@@ -215,13 +219,14 @@ impl Purger {
         }
     }
 
-    /// As [`invalidate`](Self::invalidate), on this node alone: what is out of date here, other nodes may hold anew.
+    /// Like [`invalidate`](Self::invalidate), on this node alone: other nodes may hold anew what is out of date here.
     pub fn invalidate_here(&self, purge: Purge, at: Time) {
         self.memory.apply(purge, at, None);
     }
 
-    /// Waits until what was invalidated before lasts, for two seconds at most. Where the log cannot be written nobody is told here,
-    /// nor held up: what was invalidated comes back at a restart, and the operator hears of it ([`Durable::is_failing`]).
+    /// Waits until what was invalidated before lasts, for two seconds at most. If the log cannot be written, the client
+    /// is neither told nor held up: what was invalidated comes back at a restart, and the operator hears of it
+    /// ([`Durable::is_failing`]).
     pub async fn settled(&self) {
         if let Some(durable) = self.durable.get() {
             let _ = timeout(SETTLING, durable.durable(u64::MAX)).await;
@@ -234,21 +239,21 @@ impl Purger {
         durable.is_some_and(|durable| durable.is_failing())
     }
 
-    /// Takes effect as a whole, whether there is room for it or not.
+    /// Applies all purges, whether there is room for them or not.
     fn apply(&self, purges: &[Purge], at: Time) -> Vec<Purged> {
         let all = purges.iter();
         all.map(|purge| self.memory.apply(purge.clone(), at, None))
             .collect()
     }
 
-    /// How many stored responses on disk `purges` touched, which came to `done`.
+    /// How many stored responses on disk `purges` touched, whose results are `done`.
     async fn on_disk(&self, purges: &[Purge], done: &[Purged]) -> Option<u64> {
         let disk = self.disk.get()?;
         let tagged: u64 = done.iter().map(|purged| purged.below).sum();
         Some(tagged + disk.touched(purges).await)
     }
 
-    /// Waits until what was done would last, and tells the number of the last of it.
+    /// Waits until what was done is durable, and returns the number of the last of it.
     async fn lasting(&self, done: &[Purged]) -> Result<u64, NotDurable> {
         let numbers = done.iter().map(|purged| purged.sequence);
         let sequence = numbers.max().unwrap_or_default();

@@ -1,18 +1,18 @@
 //! The URL in a cache key.
 
-/// Host and target of a cache key (`scheme://host/path?query`, then what the site adds after a line feed).
+/// The host and target of a cache key (`scheme://host/path?query`, then what the site adds after a line feed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address<'a> {
-    /// `http`, `https`, or empty where the site does not keep schemes apart.
+    /// `http`, `https`, or empty if the site does not tell schemes apart.
     pub scheme: &'a str,
-    /// The authority; empty where the site does not keep hosts apart.
+    /// The authority; empty if the site does not tell hosts apart.
     pub host: &'a str,
     /// Path and query.
     pub target: &'a str,
 }
 
 impl<'a> Address<'a> {
-    /// The address in `key`. Keys are made from strings; one that is not is the address of nothing.
+    /// Returns the address in `key`. Keys are made from strings; a key that is not UTF-8 has an empty address.
     pub fn of(key: &'a [u8]) -> Self {
         let end = key.iter().position(|byte| *byte == b'\n');
         let uri = key.get(..end.unwrap_or(key.len())).unwrap_or_default();
@@ -27,18 +27,18 @@ impl<'a> Address<'a> {
         }
     }
 
-    /// The keys that `url`, as [`text`](Self::text) writes it, has over either scheme and where schemes are not kept apart, without
-    /// what a site adds to them.
+    /// Returns the keys of `url`, in the form of [`text`](Self::text): over each scheme, and for sites that do not tell
+    /// schemes apart. They lack what a site adds.
     pub fn keys(url: &str) -> [String; 3] {
         ["http:", "https:", ""].map(|scheme| format!("{scheme}{url}"))
     }
 
-    /// `//host/path?query`: what purges of one URL name.
+    /// Returns `//host/path?query`, by which purges name a URL.
     pub fn text(&self) -> String {
         format!("//{}{}", self.host, self.target)
     }
 
-    /// The URL as people write it, `http` where the scheme is not known.
+    /// Returns the URL as people write it, with `http` if the scheme is not known.
     pub fn url(&self) -> String {
         let scheme = if self.scheme.is_empty() {
             "http"
@@ -48,7 +48,7 @@ impl<'a> Address<'a> {
         format!("{scheme}://{}{}", self.host, self.target)
     }
 
-    /// As Souin names what it stores, `http` where the scheme is not known.
+    /// Returns the name that Souin would give to what is stored, with `http` if the scheme is not known.
     pub fn souin(&self) -> String {
         let scheme = if self.scheme == "https" {
             "https"
@@ -58,7 +58,7 @@ impl<'a> Address<'a> {
         self.souin_over(scheme)
     }
 
-    /// The same once for each scheme, on lines: who purges means it over both.
+    /// Returns that name once for each scheme, on two lines: a purge is for both.
     pub fn souin_lines(&self) -> String {
         ["http", "https"]
             .map(|scheme| self.souin_over(scheme))

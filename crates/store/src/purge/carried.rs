@@ -1,4 +1,4 @@
-//! How many stored responses below memory carry each tag: what is there is not looked at when it is purged.
+//! Counts how many stored responses below memory carry each tag: a purge does not look at what is there.
 
 use super::name::tag_name;
 use std::{
@@ -6,23 +6,25 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The name of a tag, in two halves: a million of them take a third less room so.
+/// The name of a tag, in two halves: this way a million of them take a third less room.
 type Name = [u32; 2];
 
-/// How many stored responses below memory carry each tag, by its name. Whoever keeps them there counts them, one thread alone.
+/// How many stored responses below memory carry each tag, by its name. Counted only by the thread that keeps them
+/// there.
 #[derive(Debug, Default)]
 pub struct Carried(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// Those that were not covered by the tag's last hard purge.
+    /// The counts of responses that the tag's last hard purge did not cover.
     live: HashMap<Name, u32>,
-    /// The sequence numbers of such purges, of tags that something carried then.
+    /// The sequence numbers of these purges, for tags that something carried then.
     purged: HashMap<Name, u64>,
 }
 
 impl Counts {
-    /// Whether what carries `name` and was checked up to `checked` counts: what a purge has taken off is not taken off again.
+    /// Whether a response that carries `name` and was checked up to `checked` counts: what a purge has subtracted is
+    /// not subtracted again.
     fn counts(&self, name: Name, checked: u64) -> bool {
         self.purged
             .get(&name)
@@ -31,7 +33,7 @@ impl Counts {
 }
 
 impl Carried {
-    /// A stored response is kept that carries `tags` and was checked up to `checked`.
+    /// Counts a stored response that carries `tags` and was checked up to `checked`.
     pub fn add<'a>(&self, tags: impl IntoIterator<Item = &'a str>, checked: u64) {
         let mut counts = self.lock();
         for name in tags.into_iter().map(name) {
@@ -41,7 +43,7 @@ impl Carried {
         }
     }
 
-    /// It is not kept any more.
+    /// Stops counting such a response, which is no longer kept.
     pub fn remove<'a>(&self, tags: impl IntoIterator<Item = &'a str>, checked: u64) {
         let mut counts = self.lock();
         for name in tags.into_iter().map(name) {
@@ -56,7 +58,8 @@ impl Carried {
         }
     }
 
-    /// A purge of `tag` takes effect at `sequence`: how many carry it. After a hard one they count no more.
+    /// Applies a purge of `tag` with the number `sequence`. Returns how many responses carry the tag. After a hard
+    /// purge they do not count any more.
     pub(super) fn purged(&self, tag: &str, sequence: u64, soft: bool) -> u64 {
         let (mut counts, name) = (self.lock(), name(tag));
         if soft {
@@ -69,7 +72,7 @@ impl Carried {
         live.into()
     }
 
-    /// Nothing that purges up to `sequence` cover is kept any more: they are forgotten.
+    /// Forgets purges up to `sequence`: nothing that they cover is kept any more.
     pub fn tidy(&self, sequence: u64) {
         let mut counts = self.lock();
         counts.purged.retain(|_, purged| *purged > sequence);

@@ -9,11 +9,12 @@ pub const KINDS: [&str; 6] = ["url", "prefix", "tag", "host", "pattern", "everyt
 /// A snapshot for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Purges that took effect on this node, by kind; invalidations by applications and what came from other nodes among them.
+    /// Purges that took effect on this node, by kind, including invalidations by applications and purges from other
+    /// nodes.
     pub applied: [u64; KINDS.len()],
     /// How many of them were soft.
     pub soft: u64,
-    /// Stored responses in memory that they touched, as far as somebody was told.
+    /// Stored responses in memory that they touched, as far as these were counted for somebody.
     pub touched: u64,
     /// Stored responses that the sweep has dropped.
     pub swept: u64,
@@ -23,7 +24,7 @@ pub struct Statistics {
     pub names: u64,
     /// Expressions remembered.
     pub patterns: u64,
-    /// Whether purges elsewhere may have been missed.
+    /// Whether purges on other nodes may have been missed.
     pub is_unsure: bool,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// A purge took effect on this node.
+    /// Counts a purge that took effect on this node.
     pub fn applied(&self, purge: &Purge) {
         let kind = match purge.what {
             What::Url(_) => 0,
@@ -53,17 +54,17 @@ impl Counts {
         self.soft.fetch_add(u64::from(purge.soft), Relaxed);
     }
 
-    /// So many stored responses were touched, as somebody was told.
+    /// Counts stored responses that were touched, as reported to the caller.
     pub fn touched(&self, count: u64) {
         self.touched.fetch_add(count, Relaxed);
     }
 
-    /// The sweep has dropped so many stored responses.
+    /// Counts stored responses that the sweep has dropped.
     pub fn swept(&self, count: u64) {
         self.swept.fetch_add(count, Relaxed);
     }
 
-    /// What was counted; the rest of the snapshot is the log's own.
+    /// Returns the counters. The rest of the snapshot is filled in by the log.
     pub fn read(&self) -> Statistics {
         Statistics {
             applied: self.applied.each_ref().map(|count| count.load(Relaxed)),

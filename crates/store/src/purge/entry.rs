@@ -1,4 +1,4 @@
-//! An entry of the log of purges, and what keeps entries over a restart.
+//! An entry of the log of purges, and the interface to what keeps entries over a restart.
 
 use super::{Position, Purge};
 use rules::time::Time;
@@ -11,16 +11,16 @@ pub struct Entry {
     pub sequence: u64,
     /// When it took effect.
     pub at: Time,
-    /// Where it stands in the shared log, if it came from there.
+    /// Its position in the shared log, if it came from there.
     pub position: Option<Position>,
     /// What was purged.
     pub purge: Purge,
 }
 
-/// What keeps the log over a restart. Called under the log's lock, in order: it must not wait.
+/// Keeps the log over a restart. Called under the log's lock, in order: it must not wait.
 pub trait Journal: fmt::Debug + Send + Sync {
     /// Queues an entry to be written.
     fn append(&self, entry: &Entry);
-    /// Everything up to `sequence` may be forgotten.
+    /// Allows everything up to `sequence` to be forgotten.
     fn retire(&self, sequence: u64);
 }

@@ -1,13 +1,14 @@
 //! The log of purges on disk, so that a purge holds over a restart and a power loss.
 //!
-//! One file to which frames are appended ([`mod@format`]). A thread writes everything that has come since its last write with one
-//! write and one `fsync`, then tells those who wait: many purges at once cost few `fsync`s. When most of the file is of no use
-//! any more, because purges were retired or said the same, it is written anew beside itself and takes its own place.
+//! One file to which frames are appended ([`mod@format`]). A thread writes everything that has come since its last
+//! write with one write and one `fsync`, and then answers the waiting tasks: many purges at once cost few `fsync`s.
+//! When most of the file is of no use any more, because purges were retired or said the same, a new file is written
+//! beside it and replaces it.
 //!
-//! Numbers are never given out twice, although a crash may lose purges that nobody was told of: what was stored after such a
-//! purge has its number, and must not seem to have been checked against a later one. So each start begins far above
-//! everything known, at the time of day in microseconds, and what was stored before counts as purged where the file is new,
-//! lost or damaged.
+//! Numbers are never given out twice, although a crash may lose purges that were not acknowledged. What was stored
+//! after such a purge has its number, and must not seem to have been checked for a later one. So each start begins far
+//! above all known numbers, at the time of day in microseconds. If the file is new, lost or damaged, what was stored
+//! before counts as purged.
 
 pub mod format;
 mod medium;
@@ -46,7 +47,7 @@ pub enum Lasting {
     Written,
 }
 
-/// Why the log cannot be kept in this file; for the operator to mend.
+/// Why the log cannot be kept in this file; the operator must fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it.
@@ -58,26 +59,27 @@ pub enum OpenError {
     /// It is some other file.
     #[error("{0}: not a log of purges")]
     Foreign(PathBuf),
-    /// The operating system says no.
+    /// The operating system reported an error.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
 }
 
-/// How a log was found.
+/// The state in which a log was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// There was none: everything that is stored counts as purged.
+    /// There was no log: everything that is stored counts as purged.
     New,
     /// As it was left.
     Whole,
-    /// As it was left, but for so many bytes at its end, which were cut off: what a crash leaves of purges that nobody was told of. What
-    /// was cut short by other hands looks the same.
+    /// As it was left, except for this many bytes at its end, which were cut off: what a crash leaves of purges that
+    /// were not acknowledged. A file that somebody truncated looks the same.
     Torn(u64),
     /// Damaged: everything that is stored counts as purged.
     Damaged,
 }
 
-/// The log of purges on disk. A clone is another handle to the same; the last one dropped writes what is left.
+/// The log of purges on disk. A clone is another handle to the same log; when the last one is dropped, the rest is
+/// written.
 #[derive(Clone, Debug)]
 pub struct FileJournal {
     handle: Arc<Handle>,
@@ -90,7 +92,7 @@ struct Handle {
 }
 
 impl FileJournal {
-    /// Opens the log in the file at `path`, or begins one there. `at` is now. What it remembers is for
+    /// Opens the log in the file at `path`, or creates it. `at` is the current time. What the log remembers is for
     /// [`Log::restore`](super::Log::restore), before [`Log::keep_in`](super::Log::keep_in).
     ///
     /// # Errors
@@ -124,7 +126,8 @@ impl FileJournal {
         Ok((Self { handle }, remembered, opened))
     }
 
-    /// Has `hook` told of events from now on; called on the thread that writes, so it must not wait. The first one given stays.
+    /// Sends events to `hook` from now on, on the thread that writes: it must not wait. Only the first call has an
+    /// effect.
     pub fn tell(&self, hook: Box<dyn Fn(&Event) + Send + Sync>) {
         self.handle.queue.tell(hook);
     }
@@ -134,11 +137,11 @@ impl FileJournal {
         let Some(answered) = self.handle.queue.wait_for(u64::MAX) else {
             return;
         };
-        // On a thread of its own, as a runtime's own threads may not wait so.
+        // On a thread of its own, because a runtime's own threads must not block.
         let thread = thread::Builder::new().name("purge-log-flush".to_owned());
         let waits = thread.spawn(move || answered.blocking_recv());
         if let Ok(thread) = waits {
-            // On an error the log has told of it.
+            // The log has reported any error.
             let _ = thread.join();
         }
     }
@@ -150,7 +153,7 @@ struct Begun {
     opened: Opened,
 }
 
-/// Writes that the log begins here, so that the file ends well; it was found with these contents and of this length.
+/// Writes that the log begins here, so that the file ends well. It was found with these contents and this length.
 fn begin(
     mut medium: Box<dyn Medium>,
     (contents, length): (Option<&Contents<'_>>, u64),
@@ -234,7 +237,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
-            // It has no way to panic, and nobody to tell.
+            // The thread cannot panic, and there is nobody to tell.
             let _ = thread.join();
         }
     }

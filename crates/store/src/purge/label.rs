@@ -1,11 +1,11 @@
-//! A stored response as a tier below memory knows it without reading it.
+//! A stored response as a tier below memory knows it without reading the record.
 
 use super::{
     Address, Log, Purge,
     subject::{Subject, Tagged, covers},
 };
 
-/// What purges are held against of a stored response that is not in memory.
+/// What purges are compared with for a stored response that is not in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label<'a> {
     /// The whole cache key.
@@ -14,7 +14,7 @@ pub struct Label<'a> {
     pub checked: u64,
     /// Its `Content-Type`; empty without one.
     pub content_type: &'a [u8],
-    /// The tags it may be purged by.
+    /// The tags by which it may be purged.
     pub tags: Vec<&'a str>,
 }
 
@@ -38,7 +38,7 @@ impl Label<'_> {
 }
 
 impl Log {
-    /// Whether what `label` is of was purged; `softly`: also if only so, by an expression.
+    /// Whether the response of `label` was purged. With `softly`, also if an expression softly purged it.
     pub fn has_purged(&self, label: &Label<'_>, softly: bool) -> bool {
         if label.checked >= self.head() {
             return false;
@@ -53,7 +53,8 @@ impl Log {
         verdict.gone || softly && verdict.stale_by_pattern
     }
 
-    /// Whether any purge since `label.checked` covers what `label` is of, a soft one too. In doubt one does.
+    /// Whether any purge since `label.checked`, hard or soft, covers the response of `label`. If it is not known, then
+    /// yes.
     pub fn has_touched(&self, label: &Label<'_>) -> bool {
         if label.checked >= self.head() {
             return false;

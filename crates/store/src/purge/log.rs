@@ -1,4 +1,4 @@
-//! The log of purges: its state, and what it tells of itself.
+//! The log of purges: its state, and what it tells about itself.
 
 mod entering;
 mod lookup;
@@ -21,17 +21,17 @@ use std::sync::{
     },
 };
 
-/// The log. Shared by all workers and tiers.
+/// The log of purges. Shared by all workers and tiers.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// The number of the last purge; written with each purge.
+    /// The number of the last purge, written with each purge.
     head: AtomicU64,
-    /// What was checked up to here needs no look: the head, or one more while nothing is to be trusted, what is fetched in that
-    /// time included. Read on each hit.
+    /// What was checked up to here needs no look. It is the head, or one more while nothing is trusted, which includes
+    /// what is fetched in that time. Read on each hit.
     bar: AtomicU64,
-    /// Whether purges elsewhere may have been missed.
+    /// Whether purges on other nodes may have been missed.
     unsure: AtomicBool,
-    /// From then on purges elsewhere may have been missed. Read on each hit.
+    /// From this time on, purges on other nodes may have been missed. Read on each hit.
     trusted_until: TrustedUntil,
     table: RwLock<Table>,
     positions: Mutex<Positions>,
@@ -42,7 +42,7 @@ pub struct Log {
     counts: Counts,
     recent: Recent,
     journal: OnceLock<Box<dyn Journal>>,
-    /// Whether entries stand where the clock says.
+    /// Whether entries get their positions from the clock.
     clocked: AtomicBool,
     /// See [`come_after`](Log::come_after).
     placed: AtomicU64,
@@ -64,14 +64,15 @@ impl Log {
         &self.carried
     }
 
-    /// Entries from now on are also given to `journal`. The first one given stays.
+    /// From now on, also gives entries to `journal`. Only the first call has an effect.
     pub fn keep_in(&self, journal: Box<dyn Journal>) {
         let _ = self.journal.set(journal);
     }
 
-    /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
-    /// entry of the shared log stays, so that a restart knows where to read on, and so does what was
-    /// [applied ahead](Self::apply_ahead): it is held against what comes from elsewhere.
+    /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what has not counts as purged.
+    ///
+    /// The last entry of the shared log stays, so that a restart knows where to read on. What was
+    /// [applied ahead](Self::apply_ahead) also stays: it is compared with what comes from other nodes.
     pub fn retire(&self, sequence: u64) {
         let sequence = self.positions().spare(sequence);
         self.write().retire(sequence);
@@ -80,8 +81,9 @@ impl Log {
         }
     }
 
-    /// Forgets expressions that everything kept on this node was held against, up to the number `hard`, and softly up to `soft`, so
-    /// that there is room for others; `keep` of them stay for what comes from elsewhere. What was purged stays so over a restart.
+    /// Forgets expressions that everything kept on this node was compared with, hard ones up to `hard` and soft ones up
+    /// to `soft`, so that there is room for others. `keep` of them stay for what comes from other nodes. What was
+    /// purged stays so over a restart.
     pub fn release_patterns(&self, hard: u64, soft: u64, keep: usize) {
         let released = self.write().release(hard, soft, keep);
         if let (Some(over), Some(journal)) = (released.over, self.journal.get()) {
@@ -89,30 +91,30 @@ impl Log {
         }
     }
 
-    /// Whether expressions take so much of their room that what they purged softly is to be given up on disk: what is left there would
-    /// have to be held against them for as long as it lies there.
+    /// Whether expressions take so much of their room that the disk should give up what they softly purged: as long as
+    /// that is there, it would have to be compared with them.
     pub fn is_crowded(&self) -> bool {
         self.read().is_crowded()
     }
 
-    /// Whether an expression is forgotten that what was checked up to `checked` may not have been held against, unless something
-    /// else tells that it was.
+    /// Whether an expression is forgotten with which something checked up to `checked` may not have been compared,
+    /// unless something else shows that it was.
     pub fn has_released(&self, checked: u64) -> bool {
         checked < self.read().released
     }
 
-    /// What took effect on this node after `after`, at most so many of it; where nothing is said, only where the log stands. For
-    /// those who keep pages elsewhere.
+    /// Returns at most `most` purges that took effect on this node after `after`. If that is `None`, only the log's
+    /// current cursor. For those who keep pages elsewhere.
     pub fn since(&self, after: Option<Cursor>, most: usize) -> Since {
         self.recent.since(after, most)
     }
 
-    /// As [`since`](Self::since), and waits until there is something to tell.
+    /// Like [`since`](Self::since), but waits until there is something to report.
     pub async fn since_wait(&self, after: Cursor, most: usize) -> Since {
         self.recent.wait(after, most).await
     }
 
-    /// Counts stored responses that purges touched, as somebody was told.
+    /// Counts stored responses that purges touched, as reported to the caller.
     pub(crate) fn count_touched(&self, count: u64) {
         self.counts.touched(count);
     }
@@ -134,13 +136,13 @@ impl Log {
         }
     }
 
-    /// Names and expressions remembered.
+    /// How many names and expressions are remembered.
     pub fn remembered(&self) -> (usize, usize) {
         let table = self.read();
         (table.names(), table.patterns())
     }
 
-    /// Under the table's lock. Lookups may ask for a look too early, never too late.
+    /// The caller holds the table's lock. A lookup may look once too often, but never miss a purge.
     fn advance(&self, head: u64) {
         let unsure = u64::from(self.unsure.load(Relaxed));
         self.bar.store(head + unsure, Release);

@@ -2,29 +2,29 @@
 
 use rules::time::Time;
 
-/// So many soft purges of a name are kept besides the last; the first of them stands for all before it as well.
+/// How many soft purges of a name are kept besides the last. The first of these stands for all earlier ones too.
 pub(super) const EARLIER: usize = 4;
 
-/// The last purges of one name; those before a hard one say nothing more. There may be a million: a mark takes 32 bytes, and 64
-/// more from the second soft purge on.
+/// The last purges of one name. Those before a hard one do not matter any more. There may be a million marks: each
+/// takes 32 bytes, and 64 more from the second soft purge on.
 #[derive(Debug, Default)]
 pub(super) struct Mark {
     hard: u64,
     last: Soft,
-    /// The soft ones before the last, the latest at the end; empty ones before them.
+    /// The soft purges before the last, the latest at the end, with empty ones in front.
     earlier: Option<Box<[Soft; EARLIER]>>,
 }
 
-/// A soft purge; of those that are not told apart, the last number and the first moment.
+/// A soft purge. Of several that are not told apart, the last number and the first time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Soft {
-    /// 0: none.
+    /// 0 means none.
     sequence: u64,
     at: Time,
 }
 
 impl Soft {
-    /// Both as one. What became stale by the first did not become stale again.
+    /// Joins two purges. What the first made stale did not become stale again.
     fn and(self, later: Self) -> Self {
         match self.sequence {
             0 => later,
@@ -55,7 +55,7 @@ impl Mark {
         self.last = Soft { sequence, at };
     }
 
-    /// Forgets those up to `sequence`; whether there are later ones.
+    /// Forgets those up to `sequence`. Returns whether there are later ones.
     pub fn retire(&mut self, sequence: u64) -> bool {
         self.earlier.take_if(|earlier| {
             let gone = earlier.iter_mut().filter(|soft| soft.sequence <= sequence);
@@ -65,22 +65,23 @@ impl Mark {
         self.last() > sequence
     }
 
-    /// The number of the last.
+    /// The number of the last purge.
     pub fn last(&self) -> u64 {
         self.hard.max(self.last.sequence)
     }
 
-    /// The number of the last hard one.
+    /// The number of the last hard purge.
     pub fn hard(&self) -> u64 {
         self.hard
     }
 
-    /// The number of the last soft one.
+    /// The number of the last soft purge.
     pub fn soft(&self) -> u64 {
         self.last.sequence
     }
 
-    /// When what was checked up to `since` became stale by these: by the first that came later, or earlier where that is not told apart.
+    /// When a response that was checked up to `since` became stale: at the first later soft purge, or earlier if that
+    /// is not told apart.
     pub fn stale_since(&self, since: u64) -> Option<Time> {
         let earlier = self.earlier.as_deref().into_iter().flatten();
         let mut all = earlier.chain([&self.last]);

@@ -1,9 +1,9 @@
-//! Names: what a purge is remembered by, as hashes.
+//! Names: the hashes by which purges are remembered.
 
 use super::What;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
-/// Kinds of names, so that a tag never passes for a host.
+/// The kinds of names, so that a tag is never taken for a host.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Url = 1,
@@ -12,10 +12,10 @@ pub(super) enum Kind {
     Tag,
 }
 
-/// Stands for every host in the name of a prefix; no authority holds it.
+/// Stands for every host in the name of a prefix. No authority contains it.
 pub(super) const EVERY_HOST: &str = "*";
 
-/// The names a purge is remembered by. Where keys hold no host, a purge of one host is for them too.
+/// Returns the names by which a purge is remembered. A purge of one host also covers keys without a host.
 pub(super) fn names(what: &What) -> Vec<u64> {
     match what {
         What::Url(urls) => urls.iter().map(|url| name(Kind::Url, &[url])).collect(),
@@ -38,10 +38,11 @@ pub(super) fn tag_name(tag: &str) -> u64 {
     name(Kind::Tag, &[tag])
 }
 
-/// Texts up to so many bytes are put together and hashed at once, which spares what hashing piece by piece sets up first.
+/// Texts up to this many bytes are joined and hashed at once, which saves the setup of hashing piece by piece.
 const SHORT: usize = 256;
 
-/// Stable over nodes and restarts. Two texts of one name are purged together, which costs a fetch.
+/// Returns a name, the same on all nodes and after a restart. Two texts of the same name are purged together, which
+/// costs a fetch.
 pub(super) fn name(kind: Kind, parts: &[&str]) -> u64 {
     let mut room = [0; SHORT];
     match together(&mut room, parts) {
@@ -58,7 +59,7 @@ fn name_of_long(kind: Kind, parts: &[&str]) -> u64 {
     hash.digest()
 }
 
-/// The parts as one text; `None` where there is no room for it.
+/// Joins the parts into one text; `None` if there is no room for it.
 fn together<'a>(room: &'a mut [u8], parts: &[&str]) -> Option<&'a [u8]> {
     let mut length = 0;
     for part in parts {
@@ -73,7 +74,7 @@ fn together<'a>(room: &'a mut [u8], parts: &[&str]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    /// What is remembered was named by another version, or on another node.
+    /// Remembered purges were named by another version, or on another node.
     #[test]
     fn a_text_has_one_name_however_it_is_hashed() {
         let text = "a/b?c".repeat(60);

@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Regular expressions on a stored response: every one that is given must match somewhere in its subject.
+/// Regular expressions on a stored response: each that is given must match somewhere in its subject.
 #[derive(Clone, Debug, Default)]
 pub struct Pattern {
     url: Option<Regex>,
@@ -15,7 +15,7 @@ pub struct Pattern {
     pool: Option<Regex>,
 }
 
-/// What an expression of a [`Pattern`] is held against.
+/// What an expression of a [`Pattern`] is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum On {
     /// `scheme://host/path?query`, as [`Address::url`](crate::purge::Address::url) writes it.
@@ -24,40 +24,42 @@ pub enum On {
     Host,
     /// Path and query.
     Target,
-    /// `Content-Type`; a response without one is an empty text.
+    /// `Content-Type`; empty if the response has none.
     ContentType,
     /// All tags, joined by commas.
     Tags,
-    /// `GET-http-host-/path?query`, as Souin names what it stores; with either scheme, each on a line of its own.
+    /// `GET-http-host-/path?query`, the name that Souin would give; with either scheme, each on a line of its own.
     Souin,
-    /// The pool of servers that it came from, as it said itself ([`of_pool`](crate::purge::of_pool)); a response of none is an empty text.
+    /// The pool of servers from which the response says that it came ([`of_pool`](crate::purge::of_pool)); empty if
+    /// none.
     Pool,
 }
 
-/// A regular expression that cannot be used. The caller's fault; nothing was purged.
+/// A regular expression that cannot be used. The caller's error; nothing was purged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
-    /// It is none.
+    /// It is not a regular expression.
     #[error("not a regular expression that can be used: {0}")]
     Syntax(String),
-    /// It is one elsewhere, and needs what takes more than linear time: looks around, or refers back.
+    /// It is one elsewhere, and uses what takes more than linear time: lookaround or backreferences.
     #[error("not a regular expression that can be used: {0}")]
     Unsupported(String),
-    /// It is longer, or would take more memory, than one may.
+    /// It is longer, or would take more memory, than is allowed.
     #[error("not a regular expression that can be used: {0}")]
     TooLarge(String),
 }
 
-/// Longest expression, in bytes.
+/// The longest expression, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// Memory a compiled expression may take, in bytes: a thousand may wait for the sweep. Three times `\w` takes more than half.
+/// The most bytes of memory of a compiled expression: a thousand may wait for the sweep. `\w` three times takes more
+/// than half.
 const LARGEST: usize = 256 << 10;
 
-/// Memory that matching it faster may take, in bytes for each thread.
+/// The most bytes of memory, for each thread, that faster matching may take.
 const CACHE: usize = 64 << 10;
 
-/// Whether `expression`, which does not compile, has what others' expressions have and ours do not.
+/// Whether `expression`, which does not compile, uses what other engines have and ours does not.
 fn is_of_others(expression: &str) -> bool {
     const AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
     let refers_back = |pair: &[u8]| matches!(pair, [b'\\', b'1'..=b'9']);
@@ -66,7 +68,8 @@ fn is_of_others(expression: &str) -> bool {
 }
 
 impl Pattern {
-    /// With `expression` held against `on`. Matching takes time linear in the subject, whatever the expression.
+    /// Adds `expression`, to be matched against `on`. Matching takes time linear in the subject, whatever the
+    /// expression.
     ///
     /// # Errors
     /// The expression cannot be used.
@@ -91,7 +94,7 @@ impl Pattern {
         Ok(self)
     }
 
-    /// The expressions given.
+    /// The expressions that were given.
     pub fn expressions(&self) -> impl Iterator<Item = (On, &str)> {
         [
             (On::Url, &self.url),
@@ -106,7 +109,7 @@ impl Pattern {
         .filter_map(|(on, regex)| Some((on, regex.as_ref()?.as_str())))
     }
 
-    /// A name: the same for the same expressions.
+    /// A hash that is the same for the same expressions.
     pub(super) fn name(&self) -> u64 {
         let mut hash = Xxh3::new();
         for (on, text) in self.expressions() {
@@ -117,7 +120,7 @@ impl Pattern {
         hash.digest()
     }
 
-    /// Whether every expression matches what `subject` says of it.
+    /// Whether every expression matches its part of `subject`.
     pub fn matches<'a>(&self, subject: impl Fn(On) -> &'a str) -> bool {
         let holds = |on, regex: &Option<Regex>| {
             regex

@@ -1,14 +1,14 @@
-//! Pools of servers: a response that says from which it came can be purged with all others of that pool. The name stands among its
-//! tags, in a form that no application gives to its own.
+//! Pools of servers. Responses that name the pool from which they came can be purged together. The name is among their
+//! tags, in a form that no application gives to its own tags.
 
 const POOL: &str = "x-pool: ";
 
-/// The tag of what came from `pool`.
+/// Returns the tag of responses from `pool`.
 pub fn of_pool(pool: &str) -> String {
     format!("{POOL}{pool}")
 }
 
-/// The pool that `tag` stands for; `None`: it is none's.
+/// Returns the pool that `tag` stands for; `None` if it stands for none.
 pub fn pool(tag: &str) -> Option<&str> {
     tag.strip_prefix(POOL)
 }

@@ -1,8 +1,8 @@
-//! Positions in the log that nodes share; as text, as Redis writes the ids of a stream's entries: `milliseconds-number`.
+//! Positions in the log that nodes share. Their text is that of ids in a Redis stream: `milliseconds-number`.
 
 use std::{fmt, str::FromStr};
 
-/// Where an entry stands in the log that nodes share; totally ordered, the same on every node.
+/// The position of an entry in the log that nodes share. Totally ordered, and the same on every node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(pub u64, pub u64);
 
@@ -12,7 +12,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// A text that is no position.
+/// The error for a text that is not a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a position: two numbers with a hyphen between them")]
 pub struct NotAPosition;
@@ -21,7 +21,7 @@ impl FromStr for Position {
     type Err = NotAPosition;
 
     fn from_str(text: &str) -> Result<Self, NotAPosition> {
-        // `u64::from_str` takes a sign.
+        // `u64::from_str` accepts a sign.
         let number = |digits: &str| {
             let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
             plain.then(|| digits.parse().ok()).flatten()

@@ -1,4 +1,4 @@
-//! The last purges, for who follows them from outside: each knows up to where it has read, and whether it missed any.
+//! The last purges, for programs that follow them: each knows up to where it has read, and whether it missed any.
 
 use super::Purge;
 use std::{
@@ -10,13 +10,13 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Purges remembered at most.
+/// The most purges that are remembered.
 const MOST: usize = 16 << 10;
 
-/// Bytes of their texts at most.
+/// The most bytes of their texts.
 const MOST_BYTES: usize = 4 << 20;
 
-/// Up to where somebody has read. Another log's tells that everything may have been missed.
+/// The point up to which a program has read. The cursor of another log shows that everything may have been missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// Which log: 0 for one that a journal keeps over restarts, a random number for one that ends with the process.
@@ -25,10 +25,10 @@ pub struct Cursor {
     sequence: u64,
 }
 
-/// What happened since some [`Cursor`].
+/// What happened since a [`Cursor`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Since {
-    /// Up to where this goes.
+    /// The point up to which this goes.
     pub cursor: Cursor,
     /// Purges were missed: anything may have been purged.
     pub missed: bool,
@@ -36,7 +36,7 @@ pub struct Since {
     pub purges: Vec<Purge>,
 }
 
-/// A text that is no cursor.
+/// The error for a text that is not a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor: it is given by an earlier answer")]
 pub struct NotACursor;
@@ -51,7 +51,7 @@ impl FromStr for Cursor {
     type Err = NotACursor;
 
     fn from_str(text: &str) -> Result<Self, NotACursor> {
-        // `from_str_radix` takes a sign.
+        // `from_str_radix` accepts a sign.
         let number = |digits: &str| {
             let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             plain
@@ -64,7 +64,7 @@ impl FromStr for Cursor {
     }
 }
 
-/// The purges remembered. Bounded: what is too old is missed by those who have not read it.
+/// The purges that are remembered. Their number is limited: a program that has not read the oldest misses them.
 #[derive(Debug)]
 pub(super) struct Recent {
     list: Mutex<List>,
@@ -99,7 +99,8 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// A journal keeps the log; it remembers everything after `from`, and the last number given out is `head`.
+    /// Notes that a journal keeps the log. It remembers everything after `from`, and the last number given out is
+    /// `head`.
     pub fn kept(&self, from: u64, head: u64) {
         let mut list = self.list();
         list.life = 0;
@@ -107,7 +108,7 @@ impl Recent {
         list.head = head;
     }
 
-    /// A purge took effect.
+    /// Adds a purge that took effect.
     pub fn add(&self, sequence: u64, purge: &Purge) {
         let mut list = self.list();
         list.bytes += purge.weight();
@@ -124,7 +125,7 @@ impl Recent {
         self.changed.notify_waiters();
     }
 
-    /// Everything counts as purged with `sequence`.
+    /// Notes that everything counts as purged with `sequence`.
     pub fn missed(&self, sequence: u64) {
         let mut list = self.list();
         list.purges.clear();
@@ -135,7 +136,7 @@ impl Recent {
         self.changed.notify_waiters();
     }
 
-    /// At most `most` purges after `after`; where nothing is said, only where the log stands.
+    /// Returns at most `most` purges after `after`. If that is `None`, only the log's current cursor.
     pub fn since(&self, after: Option<Cursor>, most: usize) -> Since {
         let list = self.list();
         let (life, head) = (list.life, list.head);
@@ -174,7 +175,7 @@ impl Recent {
         }
     }
 
-    /// As [`since`](Self::since), and waits until there is something to tell.
+    /// Like [`since`](Self::since), but waits until there is something to report.
     pub async fn wait(&self, after: Cursor, most: usize) -> Since {
         loop {
             let changed = self.changed.notified();

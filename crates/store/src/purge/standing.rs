@@ -1,4 +1,4 @@
-//! What purges say of a stored response, and for how long that is to be believed.
+//! What purges say about a stored response, and how long that can be trusted.
 
 use rules::time::Time;
 use std::sync::atomic::{
@@ -11,43 +11,43 @@ use std::sync::atomic::{
 pub struct Applied {
     /// Its number.
     pub sequence: u64,
-    /// How many stored responses in memory carried the tags; of other purges a scan tells.
+    /// How many stored responses in memory carried its tags. For other purges, a scan counts them.
     pub carried: u64,
-    /// How many below memory.
+    /// The same for stored responses below memory.
     pub below: u64,
 }
 
-/// What purges say of a stored response.
+/// What purges say about a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing.
+    /// No purge covers it.
     Good,
-    /// It was purged softly.
+    /// It was softly purged.
     Stale {
-        /// Stale from then on.
+        /// When it became stale.
         since: Time,
         /// The number up to which this holds.
         checked: u64,
     },
     /// It was purged.
     Gone,
-    /// This node has not heard of purges elsewhere for too long: the origin must say.
+    /// This node has not heard of other nodes' purges for too long: the origin must confirm the response.
     Unsure,
 }
 
-/// Until when all purges elsewhere are known, in milliseconds since the Unix epoch.
+/// Until when all purges of other nodes are known, in milliseconds since the Unix epoch.
 #[derive(Debug)]
 pub(super) struct TrustedUntil(AtomicU64);
 
 impl Default for TrustedUntil {
-    /// For ever: where nodes share no log, nothing can be missed.
+    /// For ever: if nodes share no log, nothing can be missed.
     fn default() -> Self {
         Self(AtomicU64::new(u64::MAX))
     }
 }
 
 impl TrustedUntil {
-    /// All purges elsewhere are known until this moment.
+    /// Notes that all purges of other nodes are known until this moment.
     pub fn set(&self, until: Time) {
         self.0.store(until.as_millis(), Release);
     }

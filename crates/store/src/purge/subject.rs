@@ -20,7 +20,7 @@ impl<'a> Tagged<'a> {
         marks.chain(texts.iter().copied())
     }
 
-    /// The names under which the log knows them.
+    /// The names by which the log knows them.
     pub fn names(self) -> impl Iterator<Item = u64> {
         let (marks, texts) = self.parts();
         let marks = marks.into_iter().flat_map(Marks::names);
@@ -42,7 +42,7 @@ pub(super) struct Subject<'a> {
     pub content_type: &'a dyn Fn() -> String,
 }
 
-/// What expressions are held against, each text built once and when it is asked for.
+/// The texts that expressions are matched against. Each is built once, when it is first needed.
 pub(super) struct Texts<'a> {
     subject: &'a Subject<'a>,
     url: OnceCell<String>,
@@ -52,7 +52,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Nothing is built yet.
+    /// Makes the texts of `subject`; none is built yet.
     pub fn of(subject: &'a Subject<'a>) -> Self {
         Self {
             subject,
@@ -63,7 +63,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// The text that an expression on `on` is held against; empty where the response has nothing of the kind.
+    /// Returns the text that an expression on `on` is matched against; empty if the response has nothing of the kind.
     pub fn get(&self, on: On) -> &str {
         let Subject {
             address,

@@ -1,4 +1,4 @@
-//! What was purged, arranged so that testing one stored response takes a few lookups, whatever the number of purges.
+//! What was purged, arranged so that testing a stored response takes a few lookups, whatever the number of purges.
 
 use super::{
     Address, Pattern, Purge, What,
@@ -9,14 +9,14 @@ use super::{
 use rules::time::Time;
 use std::collections::{BTreeMap, HashMap};
 
-/// At most this many names are remembered; past it the log forgets the older half of them, and what has not been checked since
-/// counts as purged: forgetting errs towards fetching again.
+/// The most names that are remembered. Beyond it the log forgets the older half of them, and what has not been checked
+/// since counts as purged: forgetting errs on the side of fetching again.
 const MOST_NAMES: usize = 1 << 20;
 
-/// At most this many different regular expressions wait for the sweep: each is held against every stored response.
+/// The most different regular expressions that wait for the sweep: each is matched against every stored response.
 const MOST_PATTERNS: usize = 1024;
 
-/// Too many regular expressions are waiting for the sweep, and for fetches that began before them; worth retrying
+/// Too many regular expressions are waiting for the sweep, and for fetches that began before them. Worth retrying
 /// [a minute](TooMany::AGAIN) later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many purges by regular expression are still being worked off: try again in a minute")]
@@ -27,7 +27,7 @@ impl TooMany {
     pub const AGAIN: u32 = 60;
 }
 
-/// What the purges since some number say of one stored response.
+/// What the purges since a number say about a stored response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Verdict {
     pub gone: bool,
@@ -44,28 +44,29 @@ impl Verdict {
     }
 }
 
-/// Everything that is remembered.
+/// All that is remembered.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// What was checked up to less than this is gone: what was purged before is forgotten.
+    /// What was checked up to less than this is gone: earlier purges are forgotten.
     pub floor: u64,
     names: HashMap<u64, Mark>,
-    /// The last purge of a host: mostly there was none since, and nobody need look for it among `names`.
+    /// The last purge of a host. Mostly there was none since, and then `names` need not be searched for it.
     hosts: u64,
-    /// Lengths of the prefixes among `names`, and the last purge of each.
+    /// The lengths of the prefixes among `names`, and the last purge of each length.
     lengths: BTreeMap<usize, u64>,
     patterns: Vec<(Mark, Pattern)>,
     everything: Mark,
     /// See [`release`](Table::release).
     pub released: u64,
-    /// Expressions that were released and that a restart would have to know: their numbers and names.
+    /// The numbers and names of expressions that were released, and that a restart would have to know.
     only_kept: Vec<(u64, u64)>,
 }
 
-/// Expressions that were forgotten: to be dropped where nobody waits, since that takes a while.
+/// Expressions that were forgotten. To be dropped outside locks, because that takes a while.
 #[derive(Debug)]
 pub(super) struct Released {
-    /// Where a restart could not take all back that it would have to know: up to which number it is to forget everything.
+    /// The number up to which a restart must forget everything, if it could not take back all that it would have to
+    /// know.
     pub over: Option<u64>,
     _patterns: Vec<(Mark, Pattern)>,
 }
@@ -117,9 +118,11 @@ impl Table {
         self.patterns.len() > MOST_PATTERNS / 2
     }
 
-    /// Forgets expressions that everything kept on this node was held against, up to the number `hard`, and softly up to `soft`: the
-    /// older ones, so that `keep` of all stay. Unlike what is [retired](Self::retire), what was checked before them does not count
-    /// as purged where it was held against them; [`released`](Self::released) tells the rest.
+    /// Forgets expressions that everything kept on this node was compared with, hard ones up to `hard` and soft ones up
+    /// to `soft`: the older ones, so that `keep` of all remain.
+    ///
+    /// Unlike with what is [retired](Self::retire), what was checked before them does not count as purged if it was
+    /// compared with them; [`released`](Self::released) tells the rest.
     pub fn release(&mut self, hard: u64, soft: u64, keep: usize) -> Released {
         let mut most = self.patterns.len().saturating_sub(keep);
         self.patterns.sort_by_key(|(mark, _)| mark.last());
@@ -146,7 +149,7 @@ impl Table {
         }
     }
 
-    /// Whether there is room for all expressions among `purges`; those that are known need none.
+    /// Checks that there is room for all expressions among `purges`. Known ones need none.
     pub fn room_for(&self, purges: &[Purge]) -> Result<(), TooMany> {
         let mut new: Vec<&Pattern> = Vec::new();
         for purge in purges {
@@ -165,7 +168,7 @@ impl Table {
         Ok(())
     }
 
-    /// What the purges since `since` say of `subject`.
+    /// Returns what the purges since `since` say about `subject`.
     pub fn test(&self, subject: &Subject<'_>, since: u64) -> Verdict {
         let mut verdict = Verdict::default();
         verdict.add(&self.everything, since);
@@ -187,7 +190,7 @@ impl Table {
                 continue;
             }
             let Some(path) = target.get(..*length) else {
-                // Longer than the target, or within a character of it, where no text that was given can end.
+                // The prefix is longer than the target, or ends within a character of it, where no given text can end.
                 continue;
             };
             look(name(Kind::Prefix, &[host, "\n", path]));
@@ -203,12 +206,12 @@ impl Table {
         verdict
     }
 
-    /// How many purges are remembered by expression; such purges are the costly ones.
+    /// How many expressions are remembered: such purges are the costly ones.
     pub fn patterns(&self) -> usize {
         self.patterns.len()
     }
 
-    /// Names remembered.
+    /// How many names are remembered.
     pub fn names(&self) -> usize {
         self.names.len()
     }
@@ -247,7 +250,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// Each length is one more look for every response that was not checked since.
+    /// Each length is one more lookup for every response that has not been checked since.
     #[test]
     fn lengths_go_with_the_last_prefix_of_that_length() {
         let mut table = Table::default();

@@ -1,4 +1,4 @@
-//! Tags of stored responses: each text is kept once, and knows how many stored responses carry it.
+//! The tags of stored responses. Each text is kept once, and knows how many stored responses carry it.
 
 use crate::body::allocated;
 use std::{
@@ -14,18 +14,18 @@ use std::{
 #[derive(Debug)]
 struct Tag {
     text: Box<str>,
-    /// The name under which the log knows it.
+    /// The name by which the log knows it.
     name: u64,
-    /// Stored responses that carry it and were fetched after its last hard purge.
+    /// How many stored responses carry it and were fetched after its last hard purge.
     live: AtomicU64,
     /// The sequence number of its last hard purge.
     purged: AtomicU64,
-    /// Where it stands as long as anything carries it.
+    /// The table that has the tag as long as anything carries it.
     all: Arc<All>,
 }
 
 impl Tag {
-    /// Bytes of memory it takes, its place among all tags included.
+    /// The bytes of memory that it takes, including its slot in the table.
     fn weight(&self) -> u64 {
         /// The counters of an `Arc`.
         const COUNTERS: usize = 16;
@@ -45,9 +45,9 @@ impl Drop for Tag {
 #[derive(Debug)]
 pub struct Marks {
     tags: Box<[Arc<Tag>]>,
-    /// Bytes of memory of those texts that nothing carried before these: they are weighed here.
+    /// The bytes of memory of those texts that nothing carried before: they are weighed here.
     own: u64,
-    /// Where the log stood when the response's fetch began.
+    /// The number of the log when the response's fetch began.
     log_at: u64,
 }
 
@@ -57,19 +57,19 @@ impl Marks {
         self.tags.iter().map(|tag| &*tag.text)
     }
 
-    /// The names under which the log knows them.
+    /// The names by which the log knows them.
     pub(super) fn names(&self) -> impl Iterator<Item = u64> {
         self.tags.iter().map(|tag| tag.name)
     }
 
-    /// Whether these are just `texts`, and all of them count still: no hard purge has taken one off. Then they are good for what takes
-    /// the place of the response that carries them, and stay weighed.
+    /// Whether these are exactly `texts`, and all of them still count: no hard purge has subtracted one. Then they may
+    /// be used for a response that replaces the one that carries them, and stay weighed.
     pub fn serve_for<T: AsRef<str>>(&self, texts: &[T]) -> bool {
         let counts = |tag: &Arc<Tag>| tag.purged.load(Relaxed) <= self.log_at;
         self.texts().eq(texts.iter().map(AsRef::as_ref)) && self.tags.iter().all(counts)
     }
 
-    /// Bytes of memory they take, beside the texts that are weighed elsewhere, or [nowhere](Tags::unweighed).
+    /// The bytes of memory that they take, without texts that are weighed elsewhere, or [nowhere](Tags::unweighed).
     pub(crate) fn weight(&self) -> u64 {
         56 + 8 * self.tags.len() as u64 + self.own
     }
@@ -78,7 +78,7 @@ impl Marks {
 impl Drop for Marks {
     fn drop(&mut self) {
         for tag in &self.tags {
-            // What a purge has taken off already is not taken off again.
+            // What a purge has already subtracted is not subtracted again.
             if tag.purged.load(Relaxed) <= self.log_at {
                 let _ = tag
                     .live
@@ -102,9 +102,9 @@ pub struct Tags(Arc<All>);
 struct All {
     shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
-    /// Bytes of memory that the tags take.
+    /// The bytes of memory that the tags take.
     bytes: AtomicU64,
-    /// Bytes of those that are weighed with the response that brought them.
+    /// The bytes of those that are weighed with the response that brought them.
     weighed: AtomicU64,
 }
 
@@ -123,7 +123,7 @@ impl Default for All {
 }
 
 impl Tags {
-    /// Marks for a response whose fetch began when the log stood at `log_at`; `None` without tags.
+    /// Makes the marks of a response whose fetch began when the log stood at `log_at`; `None` without tags.
     pub fn marks<T: AsRef<str>>(
         &self,
         texts: impl IntoIterator<Item = T>,
@@ -135,7 +135,7 @@ impl Tags {
             .map(|text| {
                 let (tag, weight) = self.0.intern(text.as_ref());
                 own += weight;
-                // What was purged while it was fetched never counted.
+                // A tag that was purged during the fetch never counted.
                 if tag.purged.load(Relaxed) <= log_at {
                     tag.live.fetch_add(1, Relaxed);
                 }
@@ -147,13 +147,15 @@ impl Tags {
         (!tags.is_empty()).then(|| Arc::new(Marks { tags, own, log_at }))
     }
 
-    /// Bytes of memory of texts that are weighed with no stored response: what brought them is gone, and others carry them still.
+    /// The bytes of memory of texts that are weighed with no stored response: the response that brought them is gone,
+    /// and others still carry them.
     pub(crate) fn unweighed(&self) -> u64 {
         let bytes = self.0.bytes.load(Relaxed);
         bytes.saturating_sub(self.0.weighed.load(Relaxed))
     }
 
-    /// A purge of `text` takes effect at `sequence`: how many stored responses carry it. After a hard one they count no more.
+    /// Applies a purge of `text` with the number `sequence`. Returns how many stored responses carry the tag. After a
+    /// hard purge they do not count any more.
     pub(super) fn purged(&self, text: &str, sequence: u64, soft: bool) -> u64 {
         let name = super::name::tag_name(text);
         let held = self.0.shard(name).get(&name).and_then(Weak::upgrade);
@@ -179,12 +181,12 @@ impl Tags {
 }
 
 impl All {
-    /// The tag with this text, and what it weighs if nothing carried it before.
+    /// Returns the tag with this text, and its weight if nothing carried it before.
     fn intern(self: &Arc<Self>, text: &str) -> (Arc<Tag>, u64) {
         let name = super::name::tag_name(text);
         let mut shard = self.shard(name);
         let held = shard.get(&name).and_then(Weak::upgrade);
-        // Two texts of one name, which nobody will ever see, are two tags; only the count knows one of them alone.
+        // Two texts of one name, which nobody will ever see, are two tags; only the count knows just one of them.
         let other = match held {
             Some(tag) if &*tag.text == text => return (tag, 0),
             other => other,
@@ -198,17 +200,17 @@ impl All {
         });
         shard.insert(name, Arc::downgrade(&tag));
         drop(shard);
-        // The last one takes its place among all tags, for which it locks.
+        // The last reference removes the tag from the table, and takes the lock for it.
         drop(other);
         let weight = tag.weight();
         (tag, weight)
     }
 
-    /// Nothing carries `tag` any more.
+    /// Removes `tag`, which nothing carries any more.
     fn forget(&self, tag: &Tag) {
         self.bytes.fetch_sub(tag.weight(), Relaxed);
         let mut shard = self.shard(tag.name);
-        // Its text may have come again meanwhile.
+        // The same text may have come again meanwhile.
         if shard
             .get(&tag.name)
             .is_some_and(|held| held.strong_count() == 0)

@@ -10,7 +10,7 @@ fn at(secs: u64) -> Time {
     Time::from_secs(secs)
 }
 
-/// A response that carries `tags`, fetched when `log` stood where it stands.
+/// A response that carries `tags`, and was fetched at the present head of `log`.
 fn stored(log: &Log, tags: &[&str]) -> Stored {
     let mut stored = sample::with_body(Body::Whole("text".into()));
     stored.check(0, log.head());
@@ -86,7 +86,7 @@ fn each_kind_covers_what_it_names_and_nothing_else() {
     }
 }
 
-/// Where keys hold no host, a purge of one host is for all of them.
+/// If keys have no host, a purge of one host covers all of them.
 #[test]
 fn keys_without_a_host_go_with_every_host() {
     let key = b"http:///blog/1";
@@ -165,7 +165,8 @@ fn what_the_log_has_forgotten_counts_as_purged() {
     assert_eq!(log.remembered(), (2, 0));
 }
 
-/// What was purged softly and is not asked for is looked at by the sweep, and stays usable once the log has forgotten the purge.
+/// The sweep looks at what was softly purged and is not requested: it stays usable once the log has forgotten the
+/// purge.
 #[test]
 fn a_soft_purge_does_not_become_a_hard_one() {
     let memory = crate::Memory::new(1 << 20, Arc::default());
@@ -181,7 +182,7 @@ fn a_soft_purge_does_not_become_a_hard_one() {
     assert_eq!(standing, Standing::Good);
 }
 
-/// RFC 5861: what is stale already does not become stale again, or its windows would open anew with each soft purge.
+/// RFC 5861: what is stale already does not become stale again. Otherwise each soft purge would reopen its windows.
 #[test]
 fn what_is_purged_softly_again_has_been_stale_since_the_first_time() {
     for (what, covers) in every_kind() {
@@ -215,7 +216,7 @@ fn what_is_purged_softly_again_has_been_stale_since_the_first_time() {
     }
 }
 
-/// A few purges are told apart; what was purged more often has been stale since the first of all.
+/// A few purges are told apart. What was purged more often has been stale since the first of all.
 #[test]
 fn however_often_it_is_purged_softly_nothing_becomes_stale_anew() {
     for (what, _) in every_kind().into_iter().filter(|(_, covers)| *covers) {
@@ -285,7 +286,7 @@ fn expressions_are_bounded_and_the_same_one_counts_once() {
     assert_eq!(log.admits(&some(&["7", "8"])), Ok(()));
     assert_eq!(log.admits(&some(&["x"])), Err(TooMany));
     assert_eq!(log.admits(&[Purge::hard(What::Everything)]), Ok(()));
-    // One of the shared log cannot be refused: everything before it counts as purged.
+    // A purge from the shared log cannot be refused: everything before it counts as purged.
     let held = stored(&log, &[]);
     log.apply(Purge::hard(pattern(On::Url, "x")), at(1), None);
     assert_eq!(log.standing(KEY, &held), Standing::Gone);
@@ -347,7 +348,7 @@ fn a_restart_takes_back_as_many_expressions_as_there_is_room_for() {
     assert_eq!(log.remembered().1, 0);
     let so_far = || forgotten.load(std::sync::atomic::Ordering::Relaxed);
     assert_eq!(so_far(), 3000 - 1024);
-    // The same one again and again takes the room of one.
+    // The same expression again and again takes the room of one.
     for number in 3001..=6000 {
         apply(&log, pattern(On::Url, "blog-3000"));
         log.release_patterns(number, number, 0);
@@ -355,7 +356,7 @@ fn a_restart_takes_back_as_many_expressions_as_there_is_room_for() {
     assert_eq!(so_far(), 3000 - 1024);
 }
 
-/// A million names, give or take one purge's, and no more: what was not checked since the older ones counts as purged.
+/// A million names, give or take those of one purge. What was not checked since the older ones counts as purged.
 #[test]
 fn names_are_bounded_and_forgetting_errs_towards_fetching() {
     const BATCH: usize = 1000;
@@ -589,7 +590,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// The table finds exactly what holding every purge against every response finds.
+    /// The table finds exactly what comparing every purge with every response finds.
     #[test]
     fn lookups_agree_with_holding_each_purge_against_each_response(steps in prop::collection::vec(any_step(), 1..60)) {
         let keys: [&[u8]; 4] = [KEY, b"https://b.example/blog/1", b"//c/", b"http:///shop"];

@@ -3,7 +3,7 @@
 use super::{BadPattern, On, Pattern, Purge, What};
 use serde::{Deserialize, Serialize};
 
-/// One purge as it is written. Exactly one of the names that say *what* is given; expressions may come together.
+/// A purge as it is written. Exactly one of the fields that say *what* is given; there may be several expressions.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
@@ -35,24 +35,24 @@ enum Subject {
     Pool,
 }
 
-/// A text that is no purge.
+/// The error for a text that is not a purge.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
-    /// It is not the JSON that is expected.
+    /// It is not the expected JSON.
     #[error("not a purge: {0}")]
     Json(#[from] serde_json::Error),
     /// An expression cannot be used.
     #[error(transparent)]
     Pattern(#[from] BadPattern),
-    /// It says nothing, or several things.
+    /// It names nothing, or several things.
     #[error("a purge names one thing")]
     NotOne,
 }
 
-/// How the text of a soft purge ends.
+/// The end of the text of a soft purge.
 const SOFTLY: &[u8] = br#","soft":true}"#;
 
-/// How that of a hard one does.
+/// The end of the text of a hard purge.
 const END: &[u8] = b"}";
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -61,7 +61,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Purge {
-    /// One line of JSON.
+    /// Returns one line of JSON.
     pub fn to_text(&self) -> String {
         let mut written = Written {
             soft: self.soft,
@@ -87,8 +87,8 @@ impl Purge {
         serde_json::to_string(&written).unwrap_or_default()
     }
 
-    /// The part of a text of [`to_text`](Self::to_text) that is the same for a soft and a hard purge of the same, and whether it is soft. No
-    /// string in it ends so.
+    /// Splits a text of [`to_text`](Self::to_text) into the part that a soft and a hard purge of the same things share,
+    /// and whether it is soft. No string in the text ends like this.
     pub(super) fn split(text: &[u8]) -> (&[u8], bool) {
         match text.strip_suffix(SOFTLY) {
             Some(what) => (what, true),
@@ -99,7 +99,7 @@ impl Purge {
     /// Reads what [`to_text`](Self::to_text) wrote.
     ///
     /// # Errors
-    /// It was written by somebody else.
+    /// The text is not from [`to_text`](Self::to_text).
     pub fn from_text(text: &[u8]) -> Result<Self, Malformed> {
         let written: Written = serde_json::from_slice(text)?;
         let soft = written.soft;

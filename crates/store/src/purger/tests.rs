@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::{runtime, sync::oneshot};
 
-/// A device that is done when it is told to.
+/// A device that is done when it is told to be.
 #[derive(Debug)]
 struct Device(Mutex<Option<oneshot::Receiver<Result<(), NotDurable>>>>);
 
@@ -26,7 +26,7 @@ impl Durable for Device {
     }
 }
 
-/// A purger of what a memory keeps that `log` is of.
+/// A purger of a memory tier with this `log`.
 fn purger(log: &Arc<Log>) -> Purger {
     let memory = Arc::new(Memory::new(1 << 20, log.clone()));
     let minute = Remember::fetches(Duration::from_mins(1));
@@ -57,7 +57,7 @@ fn takes(door: &Purger, purge: Purge, here: bool) -> bool {
     }
 }
 
-/// Were asking for room and taking it two steps, the second of two would have everything forgotten.
+/// If asking for room and taking it were two steps, the second of two purges would make the log forget everything.
 #[test]
 fn of_two_expressions_at_once_one_gets_the_last_room_and_one_is_refused() {
     let log = Arc::new(Log::default());

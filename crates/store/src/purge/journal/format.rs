@@ -1,10 +1,10 @@
 //! The bytes of the log's file.
 //!
-//! A first line (`larder purges 1`), then frames, each put there with one write: length, a mark of the length, checksum of the
-//! content, content. A frame's content is one item after another; numbers are little-endian.
+//! A first line (`larder purges 1`), then frames, each written with one write: length, a mark of the length, checksum
+//! of the content, content. A frame's content is one item after another. Numbers are little-endian.
 //!
-//! What a crash leaves is a frame that is cut short, or zeros: such a tail was never acknowledged, and is cut off. Anything
-//! else that does not add up is damage, and what it held is not known.
+//! A crash leaves a frame that is cut short, or zeros. Such a tail was never acknowledged, and is cut off. Any other
+//! inconsistency is damage, and what was lost is not known.
 
 mod cursor;
 
@@ -16,10 +16,10 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The version written here.
 const VERSION: u32 = 1;
 
-/// How the first line begins in every version.
+/// The beginning of the first line in every version.
 const NAME: &str = "larder purges ";
 
-/// Bytes before a frame's content.
+/// The number of bytes before a frame's content.
 pub const FRAME_HEAD: usize = 16;
 
 /// How a file ends.
@@ -29,16 +29,16 @@ pub enum Tail {
     Clean,
     /// With what a crash left of a write: nothing that was acknowledged.
     Torn,
-    /// With what nobody wrote so: purges may be lost.
+    /// With bytes that were not written like this: purges may be lost.
     Damaged,
 }
 
-/// A file that is not for this program to read.
+/// Why this program must not read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     /// A newer version wrote it.
     Newer(u32),
-    /// It is no log of purges.
+    /// It is not a log of purges.
     Foreign,
 }
 
@@ -49,7 +49,7 @@ pub enum Item<'a> {
     Purged(Purged<'a>),
     /// Purges up to this number may be forgotten.
     Retired(u64),
-    /// The log begins: a new one, one that was opened again, or one that was rewritten.
+    /// The log begins: it is new, was opened again, or was rewritten.
     Began(Base),
 }
 
@@ -60,7 +60,7 @@ pub struct Purged<'a> {
     pub sequence: u64,
     /// When it took effect.
     pub at: Time,
-    /// Where it stands in the shared log.
+    /// Its position in the shared log.
     pub position: Option<Position>,
     /// What [`Purge::to_text`](crate::purge::Purge::to_text) wrote.
     pub text: &'a [u8],
@@ -77,12 +77,12 @@ pub struct Base {
     pub position: Option<Position>,
 }
 
-/// A file as far as it adds up.
+/// The consistent beginning of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents<'a> {
-    /// Item by item.
+    /// The items in order.
     pub items: Vec<Item<'a>>,
-    /// Where that ends, in bytes.
+    /// The end of this part, in bytes.
     pub end: usize,
     /// What follows.
     pub tail: Tail,
@@ -94,10 +94,10 @@ pub fn first_line() -> String {
 }
 
 impl<'a> Contents<'a> {
-    /// Reads a file. `None`: it ends within its first line, or is all zeros.
+    /// Reads a file. `None` if it ends within its first line, or is all zeros.
     ///
     /// # Errors
-    /// It is not for this program to read.
+    /// This program must not read it.
     pub fn read(bytes: &'a [u8]) -> Result<Option<Self>, Unreadable> {
         if first_line().as_bytes().starts_with(bytes) && !bytes.contains(&b'\n') || is_zero(bytes) {
             return Ok(None);
@@ -165,12 +165,12 @@ fn version(line: &[u8]) -> Option<u32> {
     line.strip_prefix(NAME)?.parse().ok()
 }
 
-/// Tells a length that was written from one that was not: a frame that seems to be cut short has really been so.
+/// Tells a length that was written from one that was not, so that a frame that seems to be cut short really is.
 fn length_mark(length: u32) -> u32 {
     xxh3_64(&length.to_le_bytes()) as u32
 }
 
-/// A frame around `content`.
+/// Makes a frame around `content`.
 pub fn frame(content: &[u8]) -> Vec<u8> {
     let length = content.len() as u32;
     let mut frame = Vec::with_capacity(FRAME_HEAD + content.len());
@@ -182,7 +182,7 @@ pub fn frame(content: &[u8]) -> Vec<u8> {
 }
 
 impl Item<'_> {
-    /// Appends it to a frame's content.
+    /// Appends the item to a frame's content.
     pub fn write(&self, content: &mut Vec<u8>) {
         match self {
             Self::Purged(purged) => {

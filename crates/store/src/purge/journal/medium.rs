@@ -8,19 +8,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the log's bytes are kept in. Tests have one that fails.
+/// Where the log's bytes are kept. Tests use one that fails.
 pub(super) trait Medium: Send {
-    /// All bytes.
+    /// Reads all bytes.
     fn read(&mut self) -> io::Result<Vec<u8>>;
     /// Writes at the end.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// What was written survives a power loss.
+    /// Makes what was written survive a power loss.
     fn sync(&mut self) -> io::Result<()>;
-    /// Cuts off what follows the first `end` bytes.
+    /// Removes everything after the first `end` bytes.
     fn cut(&mut self, end: u64) -> io::Result<()>;
-    /// Puts `bytes` in the place of everything: all of it or, on an error, nothing.
+    /// Replaces everything by `bytes`. On an error, nothing is replaced.
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// What [`replace`](Self::replace) did survives a power loss.
+    /// Makes what [`replace`](Self::replace) did survive a power loss.
     fn settle(&mut self) -> io::Result<()>;
 }
 
@@ -32,7 +32,7 @@ pub(super) struct OneFile {
 }
 
 impl OneFile {
-    /// Opens or makes the file.
+    /// Opens or creates the file.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let io = |error| OpenError::Io(path.to_owned(), error);
         let file = open_file(path, false).map_err(io)?;

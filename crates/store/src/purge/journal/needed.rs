@@ -1,4 +1,4 @@
-//! Which purges a file must have.
+//! Finds the purges that a file must have.
 
 use crate::purge::mark::EARLIER;
 use std::{
@@ -7,23 +7,24 @@ use std::{
     mem,
 };
 
-/// Purges `P` by what they name, without those that a file need not have: where each names one thing, the same
-/// [`Mark`](crate::purge::mark::Mark) comes of the rest as of all.
+/// Purges `P` by what they name, without those that a file does not need: if each names one thing, the rest makes the
+/// same [`Mark`](crate::purge::mark::Mark) as all of them.
 #[derive(Debug)]
 pub(super) struct Needed<K, P> {
-    /// The last of each.
+    /// The last hard purge of each thing.
     hard: HashMap<K, P>,
     soft: HashMap<K, Row<P>>,
 }
 
-/// Soft purges since the last hard one: a mark tells the last ones apart, and of those before them it has the moment of the first.
+/// The soft purges since the last hard one. A mark tells the last ones apart, and of those before them it has the time
+/// of the first.
 #[derive(Debug)]
 struct Row<P> {
     last: P,
     /// The first, and those that a mark keeps besides the last, the latest at the end.
     before: Vec<P>,
-    /// A hard one has come since. The last stays: it may not have reached those that the hard one came from
-    /// ([`unsent`](super::Remembered::unsent)).
+    /// A hard purge has come since. The last soft one stays, because it may not have reached the nodes from which the
+    /// hard one came ([`unsent`](super::Remembered::unsent)).
     is_over: bool,
 }
 
@@ -37,7 +38,7 @@ impl<K, P> Default for Needed<K, P> {
 }
 
 impl<K: Eq + Hash, P> Needed<K, P> {
-    /// Adds a later purge than all before. Returns those that are not needed any more.
+    /// Adds a purge that is later than all before. Returns the purges that are not needed any more.
     pub fn put(&mut self, what: K, soft: bool, purge: P) -> Vec<P> {
         if !soft {
             let row = self.soft.get_mut(&what);
@@ -54,7 +55,7 @@ impl<K: Eq + Hash, P> Needed<K, P> {
         }
     }
 
-    /// Leaves those that are `live`; where one is, all later ones are.
+    /// Keeps the purges that are `live`. If one is, so are all later ones.
     pub fn retain(&mut self, live: impl Fn(&P) -> bool) {
         self.hard.retain(|_, purge| live(purge));
         self.soft.retain(|_, row| {
@@ -63,7 +64,7 @@ impl<K: Eq + Hash, P> Needed<K, P> {
         });
     }
 
-    /// All that are needed, in no order.
+    /// All purges that are needed, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &P> {
         let rows = self.soft.values();
         let soft = rows.flat_map(|row| row.before.iter().chain([&row.last]));
@@ -86,7 +87,7 @@ impl<P> Row<P> {
             return vec![last];
         }
         self.before.push(last);
-        // The first, and the earlier ones.
+        // The first, and the earlier ones that a mark keeps.
         let over = (self.before.len() > 1 + EARLIER).then(|| self.before.remove(1));
         over.into_iter().collect()
     }

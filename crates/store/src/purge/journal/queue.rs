@@ -1,4 +1,4 @@
-//! What waits to be written, and who waits for it.
+//! What waits to be written, and the tasks that wait for it.
 
 use super::format::{Base, Item, Purged};
 use crate::{
@@ -13,22 +13,22 @@ use std::{
 use tokio::sync::oneshot;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// After an error the file is tried again when somebody waits for it, and otherwise after this time.
+/// After an error, the file is tried again when a task waits for it, and otherwise after this time.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// At most this many bytes wait for a file that cannot be written. Beyond it they are forgotten, and everything stored before
-/// counts as purged after a restart.
+/// The most bytes that wait for a file that cannot be written. Beyond it they are forgotten, and after a restart
+/// everything stored before counts as purged.
 const MOST: usize = 64 << 20;
 
-/// How those who wait learn what became of it.
+/// Tells a waiting task whether its purges are on disk.
 type DurabilityReply = oneshot::Sender<Result<(), NotDurable>>;
 
-/// A change of how the file fares; for the log of the program.
+/// A change of the file's state, for the program's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It cannot be written, for this reason; trying again.
+    /// It cannot be written, for this reason. Trying again.
     Failing(String),
-    /// All that waited is in it.
+    /// All that waited has been written.
     Mended,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// Takes note of events.
+/// Gets the events.
 type Hook = Box<dyn Fn(&Event) + Send + Sync>;
 
 /// The queue between the log and the thread that writes.
@@ -62,9 +62,9 @@ struct Queue {
     /// Everything up to this number is on disk.
     saved: u64,
     retired: u64,
-    /// Each with the number it waits for.
+    /// Each with the number that it waits for.
     waiting: Vec<(u64, DurabilityReply)>,
-    /// The last write has failed.
+    /// Whether the last write failed.
     failing: bool,
     closing: bool,
 }
@@ -77,24 +77,24 @@ pub(super) struct Batch {
     pub purges: Vec<Weight>,
     /// The last number given out.
     pub last: u64,
-    /// Up to this number purges are forgotten.
+    /// Purges up to this number are forgotten.
     pub retired: u64,
     /// The position of the last entry of the shared log.
     position: Option<Position>,
 }
 
-/// What a purge takes of the file.
+/// The bytes that a purge takes in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weight {
     pub sequence: u64,
-    /// Of what its text says that it names.
+    /// The hash of what its text names.
     pub hash: u64,
     pub soft: bool,
     pub bytes: u64,
 }
 
 impl JournalQueue {
-    /// `last`: the last number given out.
+    /// Makes an empty queue. `last` is the last number given out.
     pub fn new(last: u64) -> Self {
         let batch = Batch {
             last,
@@ -111,7 +111,7 @@ impl JournalQueue {
         }
     }
 
-    /// The first hook given stays.
+    /// Sends events to `hook`. Only the first call has an effect.
     pub fn tell(&self, hook: Hook) {
         let _ = self.hook.set(hook);
     }
@@ -121,14 +121,14 @@ impl JournalQueue {
         self.lock().failing
     }
 
-    /// Has an entry written. It is on disk when [`wait_for`](Self::wait_for) says so.
+    /// Queues an entry to be written. It is on disk when [`wait_for`](Self::wait_for) says so.
     pub fn append(&self, entry: &Entry) {
         let text = entry.purge.to_text();
         self.lock().batch.append(entry, text.as_bytes());
         self.work.notify_one();
     }
 
-    /// Purges up to the number `sequence` are forgotten, and need not be kept in the file. The number never goes back.
+    /// Notes that purges up to `sequence` are forgotten, and need not be kept in the file. The number never goes back.
     pub fn retire(&self, sequence: u64) {
         let mut queue = self.lock();
         if sequence <= queue.retired {
@@ -141,7 +141,7 @@ impl JournalQueue {
         self.work.notify_one();
     }
 
-    /// Tells when everything up to `sequence` that was appended before is on disk; `None` where it is.
+    /// Tells when everything up to `sequence` that was appended before is on disk; `None` if it already is.
     pub fn wait_for(&self, sequence: u64) -> Option<oneshot::Receiver<Result<(), NotDurable>>> {
         let mut queue = self.lock();
         let sequence = sequence.min(queue.batch.last);
@@ -155,13 +155,13 @@ impl JournalQueue {
         Some(answered)
     }
 
-    /// Ends the thread that writes, when all that waits is written or cannot be.
+    /// Ends the thread that writes, once all that waits has been written or cannot be.
     pub fn close(&self) {
         self.lock().closing = true;
         self.work.notify_one();
     }
 
-    /// Waits until there is something to be written, and takes all of it; `None` when the log is closed.
+    /// Waits until there is something to write, and takes all of it; `None` once the log is closed.
     pub fn next_batch(&self) -> Option<Batch> {
         let mut queue = self.lock();
         let mut rested = false;
@@ -185,7 +185,7 @@ impl JournalQueue {
         }
     }
 
-    /// Tells who waits for `batch` what became of it. What could not be written stays before everything else.
+    /// Tells the tasks that wait for `batch` the result. What could not be written stays in front of everything else.
     pub fn written(&self, batch: Batch, result: &io::Result<()>) {
         let mut queue = self.lock();
         let (answered, waiting) = mem::take(&mut queue.waiting)
@@ -202,7 +202,7 @@ impl JournalQueue {
             Err(_) => queue.batch.put_before(batch),
         }
         drop(queue);
-        // Whoever waits finds it told.
+        // Before the answers, so that a waiting task finds the event reported.
         match result {
             Err(error) if !failed => self.event(&Event::Failing(error.to_string())),
             Ok(()) if failed => self.event(&Event::Mended),
@@ -210,7 +210,7 @@ impl JournalQueue {
         }
         let answered: Vec<(u64, DurabilityReply)> = answered;
         for (_, waits) in answered {
-            // Who has gone does not want to know.
+            // The task may have gone.
             let _ = waits.send(answer.clone());
         }
     }
@@ -285,7 +285,7 @@ impl Batch {
 }
 
 impl Weight {
-    /// What `purged` takes, where it is written in `bytes` bytes.
+    /// The weight of `purged`, which is written in `bytes` bytes.
     pub fn of(purged: &Purged<'_>, bytes: usize) -> Self {
         let (what, soft) = Purge::split(purged.text);
         Self {

@@ -1,4 +1,4 @@
-//! What the items of a file come to.
+//! What the items of a file amount to.
 
 use super::{
     format::{Base, Contents, Item, Purged, Tail, first_line, frame},
@@ -9,7 +9,7 @@ use crate::purge::{Entry, Position, Purge};
 use rules::time::Time;
 use std::collections::HashMap;
 
-/// A frame of a rewritten file is closed when it has come to this many bytes.
+/// A frame of a rewritten file is closed once it has this many bytes.
 const FRAME: usize = 1 << 20;
 
 /// More purges than a crash can lose.
@@ -20,17 +20,18 @@ const LOST: u64 = 1 << 20;
 pub struct Remembered {
     /// The purges, oldest first.
     pub entries: Vec<Entry>,
-    /// What was checked up to a smaller number than this counts as purged.
+    /// What was checked up to a smaller number counts as purged.
     pub floor: u64,
-    /// At least every number that was ever given out, also in what a crash has lost: the next number is a greater one.
+    /// No number above this one was ever given out, not even for what a crash has lost: the next number is greater.
     pub head: u64,
-    /// The position of the last entry of the shared log that is not in `entries` any more.
+    /// The position of the last entry of the shared log that is no longer in `entries`.
     pub position: Option<Position>,
 }
 
 impl Remembered {
-    /// What took effect on this node and may not have reached those that share its log, with its numbers: no entry of the shared log
-    /// that was read later purges the same. A node that has never read the shared log has reached nobody.
+    /// Returns what took effect on this node and may not have reached the nodes that share its log, with its numbers:
+    /// no entry of the shared log that was read later purges the same. A node that has never read the shared log has
+    /// reached no other.
     pub fn unsent(&self) -> Vec<(u64, Purge)> {
         let mut unsent: HashMap<String, &Entry> = HashMap::new();
         for entry in &self.entries {
@@ -54,14 +55,14 @@ impl Remembered {
 pub(super) struct Sum<'a> {
     pub base: Base,
     purges: Vec<Purged<'a>>,
-    /// Whether some may be missing, or say what nobody understands.
+    /// Whether some may be missing, or cannot be understood.
     damaged: bool,
 }
 
 impl<'a> Sum<'a> {
-    /// What a file with these contents remembers, what was retired left out.
+    /// Returns what a file with these contents remembers, without what was retired.
     pub fn of(contents: &Contents<'a>) -> Self {
-        // Each file is put in its place with what it begins with: no crash takes that away.
+        // Each file is put in place together with its first item, so no crash takes that away.
         let begins = matches!(contents.items.first(), Some(Item::Began(_)));
         let mut sum = Sum {
             damaged: contents.tail == Tail::Damaged || !begins,
@@ -90,7 +91,7 @@ impl<'a> Sum<'a> {
         sum
     }
 
-    /// Forgets what is retired, but for the last position of that.
+    /// Forgets what is retired, except for its last position.
     fn forget(&mut self) {
         let floor = self.base.floor;
         let live = self
@@ -101,13 +102,13 @@ impl<'a> Sum<'a> {
         self.base.position = self.base.position.max(last);
     }
 
-    /// The log goes on after a start: with numbers that were never given out, not even to purges that a crash has lost. What
-    /// was stored before counts as purged where it is not known what is missing. Returns what is remembered, and whether it
-    /// was damaged.
+    /// Lets the log go on after a start, with numbers that were never given out, not even to purges that a crash has
+    /// lost. If it is not known what is missing, what was stored before counts as purged. Returns what is remembered,
+    /// and whether the log was damaged.
     pub fn go_on(&mut self, at: Time) -> (Remembered, bool) {
         let entries: Option<Vec<_>> = self.purges.iter().map(entry).collect();
         let past = self.base.head.saturating_add(LOST);
-        // Purges come more slowly than microseconds, so this is greater even where the file itself was lost.
+        // Purges come more slowly than one a microsecond, so this is greater even if the file itself was lost.
         self.base.head = past.max(at.as_millis().saturating_mul(1000));
         let damaged = self.damaged || entries.is_none();
         if damaged {
@@ -123,7 +124,7 @@ impl<'a> Sum<'a> {
         (remembered, damaged)
     }
 
-    /// A log of which nothing is known but the last number: what was stored before counts as purged.
+    /// A log of which only the last number is known: what was stored before counts as purged.
     pub fn unknown(last: u64) -> Self {
         let base = Base {
             head: last,
@@ -137,7 +138,7 @@ impl<'a> Sum<'a> {
         }
     }
 
-    /// What the purges take of the file.
+    /// The weights of the purges in the file.
     pub fn weights(&self) -> impl Iterator<Item = Weight> {
         let mut item = Vec::new();
         self.purges.iter().map(move |purged| {
@@ -147,7 +148,7 @@ impl<'a> Sum<'a> {
         })
     }
 
-    /// The bytes of a file that comes to the same, without what is not needed for that.
+    /// The bytes of a file that amounts to the same, without what is not needed for that.
     pub fn rewritten(&self) -> Vec<u8> {
         let mut needed = Needed::default();
         for purged in &self.purges {

@@ -16,7 +16,7 @@ use std::{
 
 const NOW: Time = Time::from_secs(1_800_000_000);
 
-/// A directory that goes with the test.
+/// A directory that is removed with the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -54,7 +54,7 @@ fn tag(name: &str) -> Purge {
     Purge::hard(What::Tags(vec![name.to_owned()]))
 }
 
-/// A log that is kept in `path`, and how it was found.
+/// A log that is kept in `path`, and the state in which it was found.
 fn keep(path: &Path) -> (Log, FileJournal, Remembered, Opened) {
     let (journal, remembered, opened) =
         FileJournal::open(path, Lasting::Synced, NOW).expect("opens");
@@ -131,7 +131,7 @@ fn what_was_missed_for_good_stays_so() {
     log.forget();
     let floor = log.head();
     drop((log, journal));
-    // A clock that was set back gives no number twice either.
+    // Also with a clock that was set back, no number is given out twice.
     let path = scratch.log();
     let opened = FileJournal::open(&path, Lasting::Synced, Time::from_millis(0));
     let (_, remembered, _) = opened.expect("opens");
@@ -164,7 +164,7 @@ fn a_large_file_of_no_use_is_rewritten() {
     drop(log);
 }
 
-/// A file of purges, a second between each and the next.
+/// A file of purges, each a second after the one before.
 fn file_of(purges: &[Purge]) -> Vec<u8> {
     let mut content = Vec::new();
     Item::Began(Base::default()).write(&mut content);
@@ -181,14 +181,15 @@ fn file_of(purges: &[Purge]) -> Vec<u8> {
     [format::first_line().as_bytes(), &frame(&content)].concat()
 }
 
-/// The same, written anew.
+/// The same file, rewritten.
 fn rewritten(purges: &[Purge]) -> Vec<u8> {
     let bytes = file_of(purges);
     let contents = Contents::read(&bytes).expect("readable").expect("begun");
     Sum::of(&contents).rewritten()
 }
 
-/// Whether what carries `tag` and was fetched after `fetched` purges is gone, with this file, and since when it is stale.
+/// With this file, whether a response that carries `tag` and was fetched after `fetched` purges is gone, and since when
+/// it is stale.
 fn standing(bytes: &[u8], tag: &str, fetched: u64) -> (bool, Option<u64>) {
     let log = Log::default();
     log.restore(started(bytes).expect("read").0);
@@ -201,8 +202,8 @@ fn standing(bytes: &[u8], tag: &str, fetched: u64) -> (bool, Option<u64>) {
     }
 }
 
-/// Or what was fetched between two that say the same would be stale since before it was fetched, and what the first has made stale
-/// would become so anew with a restart.
+/// Otherwise a response that was fetched between two purges of the same would be stale from before its fetch, and what
+/// the first made stale would become stale anew at a restart.
 #[test]
 fn a_rewritten_file_tells_soft_purges_that_say_the_same_apart() {
     let soft = || Purge::soft(What::Tags(vec!["a".to_owned()]));
@@ -228,7 +229,8 @@ fn a_rewritten_file_tells_soft_purges_that_say_the_same_apart() {
     );
 }
 
-/// What took effect here and may not have reached others is not known to them by a hard purge that they made before it.
+/// A hard purge of the same, which other nodes made before they knew of this one, does not replace it: they must still
+/// get it.
 #[test]
 fn a_rewritten_file_has_what_was_not_sent_before_a_hard_purge_of_the_same() {
     let soft = Purge::soft(What::Tags(vec!["a".to_owned()]));
@@ -310,7 +312,7 @@ fn many_writers_share_few_writes_and_none_is_lost() {
     assert!(remembered.entries.is_sorted_by_key(|entry| entry.sequence));
 }
 
-/// A file as the log leaves it, with the ends of its frames, and what each purges.
+/// A file as the log leaves it, with the ends of its frames, and what each frame purges.
 fn written(batches: &[Vec<String>]) -> (Vec<u8>, Vec<usize>) {
     let mut bytes = format::first_line().into_bytes();
     let mut content = Vec::new();
@@ -342,7 +344,7 @@ fn written(batches: &[Vec<String>]) -> (Vec<u8>, Vec<usize>) {
     (bytes, ends)
 }
 
-/// What a start with these bytes remembers; `None` where it refuses them.
+/// What a start with these bytes remembers; `None` if it refuses them.
 fn started(bytes: &[u8]) -> Option<(Remembered, bool)> {
     let contents = Contents::read(bytes).ok()?;
     Some(
@@ -356,7 +358,7 @@ fn any_batches() -> impl Strategy<Value = Vec<Vec<String>>> {
     prop::collection::vec(prop::collection::vec("[a-z]{1,8}", 1..4), 1..5)
 }
 
-/// A purge of at most so many of two tags; most are soft.
+/// A purge of at most `most` of two tags; most are soft.
 fn any_of_two_tags(most: usize) -> impl Strategy<Value = Purge> {
     let tags = prop::sample::subsequence(vec!["a".to_owned(), "b".to_owned()], 1..=most);
     (tags, prop::bool::weighted(0.9)).prop_map(|(tags, soft)| Purge {
@@ -384,7 +386,7 @@ proptest! {
             let names = batches.iter().take(frames.saturating_sub(1)).flatten();
             prop_assert_eq!(purges(&remembered), names.map(|name| tag(name)).collect::<Vec<_>>());
             prop_assert_eq!(damaged, cut < ends[0], "it begins as every file does");
-            // Zeros after the last whole frame are what a file system may leave.
+            // A file system may leave zeros after the last whole frame.
             if ends.contains(&cut) {
                 torn.resize(cut + zeros, 0);
                 prop_assert_eq!(started(&torn).expect("read").0, remembered);
@@ -418,7 +420,7 @@ proptest! {
         prop_assert_eq!(Live::of(&Sum::of(&contents)).bytes, anew.len() as u64 - alone);
     }
 
-    /// Where one names several, some of which another names hard, a moment may be a later one.
+    /// If a purge names several things, some of which another purge names hard, a time may be a later one.
     #[test]
     fn by_a_rewritten_file_nothing_is_stale_earlier(purges in prop::collection::vec(any_of_two_tags(2), 1..40)) {
         let (all, anew) = (file_of(&purges), rewritten(&purges));
@@ -441,13 +443,13 @@ proptest! {
 #[derive(Debug, Default)]
 struct Plan {
     bytes: Vec<u8>,
-    /// What of it has reached the device.
+    /// How much of it has reached the device.
     synced: usize,
-    /// Bytes that still fit; `None`: any number.
+    /// How many more bytes fit; `None` means any number.
     room: Option<usize>,
     fails_sync: bool,
     syncs: usize,
-    /// How often it was written anew.
+    /// How often it was rewritten.
     replaced: usize,
 }
 
@@ -505,7 +507,7 @@ impl Medium for Flaky {
     }
 }
 
-/// A log on a file that may fail; its thread is the test's own.
+/// A log on a file that may fail. The test writes on its own thread.
 struct Bench {
     plan: Arc<Mutex<Plan>>,
     writing: Writing,
@@ -517,7 +519,7 @@ impl Bench {
         Self::after(b"")
     }
 
-    /// Goes on with a file of these bytes.
+    /// Continues with a file of these bytes.
     fn after(bytes: &[u8]) -> Self {
         let length = bytes.len() as u64;
         let contents = Contents::read(bytes).expect("readable");
@@ -554,7 +556,7 @@ impl Bench {
         });
     }
 
-    /// Has everything written that waits; what those learn who wait for it.
+    /// Writes everything that waits. Returns what the waiting task is told.
     fn write(&mut self) -> Result<(), NotDurable> {
         let mut answered = self.writing.queue.wait_for(self.sequence).expect("not yet");
         let batch = self.writing.queue.next_batch().expect("waits");
@@ -594,7 +596,7 @@ fn what_did_not_fit_is_written_when_there_is_room() {
     assert_eq!(bench.remembered().last(), Some(&tag("d")));
 }
 
-/// Short texts, of which an item is more than the double.
+/// Short texts, whose items take more than twice their length.
 fn large() -> Vec<u8> {
     let names = (0..40_000).map(|number| number.to_string());
     written(&[names.collect()]).0
@@ -612,7 +614,7 @@ fn a_file_of_which_all_counts_is_not_written_anew_after_a_start() {
     assert_eq!(bench.remembered().len(), 40_003);
 }
 
-/// It takes as long as all of it does, and whoever purges next waits for that.
+/// Rewriting takes as long as all of the file does, and the next purge waits for it.
 #[test]
 fn what_was_written_anew_is_so_again_when_it_has_come_to_twice_its_size() {
     let mut bench = Bench::after(&large());

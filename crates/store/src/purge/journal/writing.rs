@@ -10,7 +10,7 @@ use super::{
 };
 use std::{io, sync::Arc};
 
-/// A file is rewritten when it is larger than this, in bytes, and mostly of no use any more.
+/// A file is rewritten if it is larger than this, in bytes, and mostly of no use any more.
 const LARGE: u64 = 1 << 20;
 
 /// Writes batches, one after another.
@@ -19,23 +19,23 @@ pub(super) struct Writing {
     pub medium: Box<dyn Medium>,
     pub lasting: Lasting,
     pub health: Health,
-    /// Where the last good frame ends.
+    /// The end of the last good frame.
     pub end: u64,
     pub live: Live,
     /// The last number written.
     pub last: u64,
-    /// It is not rewritten before it has come to this size.
+    /// The file is not rewritten before it has this size.
     pub rewrite_at: u64,
 }
 
-/// What is known of the file.
+/// What is known about the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     /// It ends where it should.
     Good,
     /// A piece of a frame may follow the last good one.
     Uncut,
-    /// It cannot be told what of it has reached the device.
+    /// It is not known how much of it has reached the device.
     Unsynced,
 }
 
@@ -47,7 +47,8 @@ impl Writing {
         }
     }
 
-    /// Writes one batch and tells those who wait for it. Where most of the file counts no more, it is written anew.
+    /// Writes one batch and answers the tasks that wait for it. Rewrites the file if most of it does not count any
+    /// more.
     pub fn step(&mut self, batch: Batch) {
         let written = self.write(&batch);
         if written.is_ok() {
@@ -56,7 +57,7 @@ impl Writing {
         }
         self.queue.written(batch, &written);
         if self.is_wasteful() {
-            // The next write tells of what is wrong.
+            // If this fails, the next write reports it.
             let _ = self.rewrite();
         }
     }
@@ -83,7 +84,7 @@ impl Writing {
         self.end > LARGE.max(self.rewrite_at) && self.end / 2 > self.live.bytes
     }
 
-    /// Writes a new file of what still counts, in the place of the old one.
+    /// Writes what still counts to a new file, which replaces the old one.
     fn rewrite(&mut self) -> io::Result<()> {
         self.rewrite_at = self.end.saturating_mul(2);
         let all = self.medium.read()?;
@@ -92,13 +93,13 @@ impl Writing {
             .and_then(|end| all.get(..end));
         let contents = good.and_then(|good| Contents::read(good).ok().flatten());
         let whole = contents.filter(|contents| contents.tail == Tail::Clean);
-        // Where the device does not give back what it took, nothing is known.
+        // If the device does not return what it took, nothing is known.
         let unknown = || Sum::unknown(self.last);
         let sum = whole.map_or_else(unknown, |contents| Sum::of(&contents));
         let bytes = sum.rewritten();
         self.medium.replace(&bytes)?;
         self.end = bytes.len() as u64;
-        // Also where less of it was of no use than it seemed.
+        // Also if less of it was of no use than it seemed.
         self.rewrite_at = self.end.saturating_mul(2);
         self.health = Health::Unsynced;
         self.medium.settle()?;
@@ -116,7 +117,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Those that `sum` remembers.
+    /// The purges that `sum` remembers.
     pub fn of(sum: &Sum<'_>) -> Self {
         let mut live = Self::default();
         for weight in sum.weights() {

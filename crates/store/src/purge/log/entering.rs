@@ -1,4 +1,4 @@
-//! How entries come into the log: applied here, from elsewhere, or kept over a restart.
+//! How entries enter the log: applied here, from other nodes, or kept over a restart.
 
 use super::Log;
 use crate::purge::{Applied, Entry, Position, Purge, Remembered, TooMany, What, table::Table};
@@ -6,7 +6,7 @@ use rules::time::Time;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Log {
-    /// Takes back what a journal kept; before anything else is appended.
+    /// Takes back what a journal kept. To be called before anything else is appended.
     pub fn restore(&self, remembered: Remembered) {
         let Remembered {
             entries,
@@ -30,14 +30,14 @@ impl Log {
         self.advance(self.head().max(head));
     }
 
-    /// What took effect here before a restart and may not stand in the shared log ([`Remembered::unsent`]). It is kept for whoever
-    /// [sends it](Self::take_unsent).
+    /// Notes what took effect here before a restart and may not be in the shared log ([`Remembered::unsent`]), for the
+    /// task that [sends it](Self::take_unsent).
     pub fn owe(&self, unsent: Vec<(u64, Purge)>) {
         *self.unsent() = unsent;
     }
 
-    /// What is [owed](Self::owe) to the shared log: to be sent now. Until [copies](Self::apply_copy) have come back it is as if it
-    /// had been [applied ahead](Self::apply_ahead). Asked once.
+    /// Returns what is [owed](Self::owe) to the shared log, to be sent now. Until [copies](Self::apply_copy) have come
+    /// back, it counts as [applied ahead](Self::apply_ahead). Called once.
     pub fn take_unsent(&self) -> Vec<(u64, Purge)> {
         let unsent = std::mem::take(&mut *self.unsent());
         let mut positions = self.positions();
@@ -47,8 +47,8 @@ impl Log {
         unsent
     }
 
-    /// Whether `purges` could be taken now, all of them; for who has them come by the shared log, since others may take their room
-    /// meanwhile.
+    /// Checks that all of `purges` could be taken now. For purges that go by way of the shared log: others may take
+    /// their room meanwhile.
     ///
     /// # Errors
     /// Too many regular expressions are still waiting for the sweep.
@@ -56,12 +56,12 @@ impl Log {
         self.read().room_for(purges)
     }
 
-    /// Purges: when this returns, no lookup that begins later finds what is covered. All of `purges`, or on an error none.
+    /// Applies all of `purges`, or none on an error: no lookup that begins after this returns finds what they cover.
     ///
     /// # Errors
     /// Too many regular expressions are still waiting for the sweep.
     pub fn purge(&self, purges: Vec<Purge>, at: Time) -> Result<Vec<Applied>, TooMany> {
-        // Nobody else takes the room that they were found to have.
+        // Under the lock, so that nobody else takes the room that was found.
         let mut table = self.write();
         table.room_for(&purges)?;
         let all = purges.into_iter();
@@ -70,20 +70,21 @@ impl Log {
             .collect())
     }
 
-    /// As [`purge`](Self::purge), for what cannot be refused: where there is no room, everything is forgotten. `position`: where it
-    /// stands in the shared log, if it comes from there.
+    /// Like [`purge`](Self::purge), for a purge that cannot be refused: if there is no room, everything is forgotten.
+    /// `position` is its position in the shared log, if it comes from there.
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Applied {
         self.enter(&mut self.write(), purge, at, position, false)
     }
 
-    /// As [`apply`](Self::apply), for what takes effect here before it stands in the shared log. Until its copy has
-    /// [come back](Self::apply_copy), no position of the shared log is taken for later: other nodes may not know of it.
+    /// Like [`apply`](Self::apply), for a purge that takes effect here before it is in the shared log. Until its copy
+    /// has [come back](Self::apply_copy), no position of the shared log counts as later: other nodes may not know of
+    /// the purge.
     pub fn apply_ahead(&self, purge: Purge, at: Time) -> Applied {
         self.enter(&mut self.write(), purge, at, None, true)
     }
 
-    /// As [`apply`](Self::apply), for the copy of what was [applied ahead](Self::apply_ahead) as `sequence`. `None` where it
-    /// says nothing new: what was fetched since stays.
+    /// Like [`apply`](Self::apply), for the copy of what was [applied ahead](Self::apply_ahead) as `sequence`. `None`
+    /// if it says nothing new: what was fetched since stays.
     pub fn apply_copy(
         &self,
         purge: Purge,
@@ -91,7 +92,7 @@ impl Log {
         position: Position,
         sequence: u64,
     ) -> Option<Applied> {
-        // What stands for too many invalidations is more than was applied.
+        // A purge of everything in place of too many invalidations is more than was applied.
         let is_copy = purge.what != What::Everything;
         let applied = if is_copy && self.positions().is_next(sequence) {
             let table = self.write();

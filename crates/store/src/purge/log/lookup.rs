@@ -1,4 +1,4 @@
-//! What the log says of one stored response.
+//! What the log says about one stored response.
 
 use super::Log;
 use crate::{
@@ -13,14 +13,16 @@ use http::header;
 use std::sync::atomic::Ordering::Acquire;
 
 impl Log {
-    /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
+    /// Returns what purges say about `stored`, kept under `key`. One comparison if nothing was purged since the last
+    /// look.
     pub fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
-        // The sweep has moved on the marks of all that was in memory when an expression was forgotten.
+        // When an expression was forgotten, the sweep had moved on the numbers of everything in memory.
         self.judge(key, stored, |table| table.floor.max(table.released))
     }
 
-    /// As [`standing`](Self::standing), of what is found on disk, where marks stay as they were written: everything there was held
-    /// against the expressions that are [forgotten](Self::release_patterns), and what is not found there any more may not be used.
+    /// Like [`standing`](Self::standing), for what is found on disk, where numbers stay as they were written.
+    /// Everything there was compared with the expressions that are [forgotten](Self::release_patterns), and what the
+    /// disk no longer finds may not be used.
     pub fn standing_on_disk(&self, key: &[u8], stored: &Stored) -> Standing {
         self.judge(key, stored, |table| table.floor)
     }
@@ -55,7 +57,8 @@ impl Log {
         Standing::Good
     }
 
-    /// Whether what a fetch that began when the log stood at `log_at` brings for `key` was purged meanwhile, so that it need not be stored.
+    /// Whether what a fetch brings for `key` was purged since it began, when the log stood at `log_at`. Then it need
+    /// not be stored.
     pub fn refuses(&self, key: &[u8], marks: Option<&Marks>, log_at: u64) -> bool {
         if log_at >= self.head() {
             return false;
@@ -63,7 +66,7 @@ impl Log {
         let subject = Subject {
             address: Address::of(key),
             tags: Tagged::Marks(marks),
-            // A purge by content type is found at lookup.
+            // The lookup finds purges by content type.
             content_type: &String::new,
         };
         let table = self.read();

@@ -1,4 +1,4 @@
-//! Where this node stands in the log that nodes share.
+//! This node's position in the log that nodes share.
 
 use super::Log;
 use crate::purge::{Position, Purge};
@@ -6,7 +6,7 @@ use rules::time::Time;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Log {
-    /// The shared log is read from `position` on: what came before it is not known.
+    /// Notes that the shared log is read from `position` on. Earlier entries are not known.
     pub fn begin_at(&self, position: Position) {
         let table = self.write();
         let mut positions = self.positions();
@@ -19,13 +19,13 @@ impl Log {
         drop(table);
     }
 
-    /// For a tier that nodes share without a log that they share: entries from now on stand where the clock says, milliseconds
-    /// since the Unix epoch, and so do responses, by when their fetch began ([`sequence_at`](Self::sequence_at)). What was
-    /// purged before `now` is known only where a journal kept it.
+    /// For a tier that nodes share without sharing a log: from now on, the clock gives entries their positions, in
+    /// milliseconds since the Unix epoch. Responses get theirs from when their fetch began
+    /// ([`sequence_at`](Self::sequence_at)). What was purged before `now` is known only if a journal kept it.
     pub fn place_by_clock(&self, now: Time) {
         self.clocked.store(true, Relaxed);
         if self.position().is_none() {
-            // Also written to the journal, so that after a restart it is known from when on nothing is missing.
+            // Also written to the journal, so that a restart knows from when on nothing is missing.
             self.apply(Purge::nothing(), now, None);
         }
     }
@@ -35,24 +35,26 @@ impl Log {
         self.positions().last().map(|(position, _)| position)
     }
 
-    /// The last position of the shared log that was known on this node when its own log stood at `sequence`; the reverse of
-    /// [`sequence_at`](Self::sequence_at). `None`: too long ago to know, or before the shared log was read.
+    /// The last position of the shared log that was known on this node when its own log stood at `sequence`; the
+    /// reverse of [`sequence_at`](Self::sequence_at). `None` if that is too long ago to know, or before the shared log
+    /// was read.
     pub fn position_at(&self, sequence: u64) -> Option<Position> {
         self.positions().at(sequence)
     }
 
-    /// The number on this node that corresponds to `position`: whoever knew the shared log up to there knew every purge up to
-    /// this number. `None`: too long ago to know.
+    /// The number on this node that corresponds to `position`: any node that knew the shared log up to there knew every
+    /// purge up to this number. `None` if that is too long ago to know.
     pub fn sequence_at(&self, position: Position) -> Option<u64> {
         self.positions().number(position)
     }
 
-    /// A response stands at `position`, placed by a clock: entries from now on come after it, also where that clock was ahead.
+    /// Notes that a clock gave a response this `position`: later entries come after it, even if that clock was ahead.
     pub(crate) fn come_after(&self, position: Position) {
         self.placed.fetch_max(position.0, Relaxed);
     }
 
-    /// Where an entry of this moment stands; after all others even where the clock went back, and after responses that are known here.
+    /// The position of an entry at this moment. It is after all others, even if the clock went back, and after
+    /// responses that are known here.
     pub(super) fn by_clock(&self, at: Time) -> Option<Position> {
         let clocked = self.clocked.load(Relaxed);
         clocked.then(|| {

@@ -1,4 +1,4 @@
-//! Whether purges elsewhere are known.
+//! Whether purges on other nodes are known.
 
 use super::Log;
 use crate::purge::positions::Positions;
@@ -6,8 +6,8 @@ use rules::time::Time;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 impl Log {
-    /// Purges elsewhere may have been missed from now on: what is kept, and what is fetched until they are known again, is not
-    /// used before the origin confirms it.
+    /// Notes that purges on other nodes may have been missed from now on. What is kept, and what is fetched until they
+    /// are known again, is not used before the origin confirms it.
     pub fn distrust(&self) {
         let table = self.write();
         self.unsure.store(true, Release);
@@ -15,20 +15,20 @@ impl Log {
         drop(table);
     }
 
-    /// All purges elsewhere are known that were acknowledged before `until`, by the clock of the wall.
+    /// Notes that all purges on other nodes that were acknowledged before `until`, by the wall clock, are known.
     pub fn trust_until(&self, until: Time) {
         self.trusted_until.set(until);
     }
 
-    /// To be called before anything kept is used at `now`. A process that was stopped, or a machine that was suspended, has
-    /// heard of nothing meanwhile, and what would [say so](Self::distrust) has slept as well.
+    /// To be called before anything kept is used at `now`. A process that was stopped, or a machine that was suspended,
+    /// has heard nothing meanwhile, and what would [report that](Self::distrust) was asleep too.
     pub fn wake(&self, now: Time) {
         if self.trusted_until.is_over(now) && !self.is_unsure() {
             self.distrust();
         }
     }
 
-    /// All purges elsewhere are known again.
+    /// Notes that all purges on other nodes are known again.
     pub fn trust(&self) {
         let table = self.write();
         self.unsure.store(false, Release);
@@ -36,8 +36,8 @@ impl Log {
         drop(table);
     }
 
-    /// Purges elsewhere were missed for good: everything kept, here and in lower tiers, counts as purged, and so does what is
-    /// being fetched. Entries of the shared log are unknown again.
+    /// Notes that purges on other nodes were missed for good. Everything kept, here and in lower tiers, counts as
+    /// purged, and so does what is being fetched. Entries of the shared log are unknown again.
     pub fn forget(&self) {
         let mut table = self.write();
         let sequence = self.head() + 1;
@@ -50,7 +50,7 @@ impl Log {
         self.advance(sequence);
     }
 
-    /// Whether purges elsewhere may have been missed.
+    /// Whether purges on other nodes may have been missed.
     pub fn is_unsure(&self) -> bool {
         self.unsure.load(Acquire)
     }

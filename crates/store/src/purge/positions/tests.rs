@@ -97,7 +97,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One entry of the stream: the page it purges, and its number here where it went ahead.
+/// One entry of the stream: the page that it purges, and its number here if it went ahead.
 type StreamEntry = (usize, Option<u64>);
 
 /// One node, and the stream that it reads.
@@ -106,7 +106,7 @@ struct Model {
     told: VecDeque<(usize, u64)>,
     stream: Vec<StreamEntry>,
     read: usize,
-    /// Page, number at which it took effect, and index in the stream where it came from there.
+    /// The page, the number at which it took effect, and the index in the stream if it came from there.
     effects: Vec<(usize, u64, Option<usize>)>,
 }
 
@@ -148,7 +148,7 @@ impl Model {
         }
     }
 
-    /// Whether what another node fetched when it had read the stream up to `index` is covered by what holds here.
+    /// Whether what holds here covers what another node fetched when it had read the stream up to `index`.
     fn covers(&self, page: usize, index: usize) -> bool {
         let waits = self.effects.iter().any(|(covered, number, came)| {
             let is_sent = self.stream[..self.read]
@@ -162,7 +162,7 @@ impl Model {
 }
 
 proptest! {
-    /// Whatever comes in between: nothing that is covered is taken for good, here or elsewhere.
+    /// Whatever comes in between, nothing that is covered counts as good, here or on other nodes.
     #[test]
     fn nothing_that_was_purged_is_good(steps in prop::collection::vec(any_step(), 1..40)) {
         let log = Log::default();
@@ -177,7 +177,7 @@ proptest! {
             for &(page, log_at) in &fetched {
                 let gone = model.effects.iter().any(|(covered, number, _)| *covered == page && *number > log_at);
                 prop_assert!(!gone || standing(&log, page, log_at) == Standing::Gone);
-                // The position beside it: all that stands up to there held before it was fetched.
+                // The position beside it: everything up to there held before it was fetched.
                 let Some(position) = log.position_at(log_at) else { continue };
                 for (index, (covered, ahead)) in model.stream[..model.read].iter().enumerate() {
                     let held = model.effects.iter().any(|(_, number, came)| {

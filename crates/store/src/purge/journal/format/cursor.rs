@@ -4,16 +4,16 @@ use super::{Base, Item, Purged};
 use crate::purge::Position;
 use rules::time::Time;
 
-/// Reads from the front; `None` where too little is left.
+/// Reads from the front; `None` if too little is left.
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    /// Whether all of it was read.
+    /// Whether everything has been read.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The next `length` bytes.
+    /// Takes the next `length` bytes.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -24,12 +24,12 @@ impl<'a> Cursor<'a> {
         self.take(1)?.first().copied()
     }
 
-    /// A number of four bytes, the lowest first.
+    /// Reads a little-endian number of four bytes.
     pub fn u32(&mut self) -> Option<u32> {
         Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    /// A number of eight bytes, the lowest first.
+    /// Reads a little-endian number of eight bytes.
     pub fn u64(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
@@ -43,7 +43,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// The next item; `None` also where it is of no known kind.
+    /// Reads the next item; `None` also if its kind is not known.
     pub fn item(&mut self) -> Option<Item<'a>> {
         match self.byte()? {
             1 => {
