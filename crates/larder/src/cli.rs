@@ -9,32 +9,32 @@ use crate::{
 use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
-/// A cache for HTTP in front of a dynamic application.
+/// An HTTP cache in front of a dynamic application.
 #[derive(Debug, Parser)]
 #[command(name = "larder", version, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Answer requests from the store, or from the application
     Serve(Flags),
-    /// Show it: a slow sample application with the cache before it
+    /// Try it out: run a slow sample application with the cache in front of it
     Demo {
-        /// Where the cache is [default: 127.0.0.1:8080, or a free port where that is taken]
+        /// Address of the cache [default: 127.0.0.1:8080, or a free port if that is taken]
         #[arg(long, value_name = "ADDR")]
         listen: Option<std::net::SocketAddr>,
     },
-    /// Tell everything that is wrong with a configuration
+    /// Report all faults of a configuration
     Check {
         /// Configuration file
         #[arg(default_value = "larder.toml")]
         file: PathBuf,
-        /// Say what the configuration means, route by route
+        /// Explain what the configuration means, route by route
         #[arg(long)]
         explain: bool,
     },
@@ -46,7 +46,7 @@ pub enum Command {
     },
     /// Ask a running Larder why a URL is or is not answered from the store
     Explain {
-        /// The URL, as a client would ask for it
+        /// The URL as a client would request it
         url: String,
         /// Its admin address
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180", value_parser = crate::command::admin_address)]
@@ -55,18 +55,18 @@ pub enum Command {
         #[arg(long = "header", short = 'H', value_name = "FIELD")]
         headers: Vec<String>,
     },
-    /// Have a running Larder forget something
+    /// Purge stored responses of a running Larder
     Purge(Purge),
-    /// Write a site as files that any web server serves
+    /// Write a site as files that any web server can serve
     Publish(Publish),
-    /// Fetch into a running cache what its readers will ask for
+    /// Fetch into a running cache what its clients will ask for
     Warm(Warm),
-    /// Look at the store on disk
+    /// Inspect the store on disk
     #[command(subcommand)]
     Disk(Disk),
-    /// Make load on a server, and report how it does
+    /// Put load on a server, and report how it performs
     Bench(Box<Bench>),
-    /// Tell from an access log what a cache would have done
+    /// Calculate from an access log what a cache would have done
     Simulate(Simulate),
     /// Print completions for a shell
     Completions {
@@ -75,14 +75,14 @@ pub enum Command {
     },
 }
 
-/// How a command ended, for the shell.
+/// How a command ended; becomes the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It is done.
+    /// The command succeeded.
     Done,
-    /// It was refused: a faulty file, an address in use, a purge that did not reach every node.
+    /// The command was refused or failed: a faulty file, an address in use, a purge that did not reach every node.
     Refused,
-    /// The command line is wrong in a way that clap does not see, which says most of them itself.
+    /// The command line is wrong in a way that clap does not detect; clap reports most mistakes itself.
     WrongUse,
 }
 

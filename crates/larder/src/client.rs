@@ -1,4 +1,4 @@
-//! A small HTTP client for our own commands: one connection, GET and POST, answers held whole.
+//! A small HTTP client for the program's own commands: one connection, GET and POST, whole answers.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, header};
@@ -12,22 +12,22 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a connection may take to open.
+/// The longest time to open a connection.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// How long an answer may take to come whole.
+/// The longest time until an answer is complete.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// The largest body taken, in bytes.
+/// The largest body accepted, in bytes.
 const LARGEST: usize = 64 << 20;
 
-/// Why there is no answer. The caller knows whom it asked.
+/// Why there is no answer. The message does not name the server: the caller knows it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No connection.
+    /// No connection could be opened.
     #[error("{0}")]
     Connect(io::Error),
-    /// A connection, but no answer that is HTTP.
+    /// The connection brought no valid HTTP answer.
     #[error("no answer in HTTP: {0}")]
     Answer(Box<dyn std::error::Error + Send + Sync>),
     /// Nothing came in time.
@@ -41,7 +41,7 @@ impl Error {
     }
 }
 
-/// A connection, used for one request after another. Needs a tokio runtime.
+/// A connection that carries one request after another. Needs a tokio runtime.
 #[derive(Debug)]
 pub struct Client {
     host: String,
@@ -50,10 +50,11 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects. What is asked is asked of the address that was found, not of a name: the admin API answers to nothing else.
+    /// Connects to `address`. Requests name the address that was found as their host, not a name: the admin API answers
+    /// to nothing else.
     ///
     /// # Errors
-    /// Nobody listens there, or does not say so in time.
+    /// Nobody listens there, or the connection does not open in time.
     pub async fn connect(address: impl ToSocketAddrs) -> Result<Self, Error> {
         let connecting = timeout(CONNECT, TcpStream::connect(address));
         let stream = connecting
@@ -66,7 +67,7 @@ impl Client {
             .await
             .map_err(Error::answer)?;
         let driver = tokio::spawn(async move {
-            // Whoever waits for an answer hears of an error by the sender.
+            // The caller that waits for an answer gets the error from the sender.
             let _ = connection.await;
         });
         Ok(Self {
@@ -76,18 +77,18 @@ impl Client {
         })
     }
 
-    /// Asks for `target` (path and query) and waits for the whole answer.
+    /// Requests `target` (path and query) and waits for the whole answer.
     ///
     /// # Errors
-    /// No answer, half of one, or one that is too large.
+    /// No answer, an incomplete one, or one that is too large.
     pub async fn get(&mut self, target: &str) -> Result<Response<Bytes>, Error> {
         self.get_within(target, ANSWER).await
     }
 
-    /// As [`get`](Self::get), `within` this time.
+    /// Like [`get`](Self::get), but waits at most `within`.
     ///
     /// # Errors
-    /// No answer, half of one, or one that is too large.
+    /// No answer, an incomplete one, or one that is too large.
     pub async fn get_within(
         &mut self,
         target: &str,
@@ -97,10 +98,10 @@ impl Client {
         self.ask(request.map_err(Error::answer)?, within).await
     }
 
-    /// Sends `json` to `target` and waits for the whole answer, `within` this time.
+    /// Sends `json` to `target` and waits at most `within` for the whole answer.
     ///
     /// # Errors
-    /// No answer, half of one, or one that is too large.
+    /// No answer, an incomplete one, or one that is too large.
     pub async fn post(
         &mut self,
         target: &str,

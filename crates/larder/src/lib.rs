@@ -1,4 +1,4 @@
-//! The program: flags, configuration, wiring, admin, telemetry, commands. Takes no caching decision.
+//! The program: flags, configuration, wiring, admin API, telemetry, commands. It makes no caching decision.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The program's way in.
+//! The entry point of the program.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Fills and hits allocate small pieces on several threads; see `bench/`.
+/// Fills and hits allocate small pieces of memory on several threads; see `bench/`.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     panics::watch();
     match run(Cli::parse().command) {
         Ok(ending) => ending.into(),
-        // The reader went away, as `head` does.
+        // The reader closed the pipe, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "larder: {error}");

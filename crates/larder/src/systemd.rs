@@ -1,4 +1,5 @@
-//! Telling systemd how the program is doing, as `sd_notify(3)` has it: one datagram to the socket that `NOTIFY_SOCKET` names.
+//! Notifies systemd of the state of the program, as in `sd_notify(3)`: one datagram to the socket that `NOTIFY_SOCKET`
+//! names.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -14,14 +15,14 @@ use std::{
     },
 };
 
-/// What systemd is told.
+/// A state that systemd is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It serves, after a start or a reload.
+    /// The program serves, after a start or a reload.
     Ready,
-    /// It reads its configuration again.
+    /// The program reads its configuration again.
     Reloading,
-    /// It ends.
+    /// The program is stopping.
     Stopping,
 }
 
@@ -39,10 +40,10 @@ impl State {
     }
 }
 
-/// Tells systemd, where it started us; nobody listens otherwise.
+/// Notifies systemd, if it started the program; does nothing otherwise.
 pub fn notify(state: State) {
     if let Some(socket) = env::var_os("NOTIFY_SOCKET") {
-        // Who does not take it wants nothing of us.
+        // A supervisor that does not take the message does not need it.
         let _ = send(&socket, &state.text());
     }
 }
@@ -51,7 +52,7 @@ fn send(socket: &OsStr, text: &str) -> io::Result<usize> {
     UnixDatagram::unbound()?.send_to_addr(text.as_bytes(), &address(socket)?)
 }
 
-/// A path, or behind `@` a name that is no file (unix(7)).
+/// Reads the address: a path, or after `@` an abstract name that is no file (unix(7)).
 fn address(socket: &OsStr) -> io::Result<SocketAddr> {
     match socket.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),

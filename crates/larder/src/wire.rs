@@ -1,21 +1,21 @@
-//! Builds everything and reads as a list: threads, what they share, and how it stops and reloads.
+//! Builds everything, and reads as a list: the threads, what they share, how the program stops and reloads.
 //!
 //! | thread | runs | started by |
 //! |---|---|---|
 //! | `larder-N`, one for each worker | accept loops, the walk, fetches: a request from its first byte to its last | [`worker`] |
 //! | `larder-control` | admin API, health checks, name resolution, purges to other nodes, complaints of scripts | [`control`] |
-//! | those of a runtime, at most 64 for each of the above | waits for files and names | [`threads`] |
+//! | those of a runtime, at most 64 for each of the above | wait for files and names | [`threads`] |
 //! | `larder-reload`, at most four | reads the configuration again | `command::serve` |
-//! | `larder-log` | writes the access log, when there is one | [`AccessLog`] |
-//! | `larder-sweep` | goes through memory after purges | [`store::Sweeper`] |
-//! | `purge-log` | writes the log of purges, when it has a file | [`FileJournal`] |
-//! | `purge-log-flush` | waits at a stop until that is on disk | [`FileJournal::flush`] |
-//! | `larder-stream` | follows the log of purges that nodes share, when there is one | [`store::shared::stream`] |
-//! | `larder-disk` | writes segments and keeps the directory, when there is a disk tier | [`store::disk`] |
+//! | `larder-log` | writes the access log, if there is one | [`AccessLog`] |
+//! | `larder-sweep` | sweeps memory after purges | [`store::Sweeper`] |
+//! | `purge-log` | writes the log of purges, if it has a file | [`FileJournal`] |
+//! | `purge-log-flush` | waits at a stop until that log is on disk | [`FileJournal::flush`] |
+//! | `larder-stream` | follows the log of purges that nodes share, if there is one | [`store::shared::stream`] |
+//! | `larder-disk` | writes segments and keeps the directory, if there is a disk tier | [`store::disk`] |
 //! | `larder-disk-large` | writes large bodies to their files | [`store::disk`] |
 //! | `larder-disk-read`, four | wait for the device on behalf of readers | [`store::disk`] |
-//! | `larder-code` | makes forms of large bodies, from the first one on | [`proxy::compress`] |
-//! | `larder-code-high`, of low priority | makes forms at the high level, from the first one on | [`proxy::compress`] |
+//! | `larder-code` | makes forms of large bodies; starts with the first one | [`proxy::compress`] |
+//! | `larder-code-high`, of low priority | makes forms at the high level; starts with the first one | [`proxy::compress`] |
 
 mod control;
 mod descriptors;
@@ -54,23 +54,23 @@ use store::purge::FileJournal;
 use tiers::Store;
 use worker::Workers;
 
-/// Why the program could not start, or not take a new configuration. All are for the operator to mend.
+/// Why the program could not start, or could not take a new configuration. The operator can mend all of these.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A listener cannot be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// More sockets than there are listeners for.
+    /// More sockets were handed over than there are listeners.
     #[error(
         "{handed} sockets were handed over, and the configuration has listeners for {listeners}: nobody would answer on the rest"
     )]
     TooManyHanded {
-        /// How many sockets.
+        /// The number of sockets.
         handed: usize,
-        /// How many listeners.
+        /// The number of listeners.
         listeners: usize,
     },
-    /// What was handed over is no stream socket.
+    /// Something other than a stream socket was handed over.
     #[error("what was handed over as socket {0} is no TCP or Unix stream socket")]
     NotASocket(usize),
     /// The admin address cannot be opened.
@@ -85,17 +85,17 @@ pub enum StartError {
     /// The log of purges that nodes share cannot be followed.
     #[error("cannot follow the shared log of purges: {0}")]
     Stream(#[from] store::shared::stream::StartError),
-    /// What runs cannot be changed into this.
+    /// A listener that runs cannot be changed in this way.
     #[error(
         "the listener on {0} cannot change between plain and TLS, nor its PROXY protocol, redirect or mode, while it runs: restart"
     )]
     Listener(String),
-    /// One of the listeners that run is in the way of another.
+    /// A running listener is in the way of a new one.
     #[error("cannot listen on {new} while {own} is open: restart")]
     InOwnWay {
-        /// Where it was to listen.
+        /// The address of the new listener.
         new: String,
-        /// Where the one in its way does.
+        /// The address of the one in its way.
         own: String,
     },
 }
@@ -110,7 +110,7 @@ pub struct Running {
     journal: Option<FileJournal>,
     log: Option<AccessLog>,
     admin: Option<SocketAddr>,
-    /// What the running parts were built from and cannot change.
+    /// The settings that the running parts were built from and cannot change.
     fixed: Fixed,
 }
 
@@ -122,7 +122,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Ends requests under way, and waits for nobody who reads the access log.
+    /// Ends requests in progress, and no longer waits for the reader of the access log.
     pub fn now(&self) {
         for switch in &self.switches {
             switch.start(Duration::ZERO);
@@ -185,7 +185,8 @@ pub fn start(config: Config) -> Result<Running, StartError> {
     start_with(config, &mut listenfd::ListenFd::empty())
 }
 
-/// As [`start`], with sockets that somebody else has opened (systemd): they take the place of the configured addresses, in order.
+/// Like [`start`], with sockets that another process (systemd) has opened: they take the place of the configured
+/// addresses, in order.
 pub fn start_with(
     config: Config,
     inherited: &mut listenfd::ListenFd,
@@ -244,7 +245,7 @@ fn bind_admin(admin: Admin) -> Result<Option<TcpListener>, StartError> {
     };
     let bind = || {
         let listener = TcpListener::bind(address)?;
-        // Lets `larder check` see that the address is ours, as with the listeners.
+        // Lets `larder check` see that the address is ours, as for the listeners.
         socket2::SockRef::from(&listener).set_reuse_port(true)?;
         listener.set_nonblocking(true)?;
         Ok(listener)
@@ -255,27 +256,27 @@ fn bind_admin(admin: Admin) -> Result<Option<TcpListener>, StartError> {
 }
 
 impl Running {
-    /// Where clients connect.
+    /// The places where clients connect.
     pub fn places(&self) -> Vec<Place> {
         self.listeners.places()
     }
 
-    /// Where the admin API is.
+    /// The address of the admin API.
     pub fn admin(&self) -> Option<SocketAddr> {
         self.admin
     }
 
-    /// What the admin API shows.
+    /// The state that the admin API shows.
     pub fn state(&self) -> &Arc<admin::State> {
         &self.state
     }
 
-    /// Takes a new configuration: all of it, or on an error none. Connections and stored responses stay. Says which settings
-    /// wait for a restart.
+    /// Takes a new configuration: all of it, or nothing if there is an error. Connections and stored responses stay.
+    /// Returns the settings that need a restart.
     pub fn reload(&mut self, config: Config) -> Result<Vec<&'static str>, StartError> {
         let waiting = self.fixed.differences(&Fixed::of(&config));
         let change = self.listeners.prepare(&config, self.fixed.workers)?;
-        // From here on nothing can fail.
+        // Nothing can fail from here on.
         self.limiter
             .set_limits(descriptors::within(config.limits.listen.clone()));
         self.state.cache.site.store(Arc::new(config.site));
@@ -287,26 +288,27 @@ impl Running {
         Ok(waiting)
     }
 
-    /// Opens the access log's file again, after it was moved away.
+    /// Opens the file of the access log again, after it was moved away.
     pub fn reopen_log(&self) {
         if let Some(log) = &self.log {
             log.reopen();
         }
     }
 
-    /// Stops: no new connections, requests under way finish within `within`.
+    /// Stops: accepts no new connections, and gives requests in progress `within` to finish.
     pub fn stop(self, within: Duration) {
         self.drain(within);
         self.finish();
     }
 
-    /// Begins to stop: no new connections, requests under way finish within `within`. A second call moves that.
+    /// Begins to stop: accepts no new connections, and gives requests in progress `within` to finish. A second call
+    /// moves that deadline.
     pub fn drain(&self, within: Duration) {
         self.state.ready.store(false, Relaxed);
         self.listeners.drain(within);
     }
 
-    /// What cuts a stop short, for when this is busy with [finishing](Self::finish).
+    /// Returns a handle that cuts a stop short while [`finish`](Self::finish) blocks.
     pub fn cut(&self) -> Cut {
         Cut {
             switches: self.listeners.switches(),
@@ -314,7 +316,7 @@ impl Running {
         }
     }
 
-    /// Waits until all has drained, and ends.
+    /// Waits until everything has drained, and ends.
     pub fn finish(self) {
         self.workers.join();
         if let Some(disk) = &self.state.cache.disk {

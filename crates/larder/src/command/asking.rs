@@ -1,4 +1,4 @@
-//! Asking the admin API of a running Larder, and what to tell the person where that comes to nothing.
+//! Requests to the admin API of a running Larder, and what to tell the user if they fail.
 
 use crate::{
     admin::Written,
@@ -13,7 +13,7 @@ use http::Response;
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
 
-/// Reads the address of an admin API, as `larder serve --admin` does.
+/// Parses the address of an admin API, as `larder serve --admin` does.
 ///
 /// # Errors
 /// What is wrong with it, and what to write instead.
@@ -27,14 +27,14 @@ pub(super) async fn connect(admin: SocketAddr) -> Result<Client, String> {
     connected.map_err(|error| nobody(admin, &error))
 }
 
-/// What to say where nobody answers at `admin`.
+/// The message if nobody answers at `admin`.
 pub(super) fn nobody(admin: SocketAddr, error: &Error) -> String {
     format!(
         "no running Larder answers on {admin}: {error}; start one with `larder serve`, or name its admin address with --admin"
     )
 }
 
-/// Reads what came from `admin`: an answer, or a refusal in its own words.
+/// Reads the response from `admin`: an answer, or a refusal in the admin API's own words.
 pub(super) fn read<T: DeserializeOwned>(
     admin: SocketAddr,
     response: &Response<Bytes>,

@@ -1,5 +1,5 @@
-//! `larder bench`: makes load on a server and reports how it did. The load is made by the `load` crate; here are the flags, the
-//! files and what is seen meanwhile.
+//! `larder bench`: puts load on a server and reports how it performed. The `load` crate makes the load; this module has
+//! the flags, the files and the display during the run.
 
 mod flags;
 mod output;
@@ -31,15 +31,15 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(crate) enum Refusal {
     /// The command line is wrong.
     Use(String),
-    /// What was asked cannot be done, or may not be.
+    /// The request cannot be done, or is not allowed.
     Refused(String),
 }
 
-/// Makes the load, shows how it goes, and prints the result on `out`. It is refused where nothing good was answered, or what was
-/// asserted does not hold; `err` says why.
+/// Makes the load, shows the progress, and prints the result on `out`. The run is refused if there was no good answer,
+/// or if an assertion does not hold; `err` says why.
 ///
 /// # Errors
-/// The output's, or a machine without room for the workers.
+/// Those of the output, or a machine that cannot run the workers.
 pub fn run(bench: &Bench, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
     let prepared = match prepare(bench) {
         Ok(prepared) => prepared,
@@ -52,14 +52,14 @@ pub fn run(bench: &Bench, out: &mut impl Write, err: &mut impl Write) -> io::Res
             return Ok(Ending::WrongUse);
         }
     };
-    // A connection is a descriptor; where the limit cannot be raised, the one in force holds.
+    // Each connection takes a descriptor. If the limit cannot be raised, the current one stays in force.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let stop = Stop::default();
     obey_signals(&stop)?;
     let began = load::run::date();
     let run = measure(bench, &prepared, &stop)?;
     let figures = result::figures(bench, &prepared, run, began);
-    // The files first: whoever stops reading the output, or closes it, takes nothing from them.
+    // The files come first, so that they are written even if the reader closes the output.
     let written = prepared.outputs.into_iter();
     let mut wrong: Vec<_> = written
         .filter_map(|output| output.write(&figures).err())
@@ -81,7 +81,7 @@ pub fn run(bench: &Bench, out: &mut impl Write, err: &mut impl Write) -> io::Res
     })
 }
 
-/// Everything that a run needs; from here on only the servers can fail.
+/// Everything that a run needs. Once it is prepared, only the servers can fail.
 struct Prepared {
     targets: Vec<Target>,
     bounds: plan::Bounds,
@@ -123,11 +123,11 @@ fn prepare(bench: &Bench) -> Result<Prepared, Refusal> {
     })
 }
 
-/// What came of all rounds.
+/// The results of all rounds.
 struct Run {
-    /// For each target, its rounds.
+    /// The rounds of each target.
     measured: Vec<Vec<Measured>>,
-    /// For each target, the requests of its warm-up.
+    /// The number of warm-up requests of each target.
     warm_up: Vec<u64>,
     ended: Ended,
 }
@@ -158,7 +158,7 @@ fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Run> {
                 }
                 show.end(warm_up);
             }
-            // What was stopped before it began would be an empty round.
+            // A round that was stopped before it began would be empty.
             if stop.asked() && round + index > 0 {
                 ended = Ended::Stopped;
                 break 'rounds;

@@ -1,4 +1,4 @@
-//! `larder check`: everything that is wrong with a configuration, or what it means.
+//! `larder check`: reports everything that is wrong with a configuration, or explains what it means.
 
 mod explain;
 
@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Checks `file` and says what was found: faults on `err`, a summary on `out`.
+/// Checks `file` and reports the result: faults on `err`, a summary on `out`.
 pub fn run(
     file: PathBuf,
     explain: bool,
@@ -44,10 +44,10 @@ pub fn run(
     }
 }
 
-/// What `file` means, if it could be served here and now.
+/// Returns the meaning of `file`, if it could be served here and now.
 ///
 /// # Errors
-/// Every fault at once, addresses that cannot be listened on among them.
+/// Every fault at once, among them addresses that cannot be listened on.
 pub fn check(file: PathBuf) -> Result<(String, Config), Faults> {
     let shown = file.display().to_string();
     let flags = Flags {
@@ -65,7 +65,8 @@ fn try_listen(address: &ListenAddress) -> io::Result<()> {
     }
 }
 
-/// Looks for what is in a socket's way. One that is there already may be that of a running Larder, whose configuration this may be.
+/// Checks whether something is in the way of a socket. An existing socket may belong to a running Larder with this
+/// configuration.
 fn try_name(path: &Path) -> io::Result<()> {
     fs::metadata(path.parent().unwrap_or(path))?;
     match fs::symlink_metadata(path) {
@@ -74,8 +75,8 @@ fn try_name(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Binds without listening. With `SO_REUSEPORT`, so that a running Larder of the same user, whose configuration this may be,
-/// is no obstacle.
+/// Binds without listening. Sets `SO_REUSEPORT`, so that a running Larder of the same user, perhaps with this
+/// configuration, is not in the way.
 fn try_bind(address: SocketAddr) -> io::Result<()> {
     let socket = Socket::new(
         Domain::for_address(address),

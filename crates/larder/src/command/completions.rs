@@ -1,4 +1,4 @@
-//! `larder completions`: what a shell needs to complete our command line.
+//! `larder completions`: prints the script with which a shell completes the command line.
 
 use crate::cli::{Cli, Ending};
 use clap::CommandFactory;

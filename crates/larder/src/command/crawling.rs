@@ -1,10 +1,10 @@
-//! What the commands that go through sites are told alike.
+//! Reads the arguments that the commands for whole sites share.
 
 use crate::config::value::Wrong;
 use http::{HeaderName, HeaderValue};
 use std::io;
 
-/// A header field, as `Name: value`.
+/// Parses a header field, `Name: value`.
 pub fn field(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let read = || {
         let (name, value) = text.split_once(':')?;
@@ -13,16 +13,16 @@ pub fn field(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     read().ok_or_else(|| "it is no header field; write Name: value".to_owned())
 }
 
-/// What is wrong with a value, in a line.
+/// Says in one line what is wrong with a value.
 #[allow(clippy::needless_pass_by_value, reason = "an adaptor for map_err")]
 pub fn said(wrong: Wrong) -> String {
     wrong.to_string()
 }
 
-/// A list of URLs: one a line, without empty lines and those that begin with `#`.
+/// Reads a list of URLs, one a line; skips empty lines and those that begin with `#`.
 ///
 /// # Errors
-/// The reader's.
+/// Those of the reader.
 pub fn lines(lines: impl Iterator<Item = io::Result<String>>) -> io::Result<Vec<String>> {
     let mut list = Vec::new();
     for line in lines {

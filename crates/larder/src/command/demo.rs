@@ -1,4 +1,4 @@
-//! `larder demo`: a slow sample application and the cache before it, in one process.
+//! `larder demo`: runs a slow sample application with the cache in front of it, in one process.
 
 use crate::{
     cli::Ending,
@@ -16,14 +16,14 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// How long requests under way may take at the end.
+/// How long requests in progress may take at the end.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Starts both, shows what the cache does, and runs until it is interrupted. `listen` is where the cache is; where nothing is
-/// said, 127.0.0.1:8080 or, if that is taken, any free port.
+/// Starts both, shows what the cache does, and runs until it is interrupted. `listen` is the address of the cache; the
+/// default is 127.0.0.1:8080 or, if that is taken, any free port.
 ///
 /// # Errors
-/// The output's, and the system's: no port, no thread, no signals.
+/// Those of the output and of the system: no port, no thread, no signals.
 pub fn run(
     listen: Option<SocketAddr>,
     out: &mut impl Write,
@@ -54,10 +54,10 @@ pub fn run(
     ending
 }
 
-/// The usual port where it is free, any other where it is not.
+/// Returns the usual port if it is free, any other port if it is not.
 fn free(port: u16, what: &str, out: &mut impl Write) -> io::Result<SocketAddr> {
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    // Tried without `SO_REUSEPORT`: another Larder there would else take half of the requests.
+    // Tried without `SO_REUSEPORT`: otherwise another Larder on this port would take half of the requests.
     if TcpListener::bind(usual).is_ok() {
         return Ok(usual);
     }
@@ -65,7 +65,8 @@ fn free(port: u16, what: &str, out: &mut impl Write) -> io::Result<SocketAddr> {
     Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
 }
 
-/// The cache before `application`. A server that was away is asked again at once, and a browser's reload shows the store.
+/// Starts the cache in front of `application`. A server that was away is asked again at once, and a reload in the
+/// browser shows the store.
 fn start(application: SocketAddr, flags: &Flags) -> Result<Running, String> {
     let text = format!(
         r#"
@@ -85,7 +86,7 @@ fn start(application: SocketAddr, flags: &Flags) -> Result<Running, String> {
     wire::start(config).map_err(|error| error.to_string())
 }
 
-/// The tour, and then waiting.
+/// Shows the tour, and then waits.
 fn show(
     running: &Running,
     application: &mut Application,
@@ -130,7 +131,7 @@ fn show(
 }
 
 fn invite(cache: SocketAddr, admin: SocketAddr, out: &mut impl Write) -> io::Result<()> {
-    // As it was started: after `cargo run` nothing of that name is among the shell's commands.
+    // The program as it was started: after `cargo run`, the shell has no command of its name.
     let larder = std::env::args().next();
     let larder = larder.as_deref().unwrap_or("larder");
     writeln!(

@@ -1,4 +1,4 @@
-//! `larder disk`: looks at the store on disk, without changing anything.
+//! `larder disk`: inspects the store on disk, without changing anything.
 
 use crate::{
     cli::Ending,
@@ -12,16 +12,16 @@ use std::{
 };
 use store::disk::{self, OpenError, Stat, Verified};
 
-/// What `larder disk` is told.
+/// The flags of `larder disk`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Disk {
-    /// Say what is there; a running Larder may have it
+    /// Report what is stored; a running Larder may use the store meanwhile
     Stat(Place),
-    /// Read every byte and tell what is not as it was written
+    /// Read every byte and report what is not as it was written
     Verify(Place),
 }
 
-/// Where the store is: one of these.
+/// The place of the store: one of these.
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 pub struct Place {
@@ -32,10 +32,11 @@ pub struct Place {
     config: Option<PathBuf>,
 }
 
-/// Looks, and says on `out` what is there. What is damaged, and why nothing can be seen, goes to `err`.
+/// Inspects the store, and reports its content on `out`. Damage goes to `err`, and so do reasons why nothing can be
+/// seen.
 ///
 /// # Errors
-/// The output's.
+/// Those of the output.
 pub fn run(disk: &Disk, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
     let (Disk::Stat(place) | Disk::Verify(place)) = disk;
     let path = match directory(place) {
@@ -55,7 +56,7 @@ pub fn run(disk: &Disk, out: &mut impl Write, err: &mut impl Write) -> io::Resul
     })
 }
 
-/// The directory, or what to tell the person instead.
+/// The directory, or the message for the user.
 fn directory(place: &Place) -> Result<PathBuf, String> {
     if let Some(path) = &place.path {
         return Ok(path.clone());

@@ -1,4 +1,5 @@
-//! `larder explain`: asks a running Larder why a URL is or is not answered from the store, and says it in plain words.
+//! `larder explain`: asks a running Larder why a URL is or is not answered from the store, and explains it in plain
+//! words.
 
 mod last;
 mod words;
@@ -13,11 +14,11 @@ use std::{
     net::SocketAddr,
 };
 
-/// Asks the admin API at `admin` about a GET for `url` with the fields `headers` (`Name: value`), and explains on `out`.
-/// Where there is no answer, `err` says why.
+/// Asks the admin API at `admin` about a GET for `url` with the fields `headers` (`Name: value`), and explains on
+/// `out`. If there is no answer, `err` says why.
 ///
 /// # Errors
-/// The output's.
+/// Those of the output.
 pub fn run(
     url: &str,
     admin: SocketAddr,
@@ -40,7 +41,7 @@ pub fn run(
     }
 }
 
-/// The answer, or what to tell the person instead.
+/// The answer, or the message for the user.
 async fn ask(admin: SocketAddr, target: &str) -> Result<Answer, String> {
     let mut client = asking::connect(admin).await?;
     let response = client.get(target).await;
@@ -50,8 +51,8 @@ async fn ask(admin: SocketAddr, target: &str) -> Result<Answer, String> {
     )
 }
 
-/// The admin API's target for the question. A fragment is the browser's own business (RFC 9110 section 7.1), and a URL without
-/// a scheme is taken for `http`.
+/// Returns the target of the question at the admin API. A fragment concerns only the browser (RFC 9110 section 7.1),
+/// and a URL without a scheme is taken for `http`.
 fn target(url: &str, headers: &[String]) -> String {
     let url = url.split('#').next().unwrap_or_default();
     let scheme = if url.contains("://") { "" } else { "http://" };
@@ -64,13 +65,13 @@ fn target(url: &str, headers: &[String]) -> String {
     target
 }
 
-/// Everything but unreserved characters (RFC 3986 section 2.3).
+/// Encodes everything but unreserved characters (RFC 3986 section 2.3).
 fn percent_encode(text: &str, into: &mut String) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             into.push(char::from(byte));
         } else {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(into, "%{byte:02X}");
         }
     }

@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::{runtime, task::LocalSet};
 
-/// What `larder publish` is told.
+/// The flags of `larder publish`.
 #[derive(Args, Clone, Debug)]
 #[allow(
     rustdoc::bare_urls,
@@ -32,16 +32,17 @@ pub struct Publish {
     /// The application
     #[arg(long, value_name = "URL", value_parser = server)]
     from: (ServerUrl, String),
-    /// The folder; made where it is not there
+    /// The folder; it is created if it does not exist
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// The site's name, where that is not the application's address: asked for, and links to it are the site's
+    /// Name of the site, if it is not the application's address: it is the host of requests, and links to it belong to
+    /// the site
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
     /// A sitemap, or an index of sitemaps; may be repeated
     #[arg(long, value_name = "URL")]
     sitemap: Vec<String>,
-    /// Publish what is named and nothing that it links to
+    /// Publish only the named pages, and do not follow their links
     #[arg(long)]
     no_follow: bool,
     /// Leave out paths such as '/calendar/*'; may be repeated
@@ -50,26 +51,26 @@ pub struct Publish {
     /// Remove what an earlier run published and this one did not find
     #[arg(long)]
     prune: bool,
-    /// Then publish again what is purged at the Larder with this admin address, until stopped [default without a value:
-    /// 127.0.0.1:9180]
+    /// After that, publish again what is purged at the Larder with this admin address, until stopped [default without a
+    /// value: 127.0.0.1:9180]
     #[arg(long, value_name = "ADMIN", num_args = 0..=1, default_missing_value = "127.0.0.1:9180")]
     watch_purges: Option<SocketAddr>,
-    /// Pages at most
+    /// Most pages
     #[arg(long = "pages", value_name = "N", default_value_t = 10_000)]
     most: usize,
-    /// Links between a starting point and a page at most
+    /// Most links between a starting point and a page
     #[arg(long, value_name = "N", default_value_t = 50)]
     depth: u32,
-    /// Requests under way at most
+    /// Most requests in progress
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// Requests begun in a second at most; 0: any number
+    /// Most requests begun in a second; 0: no limit
     #[arg(long, value_name = "N", default_value_t = 100)]
     rate: u32,
     /// A header field of every request, such as 'X-Forwarded-Proto: https'; may be repeated
     #[arg(long = "header", short = 'H', value_name = "FIELD", value_parser = crawling::field)]
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Say nothing but what went wrong
+    /// Print only errors
     #[arg(long, short)]
     quiet: bool,
 }
@@ -83,10 +84,10 @@ fn path(text: &str) -> Result<PathPattern, String> {
     PathPattern::parse(text).map_err(crawling::said)
 }
 
-/// Publishes, and says on `out` what that came to. What went wrong is on `err`, and so is how far it has come.
+/// Publishes, and reports the result on `out`. Errors and progress go to `err`.
 ///
 /// # Errors
-/// The output's, and standard input's.
+/// Those of the output and of standard input.
 pub fn run(publish: Publish, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()

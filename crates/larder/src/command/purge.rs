@@ -1,4 +1,4 @@
-//! `larder purge`: has a running Larder forget something.
+//! `larder purge`: purges stored responses of a running Larder.
 
 use crate::{
     admin::purge::{Answer, Request, Wait},
@@ -14,19 +14,19 @@ use std::{
     time::Duration,
 };
 
-/// What `larder purge` is told.
+/// The flags of `larder purge`.
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
 pub struct Purge {
     #[command(flatten)]
     what: What,
-    /// Of the host only what is in this cache group (Cache-Groups, RFC 9875); may be repeated
+    /// Of that host, only what is in this cache group (Cache-Groups, RFC 9875); may be repeated
     #[arg(long, value_name = "NAME", requires = "host", conflicts_with_all = ["url", "prefix", "tag", "regex", "all"])]
     group: Vec<String>,
-    /// Stale from now on instead of gone: stale-while-revalidate and stale-if-error still work
+    /// Make responses stale instead of gone: stale-while-revalidate and stale-if-error still work
     #[arg(long)]
     soft: bool,
-    /// Return when all nodes have applied it, or fail after this time [default without a value: 10s]
+    /// Return when all nodes have applied the purge, or fail after this time [default without a value: 10s]
     #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "10s", value_parser = duration)]
     wait: Option<Duration>,
     /// The admin address of the running Larder
@@ -37,7 +37,7 @@ pub struct Purge {
     json: bool,
 }
 
-/// What is to be forgotten: one of these.
+/// What to purge: one of these.
 #[allow(
     rustdoc::bare_urls,
     clippy::doc_markdown,
@@ -49,16 +49,16 @@ struct What {
     /// One URL with all its variants
     #[arg(value_parser = one_url)]
     url: Option<String>,
-    /// Everything whose URL begins so: http://host/path, or /path for every host
+    /// Everything whose URL begins with this: http://host/path, or /path for every host
     #[arg(long, value_name = "URL|PATH", value_parser = prefix)]
     prefix: Option<String>,
-    /// Everything that carries this tag; may be repeated
+    /// Everything with this tag; may be repeated
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
     /// Everything of one host
     #[arg(long, value_parser = host)]
     host: Option<String>,
-    /// Everything whose URL has a match of this regular expression
+    /// Everything whose URL contains a match of this regular expression
     #[arg(long)]
     regex: Option<String>,
     /// Everything
@@ -66,7 +66,7 @@ struct What {
     all: bool,
 }
 
-/// A URL; without a scheme it is taken for `http`, as `larder explain` takes it.
+/// Parses a URL; one without a scheme is taken for `http`, as in `larder explain`.
 fn one_url(text: &str) -> Result<String, String> {
     if let Some(beginning) = beginning(text) {
         return Err(format!(
@@ -81,7 +81,7 @@ fn one_url(text: &str) -> Result<String, String> {
     Ok(whole(text))
 }
 
-/// The beginning of URLs, or of their paths on every host.
+/// Parses the beginning of URLs, or of their paths on every host.
 fn prefix(text: &str) -> Result<String, String> {
     if let Some(beginning) = beginning(text) {
         return Err(format!("a beginning ends without `*`: write {beginning}"));
@@ -104,7 +104,7 @@ fn host(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What comes before the `*` at the end, as `PURGE` writes the beginning of URLs.
+/// The text before the `*` at the end, with which `PURGE` writes the beginning of URLs.
 fn beginning(text: &str) -> Option<&str> {
     let before = text.strip_suffix('*')?;
     Some(before.strip_suffix('.').unwrap_or(before))
@@ -122,10 +122,10 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::parse(text).map_err(|Wrong { what, .. }| what)
 }
 
-/// Asks the admin API, and says on `out` what was purged. Where nothing was, or not everywhere, `err` says why.
+/// Asks the admin API, and reports on `out` what was purged. If nothing was, or not everywhere, `err` says why.
 ///
 /// # Errors
-/// The output's.
+/// Those of the output.
 pub fn run(purge: Purge, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
     let (admin, json) = (purge.admin, purge.json);
     let patience = client::ANSWER + purge.wait.unwrap_or_default();
@@ -176,7 +176,7 @@ fn request(purge: Purge) -> Request {
     }
 }
 
-/// The answer, or what to tell the person instead.
+/// The answer, or the message for the user.
 async fn ask(admin: SocketAddr, request: &Request, patience: Duration) -> Result<Answer, String> {
     let body = serde_json::to_vec(request).map_err(|error| error.to_string())?;
     let mut client = asking::connect(admin).await?;

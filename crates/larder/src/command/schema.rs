@@ -1,4 +1,4 @@
-//! `larder schema`: what a configuration may say.
+//! `larder schema`: prints what a configuration may contain.
 
 use crate::{cli::Ending, config};
 use std::io::{self, Write};

@@ -23,11 +23,11 @@ use tokio::{
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt};
 
-/// Starts, says where, and obeys signals: `SIGTERM` and `SIGINT` drain and stop, `SIGHUP` reloads the configuration,
-/// `SIGUSR1` opens the access log again. A second signal to stop cuts the drain short.
+/// Starts, prints the addresses, and obeys signals: `SIGTERM` and `SIGINT` drain and stop, `SIGHUP` reloads the
+/// configuration, `SIGUSR1` opens the access log again. A second signal to stop cuts the drain short.
 ///
 /// # Errors
-/// Standard output that cannot be written, or signals that cannot be caught.
+/// Standard output cannot be written, or signals cannot be caught.
 pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
     let config = match config::load(flags) {
         Ok(config) => config,
@@ -43,14 +43,15 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
         }
     };
     log_to_stderr(&config.log);
-    // A connection is a descriptor; where the limit cannot be raised, the one in force holds.
+    // Each connection takes a descriptor. If the limit cannot be raised, the current one stays in force.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let drain_time = config.limits.drain_time;
     let mut builder = runtime::Builder::new_current_thread();
     let runtime = threads::stay(builder.enable_all()).build()?;
-    // The stop needs one.
+    // The stop needs a thread.
     threads::begin(runtime.handle())?;
-    // Caught before anybody can know that we run: a signal that comes early is obeyed as soon as we are ready.
+    // Signals are caught before anybody can know that the program runs: one that comes early is obeyed once it is
+    // ready.
     let signals = runtime.block_on(async { Signals::catch() })?;
     let running = match wire::start_with(config, &mut listenfd::ListenFd::from_env()) {
         Ok(running) => running,
@@ -64,7 +65,7 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
     Ok(Ending::Done)
 }
 
-/// The signals we obey.
+/// The signals that the program obeys.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -74,8 +75,9 @@ struct Signals {
 
 impl Signals {
     fn catch() -> io::Result<Self> {
-        // Who writes beyond the longest file that is allowed (`ulimit -f`, systemd's `LimitFSIZE`) would be ended by it. Caught, it has
-        // writing fail, as a disk does that is full; tokio catches it from now on, whoever listens.
+        // The system ends a process with this signal if it writes beyond the longest file allowed (`ulimit -f`,
+        // systemd's `LimitFSIZE`). If the signal is caught, the write fails instead, as on a full disk. Tokio catches
+        // it from now on, even if nobody listens.
         let too_long = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
         drop(signal(too_long)?);
         Ok(Self {
@@ -103,21 +105,21 @@ fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whose words go into the log. What libraries say, a client or an application may bring about as often as it likes; what of it matters is
-/// said by us, and counted.
+/// The crates whose messages go into the log. A client or an application could cause messages of libraries as often as
+/// it likes; Larder itself reports what matters of them, and counts it.
 const OURS: [&str; 6] = ["larder", "proxy", "origin", "store", "kv", "esi"];
 
-/// What the program tells of itself, on standard error.
+/// Writes the program's own log to standard error.
 fn log_to_stderr(log: &meant::Log) {
     let level = filter(log.level);
     let ours = Targets::new().with_targets(OURS.map(|name| (name, level)));
     let subscriber = tracing_subscriber::fmt()
         .with_writer(io::stderr)
-        // It would say so on standard error too, and panic where that takes nothing.
+        // It would report them on standard error too, and panic if that cannot be written.
         .log_internal_errors(false)
         .finish()
         .with(ours);
-    // Set already where another part of the same process did so; then that one holds.
+    // Another part of the same process may have set a subscriber already; then that one stays.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
@@ -163,7 +165,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
     }
     tracing::warn!("told to stop again: requests under way are ended");
     cut.now();
-    // A thread that panicked has said so itself.
+    // A thread that panicked has reported that itself.
     let _ = finished.await;
 }
 

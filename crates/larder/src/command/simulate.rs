@@ -1,4 +1,4 @@
-//! `larder simulate`: what a cache would have done with the requests in an access log.
+//! `larder simulate`: calculates what a cache would have done with the requests in an access log.
 
 use crate::{
     cli::Ending,
@@ -28,28 +28,28 @@ use std::{
     time::Duration,
 };
 
-/// What `larder simulate` is told.
+/// The flags of `larder simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct Simulate {
     /// Access logs, gzip or plain, in any order; "-" is standard input
     #[arg(value_name = "LOG", required = true)]
     logs: Vec<PathBuf>,
-    /// How they are written: combined, json, w3c, or a format string of nginx or varnishncsa [default: found out]
+    /// Format of the logs: combined, json, w3c, or a format string of nginx or varnishncsa [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<Format>,
-    /// The configuration that is asked what it would do
+    /// The configuration to simulate
     #[arg(long, short, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Sizes of the store in memory; the first one is what lifetimes are compared at
+    /// Sizes of the store in memory; lifetimes are compared at the first one
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = memory)]
     memory: Vec<Size>,
-    /// Lifetimes for answers whose lifetime the log does not tell; the first one is what sizes are compared at
+    /// Lifetimes for answers whose lifetime is not in the log; sizes are compared at the first one
     #[arg(long, value_name = "DURATION,…", value_delimiter = ',', value_parser = duration)]
     ttl: Vec<Duration>,
     /// Rules of eviction; lifetimes are compared under the first one
     #[arg(long, value_name = "RULE,…", value_delimiter = ',')]
     eviction: Vec<Eviction>,
-    /// The host of requests where the log does not tell it
+    /// The host of requests, if the log does not have it
     #[arg(long, default_value = "localhost")]
     host: String,
     /// Write the report as a page to this file
@@ -63,7 +63,7 @@ pub struct Simulate {
     quiet: bool,
 }
 
-/// Below this the server has no store either.
+/// The server has no store below this size either.
 const LEAST_MEMORY: u64 = 1 << 20;
 
 fn memory(text: &str) -> Result<Size, String> {
@@ -82,10 +82,10 @@ fn format(text: &str) -> Result<Format, String> {
     Format::named(text).map_err(|why| why.to_string())
 }
 
-/// Simulates, and says what came of it on `out`. What stands in the way is said on `err`, before the logs are read.
+/// Simulates, and reports the result on `out`. Obstacles are reported on `err` before the logs are read.
 ///
 /// # Errors
-/// The output's.
+/// Those of the output.
 pub fn run(
     told: &Simulate,
     out: &mut impl Write,
@@ -128,7 +128,7 @@ pub fn run(
     }
 }
 
-/// Opens what is read and what is written, so that nothing fails after minutes that could fail now.
+/// Opens the inputs and outputs, so that what can fail now does not fail after minutes.
 fn open(told: &Simulate) -> Result<(Vec<Source>, Option<File>), String> {
     let sources = told.logs.iter().map(|path| {
         let read = |error| format!("cannot read {}: {error}", path.display());
@@ -141,7 +141,7 @@ fn open(told: &Simulate) -> Result<(Vec<Source>, Option<File>), String> {
     if told.logs.iter().any(|log| is_same(log, path)) {
         return Err(format!("{} is one of the logs", path.display()));
     }
-    // What is there stays there until there is something better.
+    // The existing content stays until there is a report to replace it.
     let page = File::options()
         .write(true)
         .create(true)
@@ -161,7 +161,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     file(one).is_some_and(|one| Some(one) == file(other))
 }
 
-/// Writes the page in the place of what was in the file. A pipe or a device has no length.
+/// Writes the page in place of the file's content. A pipe or a device has no length.
 fn write_page(report: &Report, file: File) -> io::Result<()> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
@@ -171,7 +171,7 @@ fn write_page(report: &Report, file: File) -> io::Result<()> {
     file.flush()
 }
 
-/// Simulates, while a progress bar says how far it is.
+/// Simulates, with a progress bar.
 fn watched(
     told: &Simulate,
     plan: &Plan,
@@ -202,7 +202,7 @@ fn watched(
     })
 }
 
-/// Drawn where somebody looks, and nowhere else.
+/// Drawn only on a terminal.
 fn bar(quiet: bool, size: Option<u64>) -> ProgressBar {
     let target = if quiet {
         ProgressDrawTarget::hidden()
@@ -239,7 +239,7 @@ fn tell(
     } else {
         report::text::write(report, width(), out)?;
     }
-    // Nothing that could be simulated is not what was asked for.
+    // A log in which no line could be simulated is a failure.
     let is_empty = report.requests == 0 && report.log.bad > 0;
     Ok(if is_empty {
         Ending::Refused
@@ -248,7 +248,7 @@ fn tell(
     })
 }
 
-/// The width of the terminal; elsewhere that of a page.
+/// The width of the terminal, or that of a page if there is none.
 fn width() -> usize {
     const PAGE: usize = 100;
     let size = Term::stdout().size_checked();

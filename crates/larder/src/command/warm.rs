@@ -21,7 +21,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// What `larder warm` is told.
+/// The flags of `larder warm`.
 #[derive(Args, Clone, Debug)]
 #[allow(
     rustdoc::bare_urls,
@@ -29,35 +29,35 @@ use tokio::{
     reason = "the comments are the command's help"
 )]
 pub struct Warm {
-    /// What to fetch
+    /// URLs to fetch
     #[arg(value_name = "URL", required_unless_present_any = ["sitemap", "file"])]
     urls: Vec<String>,
     /// A sitemap, or an index of sitemaps, whose pages to fetch; may be repeated
     #[arg(long, value_name = "URL")]
     sitemap: Vec<String>,
-    /// A file with a URL a line; - is standard input
+    /// A file with one URL a line; - is standard input
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Ask this cache for all of them, whatever their hosts
+    /// Send all requests to this cache, whatever their hosts
     #[arg(long, value_name = "URL", value_parser = server)]
     via: Option<ServerUrl>,
-    /// A header field of some requests, such as 'Accept-Encoding: gzip'; every URL is fetched with every combination of the values
-    /// that are given for a field
+    /// A header field of some requests, such as 'Accept-Encoding: gzip'; every URL is fetched with every combination of
+    /// the values that are given for a field
     #[arg(long = "variant", value_name = "FIELD", value_parser = crawling::field)]
     variants: Vec<(HeaderName, HeaderValue)>,
     /// A header field of every request; may be repeated
     #[arg(long = "header", short = 'H', value_name = "FIELD", value_parser = crawling::field)]
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Requests under way at most
+    /// Most requests in progress
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// Requests begun in a second at most; 0: any number
+    /// Most requests begun in a second; 0: no limit
     #[arg(long, value_name = "N", default_value_t = 100)]
     rate: u32,
-    /// Do it again and again, a round so often (a tenth earlier or later), until stopped
+    /// Repeat until stopped: a round at this interval (a tenth earlier or later)
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     every: Option<Duration>,
-    /// Say nothing but what went wrong
+    /// Print only errors
     #[arg(long, short)]
     quiet: bool,
 }
@@ -73,10 +73,10 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Fetches, and says on `out` what that came to. What went wrong is on `err`, and so is how far it has come.
+/// Fetches, and reports the result on `out`. Errors and progress go to `err`.
 ///
 /// # Errors
-/// The output's.
+/// Those of the output.
 pub fn run(warm: Warm, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
     let Some(variants) = variants(&warm.variants) else {
         writeln!(err, "larder: these are more than 64 variants of each URL")?;
@@ -137,11 +137,11 @@ fn tell(round: &Round, quiet: bool, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Where the URLs are; files are read again for each round.
+/// The sources of the URLs; files are read again for each round.
 struct Lists {
     source: Source,
     files: Vec<PathBuf>,
-    /// What came on standard input, which can be read only once.
+    /// The URLs from standard input, which can be read only once.
     input: Option<Vec<String>>,
 }
 

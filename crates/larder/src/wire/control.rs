@@ -1,4 +1,4 @@
-//! The control thread: what is not a request's business.
+//! The control thread: the work that belongs to no request.
 
 use super::{threads, watches::Watches};
 use crate::admin::{self, peers::Peers};
@@ -21,10 +21,10 @@ use tokio::{
     time::sleep,
 };
 
-/// How often the disk tier is asked what happened.
+/// How often the disk tier is asked for its events.
 const LISTEN: Duration = Duration::from_secs(1);
 
-/// The thread and how to talk to it.
+/// The thread, and the channels to it.
 pub struct Control {
     origins: UnboundedSender<Vec<Arc<Origin>>>,
     peers: UnboundedSender<Arc<Peers>>,
@@ -91,7 +91,7 @@ async fn run(
     let admin = spawn_local(serve_admin(listener, state, admin_ended));
     let _ = (&mut stopped).await;
     drop(end_admin);
-    // Whoever asks has a little time to be answered; a task that panicked has said so itself.
+    // Gives requests to the admin API a little time to be answered. A task that panicked has reported that itself.
     let _ = admin.await;
 }
 
@@ -115,7 +115,7 @@ async fn serve_admin(
     }
 }
 
-/// What happens to the disk tier, for the program's own log.
+/// Reports events of the disk tier in the program's own log.
 async fn tell_of_disk(state: Arc<admin::State>) {
     let Some(disk) = &state.cache.disk else {
         return;

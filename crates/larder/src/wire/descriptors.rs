@@ -1,23 +1,23 @@
-//! How many connections the system's limit on open files leaves room for.
+//! Limits the number of connections to what the system's limit on open files allows.
 
 use proxy::listen::Limits;
 use rlimit::Resource;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What was said last.
+/// The number that was reported last.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 
-/// What the process itself needs, at the least.
+/// The fewest descriptors that the process itself needs.
 const OWN: u64 = 64;
 
-/// Of four descriptors one is kept for what is no client's: connections to origins, files, the admin API. Without it nobody could be
-/// told, nor look, once connections have taken all.
+/// Of four descriptors, one is kept for what does not belong to clients: connections to origins, files, the admin API.
+/// Otherwise, once connections have taken all descriptors, the program could report nothing and nobody could look.
 fn for_clients(descriptors: u64) -> usize {
     let own = OWN.max(descriptors / 4);
     usize::try_from(descriptors.saturating_sub(own).max(1)).unwrap_or(usize::MAX)
 }
 
-/// Keeps the number of connections within what this process may open, and says so.
+/// Reduces the number of connections to what this process may open, and reports that.
 pub(super) fn within(mut limits: Limits) -> Limits {
     let Ok(descriptors) = Resource::NOFILE.get_soft() else {
         return limits;
@@ -28,7 +28,7 @@ pub(super) fn within(mut limits: Limits) -> Limits {
     }
     limits.connections = most;
     if LAST.swap(most, Relaxed) == most {
-        // A reload that changes nothing of it.
+        // A reload that does not change the number.
         return limits;
     }
     let what = format!(

@@ -15,16 +15,16 @@ use listenfd::ListenFd;
 use proxy::listen::{Address, BindError, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
 use std::{fmt, net::SocketAddr, os::unix::net::UnixListener, sync::Arc, time::Duration};
 
-/// Where clients connect, as a person would type it.
+/// A place where clients connect, as a person would type it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Whether it speaks TLS.
+    /// Whether it uses TLS.
     pub tls: bool,
     /// The address in use; `None` for a Unix socket.
     pub address: Option<SocketAddr>,
     /// The address as configured; the path of a Unix socket that was handed over.
     pub configured: String,
-    /// Whether it sends clients to HTTPS, whatever they ask for.
+    /// Whether it redirects clients to HTTPS, whatever they ask for.
     pub redirects: bool,
 }
 
@@ -44,36 +44,37 @@ struct Open {
     place: Place,
     tls: Option<Arc<TlsStore>>,
     switch: DrainSwitch,
-    /// The handle that accept loops wait on; kept for workers yet to come.
+    /// The handle that accept loops wait on; kept for workers that start later.
     drain: Drain,
-    /// Its place among the sockets that were handed over, if it is one: the listener in this place has it, whatever its address.
+    /// The index among the sockets that were handed over, if this is one of them. The configured listener with this
+    /// index gets the socket, whatever its address.
     handed: Option<usize>,
 }
 
-/// All of them.
+/// All listeners.
 pub struct Listeners {
     open: Vec<Open>,
-    /// What stops those that a reload took away, until they have.
+    /// The switches of listeners that a reload removed, until these have stopped.
     leaving: Vec<DrainSwitch>,
 }
 
 /// The sockets of newly opened listeners, one for each worker.
 pub type Sockets = Vec<Vec<Bound>>;
 
-/// A change that is prepared and cannot fail any more.
+/// A prepared change, which can no longer fail.
 pub struct Change {
-    /// Listeners that stay, by index, with the certificates they use from now on.
+    /// The listeners that stay, by index, with the certificates that they use from now on.
     stay: Vec<(usize, Listener)>,
     new: Vec<Open>,
     sockets: Sockets,
 }
 
 impl Listeners {
-    /// Opens what the configuration says; nobody serves them yet.
+    /// Opens the configured listeners; nobody serves them yet.
     pub fn open(config: &Config, inherited: &mut ListenFd) -> Result<(Self, Sockets), StartError> {
         let (handed, listeners) = (inherited.len(), config.listeners.len());
         if handed > listeners {
-            // Clients of the rest would wait for ever.
+            // Clients of the other sockets would wait for ever.
             return Err(StartError::TooManyHanded { handed, listeners });
         }
         let mut open = Vec::new();
@@ -96,12 +97,12 @@ impl Listeners {
         }
     }
 
-    /// Where clients connect.
+    /// The places where clients connect.
     pub fn places(&self) -> Vec<Place> {
         self.open.iter().map(|open| open.place.clone()).collect()
     }
 
-    /// Those without TLS, for `explain`.
+    /// The listeners without TLS, for `explain`.
     pub fn plain(&self) -> Vec<admin::Plain> {
         let places = self.open.iter().map(|open| &open.place);
         let plain = places.filter(|place| !place.tls);
@@ -113,8 +114,8 @@ impl Listeners {
             .collect()
     }
 
-    /// Does of a change what may fail: opens new listeners. Certificates were read with the configuration: where their files hang, nobody
-    /// waits here.
+    /// Does the part of a change that may fail: opens new listeners. Certificates were read with the configuration, so
+    /// that a file system that hangs does not block this.
     pub fn prepare(&self, config: &Config, workers: usize) -> Result<Change, StartError> {
         let mut change = Change {
             stay: Vec::new(),
@@ -132,7 +133,7 @@ impl Listeners {
         }
         for (place, listener) in config.listeners.iter().enumerate() {
             let mut open = self.open.iter().enumerate();
-            // Several may have port 0.
+            // Several listeners may have port 0.
             let is_taken = |index| change.stay.iter().any(|(stays, _)| *stays == index);
             let is_same = |index: usize, open: &Open| match open.handed {
                 Some(own) => own == place,
@@ -153,7 +154,7 @@ impl Listeners {
         Ok(change)
     }
 
-    /// Applies a prepared change: new listeners serve, those that are no longer wanted drain.
+    /// Applies a prepared change: new listeners serve, and those that are no longer wanted drain.
     pub fn apply(&mut self, change: Change, workers: &Workers, drain_time: Duration) {
         self.leaving.retain(|switch| !switch.is_over());
         let mut kept = Vec::new();
@@ -173,7 +174,7 @@ impl Listeners {
         self.open = kept;
     }
 
-    /// Stops all of them. Those that stop already get no more time.
+    /// Stops all listeners. Those that are already stopping get no more time.
     pub fn drain(&self, within: Duration) {
         for open in &self.open {
             open.switch.start(within);
@@ -183,7 +184,7 @@ impl Listeners {
         }
     }
 
-    /// What stops them, or those that are stopping sooner.
+    /// The switches that stop the listeners, or that hasten those that are stopping.
     pub fn switches(&self) -> Vec<DrainSwitch> {
         let open = self.open.iter().map(|open| &open.switch);
         open.chain(&self.leaving).cloned().collect()
@@ -191,7 +192,8 @@ impl Listeners {
 }
 
 impl Listeners {
-    /// Why `listener` cannot be opened: one of those that run may be in its way, which goes only once this is open.
+    /// Returns why `listener` cannot be opened. A running listener may be in its way, which would close only after this
+    /// one is open.
     fn in_own_way(&self, listener: &Listener, error: StartError) -> StartError {
         if !matches!(error, StartError::Bind(BindError::InUse(_))) {
             return error;
@@ -211,7 +213,7 @@ impl Listeners {
     }
 }
 
-/// What a reload cannot change of a listener that stays.
+/// Refuses changes that a reload cannot make to a listener that stays.
 fn check_same_kind(old: &Listener, new: &Listener) -> Result<(), StartError> {
     let same = old.tls.is_some() == new.tls.is_some()
         && old.proxy_protocol == new.proxy_protocol
@@ -280,7 +282,7 @@ fn open_one(
     ))
 }
 
-/// Where clients find a Unix socket that was handed over.
+/// The path by which clients find a Unix socket that was handed over.
 fn path_of(socket: &UnixListener) -> String {
     let address = socket.local_addr().ok();
     let path = address.as_ref().and_then(|address| address.as_pathname());
@@ -289,7 +291,7 @@ fn path_of(socket: &UnixListener) -> String {
     })
 }
 
-/// The inherited socket at `index`, which takes the place of the configured address; `None` if there is none.
+/// Returns the inherited socket at `index`, which takes the place of the configured address; `None` if there is none.
 fn inherited_at(inherited: &mut ListenFd, index: usize) -> Result<Option<Address>, StartError> {
     if let Ok(tcp) = inherited.take_tcp_listener(index) {
         return Ok(tcp.map(Address::InheritedTcp));

@@ -1,25 +1,25 @@
-//! What befalls the server behind the shared tier, as one line of the program's log.
+//! Reports an outage of the server behind the shared tier as one line in the program's log.
 
 use std::{
     fmt::Display,
     sync::{Mutex, PoisonError},
 };
 
-/// Who has to do with that server.
+/// The parts that use that server.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
-    /// What nodes keep there.
+    /// The tier that nodes share.
     Tier,
-    /// Their log of purges.
+    /// The log of purges that nodes share.
     Log,
 }
 
-/// One server stands behind both parts: when it goes, only the first that notices says so as a warning, and when it is back, only the
-/// last one as news. Anything between is for who looks closely.
+/// One server is behind both parts. When it fails, only the first part to notice reports that as a warning; when it is
+/// back, only the last one reports that, at level info. Everything between is at level debug.
 #[derive(Debug, Default)]
 pub struct Outage(Mutex<Parts>);
 
-/// Which of the parts get no answer.
+/// The parts that get no answer.
 #[derive(Debug, Default)]
 struct Parts {
     tier: bool,
@@ -40,7 +40,7 @@ impl Parts {
 }
 
 impl Outage {
-    /// This part gets no answer, or none for another reason.
+    /// Reports that this part gets no answer, or that the reason has changed.
     pub fn begins(&self, part: Part, what: &dyn Display) {
         if self.is_first(part) {
             tracing::warn!("{what}");
@@ -49,7 +49,7 @@ impl Outage {
         }
     }
 
-    /// This part is answered again.
+    /// Reports that this part gets answers again.
     pub fn ends(&self, part: Part, what: &dyn Display) {
         if self.is_last(part) {
             tracing::info!("{what}");

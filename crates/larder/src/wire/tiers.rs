@@ -1,6 +1,6 @@
 //! The tiers of the store, the log of purges, and what keeps both.
 //!
-//! A tier that cannot be used is told of, once and clearly, and the cache goes on without it.
+//! A tier that cannot be used is reported once and clearly, and the cache goes on without it.
 
 use super::{
     StartError,
@@ -28,26 +28,26 @@ use store::{
     },
 };
 
-/// Purges are remembered so long for fetches that began before them: what takes longer is not stored.
+/// How long purges are remembered for fetches that began before them. What a longer fetch brings is not stored.
 const FETCHES: Duration = Duration::from_mins(1);
 
 /// The name of the log of purges in its directory.
 const JOURNAL: &str = "purges.log";
 
-/// Everything that is kept, and the door to purging it.
+/// The tiers, and the entrance to purging them.
 pub struct Store {
-    /// Where stored responses are kept.
+    /// The places where stored responses are kept.
     pub tiers: Tiers,
     /// Takes purges for all tiers.
     pub purger: Purger,
-    /// What remembers purges over a restart.
+    /// The log that remembers purges over a restart.
     pub journal: Option<FileJournal>,
-    /// Nodes that purges are sent on to.
+    /// The nodes that purges are sent on to.
     pub peers: Option<Arc<Peers>>,
 }
 
-/// Stands for a log of purges that was to be kept and cannot be: no purge is acknowledged. What lies in the directory is found
-/// again when that can be used, and nobody could tell it then what was purged meanwhile.
+/// Takes the place of a configured log of purges that cannot be kept: no purge is acknowledged. What is in the
+/// directory is found again once it can be used, and by then nobody could tell what was purged meanwhile.
 #[derive(Debug)]
 struct Lost(NotDurable);
 
@@ -61,7 +61,8 @@ impl Durable for Lost {
     }
 }
 
-/// The least budget with huge pages, in bytes: beside a smaller one, what the kernel rounds up to them is much.
+/// The smallest budget with huge pages, in bytes. With a smaller one, the kernel's rounding up to huge pages would cost
+/// too much in comparison.
 const HUGE_PAGES_FROM: u64 = 256 << 20;
 
 /// Opens the tiers that `config` names.
@@ -77,7 +78,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     }
     let memory = Arc::new(Memory::new(config.memory, log.clone()));
     let (journal, durable) = journal(config, &log);
-    // Without one, what is purged could come back from disk.
+    // Without a log of purges, purged responses could come back from disk.
     let disk = journal
         .as_ref()
         .and(config.disk.as_ref())
@@ -123,12 +124,12 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     })
 }
 
-/// Whether nodes share a log of purges where they share responses.
+/// Whether nodes that share responses also share a log of purges.
 fn has_stream(config: &shared::Config) -> bool {
     !config.url.starts_with("memcached:")
 }
 
-/// The log of purges on disk, where there is a place for it, and what says that a purge lasts.
+/// Opens the log of purges on disk, if it has a place. Also returns what acknowledges that a purge lasts.
 fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn Durable>>) {
     let of_disk = || config.disk.as_ref().map(|disk| disk.path.clone());
     let Some(directory) = config.purge.log.clone().or_else(of_disk) else {
@@ -179,7 +180,7 @@ fn open_journal(
     lasting: Lasting,
 ) -> Result<(FileJournal, Remembered, Opened), OpenError> {
     if !directory.is_dir() {
-        // Its parent must be there: a mount that is missing is not to be filled by us.
+        // The parent must exist: if a mount is missing, Larder must not write in its place.
         fs::create_dir(directory).map_err(|error| OpenError::Io(directory.to_owned(), error))?;
     }
     FileJournal::open(&directory.join(JOURNAL), lasting, now())
@@ -189,7 +190,7 @@ fn now() -> Time {
     SystemTime::now().into()
 }
 
-/// What happens to the log that nodes share, for the program's own.
+/// Reports events of the log that nodes share in the program's own log.
 fn tell(outage: Arc<Outage>) -> stream::Hook {
     Box::new(move |event| match event {
         stream::Event::Following => outage.ends(Part::Log, event),
@@ -201,7 +202,7 @@ fn tell(outage: Arc<Outage>) -> stream::Hook {
     })
 }
 
-/// `place`: the directory of the log of purges, where it is named.
+/// Opens the disk tier. `place` is the directory of the log of purges, if one is named.
 fn disk(config: &store::disk::Config, place: Option<&PathBuf>, log: Arc<Log>) -> Option<Arc<Disk>> {
     let config = store::disk::Config {
         log: place.filter(|place| **place != config.path).cloned(),
@@ -248,7 +249,7 @@ fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option
     }
 }
 
-/// The log must remember what the oldest response on disk has not been checked for.
+/// The log must remember the purges that the oldest response on disk has not been checked against.
 fn horizon(disk: Option<Arc<Disk>>) -> HorizonBelow {
     Box::new(move || {
         disk.as_ref()

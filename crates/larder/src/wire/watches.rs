@@ -1,4 +1,4 @@
-//! Health checks and name resolution of the origins in force.
+//! Health checks and name resolution for the origins in use.
 
 use origin::Origin;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// One watch for each origin, in the `LocalSet` of whoever asks for it.
+/// One watch for each origin. They run in the `LocalSet` of the task that owns this.
 #[derive(Default)]
 pub struct Watches {
     under_way: Vec<(Arc<Origin>, AbortHandle)>,
@@ -15,12 +15,12 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// Watches the origins that were ordered last, until no more orders can come.
+    /// Watches the origins of the last order, until no more orders can come.
     pub async fn obey(&mut self, mut orders: UnboundedReceiver<Vec<Arc<Origin>>>) {
         loop {
             tokio::select! {
                 biased;
-                // What has ended takes memory until it is joined. One that panicked has said so itself.
+                // A finished task takes memory until it is joined. One that panicked has reported that itself.
                 Some(_) = self.tasks.join_next() => {}
                 order = orders.recv() => match order {
                     Some(origins) => self.change(&origins),
@@ -30,8 +30,8 @@ impl Watches {
         }
     }
 
-    /// Watches these from now on, and no others. What is watched already goes on as it is: how often a server's checks have failed in a row
-    /// is known there alone.
+    /// Watches these origins from now on, and no others. A watch that already runs continues: only it knows how many of
+    /// a server's checks have failed in a row.
     fn change(&mut self, origins: &[Arc<Origin>]) {
         self.under_way.retain(|(origin, task)| {
             let stays = origins.iter().any(|it| Arc::ptr_eq(it, origin));
@@ -64,7 +64,7 @@ mod tests {
         task::{Id, LocalSet, yield_now},
     };
 
-    /// Nobody is there, and nobody looks: its watch goes on until it is aborted.
+    /// An origin at which nobody listens and which is not looked at: its watch goes on until it is aborted.
     fn origin() -> Arc<Origin> {
         let socket = PathBuf::from("/nowhere/at/all.sock");
         Origin::new(OriginConfig {

@@ -1,4 +1,4 @@
-//! Worker threads: one runtime each, and everything a request needs.
+//! The worker threads: each has a runtime and everything that a request needs.
 
 use super::threads;
 use proxy::{
@@ -28,14 +28,14 @@ use tokio::{
     time::timeout,
 };
 
-/// A worker that has drained waits so long for the disk to take what came from origins.
+/// How long a worker that has drained waits for the disk to take what came from origins.
 const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A listener for one worker to serve.
 pub struct Order {
-    /// The socket, whose runtime is to be the worker's.
+    /// The socket; it is to be registered with the worker's runtime.
     pub bound: Bound,
-    /// Tells the accept loop when it is to stop.
+    /// Tells the accept loop when to stop.
     pub drain: Drain,
 }
 
@@ -51,7 +51,8 @@ struct Handle {
 }
 
 impl Workers {
-    /// Starts `count` threads; they serve nothing yet. None ends before all have drained: what one fetches is read on the others too.
+    /// Starts `count` threads, which serve nothing yet. None ends before all have drained: the others too read what one
+    /// of them fetches.
     pub fn start(
         count: usize,
         cache: &Arc<Cache>,
@@ -81,7 +82,7 @@ impl Workers {
             .collect()
     }
 
-    /// Gives each worker its socket of one listener.
+    /// Gives each worker its socket of a listener.
     pub fn serve(&self, orders: impl IntoIterator<Item = Order>) {
         for (worker, order) in self.workers.iter().zip(orders) {
             // A worker that is gone has panicked; the others go on.
@@ -91,7 +92,7 @@ impl Workers {
 
     /// Waits until every listener has drained.
     pub fn join(self) {
-        // None ends before the others have no more orders either.
+        // No worker ends before the orders of all others have ended too, so the handles are dropped first.
         let threads: Vec<_> = self.workers.into_iter().map(|it| it.thread).collect();
         for thread in threads {
             let _ = thread.join();
@@ -133,24 +134,24 @@ impl Handle {
     }
 }
 
-/// One worker's part in the end of all.
+/// A worker's part in the common end.
 struct Draining {
-    /// Held until its own listeners have drained, or its thread has panicked.
+    /// Held until this worker's listeners have drained, or its thread has panicked.
     own: watch::Receiver<()>,
-    /// Closed once nobody holds that any more.
+    /// Closed once nobody holds a receiver any more.
     all: Arc<watch::Sender<()>>,
 }
 
 impl Draining {
-    /// This worker has drained: waits for the others.
+    /// Says that this worker has drained, and waits for the others.
     async fn wait(self) {
         drop(self.own);
         self.all.closed().await;
     }
 }
 
-/// A worker's own runtime, which cannot leave the thread that makes it. Its tasks need no `LocalSet`, through which each of them would
-/// be woken and polled in two steps.
+/// Builds the worker's own runtime, which cannot leave the thread that makes it. Its tasks need no `LocalSet`, which
+/// would wake and poll each of them in two steps.
 fn runtime() -> io::Result<LocalRuntime> {
     let mut builder = Builder::new_current_thread();
     let runtime = threads::stay(builder.enable_all()).build_local(LocalOptions::default())?;
@@ -171,7 +172,7 @@ async fn work(
     loop {
         let order = tokio::select! {
             order = orders.recv() => order,
-            // What has ended takes memory until it is joined.
+            // A finished task takes memory until it is joined.
             Some(_) = loops.join_next() => continue,
         };
         let Some(Order { bound, drain }) = order else {
@@ -185,7 +186,7 @@ async fn work(
         });
     }
     while loops.join_next().await.is_some() {}
-    // Fills and forms are written by tasks of the worker whose client led to them.
+    // The worker whose client caused a fill or a form runs the task that writes it.
     draining.wait().await;
     let _ = timeout(DISK_PATIENCE, service.0.has_stored()).await;
     if let Some(refetching) = refetching {

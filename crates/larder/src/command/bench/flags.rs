@@ -1,4 +1,4 @@
-//! What `larder bench` is told.
+//! The flags of `larder bench`.
 
 use crate::config::value::{Word, Wrong};
 use clap::Args;
@@ -11,7 +11,7 @@ use load::{
 };
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
-/// What `larder bench` is told.
+/// The flags of `larder bench`.
 #[allow(
     rustdoc::bare_urls,
     clippy::doc_markdown,
@@ -20,13 +20,13 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
 pub struct Bench {
-    /// What to ask for; several are asked for in turn. NAME= before a URL names it in the result
+    /// URLs to request, one after another; NAME= before a URL names it in the result
     #[arg(value_name = "[NAME=]URL")]
     pub(super) urls: Vec<String>,
-    /// Run the URLs against one another, round by round, instead of asking for them in turn
+    /// Compare the URLs, round by round, instead of requesting them one after another
     #[arg(long, requires = "urls")]
     pub(super) compare: bool,
-    /// How many rounds a comparison has [default: 3]
+    /// Number of rounds of a comparison [default: 3]
     #[arg(long, value_name = "N", requires = "compare", value_parser = count)]
     pub(super) rounds: Option<usize>,
     #[command(flatten)]
@@ -41,41 +41,42 @@ pub struct Bench {
     pub(super) result: Outcome,
 }
 
-/// How many ask, and when.
+/// How many connections or users send requests, and when.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Shape of the load")]
 pub(super) struct Shape {
-    /// Connections that ask again as soon as they are answered; with --rate, the most at once [default: 50; with --rate: 1000]
+    /// Connections that send the next request as soon as one is answered; with --rate, the most at once [default: 50;
+    /// with --rate: 1000]
     #[arg(short, long, value_name = "N", value_parser = count, conflicts_with = "users")]
     pub(super) connections: Option<usize>,
-    /// Users, each on a connection of its own
+    /// Users, each on its own connection
     #[arg(short, long, value_name = "N", value_parser = count)]
     pub(super) users: Option<usize>,
-    /// Users rest up to so long between two requests, at random
+    /// Longest pause of a user between two requests; its length is random
     #[arg(long, value_name = "DURATION", requires = "users", value_parser = duration)]
     pub(super) pause: Option<Duration>,
-    /// Users come one after another within this time
+    /// Time within which the users start one after another
     #[arg(long, value_name = "DURATION", requires = "users", value_parser = duration)]
     pub(super) ramp: Option<Duration>,
     /// Requests a second, each due at its time whatever the answers do; FROM..TO rises evenly
     #[arg(short, long, value_name = "RATE", conflicts_with = "users", value_parser = rate)]
     pub(super) rate: Option<Rate>,
-    /// How long [default: 10s; with --ramp, as long as that; with --requests, 10m at most]
+    /// Length of the run [default: 10s; with --ramp, as long as that; with --requests, 10m at most]
     #[arg(short, long, value_name = "DURATION", value_parser = duration)]
     pub(super) duration: Option<Duration>,
-    /// How many requests
+    /// Number of requests
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) requests: Option<u64>,
-    /// Make the same load for so long before, and do not count it
+    /// Make the same load for this time before the run, and do not count it
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) warm_up: Option<Duration>,
-    /// At most so many requests a second, whatever the shape [default: none here, 1000 towards other machines]
+    /// Most requests a second, whatever the shape [default: no limit for this machine, 1000 for other machines]
     #[arg(long, value_name = "RATE", value_parser = positive)]
     pub(super) max_rate: Option<f64>,
     /// Threads that make load [default: one for each core]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(super) workers: Option<usize>,
-    /// Where chance begins: the same seed draws the same requests and pauses
+    /// Seed for random choices: the same seed gives the same requests and pauses
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// Allow more than an hour, 20,000 connections, 100,000 requests/s or 100 million requests
@@ -86,7 +87,7 @@ pub(super) struct Shape {
     pub(super) allow_remote: Vec<String>,
 }
 
-/// Many URLs.
+/// The sources of many URLs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Many URLs")]
 #[allow(
@@ -94,18 +95,18 @@ pub(super) struct Shape {
     reason = "what is in brackets may be left out"
 )]
 pub(super) struct List {
-    /// Ask for what this file lists: [METHOD] URL|PATH [weight=N] [body=TEXT] on each line; - is standard input
+    /// Request what this file lists: [METHOD] URL|PATH [weight=N] [body=TEXT] on each line; - is standard input
     #[arg(short, long, value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// Ask for the pages of this sitemap (file or URL), at the target
+    /// Request the pages of this sitemap (file or URL) from the target
     #[arg(long, value_name = "FILE|URL", conflicts_with = "file")]
     pub(super) sitemap: Option<String>,
-    /// Choose at random by Zipf's law: the n-th is asked for as often as 1/n to the power of EXPONENT
+    /// Choose URLs at random by Zipf's law: the n-th is requested as often as 1/n to the power of EXPONENT
     #[arg(long, value_name = "EXPONENT", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = positive)]
     pub(super) zipf: Option<f64>,
 }
 
-/// What requests carry.
+/// The content of requests.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Requests")]
 pub(super) struct Request {
@@ -115,34 +116,34 @@ pub(super) struct Request {
     /// A header field, e.g. 'Accept-Encoding: br'; {user} in it is the user's number; may be repeated
     #[arg(short = 'H', long = "header", value_name = "FIELD", value_parser = field)]
     pub(super) fields: Vec<(HeaderName, String)>,
-    /// Content to send; @FILE takes it from a file
+    /// Content to send; @FILE reads it from a file
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(super) body: Option<String>,
-    /// Each user keeps the cookies that it is given
+    /// Let each user keep the cookies that it is given
     #[arg(long)]
     pub(super) cookies: bool,
 }
 
-/// How requests travel.
+/// How requests are sent.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Connections")]
 pub(super) struct Wire {
-    /// Speak HTTP/2; without TLS, known beforehand
+    /// Use HTTP/2; without TLS, by prior knowledge
     #[arg(long)]
     pub(super) http2: bool,
-    /// On HTTP/2: requests at once on each connection
+    /// With HTTP/2: concurrent requests on each connection
     #[arg(long, value_name = "N", default_value = "1", requires = "http2", conflicts_with_all = ["users", "rate"])]
     pub(super) streams: NonZeroUsize,
-    /// A new connection for each request
+    /// Open a new connection for each request
     #[arg(long)]
     pub(super) no_keep_alive: bool,
-    /// How long a connection may take to open, and an answer to come whole
+    /// Longest time to open a connection, and until an answer is complete
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub(super) timeout: Duration,
     /// Trust the authorities in this PEM file, and no others
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(super) ca: Option<PathBuf>,
-    /// Do not look at the server's certificate
+    /// Do not verify the server's certificate
     #[arg(long)]
     pub(super) insecure: bool,
 }
@@ -157,7 +158,7 @@ impl Wire {
     }
 }
 
-/// What comes of it.
+/// What is done with the result.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Result")]
 pub(super) struct Outcome {
@@ -167,18 +168,18 @@ pub(super) struct Outcome {
     /// Report CPU and memory of these processes and their children; may be repeated, once for each target
     #[arg(long = "process", value_name = "NAME|PID,…", value_parser = Watched::parse)]
     pub(super) processes: Vec<Watched>,
-    /// Write the result to this file too, as its ending says: .html, .json, .csv or .txt; may be repeated
+    /// Also write the result to this file, in the format of its extension: .html, .json, .csv or .txt; may be repeated
     #[arg(short, long = "output", value_name = "FILE")]
     pub(super) outputs: Vec<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Say nothing while it runs
+    /// Print nothing during the run
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
 
-/// A rate, or two that it goes between.
+/// A rate, or a range that the rate passes through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rate {
     pub(super) from: f64,
@@ -218,8 +219,8 @@ fn rate(text: &str) -> Result<Rate, String> {
 
 fn field(text: &str) -> Result<(HeaderName, String), String> {
     let (name, value) = text.split_once(':').ok_or("a field is NAME: VALUE")?;
-    // Blanks are no part of a name, and none stands before the colon (RFC 9112 section 5.1). What is masked in a result is looked for
-    // as `name:`, which is how every field is written that gets past this.
+    // White space is not part of a name, and none is allowed before the colon (RFC 9112 section 5.1). The code that
+    // masks secrets in a result looks for `name:`; every field that passes here is written in this way.
     let name = name
         .parse()
         .map_err(|_| format!("'{name}' is not the name of a field"))?;

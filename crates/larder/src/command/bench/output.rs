@@ -1,4 +1,4 @@
-//! Files that the result is written to. What cannot be written is said before the run, not after it.
+//! The files that the result is written to. A file that cannot be written is reported before the run, not after it.
 
 use super::Refusal;
 use load::{figures::Figures, report};
@@ -10,13 +10,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file that waits for the result. An old one of that name stays until the new one is whole.
+/// A file that waits for the result. An existing file of that name stays until the new one is complete.
 #[derive(Debug)]
 pub(super) struct Output {
     path: PathBuf,
     form: Form,
     file: File,
-    /// Where it is written first; none where the name is a device or a pipe.
+    /// The file that is written first; `None` if the name is a device or a pipe.
     beside: Option<PathBuf>,
 }
 
@@ -32,7 +32,7 @@ impl Output {
     /// Makes sure that all of these files can be written.
     ///
     /// # Errors
-    /// One cannot, its name does not say what it is to be, or two are the same.
+    /// A file cannot be written, its name does not tell the format, or two are the same.
     pub(super) fn open_all(paths: &[PathBuf]) -> Result<Vec<Self>, Refusal> {
         let mut all: Vec<Self> = Vec::new();
         for path in paths {
@@ -45,7 +45,7 @@ impl Output {
         Ok(all)
     }
 
-    /// Whether both are written to one file, which is no device.
+    /// Whether both are written to one file that is not a device.
     fn is_same(&self, other: &Self) -> bool {
         let place = |one: &Self| {
             let found = one.file.metadata().ok().filter(fs::Metadata::is_file);
@@ -95,7 +95,7 @@ impl Output {
     /// Writes the result and gives the file its name.
     ///
     /// # Errors
-    /// The disk's.
+    /// Those of the disk.
     pub(super) fn write(mut self, figures: &Figures) -> Result<(), String> {
         let text = match self.form {
             Form::Html => report::html::page(figures),
@@ -114,7 +114,7 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(beside) = &self.beside {
-            // A run that was refused leaves nothing behind.
+            // A run that was refused leaves no file behind.
             let _ = fs::remove_file(beside);
         }
     }

@@ -1,4 +1,4 @@
-//! From flags to a run: its shape, its end, and the bounds on both.
+//! Turns flags into a run: its shape, its end, and the bounds on both.
 
 #[cfg(test)]
 mod tests;
@@ -14,13 +14,13 @@ use load::{
 };
 use std::{num::NonZeroUsize, sync::Arc, thread, time::Duration};
 
-/// How long a run takes that nobody bounded.
+/// The length of a run without a bound.
 const USUAL: Duration = Duration::from_secs(10);
 
-/// How long a run takes at most that ends with a number of requests, where nobody said.
+/// The longest time for a run that ends after a number of requests, unless the flags give one.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// The longest run, with all its rounds and warm-ups.
+/// The longest run, including all its rounds and warm-ups.
 const LONGEST: Duration = Duration::from_hours(1);
 
 /// The most rounds.
@@ -29,16 +29,16 @@ const MOST_ROUNDS: usize = 100;
 /// The most requests.
 const MOST_REQUESTS: u64 = 100_000_000;
 
-/// The most requests a second that are due.
+/// The highest rate at which requests are due, per second.
 const MOST_RATE: f64 = 100_000.0;
 
 /// The most users or connections.
 const MOST_USERS: usize = 20_000;
 
-/// The most requests a second towards another machine, unless something else is said.
+/// The most requests a second to another machine, unless the flags say otherwise.
 const REMOTE_RATE: f64 = 1_000.0;
 
-/// What all runs of a command have in common.
+/// The values that all runs of a command share.
 pub(super) struct Bounds {
     pub(super) shape: Shape,
     pub(super) end: End,
@@ -46,10 +46,10 @@ pub(super) struct Bounds {
     pub(super) most_rate: Option<f64>,
 }
 
-/// Finds the shape and holds it against the bounds.
+/// Finds the shape and checks it against the bounds.
 ///
 /// # Errors
-/// It is beyond one of them.
+/// The shape exceeds one of them.
 pub(super) fn bounds(bench: &Bench, targets: &[Target]) -> Result<Bounds, Refusal> {
     let flags = &bench.shape;
     let shape = shape(bench);
@@ -85,7 +85,7 @@ pub(super) fn bounds(bench: &Bench, targets: &[Target]) -> Result<Bounds, Refusa
 fn bounded(bench: &Bench, shape: Shape, after: Duration, targets: usize) -> Result<(), Refusal> {
     let flags = &bench.shape;
     let warm_up = flags.warm_up.unwrap_or_default();
-    // How long a number of requests takes is not known, so that bound is only one of patience.
+    // The time for a number of requests is not known, so that the bound on it is only a limit of patience.
     let length = match (flags.duration, flags.requests) {
         (None, Some(_)) => Duration::ZERO,
         _ => after,
@@ -109,7 +109,8 @@ fn bounded(bench: &Bench, shape: Shape, after: Duration, targets: usize) -> Resu
     Err(Refusal::Refused(format!("{beyond}; --unbounded allows it")))
 }
 
-/// The bound on the rate. What is due at fixed times is not held back by it, which would falsify when it was due, but refused.
+/// The limit on the rate. Requests that are due at fixed times are refused above it instead of held back, which would
+/// falsify when they were due.
 fn most_rate(flags: &Shaped, remote: bool) -> Result<Option<f64>, Refusal> {
     let due = flags.rate.map_or(0.0, |rate| rate.from.max(rate.to));
     match flags.max_rate {
@@ -124,7 +125,7 @@ fn most_rate(flags: &Shaped, remote: bool) -> Result<Option<f64>, Refusal> {
     }
 }
 
-/// How many rounds there are.
+/// The number of rounds.
 pub(super) fn rounds(bench: &Bench) -> usize {
     if bench.compare {
         bench.rounds.unwrap_or(3)
@@ -133,7 +134,7 @@ pub(super) fn rounds(bench: &Bench) -> usize {
     }
 }
 
-/// How long everything takes: a warm-up and the rounds, for each target.
+/// The length of everything: a warm-up and the rounds, for each target.
 pub(super) fn whole(
     length: Duration,
     warm_up: Duration,
@@ -175,16 +176,16 @@ pub(super) fn watched(bench: &Bench, target: usize) -> Option<&Watched> {
     }
 }
 
-/// What a run of a target is for.
+/// The purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunPhase {
-    /// Nothing of it is counted.
+    /// Nothing is counted.
     WarmUp,
-    /// It is what is measured.
+    /// The run is measured.
     Measured,
 }
 
-/// A run of a target.
+/// The plan for a run of a target.
 pub(super) fn plan(
     bench: &Bench,
     prepared: &Prepared,
@@ -195,7 +196,7 @@ pub(super) fn plan(
     let Prepared { bounds, tls, .. } = prepared;
     let end = match phase {
         RunPhase::Measured => bounds.end,
-        // It has its own length, whatever the number of requests; but the bound on all runs is its bound too.
+        // A warm-up has its own length, whatever the number of requests. The limit for all runs holds for it too.
         RunPhase::WarmUp => End {
             after: bench.shape.warm_up.unwrap_or_default(),
             requests: (!bench.shape.unbounded).then_some(MOST_REQUESTS),

@@ -1,4 +1,4 @@
-//! From what was measured to the result: figures, verdicts, and why it is a refusal.
+//! Turns measurements into the result: figures, verdicts, and the reasons for a refusal.
 
 use super::{Bench, Prepared, Run, plan};
 use load::{
@@ -9,16 +9,16 @@ use load::{
     warning::warnings,
 };
 
-/// What stands in the result for what is nobody's business.
+/// Takes the place of secrets in the result.
 const MASK: &str = "…";
 
-/// The result, as figures.
+/// Builds the figures of the result.
 pub(super) fn figures(bench: &Bench, prepared: &Prepared, run: Run, began: String) -> Figures {
     let rounds = run.measured.into_iter().zip(run.warm_up);
     let targets = prepared.targets.iter().zip(rounds).enumerate();
     let targets: Vec<_> = targets
         .map(|(index, (target, (rounds, warm_up)))| {
-            // A round that was cut off is no match for a whole one.
+            // A round that was cut off cannot be compared with a whole one.
             let whole = rounds.iter().filter(|one| one.ended != Ended::Stopped);
             let each = whole.map(Round::of).collect();
             let sum = rounds.iter().cloned().reduce(|mut sum, round| {
@@ -46,7 +46,7 @@ pub(super) fn figures(bench: &Bench, prepared: &Prepared, run: Run, began: Strin
         workers: prepared.bounds.workers.get().min(shape.most()),
         ended: run.ended,
         comparison: compare(&targets),
-        // Of a comparison, what is asserted is asserted of the last: the one that is to be better.
+        // In a comparison, assertions apply to the last target: the one that is expected to be better.
         assertions: targets.last().into_iter().flat_map(judge).collect(),
         warnings: targets
             .iter()
@@ -63,7 +63,7 @@ fn about(
     index: usize,
 ) -> About {
     let bounds = &prepared.bounds;
-    // An open loop has its rate from whoever asked for it, below the bound.
+    // In an open loop, the user sets the rate, below the limit.
     let held = !matches!(bounds.shape, Shape::Open { .. });
     About {
         name: target.name.clone(),
@@ -77,15 +77,17 @@ fn about(
     }
 }
 
-/// The command as it was called. A result is made to be passed on, so what is sent to log in is left out of it, and the content.
+/// The command as it was called. A result is meant to be passed on, so credentials are left out of it, and so is the
+/// content.
 fn command(bench: &Bench) -> Vec<String> {
     let words = std::env::args_os();
-    // A name of a file may be no text.
+    // A file name may not be valid text.
     let words = words.map(|word| word.to_string_lossy().into_owned());
     words.map(|word| masked(bench, word)).collect()
 }
 
-/// A word without what is secret in it. A field is found by its name with the colon behind it, as `flags::field` takes it.
+/// Returns the word without its secrets. A field is found by its name and the colon after it, as `flags::field` accepts
+/// it.
 fn masked(bench: &Bench, word: String) -> String {
     for (name, value) in &bench.request.fields {
         let named = word
@@ -112,7 +114,7 @@ fn masked(bench: &Bench, word: String) -> String {
     }
 }
 
-/// Whether a field of this name, which is in small letters, may let somebody in.
+/// Whether a field of this name may hold credentials. The name is in lower case.
 fn is_secret(name: &str) -> bool {
     [
         "auth", "cookie", "key", "token", "secret", "session", "pass",
@@ -121,7 +123,7 @@ fn is_secret(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-/// The percentiles that somebody relies on: those that are asserted, or the 99th, which everybody looks at.
+/// The percentiles that somebody relies on: those in assertions, or else the 99th, which everybody looks at.
 fn relied(bench: &Bench) -> Vec<f64> {
     let asserted: Vec<_> = bench
         .result
@@ -136,7 +138,7 @@ fn relied(bench: &Bench) -> Vec<f64> {
     }
 }
 
-/// The hosts of a target that have no address, if there are such: then nothing was sent, to the others neither.
+/// The hosts of a target that have no address, if any. In that case nothing was sent, not even to the other hosts.
 fn unknown(target: &super::Target) -> Option<String> {
     let origins = target.site.origins.iter();
     let unknown = origins.filter(|origin| origin.addresses.is_empty());
@@ -144,9 +146,9 @@ fn unknown(target: &super::Target) -> Option<String> {
     (!hosts.is_empty()).then(|| hosts.join(", "))
 }
 
-/// Why the result is a refusal.
+/// The reasons to refuse the result.
 pub(super) fn failures(figures: &Figures, targets: &[super::Target]) -> Vec<String> {
-    // Who was not asked before the run was stopped has not failed.
+    // A target that was not asked before the run was stopped has not failed.
     let asked = |target: &Target| figures.ended != Ended::Stopped || target.seconds > 0.0;
     let silent = figures.targets.iter().zip(targets);
     let silent = silent.filter(|(target, _)| target.good == 0 && asked(target));

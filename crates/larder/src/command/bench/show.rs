@@ -1,4 +1,4 @@
-//! What is seen while a run goes on: a bar and live figures on a terminal, plain lines elsewhere.
+//! The display during a run: a bar and live figures on a terminal, plain lines elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::Live;
@@ -7,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a line is written where there is no terminal, at most.
+/// The shortest time between two lines without a terminal.
 const LINES: Duration = Duration::from_secs(2);
 
-/// What shows how it goes.
+/// The display of the progress.
 pub(super) struct Show {
     way: Way,
-    /// How long everything takes, and how much of it is over.
+    /// The length of everything, and how much of it is over.
     whole: Duration,
     over: Duration,
     title: String,
@@ -26,7 +26,7 @@ enum Way {
 }
 
 impl Show {
-    /// For runs that take `whole` together.
+    /// A display for runs that take `whole` together.
     pub(super) fn new(quiet: bool, whole: Duration) -> Self {
         let way = if quiet {
             Way::Quiet
@@ -46,16 +46,16 @@ impl Show {
         }
     }
 
-    /// What comes next.
+    /// Announces the next run.
     pub(super) fn begin(&mut self, title: String) {
         if let Way::Lines { .. } = self.way {
-            // Nobody is served by a run that ends since nobody reads how it goes.
+            // A run need not end because nobody reads its progress.
             let _ = writeln!(io::stderr(), "{title}");
         }
         self.title = title;
     }
 
-    /// How it goes.
+    /// Shows the progress.
     pub(super) fn live(&mut self, live: &Live<'_>) {
         let elapsed = self.over + live.elapsed;
         match &mut self.way {
@@ -74,12 +74,12 @@ impl Show {
         }
     }
 
-    /// A run is over that was to take so long.
+    /// Ends a run that was planned to take this long.
     pub(super) fn end(&mut self, took: Duration) {
         self.over += took;
     }
 
-    /// Everything is over.
+    /// Ends the display.
     pub(super) fn finish(&self) {
         if let Way::Bar(bar) = &self.way {
             bar.finish_and_clear();
@@ -92,7 +92,7 @@ fn bar(whole: Duration) -> ProgressBar {
         Some(whole.as_millis() as u64),
         ProgressDrawTarget::stderr_with_hz(4),
     );
-    // The message is cut where the terminal is narrow.
+    // The message is cut on a narrow terminal.
     if let Ok(style) = ProgressStyle::with_template("{percent:>3}% {bar:16} {wide_msg}") {
         bar.set_style(style.progress_chars("━╸─"));
     }

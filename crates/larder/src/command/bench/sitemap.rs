@@ -1,4 +1,4 @@
-//! The pages of a sitemap, from a server or from files.
+//! Reads the pages of a sitemap, from a server or from files.
 
 use super::{
     Refusal,
@@ -24,11 +24,11 @@ use std::{
 /// The most sitemaps that an index may name.
 const MOST_SITEMAPS: usize = 100;
 
-/// The largest sitemap, as the protocol has it, in bytes.
+/// The largest sitemap that the protocol allows, in bytes.
 const LARGEST_SITEMAP: u64 = 50 << 20;
 
-/// The pages of a sitemap, at the server that is measured (or at their own, where none was named). Sitemaps that it names are
-/// taken from where it was taken from.
+/// Returns the pages of a sitemap, at the server that is measured (or at their own servers, if none was named). The
+/// sitemaps that it names are taken from the same source.
 ///
 /// # Errors
 /// What is wrong, for a person.
@@ -43,7 +43,7 @@ pub(super) fn pages(
     let mut open = vec![place.to_owned()];
     let (mut read, mut lines) = (0, Vec::new());
     while let Some(name) = open.pop() {
-        // A server may have written it.
+        // The text may come from a server.
         let failed = |what: String| Refusal::Refused(format!("{}: {what}", name.escape_debug()));
         read += 1;
         if read > MOST_SITEMAPS || lines.len() > list::MOST {
@@ -63,9 +63,9 @@ pub(super) fn pages(
     Ok(lines)
 }
 
-/// Where sitemaps come from.
+/// The source of sitemaps.
 enum Source {
-    /// The first one's folder.
+    /// The folder of the first one.
     Files(PathBuf),
     Server(Origin),
 }
@@ -96,11 +96,12 @@ impl Source {
     }
 }
 
-/// The file that a name in an index leads to: the one of that name in the folder of the first, however its URL begins.
+/// Returns the file for a name in an index: the file of that name in the folder of the first sitemap, however its URL
+/// begins.
 fn beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let last = name.rsplit('/').next().unwrap_or_default();
     let path = folder.join(last);
-    // A folder, a device or a pipe is none.
+    // A folder, a device or a pipe is not a sitemap.
     if fs::metadata(&path)?.is_file() {
         Ok(path)
     } else {

@@ -1,4 +1,4 @@
-//! From flags to targets: what is asked for, and where.
+//! Turns flags into targets: what to request, and where.
 
 use super::{
     Refusal,
@@ -21,10 +21,10 @@ use std::{fs, io::Read as _, path::Path, sync::Arc, time::Duration};
 /// The most servers that one run asks.
 const MOST_ORIGINS: usize = 64;
 
-/// How many bad lines of a file are told.
+/// The most bad lines of a file that are reported.
 const MOST_TOLD: usize = 20;
 
-/// What is measured under one name.
+/// The requests that are measured under one name.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) name: String,
@@ -32,13 +32,13 @@ pub(super) struct Target {
     pub(super) site: Arc<Site>,
 }
 
-/// A URL of the command line with the name it was given.
+/// A URL of the command line, with the name that it was given.
 struct Named {
     name: Option<String>,
     url: Url,
 }
 
-/// Reads everything that is to be asked for, and looks hosts up. Nothing has been sent to a host that is not allowed.
+/// Reads everything to request, and looks hosts up. Nothing is sent to a host that is not allowed.
 ///
 /// # Errors
 /// What is wrong, for a person.
@@ -88,7 +88,7 @@ pub(super) fn targets(flags: &Bench, tls: &Tls) -> Result<Vec<Target>, Refusal> 
     Ok(vec![target(flags, name, &lines, &base, allowed)?])
 }
 
-/// A line that only says what is asked for.
+/// A line with nothing but the place to request.
 pub(super) fn plain(place: Place) -> Line {
     Line {
         method: None,
@@ -98,7 +98,7 @@ pub(super) fn plain(place: Place) -> Line {
     }
 }
 
-/// Reads `[NAME=]URL`. A name is what comes before a `=` that is no part of a URL.
+/// Parses `[NAME=]URL`. A name is the text before a `=` that is not part of a URL.
 fn read(text: &str) -> Result<Named, Refusal> {
     let (name, url) = match text.split_once('=') {
         Some((name, url)) if !name.contains(['/', '?', ':']) && !name.is_empty() => {
@@ -123,7 +123,7 @@ fn rebased(lines: Vec<Line>, base: &Base) -> Vec<Line> {
     lines.into_iter().map(at).collect()
 }
 
-/// The lines of a file or sitemap, if there is one.
+/// Reads the lines of a file or sitemap, if there is one.
 fn lines(
     list: &List,
     base: Option<&Base>,
@@ -247,7 +247,7 @@ fn content(request: &Request) -> Result<Option<Bytes>, Refusal> {
 
 fn parts(request: &Request, line: &Line, origin: usize, content: Option<&Bytes>) -> Parts {
     let own = line.body.clone().map(Bytes::from);
-    // Content that all have in common is kept once.
+    // Content that all lines share is kept once.
     let body = own.or_else(|| content.cloned()).unwrap_or_default();
     let usual = if body.is_empty() {
         Method::GET

@@ -1,4 +1,4 @@
-//! What a configuration means, in plain words.
+//! Explains the meaning of a configuration in plain words.
 
 mod keyed;
 mod matching;
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-/// Says what is kept where, who may purge, and route by route what holds.
+/// Writes what is kept where, who may purge, and the policy of each route.
 pub(super) fn write(config: &Config, out: &mut impl Write) -> io::Result<()> {
     tiers(config, out)?;
     purging(config, out)?;
@@ -34,7 +34,7 @@ pub(super) fn write(config: &Config, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What presets come to, as configuration that means the same without them.
+/// Writes the configuration that presets stand for: it means the same without them.
 pub(super) fn presets(plain: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let Some(plain) = plain else {
         return Ok(());
@@ -45,7 +45,7 @@ pub(super) fn presets(plain: Option<&str>, out: &mut impl Write) -> io::Result<(
     )
 }
 
-/// What is kept below memory.
+/// Describes the tiers below memory.
 fn tiers(config: &Config, out: &mut impl Write) -> io::Result<()> {
     if let Some(disk) = &config.disk {
         let size = bytesize::ByteSize(disk.size).display().iec();
@@ -167,7 +167,7 @@ fn holds(policy: &Policy) -> Vec<String> {
     lines
 }
 
-/// What is stored, how, and for how long.
+/// Describes what is stored, how, and for how long.
 fn stored(policy: &Policy) -> Vec<String> {
     let mut lines = vec![lifetime(&policy.lifetime)];
     if !policy.lifetime.heuristic {
@@ -195,7 +195,7 @@ fn stored(policy: &Policy) -> Vec<String> {
     lines
 }
 
-/// How long past its lifetime it is sent.
+/// Describes how long past its lifetime a response is sent.
 fn stale(policy: &Policy) -> Vec<String> {
     let stale = &policy.stale;
     let windows = [
@@ -210,7 +210,7 @@ fn stale(policy: &Policy) -> Vec<String> {
     told.collect()
 }
 
-/// Which requests bypass the store, a line for each kind.
+/// Describes which requests bypass the store, a line for each kind.
 fn passed_by(bypass: &BypassRules) -> Vec<String> {
     let names = |list: &[NamePattern]| list.iter().map(named).collect();
     let plain = bypass.paths.plain().iter().map(path);
@@ -240,7 +240,7 @@ fn passed_by(bypass: &BypassRules) -> Vec<String> {
         .collect()
 }
 
-/// What is read of requests, or kept from the origin, where that is more than usual.
+/// Describes what is read from requests, or withheld from the origin, if it differs from the default.
 fn of_requests(policy: &Policy) -> Vec<String> {
     let mut lines = Vec::new();
     if policy.key.drop_cookies {
@@ -262,7 +262,7 @@ fn of_requests(policy: &Policy) -> Vec<String> {
     lines
 }
 
-/// Where it is not as it comes.
+/// Describes the compression, if it differs from the default.
 fn compressed(compress: Option<&Compress>) -> Option<String> {
     let Some(compress) = compress else {
         return Some("nothing is compressed".to_owned());

@@ -1,8 +1,8 @@
-//! What is remembered of the last fetch for a key, in plain words.
+//! Explains in plain words what is remembered of the last fetch for a key.
 
 use super::words::token;
 
-/// The sentence on it; `why` is the token that says why nothing of it was stored.
+/// Returns the sentence about the last fetch. `why` is the token that says why nothing was stored.
 pub(super) fn sentence(why: &str) -> String {
     match (failure(why), meanwhile(why)) {
         (Some(words), _) => format!("The last fetch for it failed: {words}."),
@@ -11,7 +11,7 @@ pub(super) fn sentence(why: &str) -> String {
     }
 }
 
-/// What came between a fetch and its being stored.
+/// Explains what happened between a fetch and its storing.
 fn meanwhile(why: &str) -> Option<&'static str> {
     Some(match why {
         "invalidated" => {
@@ -23,7 +23,7 @@ fn meanwhile(why: &str) -> Option<&'static str> {
     })
 }
 
-/// Why no answer came, or not all of one.
+/// Explains why no answer came, or not a whole one.
 fn failure(why: &str) -> Option<&'static str> {
     Some(match why {
         "unresolvable" => "the server's name has no address",

@@ -136,7 +136,7 @@ fn a_hit_and_a_variant_that_does_not_match() {
     ");
 }
 
-/// What the headline says of the request, no line below takes back.
+/// No line takes back what the headline says of the request.
 #[test]
 fn what_is_fresh_is_not_said_to_be_sent_where_it_is_not() {
     let other = Judged {
@@ -254,7 +254,7 @@ fn reasons_not_to_answer_from_the_store() {
     assert!(told(&shared).contains("unless the shared tier has it (which was not asked)"));
 }
 
-/// Every token that the rules and the walk have is put into words.
+/// Every token of the rules and the walk is put into words.
 #[test]
 fn no_reason_is_left_as_a_token() {
     use proxy::outcome::{BypassReason, FORWARDS};

@@ -1,4 +1,4 @@
-//! An answer of `/explain` in plain words.
+//! Writes an answer of `/explain` in plain words.
 
 use super::last;
 use crate::admin::{Answer, From, Judged};
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Writes what `answer` says for a person.
+/// Writes `answer` for a person.
 pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", answer.url)?;
     writeln!(out, "  route  {}", answer.route)?;
@@ -97,7 +97,7 @@ fn age(stored: &Judged) -> String {
     }
 }
 
-/// From where it is answered, and why from there.
+/// Says from where the request is answered, and why from there.
 fn from(answer: &Answer) -> String {
     let from = match answer.from {
         From::Larder => "by Larder itself",
@@ -112,7 +112,7 @@ fn from(answer: &Answer) -> String {
     format!("{from}: {}", why(answer))
 }
 
-/// The same where the origin is known to be down, so that it is not even asked.
+/// Says the same if the origin is known to be down, so that it is not even asked.
 fn without_origin(answer: &Answer) -> String {
     let why = why(answer);
     let selected = answer.stored.iter().find(|stored| stored.selected);
@@ -137,7 +137,7 @@ fn without_origin(answer: &Answer) -> String {
     )
 }
 
-/// What a client gets where the origin is asked and fails.
+/// Says what a client gets if the origin is asked and fails.
 fn on_failure(answer: &Answer) -> Option<&'static str> {
     if answer.from != From::Origin || answer.origin_down {
         return None;
@@ -155,7 +155,7 @@ fn on_failure(answer: &Answer) -> Option<&'static str> {
     }
 }
 
-/// For how long a stored response is sent past its lifetime, and when. `None`: never.
+/// Says for how long a stored response is sent past its lifetime, and when. `None` means never.
 fn windows(stored: &Judged) -> Option<String> {
     let (error, unreachable) = (stored.stale_if_error, stored.stale_if_unreachable);
     let windows = if error == unreachable {
@@ -191,7 +191,7 @@ fn variant(stored: &Judged) -> String {
     }
 }
 
-/// How it stands; `answers`: it is what the request is answered with.
+/// Says how the stored response stands. `answers` means that the request is answered with it.
 fn standing(stored: &Judged, answers: bool) -> String {
     let reason = stored.reason.as_deref().unwrap_or_default();
     if stored.invalidated {
@@ -220,7 +220,7 @@ fn standing(stored: &Judged, answers: bool) -> String {
 fn why(answer: &Answer) -> String {
     let reason = token(&answer.why);
     match &answer.detail {
-        // No word of the site, but what HTTP says of such a request.
+        // Not a rule of the site: HTTP itself treats such a request so.
         Some(detail) if is_rule_of_http(answer, detail) => bypass(detail).to_owned(),
         Some(detail) if answer.why == "bypass" => format!("{reason} ({})", bypass(detail)),
         Some(detail) => format!("{reason} ({})", token(detail)),
@@ -254,7 +254,7 @@ fn bypass(detail: &str) -> &str {
     }
 }
 
-/// A reason in words; the reason itself where it has none.
+/// Returns a reason in words, or the token itself if there are none for it.
 pub(super) fn token(token: &str) -> &str {
     match token {
         "fresh" => "a stored response matches and is fresh",
@@ -330,7 +330,7 @@ fn source(source: &str) -> &str {
     }
 }
 
-/// Seconds for a person: `3.2s`, `2m 5s`.
+/// Writes seconds for a person: `3.2s`, `2m 5s`.
 fn time(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{seconds:.1}s");

@@ -1,4 +1,4 @@
-//! A reload: the configuration is read beside everything else, and taken.
+//! A reload: reads the configuration while everything else goes on, and applies it.
 
 use crate::{
     config::{self, Faults, Flags, meant::Config},
@@ -8,20 +8,21 @@ use crate::{
 use std::{future, sync::Arc, thread, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// As much as the main thread commonly has: what could be read at the start can be read again.
+/// As large as the main thread's usual stack, so that whatever could be read at the start can be read again.
 const STACK: usize = 8 << 20;
 
-/// How many may read at once, each with a thread: one that never comes to the end of its file is there until the program ends.
+/// The most concurrent reads, each on its own thread. A read that never reaches the end of its file stays until the
+/// program ends.
 const READERS: usize = 4;
 
-/// What comes of a read; nothing where that ended in a panic.
+/// The result of a read; nothing if it panicked.
 type Done = oneshot::Receiver<Result<Config, Faults>>;
 
-/// The configuration that is read, if one is, and whether it is to be read once more.
+/// The read in progress, if there is one, and whether another was requested.
 pub struct Reload {
     places: Arc<Semaphore>,
     asked: bool,
-    /// Of the read that began last: what an earlier one brings may be of a file that has changed since, and goes nowhere.
+    /// The result of the read that began last. An earlier one may bring a file that has changed since, and is dropped.
     newest: Option<Done>,
 }
 
@@ -34,7 +35,7 @@ impl Reload {
         }
     }
 
-    /// Opens the access log again, and has [`read()`](Self::read) begin anew.
+    /// Opens the access log again, and makes [`read()`](Self::read) begin again.
     pub fn ask(&mut self, running: &Running) {
         running.reopen_log();
         self.asked = true;
@@ -45,7 +46,7 @@ impl Reload {
         }
     }
 
-    /// What was read, once it was, of what was asked for last; `None` where that ended in a panic.
+    /// Waits for the result of the last requested read; `None` if it panicked.
     pub async fn read(
         &mut self,
         running: &Running,
@@ -62,8 +63,8 @@ impl Reload {
         }
     }
 
-    /// Begins to read, on a thread that nobody waits for at a stop: a pipe that nobody writes to, or a file system that hangs, keeps it for
-    /// as long as it likes.
+    /// Begins to read, on a thread that a stop does not wait for: a pipe without a writer, or a file system that hangs,
+    /// may keep the thread for any time.
     fn begin(&mut self, place: OwnedSemaphorePermit, running: &Running, flags: &Flags) {
         self.asked = false;
         notify(State::Reloading);
@@ -73,7 +74,7 @@ impl Reload {
             .name("larder-reload".to_owned())
             .stack_size(STACK)
             .spawn(move || {
-                // Whoever stops, or reads anew, wants no other configuration.
+                // After a stop or a newer read, nobody wants this configuration.
                 let _ = done.send(config::load_again(&flags, &origins));
                 drop(place);
             });
@@ -81,7 +82,7 @@ impl Reload {
             Ok(_) => self.newest = Some(read),
             Err(error) => {
                 report(Err(StartError::Thread(error)));
-                // Otherwise the one that is under way says so at its end.
+                // Otherwise the read in progress says so when it ends.
                 if self.newest.is_none() {
                     notify(State::Ready);
                 }
@@ -90,7 +91,7 @@ impl Reload {
     }
 }
 
-/// The place of a reader, once one is asked for and free.
+/// Waits until a read is requested and a reader's place is free, and takes that.
 async fn place(places: &Arc<Semaphore>, asked: bool) -> OwnedSemaphorePermit {
     if asked && let Ok(place) = Arc::clone(places).acquire_owned().await {
         return place;
@@ -105,7 +106,7 @@ async fn ended(read: &mut Option<Done>) -> Option<Result<Config, Faults>> {
     }
 }
 
-/// All or nothing: a faulty configuration changes nothing and is reported.
+/// Applies the configuration, all or nothing: a faulty one changes nothing and is reported.
 pub fn take(
     running: &mut Running,
     read: Option<Result<Config, Faults>>,
@@ -121,7 +122,7 @@ pub fn take(
             report(reloaded);
         }
         Some(Err(faults)) => tracing::error!("configuration not taken:\n{faults}"),
-        // The panic has said so itself.
+        // The panic has been reported already.
         None => {}
     }
     notify(State::Ready);

@@ -1,4 +1,4 @@
-//! Bounds that hold where nobody said anything, and those that were asked for.
+//! Tests of the bounds that hold without flags, and of those that flags set.
 
 use super::{Bounds, Refusal, bounds};
 use crate::command::bench::{Bench, target::Target};
@@ -31,7 +31,7 @@ fn found(host: &str, flags: &[&str]) -> Result<Bounds, Refusal> {
     bounds(&told.expect("flags").bench, &[target])
 }
 
-/// An address that is kept for documentation (RFC 5737).
+/// An address reserved for documentation (RFC 5737).
 const REMOTE: &str = "192.0.2.7";
 
 #[test]

@@ -1,10 +1,10 @@
-//! What of a request is part of the key, and what is changed on its way.
+//! Describes which parts of a request are in the key, and what is changed on the way.
 
 use proxy::policy::{Edit, KeySpec, Policy};
 use rules::key::{ParamPattern, QueryChoice, tracking};
 use std::fmt::Display;
 
-/// What makes up the key, where that is not as usual.
+/// Describes the parts of the key, if they differ from the default.
 pub(super) fn keyed(key: &KeySpec) -> Vec<String> {
     let mut lines = Vec::new();
     if !key.scheme {
@@ -34,7 +34,7 @@ pub(super) fn keyed(key: &KeySpec) -> Vec<String> {
     lines
 }
 
-/// Parameters that the origin does not see; those that only track under one name.
+/// Names the parameters that the origin does not see. Those that serve only tracking have one common name.
 fn dropped(drop: &QueryChoice) -> Option<String> {
     let QueryChoice::Except(list) = drop else {
         return None;
@@ -49,13 +49,13 @@ fn dropped(drop: &QueryChoice) -> Option<String> {
     Some(format!("of parameters are dropped {}", names.join(", ")))
 }
 
-/// Fields that are passed on although they could make a page for one client that others get.
+/// Names the fields that are passed on although they could make a page for one client that others then get.
 pub(super) fn passed(policy: &Policy) -> Option<String> {
     let fields = &policy.pass_fields;
     (!fields.is_empty()).then(|| format!("the origin gets {} as clients say it", joined(fields)))
 }
 
-/// Changes of header fields. What requests are given may be a secret.
+/// Describes changes of header fields. Values that requests are given may be secret.
 pub(super) fn edited(policy: &Policy) -> Vec<String> {
     let requests = policy.request_edits.iter().map(|edit| match edit {
         Edit::Set(name, _) => format!("requests are sent with a {name} of its own"),

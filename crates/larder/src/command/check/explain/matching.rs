@@ -1,9 +1,9 @@
-//! What requests are matched against, as it is written in a configuration.
+//! Writes matchers of requests as they are in a configuration.
 
 use proxy::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern};
 use regex::Regex;
 
-/// What a route matches.
+/// Writes what a route matches.
 pub(super) fn matches(matcher: &Matcher) -> String {
     let mut parts = Vec::new();
     let mut say = |what: &str, list: Vec<String>| {
@@ -47,7 +47,7 @@ pub(super) fn path(path: &PathPattern) -> String {
     }
 }
 
-/// A header field, with its value where that matters.
+/// Writes a header field, with its value if the value matters.
 pub(super) fn field(field: &FieldPattern) -> String {
     match &field.value {
         Some(wanted) => format!("{}: {}", field.name, value(wanted)),
@@ -55,7 +55,7 @@ pub(super) fn field(field: &FieldPattern) -> String {
     }
 }
 
-/// A cookie or parameter, with its value where that matters.
+/// Writes a cookie or parameter, with its value if the value matters.
 pub(super) fn named(pattern: &NamePattern) -> String {
     let name = match &pattern.name {
         TextPattern::Exact(name) => name.clone(),
@@ -68,7 +68,7 @@ pub(super) fn named(pattern: &NamePattern) -> String {
     }
 }
 
-/// An expression as it was written: what covers a whole text is anchored when it is read.
+/// Writes an expression as it was configured: one that matches a whole text was anchored when it was read.
 pub(super) fn expression(regex: &str) -> String {
     format!("~ {}", bare(regex))
 }
@@ -80,12 +80,12 @@ fn bare(regex: &str) -> &str {
         .unwrap_or(regex)
 }
 
-/// Text with stars, where that is what was written, or an expression.
+/// Writes text with stars if that was configured, otherwise the expression.
 fn value(regex: &Regex) -> String {
     stars(bare(regex.as_str())).unwrap_or_else(|| expression(regex.as_str()))
 }
 
-/// The text with stars that became this expression, if it is of one.
+/// The text with stars from which this expression was made, if there was one.
 fn stars(expression: &str) -> Option<String> {
     let mut text = String::with_capacity(expression.len());
     let mut rest = expression;
