@@ -1,4 +1,4 @@
-//! What `/explain` answers: an explanation of the cache, as JSON that `larder explain` reads again.
+//! The answer of `/explain`: an explanation of the cache as JSON, which `larder explain` reads.
 
 use proxy::{
     explain::{Explanation, StoredExplanation, Tier},
@@ -19,39 +19,41 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "Explanation")]
 pub struct Answer {
-    /// The URL asked about.
+    /// The URL in question.
     pub url: String,
-    /// The route it takes, by its name in the configuration.
+    /// The route that matches, by its name in the configuration.
     pub route: String,
     /// The cache key.
     pub key: String,
-    /// A route for some clients that might have been taken: no client was named.
+    /// A route for some clients that might have been taken, if the question had named a client.
     pub passed_over: Option<String>,
-    /// Where the answer would come from.
+    /// The source of the answer.
     pub from: From,
-    /// Why from there: a token of `Cache-Status` (RFC 9211), `fresh`, or of what Larder answers itself `denied`, `redirect`, `user-context`,
-    /// `only-if-cached`, `purge` (its path begins with `purge.get_prefix`) or `list` (its path is `purge.souin`).
+    /// Why it comes from this source: a token of `Cache-Status` (RFC 9211), or `fresh`. If Larder itself answers:
+    /// `denied`, `redirect`, `user-context`, `only-if-cached`, `purge` (the path begins with `purge.get_prefix`) or
+    /// `list` (the path is `purge.souin`).
     pub why: String,
-    /// More on `why`, where there is more.
+    /// More about `why`, if there is more.
     pub detail: Option<String>,
-    /// Answers for this key were lately of no use to others, so that requests for it do not wait for each other.
+    /// Recent answers for this key were of no use to other requests, so that requests for it do not wait for each
+    /// other.
     pub hit_for_miss: bool,
-    /// Why the last answer for this key was not stored, where it was not and that is remembered: a token of `Cache-Status`, that of a
-    /// failure where no whole answer came, or `failed` for an error of the application.
+    /// Why the last answer for this key was not stored, if that happened and is remembered: a token of `Cache-Status`,
+    /// the token of a failure if no whole answer came, or `failed` for an error of the application.
     pub not_stored: Option<String>,
-    /// There is a shared tier, which would be asked before the origin. It was not asked for this.
+    /// A shared tier exists, and would be asked before the origin. It was not asked for this explanation.
     pub shared_not_asked: bool,
-    /// Health checks hold every server of the origin for down. None is asked: what is stored is sent where its `sent_if_unreachable` says so,
-    /// and 503 otherwise.
+    /// Health checks hold every server of the origin for down, so that none is asked. A stored response is sent if its
+    /// `sent_if_unreachable` says so, otherwise a 503.
     pub origin_down: bool,
-    /// The request's `no-cache` is heeded from those alone who may purge, and whoever asks may be one of them.
+    /// The `no-cache` of the request is heeded only from clients that may purge, and the client may be one of them.
     pub may_be_forced: bool,
-    /// What is stored under the key: the newest first, memory before disk. What lies on disk is listed where memory has nothing
-    /// for this request.
+    /// The stored responses under the key: the newest first, memory before disk. Those on disk are listed if memory has
+    /// nothing for this request.
     pub stored: Vec<Judged>,
 }
 
-/// Where an answer comes from.
+/// The source of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum From {
@@ -59,60 +61,60 @@ pub enum From {
     Memory,
     /// The disk tier.
     Disk,
-    /// Larder itself: nobody is asked.
+    /// Larder itself; nobody is asked.
     Larder,
     /// The origin; with `shared_not_asked` only if the shared tier has no answer.
     Origin,
 }
 
-/// One stored response, judged for the request asked about.
+/// A stored response, judged for the request in question.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a question of its own"
 )]
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Judged {
-    /// `memory`, or `disk` where it lies there alone.
+    /// `memory`, or `disk` if it is only there.
     pub tier: String,
     /// Its status.
     pub status: u16,
-    /// Whether it is the one this request selects.
+    /// Whether this request selects it.
     pub selected: bool,
     /// Whether its nominated fields match the request.
     pub matches: bool,
-    /// The fields its `Vary` nominates.
+    /// The fields that its `Vary` nominates.
     pub nominated: Vec<String>,
-    /// Those of them in which the request differs.
+    /// The nominated fields in which the request differs.
     pub differing: Vec<String>,
-    /// `fresh`, `stale` (may be sent) or `validate` (may not, without asking the origin).
+    /// `fresh`, `stale` (may be sent) or `validate` (may be sent only after the origin was asked).
     pub verdict: String,
-    /// Why, where it is not fresh.
+    /// Why, if it is not fresh.
     pub reason: Option<String>,
     /// Seconds.
     pub age: f64,
     /// Seconds.
     pub lifetime: f64,
-    /// Where the lifetime was taken from.
+    /// The source of the lifetime.
     pub source: String,
-    /// Bytes; `None` while the body is on its way and its length unknown.
+    /// Bytes; `None` while the body is still coming and its length is not known.
     pub length: Option<u64>,
-    /// What is held of its body: `whole`, `disk` (whole, in a file), `parts` or `filling`.
+    /// The stored part of its body: `whole`, `disk` (whole, in a file), `parts` or `filling`.
     pub form: String,
     /// Whether it was invalidated and must not be sent.
     pub invalidated: bool,
-    /// Seconds past its lifetime in which it is sent while a fresh one is fetched behind it.
+    /// Seconds past its lifetime during which it is sent while a fresh one is fetched in the background.
     pub stale_while_revalidate: u32,
-    /// Seconds past its lifetime in which it is sent if the origin, once asked, answers with an error.
+    /// Seconds past its lifetime during which it is sent if the origin is asked and answers with an error.
     pub stale_if_error: u32,
-    /// Seconds past its lifetime in which it is sent if the origin cannot be reached.
+    /// Seconds past its lifetime during which it is sent if the origin cannot be reached.
     pub stale_if_unreachable: u32,
-    /// Whether it would be sent now, were it selected, if the origin was asked and answered with an error.
+    /// Whether it would be sent now, if it were selected, when the origin is asked and answers with an error.
     pub sent_on_error: bool,
-    /// Whether it would be sent now, were it selected, if the origin was asked and could not be reached.
+    /// Whether it would be sent now, if it were selected, when the origin is asked and cannot be reached.
     pub sent_if_unreachable: bool,
 }
 
-/// Puts `explanation`, of `url`, into the words of the API.
+/// Converts an `explanation` for `url` to the format of the API.
 pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
     let selected = explanation.selected;
     let (from, why, detail) = outlook(&explanation);
@@ -141,10 +143,10 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
     }
 }
 
-/// Where the answer would come from, why, and more on why.
+/// The source of the answer, the reason, and more about the reason.
 type Outlook = (From, &'static str, Option<&'static str>);
 
-/// The outlook of a request that the store is not asked about.
+/// Returns the outlook of a request that the store is not asked for.
 fn outlook_beside_store(explanation: &Explanation) -> Option<Outlook> {
     let bypass = explanation.bypass;
     let by_path = match explanation.by_path {

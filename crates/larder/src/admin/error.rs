@@ -8,16 +8,16 @@ use axum::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a request to the admin API was not served: `{"error": "…"}` with a fitting status.
+/// Why a request to the admin API was refused: `{"error": "…"}` with a suitable status.
 #[derive(Debug)]
 pub struct Refusal {
     status: StatusCode,
     what: String,
-    /// Seconds after which it is worth trying again.
+    /// Seconds after which another attempt makes sense.
     again: Option<u32>,
 }
 
-/// How a refusal is written.
+/// The format of a refusal.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "Refusal")]
 pub struct Written {
@@ -26,7 +26,7 @@ pub struct Written {
 }
 
 impl Refusal {
-    /// With this status, because of `what`.
+    /// A refusal with this status, because of `what`.
     pub fn new(status: StatusCode, what: impl Into<String>) -> Self {
         Self {
             status,
@@ -35,7 +35,7 @@ impl Refusal {
         }
     }
 
-    /// Worth trying again in so many seconds.
+    /// Says that another attempt makes sense in so many seconds.
     #[must_use]
     pub const fn again_in(mut self, seconds: u32) -> Self {
         self.again = Some(seconds);

@@ -1,8 +1,9 @@
-//! Whom the admin API speaks to.
+//! Decides whose requests the admin API answers.
 //!
-//! A page on the Internet can make a browser ask a name of its own that resolves to 127.0.0.1 (DNS rebinding), and read the
-//! answer. Such a request names that host: only addresses and `localhost` are let through, which nobody else can own. Figures and health
-//! are for whoever asks: monitors know services by name, and nothing in them is about a visitor.
+//! A page on the Internet can make a browser send a request to a name of its own that resolves to 127.0.0.1 (DNS
+//! rebinding), and read the answer. Such a request names that host. Only addresses and `localhost` are accepted, which
+//! nobody else can own. Figures and health are for everybody: monitors know services by name, and nothing there
+//! concerns a visitor.
 
 use super::Refusal;
 use axum::{
@@ -14,7 +15,7 @@ use axum::{
 use rules::method::is_retrieval;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What answers under any name.
+/// The paths that answer under any name.
 pub(super) const MONITORED: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
 
 pub(super) async fn guard(request: Request, next: Next) -> Response {
@@ -25,12 +26,12 @@ pub(super) async fn guard(request: Request, next: Next) -> Response {
     Refusal::new(StatusCode::FORBIDDEN, what).into_response()
 }
 
-/// Whether it asks for what changes nothing and tells of no visitor.
+/// Whether the request asks for something that changes nothing and reveals no visitor.
 fn is_for_monitors(request: &Request) -> bool {
     is_retrieval(request.method()) && MONITORED.contains(&request.uri().path())
 }
 
-/// Whether every host that the request names is one of ours. None at all is HTTP/1.0, which no browser speaks.
+/// Whether every host that the request names is ours. A request without any is HTTP/1.0, which no browser uses.
 fn is_welcome(request: &Request) -> bool {
     let fields = request.headers().get_all(header::HOST).iter();
     let mut hosts = fields.map(|host| host.to_str().unwrap_or_default());
@@ -53,7 +54,7 @@ fn is_ours(authority: &str) -> bool {
     is_port(port) && (host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok())
 }
 
-/// A colon and digits, or none.
+/// Whether `text` is a colon followed by digits or by nothing.
 fn is_port(text: &str) -> bool {
     let digits = text.strip_prefix(':');
     digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))

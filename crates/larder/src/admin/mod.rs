@@ -1,4 +1,5 @@
-//! The admin API: metrics, health, `explain`, purges. On an address of its own, for the operator and not for clients.
+//! The admin API: metrics, health, `explain`, purges. It has an address of its own, for the operator and not for
+//! clients.
 
 mod answer;
 mod error;
@@ -37,27 +38,27 @@ use std::{
 };
 use tokio::{net::TcpListener, sync::Notify};
 
-/// What the admin API shows. Shared with everything that runs.
+/// The state that the admin API shows, shared with everything that runs.
 #[derive(Debug)]
 pub struct State {
     /// The cache, for its store and for `explain`.
     pub cache: Arc<proxy::Cache>,
-    /// Each worker's counters, and the access log's.
+    /// The counters of each worker and of the access log.
     pub counters: Vec<Arc<proxy::outcome::Counters>>,
-    /// Connections of each listener, or of all.
+    /// The connections of each listener, or of all.
     pub connections: Vec<Arc<proxy::listen::ConnectionLimiter>>,
-    /// Origins of the configuration in force.
+    /// The origins of the configuration in use.
     pub origins: ArcSwap<Vec<Arc<origin::Origin>>>,
     /// The listeners without TLS.
     pub plain: ArcSwap<Vec<Plain>>,
-    /// Whether requests are welcome: false while starting and draining.
+    /// Whether requests are welcome: false during start and drain.
     pub ready: AtomicBool,
 }
 
-/// How long requests under way may take after the stop.
+/// How long requests in progress may take after the stop.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What there is, for people who look.
+/// The list of paths, for people who look.
 const INDEX: &str = "\
 Larder's admin API
 
@@ -70,10 +71,10 @@ Larder's admin API
 /explain?url=  why a URL is or is not answered from the store; header=Name:%20value adds a field, repeatedly
 ";
 
-/// Serves the admin API on `listener` until `stop` comes true. Requests under way then have a second.
+/// Serves the admin API on `listener` until `stop` completes. Requests in progress then have a second.
 ///
 /// # Errors
-/// The listener's.
+/// Those of the listener.
 pub async fn serve(
     listener: TcpListener,
     state: Arc<State>,
@@ -116,7 +117,7 @@ fn router(state: Arc<State>) -> Router {
         .with_state(state)
 }
 
-/// Every path and what answers there; `openapi` tells of each.
+/// Every path and its handlers; `openapi` describes each.
 fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 8] {
     let started = SystemTime::now();
     let metrics = move |state| async move { metrics(state, started) };

@@ -1,4 +1,4 @@
-//! The admin API as an `OpenAPI` 3.1 document: paths by hand, schemas from the types that are read and written.
+//! The admin API as an `OpenAPI` 3.1 document: the paths by hand, the schemas from the types that are read and written.
 
 use super::{Answer, Written, guard, purge, purges};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
@@ -50,7 +50,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Value {
     })
 }
 
-/// Adds what is answered under a foreign name to every operation but those for monitors ([`guard::MONITORED`]).
+/// Adds the refusal of foreign host names to every operation but those for monitors ([`guard::MONITORED`]).
 fn refuse_others(paths: &mut Value, schemas: &mut SchemaGenerator) {
     let refusal = told::<Written>("Asked under a name that is not this machine's own", schemas);
     let paths = paths.as_object_mut().into_iter().flatten();
@@ -65,7 +65,7 @@ fn refuse_others(paths: &mut Value, schemas: &mut SchemaGenerator) {
     }
 }
 
-/// An operation that answers with text, whatever happens.
+/// An operation that always answers with text.
 fn text(summary: &str, kind: &str) -> Value {
     let content = json!({ kind: { "schema": { "type": "string" } } });
     json!({ "summary": summary, "responses": { "200": { "description": summary, "content": content } } })

@@ -1,7 +1,7 @@
-//! Purges sent on to the other nodes over their admin APIs, where no log is shared.
+//! Sends purges on to the other nodes over their admin APIs, if no log is shared.
 //!
-//! Each node is told in order and until it has said yes. What it has not heard when this node stops is lost, and so is what is
-//! purged while it starts: a shared log does better.
+//! Each node gets the purges in order, and until it has confirmed them. A purge that a node has not got when this node
+//! stops is lost to it, and a node misses those made while it starts. A shared log has neither limit.
 
 use super::{error::Written, purge};
 use crate::{
@@ -24,45 +24,46 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Bytes of purges that one request carries, unless a single one is larger.
+/// The bytes of purges in one request, unless a single one is larger.
 const BATCH: usize = purge::LARGEST / 2;
 
-/// Bytes of purges that may wait for a node. Past it they become one of everything: purging too much is safe.
+/// The bytes of purges that may wait for a node. Beyond that, one purge of everything replaces them: purging too much
+/// is safe.
 const MOST: usize = 16 << 20;
 
-/// Waits between attempts: the first, and the longest.
+/// The pauses between attempts: the first, and the longest.
 const REST: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 /// The other nodes.
 #[derive(Debug)]
 pub struct Peers {
     memory: Arc<Memory>,
-    /// The number of the last purge; numbers are given under its lock, so that all queues have the same order.
+    /// The number of the last purge. Numbers are given under this lock, so that all queues have the same order.
     last: Mutex<u64>,
     list: Vec<Arc<Peer>>,
 }
 
-/// Another node, and what it has yet to hear.
+/// Another node, and the purges that it has yet to get.
 #[derive(Debug)]
 struct Peer {
     url: PeerUrl,
     queue: Mutex<Queue>,
     /// The number of the last purge in the queue.
     asked: watch::Sender<u64>,
-    /// The number of the last purge that it has applied.
+    /// The number of the last purge that the node has applied.
     applied: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// Purges as text, with their numbers.
+    /// The purges as text, with their numbers.
     list: VecDeque<(u64, String)>,
-    /// Bytes of all texts.
+    /// The bytes of all texts.
     bytes: usize,
 }
 
 impl Peers {
-    /// The nodes at these addresses; `memory` is this node's own. They hear of nothing before [`run`](Self::run).
+    /// The nodes at these addresses; `memory` is that of this node. They get nothing before [`run`](Self::run).
     pub fn new(list: &[PeerUrl], memory: Arc<Memory>) -> Arc<Self> {
         let peer = |url: &PeerUrl| {
             Arc::new(Peer {
@@ -79,7 +80,7 @@ impl Peers {
         })
     }
 
-    /// Sends purges on as they come, without end.
+    /// Sends purges on as they come, for ever.
     pub async fn run(self: Arc<Self>) {
         let mut all = JoinSet::new();
         for peer in &self.list {
@@ -114,7 +115,7 @@ impl SharedLog for Peers {
             let all = async {
                 for peer in &list {
                     let mut applied = peer.applied.subscribe();
-                    // The sender is the peer's own and lives as long.
+                    // The sender belongs to the peer and lives as long.
                     let _ = applied.wait_for(|applied| *applied >= number).await;
                 }
             };
@@ -145,7 +146,7 @@ impl Peer {
         let mut asked = self.asked.subscribe();
         let mut client = None;
         let mut rest = REST.0;
-        // What the log has of it: a node that fails or refuses is asked again and again.
+        // The failure that was logged last. A node that fails or refuses is asked again and again; the log has it once.
         let mut said = None;
         loop {
             let Some((number, body)) = self.batch() else {
@@ -176,7 +177,7 @@ impl Peer {
         }
     }
 
-    /// What to send next, and the number of the last purge in it.
+    /// Returns the next purges to send, and the number of the last one.
     fn batch(&self) -> Option<(u64, Bytes)> {
         let queue = lock(&self.queue);
         let mut body = String::from("{\"relay\":false,\"purges\":[");
@@ -209,7 +210,7 @@ impl Peer {
             status => {
                 let why = match serde_json::from_slice::<Written>(answer.body()) {
                     Ok(Written { error }) => format!("status {status}: {error}"),
-                    // Whatever stands between has words of its own, of any length.
+                    // A proxy in between may answer with other text, of any length.
                     Err(_) => format!("status {status}"),
                 };
                 Err(if status.is_client_error() {
@@ -222,12 +223,12 @@ impl Peer {
     }
 }
 
-/// Why a node has not heard of a purge, in words.
+/// Why a node has not got a purge, in words.
 #[derive(Debug, PartialEq, Eq)]
 enum Untold {
-    /// It does not understand, and never will.
+    /// The node does not understand the purge, and never will.
     Refused(String),
-    /// Worth trying again.
+    /// Another attempt makes sense.
     Failed(String),
 }
 
@@ -254,14 +255,14 @@ impl Queue {
         self.list.push_back((number, text));
     }
 
-    /// Puts everything in place of what is there.
+    /// Replaces the queue with a purge of everything.
     fn all(&mut self, number: u64) {
         let last = self.list.back().map_or(number, |(last, _)| *last);
         *self = Self::default();
         self.push(last, Purge::hard(What::Everything).to_text());
     }
 
-    /// Drops what was sent, up to `number`.
+    /// Removes what was sent, up to `number`.
     fn done(&mut self, number: u64) {
         while let Some((first, text)) = self.list.front()
             && *first <= number

@@ -1,6 +1,7 @@
-//! `POST /purge`: what is to be forgotten, in JSON, and what that came to.
+//! `POST /purge`: reads from JSON what to purge, and answers with the result.
 //!
-//! A page in a browser cannot purge: it may send JSON elsewhere only after asking (CORS), and is never told that it may.
+//! A page in a browser cannot purge: before it sends JSON to another host, the browser asks for permission (CORS), and
+//! never gets it.
 
 mod request;
 mod understood;
@@ -20,16 +21,16 @@ use std::{sync::Arc, time::Duration};
 use store::{PurgeError, purge::TooMany};
 use tokio::time::timeout;
 
-/// Largest body of a request, in bytes: some ten thousand long tags.
+/// The largest body of a request, in bytes: some ten thousand long tags.
 pub const LARGEST: usize = 1 << 20;
 
-/// What nodes write around a purge of that size when they send it on.
+/// The bytes that nodes write around a purge of that size when they send it on.
 const AROUND: usize = 1 << 10;
 
-/// How long a body may take to come whole.
+/// How long a body may take to arrive.
 const READ: Duration = Duration::from_secs(10);
 
-/// When it is worth asking the shared log again, in seconds.
+/// The seconds after which it makes sense to ask the shared log again.
 const AGAIN: u32 = 2;
 
 /// Purges what the request names.

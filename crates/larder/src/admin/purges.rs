@@ -1,4 +1,4 @@
-//! `GET /purges`: what was purged, for those who keep pages elsewhere.
+//! `GET /purges`: reports what was purged, for programs that keep pages elsewhere.
 
 use super::{Refusal, State};
 use crate::config::value::Word;
@@ -13,13 +13,13 @@ use std::{sync::Arc, time::Duration};
 use store::purge::{Cursor, Purge, Since};
 use tokio::time::timeout;
 
-/// Longest wait that can be asked for.
+/// The longest wait that can be requested.
 pub const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// Purges in one answer at most.
+/// The most purges in one answer.
 const MOST: usize = 1000;
 
-/// What is asked.
+/// The parameters of the request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
@@ -27,13 +27,13 @@ pub(super) struct Asked {
     wait: Option<String>,
 }
 
-/// What was purged on this node after some cursor.
+/// The purges on this node after a cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "Purges")]
 pub struct Purges {
-    /// For the next question's `after`.
+    /// The value of `after` in the next request.
     pub cursor: String,
-    /// Purges were missed: too old, or this node has forgotten them. Anything may have been purged.
+    /// Purges were missed: they are too old, or this node has forgotten them. Anything may have been purged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missed: bool,
     /// At most 1000 purges, the oldest first, as nodes write them to each other.
@@ -43,7 +43,7 @@ pub struct Purges {
 
 impl From<Since> for Purges {
     fn from(since: Since) -> Self {
-        // What is written is always JSON.
+        // The text of a purge is always JSON.
         let written = |purge: &Purge| serde_json::from_str(&purge.to_text()).unwrap_or_default();
         Self {
             cursor: since.cursor.to_string(),
@@ -53,7 +53,7 @@ impl From<Since> for Purges {
     }
 }
 
-/// Tells what was purged, at once or when something is.
+/// Reports what was purged, at once or when a purge comes.
 pub(super) async fn purges(
     AppState(state): AppState<Arc<State>>,
     asked: Result<Query<Asked>, QueryRejection>,
@@ -64,7 +64,7 @@ pub(super) async fn purges(
     let Some(after) = asked.after else {
         return Ok(Json(log.since(None, MOST).into()));
     };
-    // One of another age or kind: whoever has it may have missed anything.
+    // A cursor of another age or kind: its owner may have missed anything.
     let Ok(after) = after.parse::<Cursor>() else {
         let since = log.since(None, MOST);
         return Ok(Json(

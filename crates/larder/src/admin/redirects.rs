@@ -1,15 +1,15 @@
-//! Which listeners send every client on to HTTPS, for `explain`.
+//! Knows which listeners redirect every client to HTTPS, for `explain`.
 
-/// One plain listener.
+/// A listener without TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain {
-    /// Its port; `None` of a Unix socket.
+    /// Its port; `None` for a Unix socket.
     pub port: Option<u16>,
-    /// Whether it sends clients on to HTTPS, whatever they ask for.
+    /// Whether it redirects clients to HTTPS, whatever they ask for.
     pub redirects: bool,
 }
 
-/// Whether a client that asks for `url` over plain HTTP is sent on: by every listener, or by the one with its port.
+/// Whether a client that asks for `url` over plain HTTP is redirected: by every listener, or by the one with its port.
 pub(super) fn sends_on(plain: &[Plain], url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else {
         return false;

@@ -26,7 +26,7 @@ use tokio::{
     sync::oneshot,
 };
 
-/// An admin API, and how to end it.
+/// An admin API, and the means to stop it.
 struct Admin {
     address: SocketAddr,
     state: Arc<State>,
@@ -81,7 +81,7 @@ impl Admin {
         serde_json::from_slice(response.body()).unwrap()
     }
 
-    /// What a refusal says, and its status.
+    /// Returns the status and the text of a refusal.
     async fn refusal(&self, target: &str) -> (u16, String) {
         let response = self.get(target).await;
         let written: Written = serde_json::from_slice(response.body()).unwrap();
@@ -307,7 +307,7 @@ async fn what_was_purged_softly_is_stale() {
         what: What::Everything,
         soft: true,
     };
-    // Before the sweep comes by.
+    // Before the sweep reaches it.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = Time::from_millis(u64::try_from(now.as_millis()).unwrap());
     admin.state.cache.memory.log().apply(purge, now, None);

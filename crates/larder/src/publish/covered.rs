@@ -1,4 +1,4 @@
-//! Which published pages a purge is for. Where that cannot be told for certain, more of them: a page too many costs a request.
+//! Finds the published pages that a purge covers. In cases of doubt it finds more: a page too many costs one request.
 
 use super::manifest::Page;
 use crate::crawl::site::Site;
@@ -6,32 +6,32 @@ use proxy::marks;
 use rules::key::{self, QueryChoice};
 use store::purge::{Address, On, Purge, What};
 
-/// Pages that a purge is for.
+/// The pages that a purge covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Covered {
-    /// These, which may be none.
+    /// These pages, which may be none.
     Pages(Vec<String>),
-    /// All of them, and what else the site has.
+    /// All pages, and whatever else the site has.
     Everything,
 }
 
-/// What a purge may name a site by.
+/// What is known of the site's name, to compare with purges.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// The site.
     pub site: &'a Site,
-    /// Whether the site's name was given: if not, purges of any host are for it.
+    /// Whether the site's name was given. If not, purges of any host cover the site.
     pub is_sure: bool,
 }
 
 impl Named<'_> {
-    /// Whether a purge that names `host` is for this site; keys without one are every site's.
+    /// Whether a purge that names `host` is for this site. Keys without a host belong to every site.
     fn is(&self, host: &str) -> bool {
         !self.is_sure || host.is_empty() || host == self.site.host()
     }
 }
 
-/// The pages that `purge` is for.
+/// Returns the pages that `purge` covers.
 pub fn covered<'a>(
     purge: &Purge,
     named: Named<'_>,
@@ -85,7 +85,7 @@ pub fn covered<'a>(
                         On::ContentType => kind,
                         On::Tags => &tags,
                         On::Souin => &souin,
-                        // Files come from none.
+                        // Published files come from no pool of servers.
                         On::Pool => "",
                     })
                 };
@@ -119,8 +119,8 @@ fn is_one(keyed: &str, target: &str) -> bool {
         })
 }
 
-/// The forms in which `target` may be keyed, for expressions: as it is, with sorted parameters, without those that track readers,
-/// and without any.
+/// The forms in which `target` may be keyed, to match expressions: as it is, with sorted parameters, without those that
+/// track readers, and without any.
 fn keyed(target: &str) -> Vec<String> {
     let (path, query) = split(target);
     let mut forms = vec![target.to_owned()];

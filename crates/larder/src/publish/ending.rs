@@ -1,4 +1,4 @@
-//! What a run notes as it goes, and how it ends.
+//! The notes of a run, and its end.
 
 use super::{
     Ended, FolderError, Publisher,
@@ -14,11 +14,11 @@ use crate::crawl::{
 };
 use std::collections::HashSet;
 
-/// So many problems are told one by one; the rest is counted.
+/// The number of problems reported one by one; the rest is only counted.
 const TOLD: usize = 100;
 
 impl Publisher {
-    /// Says what went wrong, unless too much has.
+    /// Reports a problem, unless there were too many.
     pub(super) fn tell(&self, under: &mut Under, what: &str) {
         under.told += 1;
         match under.told {
@@ -30,7 +30,7 @@ impl Publisher {
         }
     }
 
-    /// Notes what became of a page, and what it links to.
+    /// Notes the outcome of a page, and its links.
     pub(super) fn note(&self, under: &mut Under, taken: Taken) {
         let Taken {
             found,
@@ -66,7 +66,7 @@ impl Publisher {
         self.show.at(under.done, under.frontier.found(), target);
     }
 
-    /// Drops what is to go and saves the manifest.
+    /// Removes what has to go, and saves the manifest.
     pub(super) fn end(&self, mut under: Under, stopped: bool) -> Result<Ended, FolderError> {
         self.tell_bounds(&mut under);
         let incomplete = under.incomplete || stopped;
@@ -114,8 +114,8 @@ impl Publisher {
         under.incomplete |= many.count + deep.count > 0 || under.too_long > 0;
     }
 
-    /// Drops what was purged and is not given to everybody any more; and what was not found any more, where that was asked for
-    /// and everything was seen.
+    /// Removes purged pages that the application no longer gives to everybody. Also removes pages that were not found
+    /// any more, if that was requested and everything was seen.
     fn drop_pages(&self, under: &mut Under, incomplete: bool) {
         let mut book = self.book.borrow_mut();
         for target in under
@@ -148,7 +148,7 @@ impl Publisher {
         }
     }
 
-    /// Removes files of ours that are no page's any more.
+    /// Removes our own files that no page uses any more.
     fn drop_files(&self) -> Result<(), FolderError> {
         let mut book = self.book.borrow_mut();
         let Book {
@@ -174,7 +174,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Saves the manifest, if it says anything new.
+    /// Saves the manifest, if it has changed.
     fn save(&self) -> Result<(), FolderError> {
         self.folder.settle()?;
         let mut book = self.book.borrow_mut();

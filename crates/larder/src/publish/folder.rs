@@ -1,4 +1,4 @@
-//! The folder that a site is written to: files appear whole or not at all, and nobody else's are touched.
+//! The folder that a site is written to. Files appear whole or not at all, and files of others are not touched.
 
 mod draft;
 mod error;
@@ -26,15 +26,15 @@ pub struct Folder {
     _lock: Locked,
     folds_case: bool,
     drafts: AtomicU64,
-    /// Folders whose entries are not known to be on disk.
+    /// Folders whose entries may not be on disk yet.
     touched: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Folder {
-    /// Opens the folder at `root`, or makes it; what is above it must be there. What a crash has left half written goes.
+    /// Opens the folder at `root`, or creates it; its parent must exist. Removes what a crash has left half written.
     ///
     /// # Errors
-    /// It cannot be written, or another process has it.
+    /// The folder cannot be written, or another process has it.
     pub fn open(root: &Path) -> Result<Self, FolderError> {
         for folder in ["", OWN, &format!("{OWN}/pages"), &format!("{OWN}/drafts")] {
             let path = if folder.is_empty() {
@@ -42,7 +42,7 @@ impl Folder {
             } else {
                 root.join(folder)
             };
-            // A link could lead anywhere, but for the folder itself, which is as it was named.
+            // A link could lead anywhere and is refused, except for the folder itself, which the user named.
             let is_there = if folder.is_empty() {
                 path.is_dir()
             } else {
@@ -64,7 +64,7 @@ impl Folder {
             .flatten()
             .flatten()
         {
-            // One that cannot be removed is in nobody's way.
+            // A draft that cannot be removed does no harm.
             let _ = fs::remove_file(draft.path());
         }
         Ok(Self {
@@ -76,7 +76,7 @@ impl Folder {
         })
     }
 
-    /// Whether `A` and `a` are one name there.
+    /// Whether `A` and `a` are the same name in this folder.
     pub const fn folds_case(&self) -> bool {
         self.folds_case
     }
@@ -89,14 +89,14 @@ impl Folder {
     /// Begins a file.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn draft(&self) -> Result<Draft, FolderError> {
         let number = self.drafts.fetch_add(1, Relaxed);
         let path = self.root.join(OWN).join("drafts").join(number.to_string());
         Draft::create(path)
     }
 
-    /// Whether the file `name` is as long as that and has this hash.
+    /// Whether the file `name` has this length and this hash.
     pub fn holds(&self, name: &str, length: u64, hash: &str) -> bool {
         let path = self.path(name);
         let is_long =
@@ -104,10 +104,10 @@ impl Folder {
         is_long && hash_of(&path).is_ok_and(|found| found == hash)
     }
 
-    /// Whether `name` can be written: what is there is ours, or nothing.
+    /// Checks whether `name` can be written: nothing is there, or a file of ours.
     ///
     /// # Errors
-    /// It cannot.
+    /// The name cannot be written.
     pub fn is_free(&self, name: &str, is_ours: bool) -> Result<(), Blocked> {
         for (at, _) in name.match_indices('/') {
             let folder = self.path(name.get(..at).unwrap_or_default());
@@ -124,10 +124,11 @@ impl Folder {
         }
     }
 
-    /// Puts a draft that is on disk (`Draft::sync`) in its place, at once and as a whole. `is_ours`: what is there may go.
+    /// Puts a draft that is on disk (`Draft::sync`) in its place, atomically. `is_ours` means that an existing file may
+    /// be replaced.
     ///
     /// # Errors
-    /// See `PlaceError`; what is there stays.
+    /// See `PlaceError`; an existing file stays.
     pub fn place(&self, draft: &Draft, name: &str, is_ours: bool) -> Result<(), PlaceError> {
         self.is_free(name, is_ours)?;
         for (at, _) in name.match_indices('/') {
@@ -144,10 +145,10 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes a file of our own, atomically.
+    /// Writes one of the program's own files, atomically.
     ///
     /// # Errors
-    /// What was there stays.
+    /// The file stays as it was.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
         let mut draft = self.draft()?;
         draft.write(bytes)?;
@@ -158,15 +159,15 @@ impl Folder {
         self.settle()
     }
 
-    /// Removes a page's file, and the folders that are empty without it.
+    /// Removes the file of a page, and the folders that are empty without it.
     ///
     /// # Errors
-    /// It is still there.
+    /// The file is still there.
     pub fn remove(&self, name: &str) -> Result<(), FolderError> {
         let path = self.path(name);
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() && self.is_free(name, true).is_ok() => {}
-            // Removed by somebody, or somebody's.
+            // Already removed, or a file of somebody else.
             _ => return Ok(()),
         }
         fs::remove_file(&path).map_err(|error| FolderError::Write(path.clone(), error))?;
@@ -184,10 +185,10 @@ impl Folder {
         Ok(())
     }
 
-    /// Waits until all that was renamed and removed is on disk.
+    /// Waits until everything that was renamed and removed is on disk.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn settle(&self) -> Result<(), FolderError> {
         let folders =
             std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));

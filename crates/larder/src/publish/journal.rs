@@ -1,6 +1,8 @@
-//! What a run has done so far, so that a crash loses nothing: which files are ours, and which pages need not be fetched again.
+//! Records what a run has done so far, so that a crash loses nothing: which files are ours, and which pages need not be
+//! fetched again.
 //!
-//! One line of JSON for each page before its file is put in its place, and one after. A line that was cut short is skipped.
+//! It has one line of JSON for each page before its file is put in its place, and one after. A line that was cut short
+//! is skipped.
 
 use super::{folder::FolderError, manifest::Page};
 use serde::{Deserialize, Serialize};
@@ -24,9 +26,9 @@ pub struct Journal {
 pub struct Left {
     /// The last run, and when it began, in seconds since the epoch.
     pub run: Option<(String, u64)>,
-    /// Pages whose files were about to be put in their places, or were.
+    /// Pages whose files were put in their places, or were about to be.
     pub pages: BTreeMap<String, Page>,
-    /// Pages that the last run is done with.
+    /// Pages that the last run has finished.
     pub done: HashSet<String>,
 }
 
@@ -65,44 +67,44 @@ impl Journal {
         Ok((journal, read(&text)))
     }
 
-    /// A run begins.
+    /// Records the begin of a run.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn begin(&self, id: &str, began: u64) -> Result<(), FolderError> {
         let id = id.to_owned();
         self.append(&Line::Run { id, began }, false)
     }
 
-    /// The page's file is about to be put in its place; on disk when this returns.
+    /// Records that a page's file is about to be put in its place. The record is on disk when this returns.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn page(&self, target: &str, page: &Page) -> Result<(), FolderError> {
         let (target, page) = (target.to_owned(), Box::new(page.clone()));
         self.append(&Line::Page { target, page }, true)
     }
 
-    /// The run is done with the page.
+    /// Records that the run has finished a page.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn done(&self, target: &str) -> Result<(), FolderError> {
         let target = target.to_owned();
         self.append(&Line::Done { target }, false)
     }
 
-    /// All of it is in the manifest.
+    /// Clears the journal: all of it is in the manifest.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn clear(&self) -> Result<(), FolderError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.set_len(0).map_err(|error| self.failed(error))
     }
 
     fn append(&self, line: &Line, sync: bool) -> Result<(), FolderError> {
-        // Strings and numbers always have a form in JSON.
+        // Strings and numbers can always be written as JSON.
         let mut text = serde_json::to_vec(line).unwrap_or_default();
         text.push(b'\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +135,7 @@ fn read(text: &[u8]) -> Left {
             Ok(Line::Done { target }) => {
                 left.done.insert(target);
             }
-            // Cut short by a crash, or nothing.
+            // Cut short by a crash, or not a valid line.
             Ok(Line::Page { .. }) | Err(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A page goes to its place, or stays there.
+//! Puts a page in its place, or leaves it there.
 
 use super::{
     FolderError, Publisher,
@@ -33,7 +33,7 @@ impl Publisher {
         let placed = blocking(move || {
             let (length, hash) = (draft.length(), draft.hash());
             if is_known && folder.holds(&name, length, &hash) {
-                // What is said of it may be new although it is the same.
+                // The description may be new although the content is the same.
                 if !is_said {
                     journal.page(&of, &written)?;
                 }
@@ -67,7 +67,7 @@ impl Publisher {
     }
 }
 
-/// Work that waits for the disk, off the thread that fetches.
+/// Runs work that waits for the disk, outside the thread that fetches.
 pub async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
 where
     T: Send + 'static,
@@ -75,7 +75,7 @@ where
 {
     match spawn_blocking(work).await {
         Ok(done) => done,
-        // Only where the program is being ended.
+        // This happens only when the program is being ended.
         Err(error) => Err(FolderError::Ended(error.to_string()).into()),
     }
 }

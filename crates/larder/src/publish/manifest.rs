@@ -1,10 +1,10 @@
-//! What files cannot say: `.larder-publish.json`. `docs/publish.md` has the format.
+//! The manifest `.larder-publish.json`: what files cannot say. `docs/publish.md` describes the format.
 
 use super::name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The file, at the root of the folder.
+/// The manifest's file, at the root of the folder.
 pub const FILE: &str = ".larder-publish.json";
 
 /// The format that is written and read.
@@ -15,7 +15,7 @@ pub const FORMAT: u32 = 1;
 pub struct Manifest {
     /// [`FORMAT`].
     pub format: u32,
-    /// The application, as the command named it.
+    /// The application, as it was named on the command line.
     pub site: String,
     /// Pages by their targets.
     pub pages: BTreeMap<String, Page>,
@@ -24,44 +24,44 @@ pub struct Manifest {
 /// One page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// 200, or of a redirect.
+    /// 200, or the status of a redirect.
     pub status: u16,
-    /// Where a redirect leads.
+    /// The target of a redirect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
-    /// The file, from the root.
+    /// The path of the file, from the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// `Content-Type`.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "type")]
     pub kind: Option<String>,
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
-    /// XXH3 of the file, 128 bits, in hex.
+    /// The XXH3 hash of the file, 128 bits, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// The application's `ETag`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// The application's `Last-Modified`, where that is a strong validator.
+    /// The application's `Last-Modified`, if it is a strong validator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
     /// Other fields of the answer that belong to the page.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, String>,
-    /// What it can be purged by.
+    /// The tags that it can be purged by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The cache groups it is in (RFC 9875).
+    /// The cache groups that it is in (RFC 9875).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
 }
 
-/// Why a text is no manifest that can be gone on with. For the operator to mend.
+/// Why a text is not a usable manifest. The operator can mend these.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// Not JSON, or not this JSON.
+    /// The text is not JSON, or not the expected JSON.
     #[error("it is no manifest: {0}")]
     Json(#[from] serde_json::Error),
     /// A newer version wrote it.
@@ -70,22 +70,22 @@ pub enum Unreadable {
     /// It names a file that no page can have.
     #[error("it names {0:?}, which is no file of a page")]
     File(String),
-    /// It names a target that is none.
+    /// It names something that is not a target.
     #[error("it names {0:?}, which is no target of a page")]
     Target(String),
 }
 
-/// What is read first.
+/// The part that is read first.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
 }
 
 impl Manifest {
-    /// Reads a manifest.
+    /// Parses a manifest.
     ///
     /// # Errors
-    /// See [`Unreadable`]. What it names is safe to write and to remove otherwise.
+    /// See [`Unreadable`]. Without an error, everything that the manifest names is safe to write and to remove.
     pub fn read(text: &[u8]) -> Result<Self, Unreadable> {
         let Head { format } = serde_json::from_slice(text)?;
         if format != FORMAT {
@@ -101,7 +101,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// As it is written: a page a line, so that people can compare two.
+    /// Formats the manifest: one page a line, so that people can compare two.
     pub fn to_text(&self) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let mut text = format!(
@@ -113,7 +113,7 @@ impl Manifest {
             text.push_str(if index == 0 { "\n" } else { ",\n" });
             text.push_str(&quoted(target));
             text.push_str(": ");
-            // Strings and numbers always have a form in JSON.
+            // Strings and numbers can always be written as JSON.
             text.push_str(&serde_json::to_string(page).unwrap_or_default());
         }
         text.push_str("\n}}\n");
@@ -122,7 +122,7 @@ impl Manifest {
 }
 
 impl Page {
-    /// Whether its file is one that a page can have.
+    /// Checks that the file is one that a page can have.
     pub(super) fn check(&self) -> Result<(), Unreadable> {
         match &self.file {
             Some(file) if !name::is_safe(file) => Err(Unreadable::File(file.clone())),

@@ -1,8 +1,9 @@
-//! A site as files: names, the manifest, writing them so that nothing is half there, going on after a crash.
+//! A site as files: their names, the manifest, whole files only, and resuming after a crash.
 //!
-//! `name` gives each target the name that plain web servers look for, `names` sees to it that no two share one, `page` fetches
-//! one and decides by what is `said` of it, `keep` puts it into the `folder`, `journal` remembers until `manifest` is saved, `run`
-//! goes through a site and has an `ending`, `watch` follows the purges of a running cache with `covered`.
+//! `name` gives each target the name that plain web servers look for, and `names` makes sure that no two share one.
+//! `page` fetches a page and decides by what the answer has `said` about it. `keep` puts it into the `folder`, and
+//! `journal` remembers it until `manifest` is saved. `run` goes through a site and has an `ending`. `watch` follows the
+//! purges of a running cache, with `covered`.
 
 mod covered;
 mod ending;

@@ -1,4 +1,4 @@
-//! The name of a page's file: pure, from its target and type. `docs/publish.md` has the rules as a table.
+//! The name of a page's file: a pure function of its target and type. `docs/publish.md` has the rules as a table.
 
 mod ending;
 #[cfg(test)]
@@ -7,19 +7,19 @@ mod tests;
 use ending::{ALIASES, ending, is_run, own_ending};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// The folder of what is the command's own.
+/// The folder for the command's own files.
 pub const OWN: &str = ".larder-publish";
 
-/// Longest segment of a name, in bytes; file systems allow 255, some 143.
+/// The longest segment of a name, in bytes; file systems allow 255, some 143.
 const LONGEST_SEGMENT: usize = 140;
 
-/// Longest name, in bytes.
+/// The longest name, in bytes.
 const LONGEST: usize = 1024;
 
-/// The name that a web server without a manifest looks for when it is asked for `target`. `None`: none does, and the page is known
-/// to the manifest alone, as [`hidden`].
+/// Returns the name that a web server without a manifest looks for when it is asked for `target`. `None` means that
+/// there is no such name, and only the manifest knows the page, as [`hidden`].
 ///
-/// What comes out is relative, has neither empty nor dot segments, and holds no control characters.
+/// The result is relative, has neither empty nor dot segments, and contains no control characters.
 pub fn preferred(target: &str, kind: Option<&str>) -> Option<String> {
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -51,8 +51,8 @@ pub fn preferred(target: &str, kind: Option<&str>) -> Option<String> {
     fits.then_some(name)
 }
 
-/// The name of a page that has none of its own: within [`OWN`], by a hash of its target. `again` counts names that others
-/// have already.
+/// Returns the name of a page that has none of its own: within [`OWN`], from a hash of its target. `again` is the
+/// number of such names that others have already.
 pub fn hidden(target: &str, kind: Option<&str>, again: u64) -> String {
     let hash = format!("{:032x}", xxh3_128_with_seed(target.as_bytes(), again));
     let (start, _) = hash.split_at(2);
@@ -62,7 +62,8 @@ pub fn hidden(target: &str, kind: Option<&str>, again: u64) -> String {
     )
 }
 
-/// Whether `file` may be a page's: what a manifest names is written and removed. Within [`OWN`] only what [`hidden`] gives.
+/// Whether `file` may belong to a page: the files that a manifest names are written and removed. Within [`OWN`], only
+/// results of [`hidden`] may.
 pub fn is_safe(file: &str) -> bool {
     let mut segments = file.split('/');
     let inside = segments.all(|segment| !matches!(segment, "" | "." | ".."));
@@ -77,7 +78,7 @@ pub fn is_safe(file: &str) -> bool {
 }
 
 fn with_query(last: &str, query: &str, kind: Option<&str>) -> Option<String> {
-    // Written as it came: nginx and others know it so. A slash would be a folder.
+    // The query is written as it came, since nginx and others look for it in this form. A slash would make a folder.
     let simple = |byte: u8| {
         byte.is_ascii_graphic() && !matches!(byte, b'/' | b'\\' | b'"' | b'<' | b'>' | b'|' | b'*')
     };
@@ -98,7 +99,8 @@ fn without_query(last: String, kind: Option<&str>) -> Option<String> {
         let mut aliases = ALIASES.iter().filter(|(of, _)| *of == ending);
         own == ending
             || aliases.any(|(_, aliases)| aliases.contains(&own.as_str()))
-            // An image that says it is text is found by its name; HTML is not, and would be downloaded.
+            // An image that is declared as text is still found by its name. HTML is not: with such an ending it would
+            // be downloaded.
             || (ending != "html" && !is_run(&own) && !matches!(own.as_str(), "html" | "htm" | "xhtml"))
     });
     Some(if fits {
@@ -108,8 +110,8 @@ fn without_query(last: String, kind: Option<&str>) -> Option<String> {
     })
 }
 
-/// A segment of a path as a file is named: decoded, as web servers do before they look. `None`: no file is named so, or none
-/// should be.
+/// Decodes a segment of a path into a file name, as web servers do before they look. `None` means that no file has such
+/// a name, or that none should.
 fn plain(segment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
@@ -128,7 +130,7 @@ fn plain(segment: &str) -> Option<String> {
     }
     let text = String::from_utf8(bytes).ok()?;
     let odd = |letter: char| letter.is_control() || matches!(letter, '/' | '\\' | '?');
-    // Files with a dot before their name rule over web servers, `.htaccess` for one.
+    // Files whose name begins with a dot can control web servers, for example `.htaccess`.
     let is_dotted = text.starts_with('.') && text != ".well-known";
     let fits = !text.is_empty() && text.len() <= LONGEST_SEGMENT;
     (fits && !is_dotted && !text.contains(odd)).then_some(text)

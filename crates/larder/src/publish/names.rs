@@ -1,20 +1,20 @@
-//! Who has which name: no two pages share a file, and none has a file where another needs a folder.
+//! Assigns names: no two pages share a file, and none has a file where another needs a folder.
 
 use super::name;
 use std::collections::HashMap;
 
-/// Names in use. The first page that asks for one has it until it [gives it back](Names::release).
+/// The names in use. The first page that asks for a name has it until it [releases](Names::release) it.
 #[derive(Debug)]
 pub struct Names {
     /// Whether the file system takes `A` and `a` for one name.
     folds_case: bool,
     files: HashMap<String, String>,
-    /// Folders that are needed, and by how many files.
+    /// The folders that are needed, and by how many files.
     folders: HashMap<String, usize>,
 }
 
 impl Names {
-    /// None in use. `folds_case`: the file system takes upper and lower case for the same.
+    /// No names yet. `folds_case` means that the file system treats upper and lower case as the same.
     pub fn new(folds_case: bool) -> Self {
         Self {
             folds_case,
@@ -23,8 +23,8 @@ impl Names {
         }
     }
 
-    /// A name for `target`, whose answer has this type: the [preferred](name::preferred) one where that is free, otherwise a
-    /// [hidden](name::hidden) one.
+    /// Chooses a name for `target`, whose answer has this type: the [preferred](name::preferred) one if it is free,
+    /// otherwise a [hidden](name::hidden) one.
     pub fn choose(&mut self, target: &str, kind: Option<&str>) -> String {
         if let Some(name) = name::preferred(target, kind)
             && self.claim(&name, target)
@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// Takes `name` for `target`. Whether it is free, or the target's already.
+    /// Takes `name` for `target`. Returns whether it was free, or already belonged to the target.
     pub fn claim(&mut self, name: &str, target: &str) -> bool {
         let name = self.folded(name);
         if let Some(owner) = self.files.get(&name) {
@@ -59,7 +59,7 @@ impl Names {
         true
     }
 
-    /// Gives a name back.
+    /// Releases a name of `target`.
     pub fn release(&mut self, name: &str, target: &str) {
         let name = self.folded(name);
         if self.files.get(&name).is_none_or(|owner| owner != target) {
@@ -76,7 +76,7 @@ impl Names {
         }
     }
 
-    /// Gives a name back, whoever has it.
+    /// Releases a name, whoever has it.
     pub fn forget(&mut self, name: &str) {
         if let Some(owner) = self.files.get(&self.folded(name)).cloned() {
             self.release(name, &owner);

@@ -1,35 +1,35 @@
-//! What became of a page, with the reason.
+//! The outcome of a page, with the reason.
 
 use super::Blocked;
 use http::StatusCode;
 use rules::storable::NotStorable;
 use std::fmt;
 
-/// What became of a page.
+/// The outcome of a page.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Its file was not there before.
+    /// Its file is new.
     New,
     /// Its file was replaced.
     Changed,
-    /// It is as it was.
+    /// It is unchanged.
     Same,
-    /// An unfinished run had done it.
+    /// An unfinished run had finished it.
     Resumed,
-    /// It is a redirect, and was none or led elsewhere.
+    /// It is a redirect, and was none before or led elsewhere.
     Redirect,
-    /// It is not for everybody, or no page.
+    /// It is not for everybody, or not a page.
     Refused(Refused),
     /// The application does not have it.
     Missing(StatusCode),
-    /// It could not be fetched; worth trying again.
+    /// It could not be fetched; another attempt makes sense.
     Failed(String),
-    /// Its name is taken by something that is not ours.
+    /// Something that is not ours has its name.
     Blocked(Blocked),
 }
 
 impl Outcome {
-    /// What there is to tell of it, after its name; `None` where all is well.
+    /// The problem to report after its name; `None` if there is none.
     pub fn problem(&self) -> Option<String> {
         match self {
             Self::New | Self::Changed | Self::Same | Self::Resumed | Self::Redirect => None,
@@ -46,13 +46,13 @@ impl Outcome {
 pub enum Refused {
     /// No shared cache may store it.
     Storing(NotStorable),
-    /// Neither a page nor a redirect.
+    /// The answer is neither a page nor a redirect.
     Status(StatusCode),
-    /// In a content coding that was not asked for.
+    /// The answer has a content coding that was not requested.
     Coding(String),
-    /// It never ends.
+    /// The answer never ends.
     Stream,
-    /// A redirect to itself, for whoever asks as we do.
+    /// It redirects to itself, for a client that asks as we do.
     Loop,
 }
 

@@ -1,4 +1,4 @@
-//! One page: asked for, judged, and read for its links.
+//! Fetches a page, judges it, and reads its links.
 
 mod known;
 mod redirect;
@@ -20,23 +20,23 @@ use std::rc::Rc;
 /// The largest page, in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// So much of a document is read for its links, in bytes.
+/// How much of a document is read for its links, in bytes.
 const DOCUMENT: usize = 8 << 20;
 
-/// One page, done with.
+/// A page that is finished.
 #[derive(Debug)]
 pub struct Taken {
     /// The page.
     pub found: Found,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Targets of this site that it refers to.
+    /// The targets of this site that it refers to.
     pub links: Vec<String>,
-    /// References that are longer than a target may be.
+    /// The number of references that are longer than a target may be.
     pub too_long: usize,
 }
 
-/// An answer read so far.
+/// An answer that was read.
 struct Read {
     outcome: Outcome,
     links: Vec<String>,
@@ -54,7 +54,7 @@ impl Read {
 }
 
 impl Publisher {
-    /// Publishes one page. `fresh`: whether the application must say it again, changed or not.
+    /// Publishes one page. With `fresh`, the application must send it again, changed or not.
     ///
     /// # Errors
     /// Nothing can be written any more.
@@ -83,7 +83,7 @@ impl Publisher {
             header::ACCEPT_ENCODING,
             HeaderValue::from_static("identity"),
         );
-        // What comes beside it is a condition.
+        // Any further field is a condition.
         if !fresh {
             self.conditions(target, &mut fields).await;
         }
@@ -142,7 +142,7 @@ impl Publisher {
         })
     }
 
-    /// The whole body in a file that is nobody's yet, and as much of a document as is read for its links.
+    /// Reads the whole body into a draft. Also returns as much of a document as is read for its links.
     async fn read(
         &self,
         mut body: ResponseBody,
@@ -176,7 +176,7 @@ impl Publisher {
         said::judge(&url, asked, response)
     }
 
-    /// Targets of this site in a document, and how many references are too long for one.
+    /// Returns the targets of this site in a document, and how many references are too long for a target.
     fn links(&self, target: &str, document: Document, text: &[u8]) -> (Vec<String>, usize) {
         let (base, all) = match document {
             Document::Html => {

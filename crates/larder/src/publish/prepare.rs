@@ -1,4 +1,4 @@
-//! What a publisher is told, and what it finds when it begins.
+//! The orders for a publisher, and what it finds at the start.
 
 use super::{
     folder::{Folder, FolderError},
@@ -18,17 +18,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A run that began longer ago is not gone on with, in seconds: its pages are too old to count as fetched.
+/// The longest age of a run that is resumed, in seconds. The pages of an older one are too old to count as fetched.
 const RESUME_WITHIN: u64 = 24 * 3600;
 
-/// What a publisher is told.
+/// The orders for a publisher.
 #[derive(Debug)]
 pub struct Orders {
     /// The application.
     pub from: ServerUrl,
-    /// As it was written.
+    /// The application as it was written on the command line.
     pub from_text: String,
-    /// The site's name, where that is not the application's address.
+    /// The site's name, if it is not the application's address.
     pub host: Option<String>,
     /// The folder.
     pub to: PathBuf,
@@ -36,55 +36,56 @@ pub struct Orders {
     pub exclude: Vec<PathPattern>,
     /// Whether links are followed.
     pub follow: bool,
-    /// Whether what was not found any more is removed.
+    /// Whether pages that were not found any more are removed.
     pub prune: bool,
-    /// How far.
+    /// How far to go.
     pub bounds: Bounds,
-    /// How it asks.
+    /// How to send requests.
     pub manner: Manner,
-    /// Problems only.
+    /// Whether to report only problems.
     pub quiet: bool,
 }
 
-/// Why publishing cannot begin. For the operator to mend.
+/// Why publishing cannot begin. The operator can mend these.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The folder.
+    /// The folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The manifest.
+    /// The manifest cannot be used.
     #[error(
         "{0}: {1}; remove it to begin anew, and the files that it stands for too: without it nobody knows whose they are"
     )]
     Manifest(PathBuf, Unreadable),
-    /// The manifest's file.
+    /// The manifest's file cannot be read.
     #[error("cannot read {0}: {1}")]
     Read(PathBuf, io::Error),
     /// The application cannot be asked.
     #[error(transparent)]
     Fetch(#[from] origin::Error),
-    /// No name of a host.
+    /// The text is not the name of a host.
     #[error("{0:?} is not a host; write it as example.com or example.com:8080")]
     Host(String),
 }
 
-/// What is published, and what was found of an unfinished run.
+/// What is published, and what an unfinished run has left.
 #[derive(Debug)]
 pub struct Book {
     /// Pages by their targets.
     pub pages: BTreeMap<String, Page>,
-    /// Whose names are whose.
+    /// The names in use, and their targets.
     pub names: Names,
-    /// Every file that is or was ours.
+    /// Every file that is ours, or was.
     pub files: HashSet<String>,
-    /// Pages that an unfinished run of the same kind was done with.
+    /// Pages that an unfinished run of the same kind has finished.
     pub resumed: HashSet<String>,
     /// The manifest as it was saved.
     pub saved: String,
 }
 
 impl Book {
-    /// Reads the manifest and what the journal adds. `run` is what this run does, `now` in seconds since the epoch.
+    /// Reads the manifest and the additions of the journal. `run` identifies what this run does; `now` is in seconds
+    /// since the epoch.
     pub fn open(
         folder: &Folder,
         site: &str,
@@ -109,7 +110,7 @@ impl Book {
             if let Some(file) = &page.file
                 && !names.claim(file, target)
             {
-                // Not written by us so: the page gets a name of its own when it is fetched.
+                // We would not write this: the page gets a name of its own when it is fetched.
                 *page = Page::default();
             }
         }
@@ -133,7 +134,7 @@ fn read(path: &Path, site: &str) -> Result<(BTreeMap<String, Page>, String), Sta
     };
     let manifest = Manifest::read(text.as_bytes());
     let manifest = manifest.map_err(|why| StartError::Manifest(path.to_owned(), why))?;
-    // Another site's validators are not to be trusted, although its files may be replaced.
+    // Validators of another site are not to be trusted, although its files may be replaced.
     let pages = manifest.pages.into_iter().map(|(target, page)| {
         let page = if manifest.site == site {
             page
@@ -149,7 +150,7 @@ fn read(path: &Path, site: &str) -> Result<(BTreeMap<String, Page>, String), Sta
     Ok((pages.collect(), text))
 }
 
-/// Takes up what was written and is not in the manifest, and tells which pages need not be fetched again.
+/// Adds what was written but is not in the manifest. Returns the pages that need not be fetched again.
 fn take_up(
     folder: &Folder,
     pages: &mut BTreeMap<String, Page>,

@@ -22,7 +22,7 @@ use std::{
 use tokio::task::JoinSet;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Publishes one site to one folder. Used within a `LocalSet`.
+/// Publishes one site to one folder. Must be used within a `LocalSet`.
 #[derive(Debug)]
 pub struct Publisher {
     pub(super) site: Site,
@@ -32,7 +32,7 @@ pub struct Publisher {
     pub(super) book: RefCell<Book>,
     pub(super) show: Show,
     pub(super) prune: bool,
-    /// Whether the site's name was given, so that purges of other hosts are of no interest.
+    /// Whether the site's name was given, so that purges of other hosts do not matter.
     pub(super) is_named: bool,
     pub(super) name: String,
     exclude: Vec<PathPattern>,
@@ -41,36 +41,36 @@ pub struct Publisher {
     concurrency: usize,
 }
 
-/// Where a run begins.
+/// The starting points of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// Starting points, as URLs or paths.
     pub pages: Vec<String>,
     /// Sitemaps, as URLs or paths.
     pub sitemaps: Vec<String>,
-    /// What was purged, as targets of the site: starting points that are removed where the application does not give them to
-    /// everybody any more.
+    /// The targets of the site that were purged: starting points that are removed if the application no longer gives
+    /// them to everybody.
     pub purged: Vec<String>,
-    /// Everything is fetched, whatever validators say.
+    /// Whether everything is fetched, whatever validators say.
     pub fresh: bool,
-    /// Beside the starting points only what is not published yet.
+    /// Whether, apart from the starting points, only pages that are not published yet are fetched.
     pub only: bool,
 }
 
 /// How a run ended.
 #[derive(Debug, Default)]
 pub struct Ended {
-    /// What it came to.
+    /// The counts of the run.
     pub tally: Tally,
-    /// It was told to stop before it was done.
+    /// Whether it was told to stop before it had finished.
     pub stopped: bool,
-    /// Not everything was seen: pages failed, or were too many or too far away.
+    /// Whether something was not seen: pages failed, or were too many or too far away.
     pub incomplete: bool,
-    /// Pages that could not be fetched or written, worth trying again.
+    /// Pages that could not be fetched or written; another attempt makes sense.
     pub failed: Vec<String>,
 }
 
-/// What a run keeps in mind.
+/// The state of a run.
 pub(super) struct Under {
     pub(super) frontier: Frontier,
     pub(super) tally: Tally,
@@ -89,7 +89,8 @@ pub(super) struct Under {
 }
 
 impl Publisher {
-    /// Gets ready. `start` is what the first run does: one of the same kind that was cut off is gone on with.
+    /// Opens everything for publishing. `start` describes the first run: an interrupted run of the same kind is
+    /// resumed.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -138,7 +139,7 @@ impl Publisher {
     /// Goes through the site once.
     ///
     /// # Errors
-    /// Nothing can be written any more. What was published stays, and a run of the same kind goes on from there.
+    /// Nothing can be written any more. What was published stays, and a run of the same kind resumes there.
     pub async fn run(
         self: &Rc<Self>,
         start: &Start,
@@ -174,7 +175,7 @@ impl Publisher {
                 }
             }
         }
-        // What is under way is dropped: its files are not in their places yet, or in the journal.
+        // Pages in progress are dropped: their files are not in their places yet, or the journal has them.
         drop(tasks);
         self.end(under, stopped)
     }
@@ -223,7 +224,7 @@ impl Publisher {
         under
     }
 
-    /// What is published, but for these.
+    /// The published pages except these.
     fn known_beside(&self, purged: &[String]) -> Vec<Rc<str>> {
         let purged: HashSet<&String> = purged.iter().collect();
         let book = self.book.borrow();

@@ -1,4 +1,4 @@
-//! What an answer says of its page.
+//! What an answer says about its page.
 
 use super::manifest::Page;
 use http::{HeaderMap, HeaderName, Method, Response, StatusCode, header};
@@ -18,7 +18,7 @@ use std::{
 /// A `Last-Modified` this much older than its answer is a strong validator (RFC 9110 section 8.8.2.2).
 const SETTLED: Duration = Duration::from_mins(1);
 
-/// Fields of an answer that belong to the page and not to how it came.
+/// The fields of an answer that belong to the page and not to its transfer.
 const KEPT: [HeaderName; 9] = [
     header::CACHE_CONTROL,
     header::CONTENT_DISPOSITION,
@@ -30,14 +30,14 @@ const KEPT: [HeaderName; 9] = [
     header::X_FRAME_OPTIONS,
     X_ROBOTS_TAG,
 ];
-/// Fields that speak to caches near the application (RFC 9213).
+/// The fields that address caches near the application (RFC 9213).
 const TARGETS: [HeaderName; 2] = [
     HeaderName::from_static("surrogate-control"),
     HeaderName::from_static("cdn-cache-control"),
 ];
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// What a page is, as far as that is of interest here.
+/// The kind of a page, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Document {
     /// Has links.
@@ -51,7 +51,7 @@ pub enum Document {
 }
 
 impl Document {
-    /// By the media type.
+    /// Returns the kind for a media type.
     pub fn of(kind: Option<&str>) -> Self {
         let essence = kind
             .unwrap_or_default()
@@ -67,7 +67,7 @@ impl Document {
     }
 }
 
-/// Whether a shared cache might keep the answer; for how long does not matter here.
+/// Checks whether a shared cache might store the answer; for how long does not matter here.
 pub fn judge<B>(url: &str, asked: &HeaderMap, response: &Response<B>) -> Result<(), NotStorable> {
     let now = Time::from(SystemTime::now());
     let exchange = Exchange {
@@ -80,7 +80,7 @@ pub fn judge<B>(url: &str, asked: &HeaderMap, response: &Response<B>) -> Result<
         request_time: now,
         response_time: now,
     };
-    // What is meant for caches near the application may allow more than it does, or less: both have to.
+    // The fields for caches near the application may allow more than `Cache-Control`, or less: both must allow it.
     for targets in [&[][..], &TARGETS] {
         let site = storable::Site {
             freshness: freshness::Site::default(),
@@ -95,7 +95,7 @@ pub fn judge<B>(url: &str, asked: &HeaderMap, response: &Response<B>) -> Result<
     Ok(())
 }
 
-/// What the manifest says of a page, without its file.
+/// Returns what the manifest says about a page, without its file.
 pub fn described(fields: &HeaderMap) -> Page {
     Page {
         status: StatusCode::OK.as_u16(),
@@ -109,7 +109,7 @@ pub fn described(fields: &HeaderMap) -> Page {
     }
 }
 
-/// `Last-Modified`, where the page cannot have changed again in the same second.
+/// Returns `Last-Modified`, if the page cannot have changed again in the same second.
 fn settled(fields: &HeaderMap) -> Option<String> {
     let modified = text(fields, &header::LAST_MODIFIED)?;
     let since = httpdate::parse_http_date(&modified).ok()?;
@@ -118,13 +118,13 @@ fn settled(fields: &HeaderMap) -> Option<String> {
     (age >= SETTLED).then_some(modified)
 }
 
-/// The fields that stay with the page.
+/// Returns the fields that stay with the page.
 pub fn kept(fields: &HeaderMap) -> BTreeMap<String, String> {
     let name = |name: &HeaderName| Some((name.as_str().to_owned(), text(fields, name)?));
     KEPT.iter().filter_map(name).collect()
 }
 
-/// All lines of a field as one; `None` without any.
+/// Joins all lines of a field; `None` if there are none.
 pub fn text(fields: &HeaderMap, name: &HeaderName) -> Option<String> {
     let lines = fields.get_all(name).iter();
     let lines: Vec<_> = lines
@@ -133,14 +133,14 @@ pub fn text(fields: &HeaderMap, name: &HeaderName) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join(", "))
 }
 
-/// The fragment of a `Location`, which requests have none of (RFC 9110 section 10.2.2).
+/// Returns the fragment of a `Location`; requests have none (RFC 9110 section 10.2.2).
 pub fn fragment(location: &[u8]) -> String {
     let at = location.iter().position(|byte| *byte == b'#');
     let fragment = at.and_then(|at| location.get(at..)).unwrap_or_default();
     uri::encode(fragment)
 }
 
-/// A location without its fragment.
+/// Returns a location without its fragment.
 pub fn without_fragment(location: &str) -> &str {
     location
         .split_once('#')

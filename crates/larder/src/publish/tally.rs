@@ -1,30 +1,30 @@
-//! What a run came to.
+//! The counts of a run.
 
 use super::outcome::Outcome;
 use std::fmt;
 
-/// Counts by outcome.
+/// The number of pages by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Pages that were not there before.
+    /// Pages that are new.
     pub new: usize,
     /// Pages whose file was replaced.
     pub changed: usize,
-    /// Pages that are as they were, redirects included.
+    /// Pages that are unchanged, including redirects.
     pub same: usize,
     /// Redirects that are new or lead elsewhere.
     pub redirects: usize,
-    /// Pages that an unfinished run had done.
+    /// Pages that an unfinished run had finished.
     pub resumed: usize,
-    /// Answers that are no pages or not for everybody, by reason.
+    /// Answers that are not pages or not for everybody, by reason.
     pub refused: usize,
     /// Pages that the application does not have (404, 410).
     pub missing: usize,
     /// Pages that could not be fetched.
     pub failed: usize,
-    /// Pages whose name somebody else's file has.
+    /// Pages whose name a file of somebody else has.
     pub blocked: usize,
-    /// Pages removed.
+    /// Pages that were removed.
     pub removed: usize,
     /// Pages that were published earlier, were not found any more, and stay.
     pub kept: usize,

@@ -1,7 +1,7 @@
 //! Publishes again what is purged at a running Larder.
 //!
-//! Exact over crashes of either side: what a purge is for is on disk as pending before the purge counts as read, and is pending
-//! until it has been published. Where purges may have been missed, everything is pending.
+//! This is exact even if either side crashes: the pages that a purge covers are pending on disk before the purge counts
+//! as read, and stay pending until they are published. If purges may have been missed, everything is pending.
 
 use super::{
     Ended, FolderError, Publisher, Start,
@@ -18,24 +18,24 @@ use std::{collections::BTreeSet, fs, net::SocketAddr, rc::Rc, time::Duration};
 use store::purge::Purge;
 use tokio::time::sleep;
 
-/// How long one question waits for purges.
+/// How long one request waits for purges.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Time before what failed is tried again, at first; doubled each time.
+/// The first pause before another attempt; it doubles each time.
 const FIRST: Duration = Duration::from_millis(500);
 
-/// Longest time before what failed is tried again.
+/// The longest pause before another attempt.
 const LAST: Duration = Duration::from_secs(30);
 
-/// What is remembered, in [`OWN`].
+/// The progress that is remembered, in [`OWN`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 struct Progress {
-    /// Up to where purges were read; `None`: not yet.
+    /// The position up to which purges were read; `None` before the first read.
     cursor: Option<String>,
-    /// Pages to be published again.
+    /// Pages to publish again.
     pending: BTreeSet<String>,
-    /// Everything is to be published again.
+    /// Whether everything is to be published again.
     everything: bool,
 }
 
@@ -45,7 +45,8 @@ impl Progress {
     }
 }
 
-/// Publishes once, and then again what is purged at the Larder whose admin API is at `admin`, until it is told to stop.
+/// Publishes once, and then again whatever is purged at the Larder whose admin API is at `admin`, until it is told to
+/// stop.
 ///
 /// # Errors
 /// Nothing can be written any more.
@@ -87,7 +88,7 @@ struct Watch<'a> {
     progress: Progress,
     is_first: bool,
     delay: Duration,
-    /// Whether it was told that Larder cannot be reached.
+    /// Whether it was reported that Larder cannot be reached.
     lost: bool,
 }
 
@@ -98,12 +99,12 @@ impl Watch<'_> {
 
     fn read(&self) -> Progress {
         let text = fs::read(self.publisher.folder.path(&Self::file())).unwrap_or_default();
-        // Without it, and where it is damaged, everything is published again.
+        // If it is absent or damaged, everything is published again.
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
     fn save(&self) -> Result<(), FolderError> {
-        // Strings always have a form in JSON.
+        // Strings can always be written as JSON.
         let text = serde_json::to_vec(&self.progress).unwrap_or_default();
         self.publisher.folder.replace(&Self::file(), &text)
     }
@@ -133,7 +134,7 @@ impl Watch<'_> {
             .map_err(|_| format!("what answers on {admin} does not tell of purges (status {what})"))
     }
 
-    /// Notes what is to be published again.
+    /// Notes what to publish again.
     fn take(&mut self, asked: Result<Purges, String>) -> Result<(), FolderError> {
         let show = &self.publisher.show;
         let purges = match asked {
@@ -186,7 +187,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Publishes what is due, and tells whether it is to stop.
+    /// Publishes what is due. Returns whether it was told to stop.
     async fn publish(&mut self, stop: &mut Stop) -> Result<bool, FolderError> {
         let everything = self.progress.everything;
         let mut start = if everything || self.is_first {

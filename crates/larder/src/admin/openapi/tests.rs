@@ -37,7 +37,8 @@ fn every_reference_leads_somewhere() {
     assert!(seen > 8, "{seen}");
 }
 
-/// The keywords that the request's schema uses (JSON Schema 2020-12), and no others.
+/// Whether `value` is valid by `schema`. Knows the keywords that the request's schema uses (JSON Schema 2020-12), and
+/// no others.
 fn holds(schema: &Value, value: &Value, document: &Value) -> bool {
     let schema = match schema.get("$ref").and_then(Value::as_str) {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),

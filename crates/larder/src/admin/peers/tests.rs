@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use store::purge::{On, Pattern};
 use tokio::{net::TcpListener, sync::mpsc};
 
-/// Another node: what it was told, and with which status it answers.
+/// Another node. Reports the requests that it gets, and answers with these statuses.
 async fn node(statuses: Vec<u16>) -> (SocketAddr, mpsc::UnboundedReceiver<Value>) {
     type Shared = Arc<(Mutex<VecDeque<u16>>, mpsc::UnboundedSender<Value>)>;
     async fn told(State(shared): State<Shared>, Json(body): Json<Value>) -> Response<Body> {
@@ -41,7 +41,7 @@ fn tag(text: &str) -> Purge {
 #[tokio::test]
 async fn every_node_is_told_in_order_and_the_wait_is_over_when_all_have_said_yes() {
     let (first, mut at_first) = node(vec![]).await;
-    // One that fails for a moment is told again.
+    // A node that fails for a moment is asked again.
     let (second, mut at_second) = node(vec![503]).await;
     let peers = peers(&[first, second]);
     let (done, position) = peers.publish(vec![tag("a"), tag("b")]).await.unwrap();

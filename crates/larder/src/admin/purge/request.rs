@@ -1,4 +1,4 @@
-//! What `POST /purge` is asked, and what it understands of that.
+//! The request of `POST /purge`, and its meaning.
 
 mod bad;
 #[cfg(test)]
@@ -18,11 +18,11 @@ use store::{
 pub use bad::Bad;
 pub use wait::{USUAL_WAIT, Wait};
 
-/// Longest wait that can be asked for.
+/// The longest wait that can be requested.
 pub const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
-/// What is to be forgotten. Exactly one of `url`, `prefix`, `tag`, `tags`, `host`, `regex`, `everything` and `purges` is given, or
-/// `groups` with the `host` that they are of.
+/// What to purge. Exactly one of `url`, `prefix`, `tag`, `tags`, `host`, `regex`, `everything` and `purges` is given,
+/// or `groups` with their `host`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("oneOf" = [
@@ -36,19 +36,19 @@ pub struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub url: Option<String>,
-    /// Everything whose URL begins so: `http://example.com/news/`, or `/news/` for every host.
+    /// Everything whose URL begins with this: `http://example.com/news/`, or `/news/` for every host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub prefix: Option<String>,
-    /// Everything that carries this tag.
+    /// Everything with this tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub tag: Option<String>,
-    /// Everything that carries one of these tags.
+    /// Everything with one of these tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>", length(min = 1))]
     pub tags: Option<Vec<String>>,
-    /// One host, with a port where it is not the scheme's own.
+    /// One host, with its port if that is not the default of the scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub host: Option<String>,
@@ -56,7 +56,7 @@ pub struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>", length(min = 1))]
     pub groups: Option<Vec<String>>,
-    /// Everything whose URL (`http://example.com/page?x=1`) has a match of this regular expression.
+    /// Everything whose URL (`http://example.com/page?x=1`) contains a match of this regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub regex: Option<String>,
@@ -71,14 +71,14 @@ pub struct Request {
         length(min = 1)
     )]
     pub purges: Option<Vec<serde_json::Value>>,
-    /// Stale from now on instead of gone: stale-while-revalidate and stale-if-error still work.
+    /// Makes responses stale instead of gone: stale-while-revalidate and stale-if-error still work.
     #[serde(skip_serializing_if = "is_false")]
     pub soft: bool,
-    /// Answer when all nodes have applied it, or after this time: `true` (10 s) or a duration.
+    /// Answer when all nodes have applied the purge, or after this time: `true` (10 s) or a duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Wait")]
     pub wait: Option<Wait>,
-    /// `false`: it comes from another node and is not sent on.
+    /// `false` means that it comes from another node and is not sent on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("default" = true))]
     pub relay: Option<bool>,
@@ -90,22 +90,22 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Request {
-    /// Reads the body of a request.
+    /// Parses the body of a request.
     ///
     /// # Errors
-    /// It is not one.
+    /// The body is not a valid request.
     pub fn read(body: &[u8]) -> Result<Self, Bad> {
-        // A list would be read as the fields in their order.
+        // Without this check, a list would be read as the fields in their order.
         if body.trim_ascii_start().first() != Some(&b'{') {
             return Err(Bad::NoObject);
         }
         Ok(serde_json::from_slice(body)?)
     }
 
-    /// How long to wait for the other nodes; `None`: not at all.
+    /// How long to wait for the other nodes; `None` means not at all.
     ///
     /// # Errors
-    /// Too long.
+    /// The wait is too long.
     pub fn wait(&self) -> Result<Option<Duration>, Bad> {
         match self.wait {
             None | Some(Wait::No) => Ok(None),
@@ -114,7 +114,7 @@ impl Request {
         }
     }
 
-    /// Who asks for what is not sent on: nodes have words of their own.
+    /// Whether a client or a node asks, for a purge that is not sent on. Nodes use a format of their own.
     pub const fn asker(&self) -> Asker {
         match self.purges {
             Some(_) => Asker::Node,
@@ -122,7 +122,7 @@ impl Request {
         }
     }
 
-    /// What it means on `site`: all of it, or on an error nothing.
+    /// Returns the purges that this means on `site`: all of them, or none if there is an error.
     ///
     /// # Errors
     /// See [`Bad`].
@@ -146,7 +146,7 @@ impl Request {
             ("prefix", self.prefix.is_some()),
             ("tag", self.tag.is_some()),
             ("tags", tags),
-            // Beside groups it says whose they are, and names nothing itself.
+            // Beside groups, it gives their host, and names nothing itself.
             ("host", self.host.is_some() && self.groups.is_none()),
             ("groups", groups),
             ("regex", self.regex.is_some()),

@@ -1,28 +1,29 @@
-//! What `POST /purge` answers.
+//! The answer of `POST /purge`.
 
 use proxy::marks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::purge::{On, Purge, What};
 
-/// What a purge came to.
+/// The result of a purge.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "PurgeAnswer")]
 pub struct Answer {
-    /// What was understood, as stored responses are known.
+    /// What was understood, in the form in which stored responses are known.
     pub purged: Understood,
-    /// Stale from now on instead of gone.
+    /// Responses became stale instead of gone.
     pub soft: bool,
-    /// Stored responses in this node's memory that it touched. What lies in the shared tier alone is purged too, and not counted; nor
-    /// is what requests found gone before the count came to it.
+    /// The stored responses in this node's memory that the purge touched. Not counted are those only in the shared
+    /// tier, which are purged too, and those that requests found gone before they were counted.
     pub touched: u64,
-    /// Stored responses on this node's disk that it touched, those among them that memory holds too; not there without a disk tier.
+    /// The stored responses on this node's disk that the purge touched, including those that memory holds too; absent
+    /// without a disk tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub on_disk: Option<u64>,
-    /// Its number in this node's log of purges.
+    /// The number of the purge in this node's log of purges.
     pub sequence: u64,
-    /// Nodes that had not applied it when the wait was over; not there where nobody waited.
+    /// The nodes that had not applied the purge when the wait was over; absent if there was no wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     pub behind: Option<Vec<String>>,
@@ -32,22 +33,22 @@ pub struct Answer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Understood {
-    /// URLs over both schemes, in each form in which routes key them. Without a host where hosts are not kept apart.
+    /// URLs over both schemes, in each form in which routes key them. They have no host if hosts are not kept apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub urls: Vec<String>,
-    /// Beginnings of URLs: of one host with it, of every host without.
+    /// Beginnings of URLs: of one host if they have one, otherwise of every host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prefixes: Vec<String>,
     /// Tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Cache groups over both schemes, each behind its host: `//example.com front`.
+    /// Cache groups over both schemes, each after its host: `//example.com front`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
     /// Hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// Regular expressions, after what they are held against.
+    /// Regular expressions, each after the name of what it is matched against.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<String>,
     /// Everything.
@@ -56,13 +57,13 @@ pub struct Understood {
 }
 
 impl Understood {
-    /// What `purges` cover.
+    /// Describes what `purges` cover.
     pub fn of(purges: &[Purge]) -> Self {
         let mut all = Self::default();
         for purge in purges {
             all.add(&purge.what);
         }
-        // Each is there for either scheme.
+        // Each group is there once for each scheme.
         all.groups.sort_unstable();
         all.groups.dedup();
         all
@@ -86,7 +87,7 @@ impl Understood {
         }
     }
 
-    /// A tag, or the group that it stands for.
+    /// Adds a tag, or the group that the tag stands for.
     fn add_named(&mut self, name: &str) {
         match marks::group(name) {
             Some((host, group)) => self.groups.push(format!("//{host} {group}")),

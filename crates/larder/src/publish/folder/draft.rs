@@ -9,7 +9,7 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// A file that is being written and is nobody's yet. Removed when dropped.
+/// A file that is being written and belongs to no page yet. It is removed when dropped.
 pub struct Draft {
     pub(super) path: PathBuf,
     file: File,
@@ -18,7 +18,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins one at `path`.
+    /// Creates a draft at `path`.
     pub(super) fn create(path: PathBuf) -> Result<Self, FolderError> {
         let created = File::create(&path);
         let file = created.map_err(|error| FolderError::Write(path.clone(), error))?;
@@ -30,10 +30,10 @@ impl Draft {
         })
     }
 
-    /// Appends.
+    /// Appends `bytes`.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), FolderError> {
         let written = self.file.write_all(bytes);
         written.map_err(|error| FolderError::Write(self.path.clone(), error))?;
@@ -42,21 +42,21 @@ impl Draft {
         Ok(())
     }
 
-    /// Waits until it is on disk.
+    /// Waits until the draft is on disk.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn sync(&self) -> Result<(), FolderError> {
         let synced = self.file.sync_all();
         synced.map_err(|error| FolderError::Write(self.path.clone(), error))
     }
 
-    /// Bytes written.
+    /// The number of bytes written.
     pub const fn length(&self) -> u64 {
         self.length
     }
 
-    /// XXH3 of them, 128 bits, in hex.
+    /// The XXH3 hash of the bytes, 128 bits, in hexadecimal.
     pub fn hash(&self) -> String {
         format!("{:032x}", self.hash.digest128())
     }
@@ -72,7 +72,7 @@ impl fmt::Debug for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // Gone where it was put in its place.
+        // The file is gone from here if it was put in its place.
         let _ = fs::remove_file(&self.path);
     }
 }

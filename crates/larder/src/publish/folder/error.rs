@@ -1,39 +1,39 @@
-//! Why nothing can be written, or one page cannot.
+//! Why nothing can be written, or why one page cannot.
 
 use std::{io, path::PathBuf};
 
-/// Why nothing can be written at all. For the operator to mend.
+/// Why nothing can be written at all. The operator can mend these.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// Another process publishes there.
+    /// Another process publishes to this folder.
     #[error("{0}: another larder publish is at work there")]
     InUse(PathBuf),
-    /// The operating system says no: no room, no right, a broken disk. Nothing that was there is harmed.
+    /// The operating system refuses: no space, no permission, a broken disk. Nothing that was there is harmed.
     #[error("cannot write {0}: {1}")]
     Write(PathBuf, io::Error),
-    /// A thread that wrote came to no end.
+    /// A thread that wrote did not finish.
     #[error("writing ended early: {0}")]
     Ended(String),
 }
 
-/// Why one page cannot be written, and others can. For the operator to mend.
+/// Why one page cannot be written, although others can. The operator can mend these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
-    /// There is a file already.
+    /// Another file is already there.
     #[error("{0} is there and was not written by larder publish: it is left alone")]
     Foreign(PathBuf),
-    /// There is no folder, but something else.
+    /// Something other than a folder is there.
     #[error("{0} is there and is no folder: it is left alone")]
     NoFolder(PathBuf),
 }
 
-/// How putting a page in its place failed.
+/// Why a page could not be put in its place.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// This page alone.
+    /// The error concerns only this page.
     #[error(transparent)]
     Blocked(#[from] Blocked),
-    /// Everything.
+    /// The error concerns everything.
     #[error(transparent)]
     Folder(#[from] FolderError),
 }

@@ -1,12 +1,12 @@
-//! Endings of files: of media types, of names, and those that a web server runs.
+//! The extensions of files: for media types, in names, and those that a web server runs.
 
-/// Endings that web servers run instead of serving.
+/// Extensions that web servers run instead of serving.
 const RUN: [&str; 22] = [
     "php", "php3", "php4", "php5", "php7", "php8", "phtml", "phar", "phps", "cgi", "pl", "py",
     "rb", "sh", "asp", "aspx", "ashx", "jsp", "jspx", "cfm", "shtml", "lua",
 ];
 
-/// Endings that say more than their type does, and others of their type.
+/// Extensions that say more than their type does, and other extensions for the same type.
 pub(super) const ALIASES: &[(&str, &[&str])] = &[
     ("html", &["htm", "xhtml"]),
     ("jpg", &["jpeg", "jpe", "jfif"]),
@@ -20,14 +20,14 @@ pub(super) fn is_run(ending: &str) -> bool {
     RUN.iter().any(|run| ending.eq_ignore_ascii_case(run))
 }
 
-/// What stands behind the last dot, where that looks like the ending of a file.
+/// Returns the text after the last dot, if it looks like a file extension.
 pub(super) fn own_ending(last: &str) -> Option<&str> {
     let (stem, ending) = last.rsplit_once('.')?;
     let looks = !stem.is_empty() && (1..=12).contains(&ending.len());
     (looks && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(ending)
 }
 
-/// The usual ending of a media type.
+/// Returns the usual extension for a media type.
 pub(super) fn ending(kind: Option<&str>) -> Option<&'static str> {
     let essence = kind?
         .split(';')

@@ -49,7 +49,7 @@ fn targets_have_names() {
             Some("application/x-own"),
             Some("font.eot?v=3.eot"),
         ),
-        // What a web server would run, or obey.
+        // Names that a web server would run, or obey.
         ("/index.php", HTML, Some("index.php.html")),
         ("/data.php", Some("application/json"), Some("data.php.json")),
         ("/data.php", Some("application/x-own"), None),
@@ -60,7 +60,7 @@ fn targets_have_names() {
             Some("text/plain"),
             Some(".well-known/security.txt"),
         ),
-        // What would leave the folder, or is no name.
+        // Names that would leave the folder, or are none.
         ("/%2E%2E/x", HTML, None),
         ("/../x", HTML, None),
         ("/a%2F..%2Fb", HTML, None),

@@ -1,4 +1,4 @@
-//! A page that is known already: asked for on condition, and read from its file.
+//! Pages that are already known: conditional requests, and links from their files.
 
 use super::{DOCUMENT, Read};
 use crate::{
@@ -15,7 +15,8 @@ use std::fs;
 use tokio::task::spawn_blocking;
 
 impl Publisher {
-    /// Asks only whether the page has changed, where its file is as it was written.
+    /// Adds a condition, so that the answer says only whether the page has changed; not if its file has changed since
+    /// it was written.
     pub(super) async fn conditions(&self, target: &str, fields: &mut HeaderMap) {
         let Some(page) = self.book.borrow().pages.get(target).cloned() else {
             return;
@@ -40,7 +41,7 @@ impl Publisher {
         }
     }
 
-    /// The application says that the page is as it was; its tags and groups may be others.
+    /// Notes that the application has confirmed the page. Its tags and groups may have changed.
     pub(super) fn confirmed(&self, target: &str, fields: &HeaderMap) {
         let mut book = self.book.borrow_mut();
         let Some(page) = book.pages.get_mut(target) else {
@@ -55,7 +56,7 @@ impl Publisher {
         }
     }
 
-    /// A page that is not fetched, with the links in its file.
+    /// Returns a page that is not fetched, with the links in its file.
     pub(super) async fn known(&self, target: &str, outcome: Outcome) -> Read {
         let Some(page) = self.book.borrow().pages.get(target).cloned() else {
             return Read::bare(outcome);

@@ -1,4 +1,4 @@
-//! A page that leads to another.
+//! Pages that redirect to another one.
 
 use super::Read;
 use crate::{
@@ -15,7 +15,7 @@ use http::{HeaderMap, Response, header};
 use origin::ResponseBody;
 use rules::surrogate;
 
-/// The largest body of a redirect that is read to keep the connection, in bytes.
+/// The largest body of a redirect that is read to keep the connection open, in bytes.
 const IDLE_TALK: usize = 64 << 10;
 
 impl Publisher {
@@ -50,7 +50,7 @@ impl Publisher {
             groups: surrogate::groups(response.headers()),
             ..Page::default()
         };
-        // Its own text is of no interest, but the connection is.
+        // The body is not needed, but reading it keeps the connection open.
         let _ = fetcher::whole(response.into_body(), IDLE_TALK).await;
         let known = self
             .book

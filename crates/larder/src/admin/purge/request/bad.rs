@@ -1,15 +1,15 @@
-//! Why nothing was purged.
+//! The reasons to refuse a purge.
 
 use rules::surrogate::LONGEST_GROUP;
 use store::purge::{BadPattern, Malformed};
 
-/// Why nothing was purged; the caller's fault.
+/// Why nothing was purged. The caller is at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum Bad {
-    /// Not the JSON that is expected.
+    /// The body is not the expected JSON.
     #[error("not a purge in JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// Not a JSON object.
+    /// The body is not a JSON object.
     #[error(
         "not a purge in JSON: an object is expected, such as {{\"url\": \"http://host/path\"}}"
     )]
@@ -22,23 +22,23 @@ pub enum Bad {
     /// Several things are named.
     #[error("{} are named; a purge names one thing", .0.join(" and "))]
     Several(Vec<&'static str>),
-    /// No URL.
+    /// The text is not a URL.
     #[error("{0:?} is not a URL that a client could ask for; write it whole, as http://host/path")]
     Url(String),
-    /// Not the beginning of a URL.
+    /// The text is not the beginning of a URL.
     #[error(
         "no URL begins with {0:?}; write it whole, as http://host/path, or /path for every host"
     )]
     Prefix(String),
-    /// No host.
+    /// The text is not a host.
     #[error("{0:?} is not a host; write it as example.com or example.com:8080")]
     Host(String),
-    /// No response can carry such a tag.
+    /// No response can have such a tag.
     #[error(
         "{0:?} is not a tag: tags are not empty, and have neither blanks around them nor control characters"
     )]
     Tag(String),
-    /// Groups of no host.
+    /// Groups without a host.
     #[error("cache groups are of one host; say which with host")]
     Hostless,
     /// No response can be in such a group.
@@ -47,10 +47,10 @@ pub enum Bad {
     /// The expression cannot be used.
     #[error(transparent)]
     Pattern(#[from] BadPattern),
-    /// Not written by a node.
+    /// The purge was not written by a node.
     #[error("not what nodes send each other: {0}")]
     Foreign(#[from] Malformed),
-    /// A wait without end.
+    /// The wait is too long.
     #[error("a wait lasts five minutes at most")]
     Wait,
 }

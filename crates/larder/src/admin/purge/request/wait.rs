@@ -1,11 +1,11 @@
-//! Whether a purge waits for the other nodes, as it is written.
+//! Reads whether a purge waits for the other nodes.
 
 use crate::config::value::{Word, Wrong};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt, time::Duration};
 
-/// How long a purge waits for the other nodes where nothing is said.
+/// How long a purge waits for the other nodes by default.
 pub const USUAL_WAIT: Duration = Duration::from_secs(10);
 
 /// Whether, and how long, an answer waits for the other nodes.
@@ -13,7 +13,7 @@ pub const USUAL_WAIT: Duration = Duration::from_secs(10);
 pub enum Wait {
     /// Not at all.
     No,
-    /// At most so long.
+    /// At most this long.
     For(Duration),
 }
 
