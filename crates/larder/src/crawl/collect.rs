@@ -1,4 +1,4 @@
-//! Everything that sitemaps list, those that their indexes name included.
+//! Collects everything that sitemaps list, including the sitemaps that indexes name.
 
 use super::sitemap::{self, Sitemap};
 use bytes::Bytes;
@@ -7,16 +7,17 @@ use std::collections::HashSet;
 /// The most sitemaps that are read.
 const MOST_SITEMAPS: usize = 1000;
 
-/// What was listed.
+/// The result of reading sitemaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Pages, by their whole URLs, in order.
+    /// The pages, by their whole URLs, in order.
     pub pages: Vec<String>,
     /// What could not be read, and why.
     pub problems: Vec<String>,
 }
 
-/// Reads the sitemaps at `urls`. `get` brings one, or says why not; it also says no to what is not to be asked for.
+/// Reads the sitemaps at `urls`. `get` fetches one, or returns why not; it also refuses URLs that must not be
+/// requested.
 pub async fn listed(urls: Vec<String>, get: impl AsyncFn(&str) -> Result<Bytes, String>) -> Listed {
     let mut listed = Listed::default();
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Asks one server for one target after another, at a pace.
+//! Requests one target after another from one server, at a limited rate.
 
 use super::pace::Pace;
 use crate::config::value::ServerUrl;
@@ -11,10 +11,10 @@ use origin::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// Longest time for one answer.
+/// The longest time for one answer.
 const WHOLE: Duration = Duration::from_mins(10);
 
-/// One server, and what every request to it says. Used within a `LocalSet`.
+/// One server, and the fields of every request to it. Must be used within a `LocalSet`.
 #[derive(Debug)]
 pub struct Fetcher {
     origin: Arc<Origin>,
@@ -22,35 +22,35 @@ pub struct Fetcher {
     pace: Pace,
 }
 
-/// How a [`Fetcher`] asks.
+/// How a [`Fetcher`] sends requests.
 #[derive(Clone, Debug)]
 pub struct Manner {
-    /// Who asks, for `User-Agent`.
+    /// The value of `User-Agent`.
     pub agent: HeaderValue,
-    /// Fields of every request.
+    /// The fields of every request.
     pub fields: Vec<(HeaderName, HeaderValue)>,
-    /// Requests under way at most.
+    /// The most requests in progress.
     pub concurrency: usize,
-    /// Requests begun in a second at most; 0: any number.
+    /// The most requests begun in a second; 0 means no limit.
     pub rate: u32,
 }
 
-/// Why a body is not there whole.
+/// Why a body is not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// The server's fault, or the network's.
+    /// The server or the network failed.
     #[error(transparent)]
     Fetch(#[from] Error),
-    /// More than was asked for.
+    /// The body is larger than requested.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
 }
 
 impl Fetcher {
-    /// Asks `server`, whose certificate is for `name` where that is not the server's own.
+    /// A fetcher for `server`, whose certificate is for `name` if that differs from the server's own name.
     ///
     /// # Errors
-    /// It cannot be asked as configured.
+    /// The server cannot be used as configured.
     pub fn new(server: &ServerUrl, name: Option<String>, manner: &Manner) -> Result<Self, Error> {
         let config = OriginConfig {
             name: "site".to_owned(),
@@ -68,7 +68,7 @@ impl Fetcher {
                 most: manner.concurrency.max(1),
                 ..ConcurrencyLimits::default()
             },
-            // A server that fails is asked for the next page all the same: what cannot be had is told of.
+            // A server that fails is still asked for the next page, and the failure is reported.
             passive: PassiveHealth {
                 failures: 0,
                 ..PassiveHealth::default()
@@ -89,10 +89,11 @@ impl Fetcher {
         })
     }
 
-    /// Asks for `target` of `host` with these fields beside its own; ready when the head of the answer is there.
+    /// Requests `target` of `host`, with these fields beside the usual ones. Returns when the head of the answer is
+    /// there.
     ///
     /// # Errors
-    /// No answer.
+    /// There is no answer.
     pub async fn get(
         &self,
         host: &str,
@@ -100,7 +101,7 @@ impl Fetcher {
         more: &HeaderMap,
     ) -> Result<Response<ResponseBody>, Error> {
         let mut request = Request::new(empty());
-        // Targets are what `Site::leads` or `http` itself has taken for one.
+        // Targets have passed `Site::leads` or the parser of `http`.
         *request.uri_mut() = target.parse().unwrap_or_default();
         let fields = request.headers_mut();
         fields.clone_from(&self.fields);
@@ -118,10 +119,10 @@ impl Fetcher {
         self.origin.fetch(request, context).await
     }
 
-    /// The content of `target`, of at most `most` bytes.
+    /// Returns the content of `target`, at most `most` bytes.
     ///
     /// # Errors
-    /// There is none, in words: no answer, none that is 200, or not whole.
+    /// Why there is none, in words: no answer, a status other than 200, or an incomplete body.
     pub async fn content(&self, host: &str, target: &str, most: usize) -> Result<Bytes, String> {
         let asked = self.get(host, target, &HeaderMap::new()).await;
         let response = asked.map_err(|error| error.to_string())?;
@@ -139,10 +140,10 @@ fn empty() -> RequestBody {
         .boxed_unsync()
 }
 
-/// The whole body, of at most `most` bytes.
+/// Returns the whole body, at most `most` bytes.
 ///
 /// # Errors
-/// It is larger, or does not come whole.
+/// It is larger, or incomplete.
 pub async fn whole(mut body: ResponseBody, most: usize) -> Result<Bytes, BodyError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {

@@ -1,4 +1,4 @@
-//! What is still to be fetched: each target once, in the order in which it was found, within bounds.
+//! The targets still to fetch: each once, in the order in which they were found, within bounds.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -8,9 +8,9 @@ use std::{
 /// How far a crawl goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Targets at most, redirects and what is not there included.
+    /// The most targets, including redirects and pages that do not exist.
     pub pages: usize,
-    /// Links between a starting point and a page at most.
+    /// The most links between a starting point and a page.
     pub depth: u32,
 }
 
@@ -19,16 +19,16 @@ pub struct Bounds {
 pub struct Found {
     /// Path and query.
     pub target: Rc<str>,
-    /// Links from the starting point, 0 for one.
+    /// The number of links from the starting point; 0 for the starting point itself.
     pub depth: u32,
-    /// The page it was found on first; `None` for a starting point.
+    /// The page on which it was found first; `None` for a starting point.
     pub on: Option<Rc<str>>,
 }
 
-/// What was found and will not be fetched, because of one bound.
+/// Targets that were found and will not be fetched, because of one bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many, at least: where there were too many, each counts as often as it was found.
+    /// How many, at least. If there were too many targets, each counts as often as it was found.
     pub count: u64,
     /// The first of them.
     pub example: Option<Rc<str>>,
@@ -41,12 +41,12 @@ impl LeftOut {
     }
 }
 
-/// Targets found and not yet taken.
+/// Targets that were found and not yet taken.
 #[derive(Debug)]
 pub struct Frontier {
     bounds: Bounds,
     known: HashSet<Rc<str>>,
-    /// Of `known`, those that are left out for their depth; one may be found again nearer to a start.
+    /// The part of `known` that is left out because of its depth. Such a target may be found again nearer to a start.
     deep: HashSet<Rc<str>>,
     waiting: VecDeque<Found>,
     found: usize,
@@ -54,7 +54,7 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// An empty one. Targets in `known` will not be taken, even if they are found.
+    /// An empty frontier. Targets in `known` are not taken, even if they are found.
     pub fn new(bounds: Bounds, known: impl IntoIterator<Item = Rc<str>>) -> Self {
         Self {
             bounds,
@@ -66,12 +66,12 @@ impl Frontier {
         }
     }
 
-    /// A target to begin with.
+    /// Adds a starting point.
     pub fn start(&mut self, target: &str) {
         self.add(target, 0, None);
     }
 
-    /// A target that is linked on `page`.
+    /// Adds a target that is linked on `page`.
     pub fn link(&mut self, target: &str, page: &Found) {
         self.add(target, page.depth.saturating_add(1), Some(&page.target));
     }
@@ -101,22 +101,22 @@ impl Frontier {
         self.waiting.push_back(Found { target, depth, on });
     }
 
-    /// The next to be fetched.
+    /// Takes the next target to fetch.
     pub fn take(&mut self) -> Option<Found> {
         self.waiting.pop_front()
     }
 
-    /// How many were found that are or were to be fetched.
+    /// How many targets were found that were or will be fetched.
     pub fn found(&self) -> usize {
         self.found
     }
 
-    /// What was left out because there were too many.
+    /// The targets left out because there were too many.
     pub fn too_many(&self) -> &LeftOut {
         &self.many
     }
 
-    /// What was left out because it is too far from the start.
+    /// The targets left out because they are too far from the start.
     pub fn too_deep(&self) -> LeftOut {
         LeftOut {
             count: self.deep.len() as u64,

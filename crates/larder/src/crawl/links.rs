@@ -1,18 +1,18 @@
-//! What an HTML document refers to.
+//! Finds what an HTML document refers to.
 
 use super::style;
 use html5gum::{State, Token, Tokenizer};
 use std::collections::BTreeMap;
 
-/// At most this many references are taken from one document.
+/// The most references that are taken from one document.
 pub const MOST: usize = 20_000;
 
-/// The references of a document, as they stand in it.
+/// The references of a document, as they are written in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// What `<base href>` says that the others are relative to.
+    /// The value of `<base href>`, to which the others are relative.
     pub base: Option<Vec<u8>>,
-    /// The others, in the order of the document. Pages, and what pages are shown with.
+    /// The others, in the order of the document: pages, and the resources that pages need.
     pub all: Vec<Vec<u8>>,
 }
 
@@ -43,10 +43,10 @@ const SETS: &[(&[u8], &[u8])] = &[
     (b"link", b"imagesrcset"),
 ];
 
-/// `rel` of a `<link>` that is an address to connect to, or another's, and not a document.
+/// Values of `rel` for which a `<link>` is an address to connect to, or one of another site, and not a document.
 const NO_DOCUMENT: [&[u8]; 4] = [b"preconnect", b"dns-prefetch", b"pingback", b"edituri"];
 
-/// Reads a document, however malformed, as browsers do.
+/// Reads a document as browsers do, however malformed it is.
 pub fn links(html: &[u8]) -> Links {
     let mut links = Links::default();
     let mut tokens = Tokenizer::new(html);
@@ -72,7 +72,7 @@ pub fn links(html: &[u8]) -> Links {
     links
 }
 
-/// How the content of an element is read that holds no elements (HTML Standard, section 13.2.6.4.7 and others).
+/// How to read the content of an element that holds no elements (HTML Standard, section 13.2.6.4.7 and others).
 fn text_of(element: &[u8]) -> Option<State> {
     match element {
         b"title" | b"textarea" => Some(State::RcData),
@@ -140,7 +140,7 @@ fn names_no_document(rel: &[u8]) -> bool {
     words.any(|word| NO_DOCUMENT.iter().any(|one| word.eq_ignore_ascii_case(one)))
 }
 
-/// The address in `5; url='/next'` (HTML Standard, section 4.2.5.3).
+/// Returns the address in `5; url='/next'` (HTML Standard, section 4.2.5.3).
 fn refresh(content: &[u8]) -> Option<&[u8]> {
     let at = content
         .iter()
@@ -161,7 +161,8 @@ fn refresh(content: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The addresses of a `srcset` (HTML Standard, section 4.8.4.2.1): a comma within an address is part of it, one at its end is not.
+/// Returns the addresses of a `srcset` (HTML Standard, section 4.8.4.2.1). A comma within an address is part of it, one
+/// at its end is not.
 fn candidates(set: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut rest = set;

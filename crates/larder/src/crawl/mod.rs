@@ -1,9 +1,9 @@
-//! Going through a site as an anonymous visitor: what `larder publish` and `larder warm` have in common.
+//! Crawls a site as an anonymous visitor: the common part of `larder publish` and `larder warm`.
 //!
-//! `site` says what belongs to the site, `links`, `style` and `sitemap` find it, `frontier` bounds it, `fetcher` asks for it
-//! at the pace of `pace`, and `show` tells how far it has come.
+//! `site` decides what belongs to the site. `links`, `style` and `sitemap` find targets, and `frontier` bounds them.
+//! `fetcher` requests them at the rate of `pace`, and `show` reports the progress.
 //!
-//! `robots.txt` is not heeded: it speaks to strangers, and this is the application's own operator at work.
+//! `robots.txt` is not heeded: it addresses strangers, and this is the application's own operator.
 
 pub mod collect;
 pub mod fetcher;

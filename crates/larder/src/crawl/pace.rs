@@ -1,4 +1,4 @@
-//! So many requests in a second, evenly.
+//! Limits the requests in a second, and spreads them evenly.
 
 use std::{cell::Cell, time::Duration};
 use tokio::time::{Instant, sleep_until};
@@ -11,7 +11,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// At most `rate` turns in a second; 0: no limit.
+    /// At most `rate` turns in a second; 0 means no limit.
     pub fn new(rate: u32) -> Self {
         let between = match rate {
             0 => Duration::ZERO,
@@ -21,7 +21,7 @@ impl Pace {
         Self { between, next }
     }
 
-    /// Waits for the next turn. Turns that nobody took are not made up for.
+    /// Waits for the next turn. Turns that nobody took are lost.
     pub async fn turn(&self) {
         if self.between.is_zero() {
             return;

@@ -1,4 +1,4 @@
-//! How far it has come: a bar on a terminal, a line now and then elsewhere, nothing where nothing is wanted.
+//! Shows the progress: as a bar on a terminal, otherwise as a line now and then, or not at all.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
@@ -8,10 +8,10 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Time between two lines where there is no terminal.
+/// The time between two lines without a terminal.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Where a run has got to, on standard error.
+/// The progress of a run, on standard error.
 #[derive(Debug)]
 pub struct Show {
     how: How,
@@ -26,13 +26,13 @@ enum How {
 }
 
 impl Show {
-    /// Shows, or where `quiet` shows problems only.
+    /// Shows the progress, or with `quiet` only problems.
     pub fn new(quiet: bool) -> Self {
         let how = if quiet {
             How::Nothing
         } else if io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            // A template that cannot be read leaves the library's own.
+            // If the template cannot be read, the library's own is used.
             if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} {elapsed} {msg}")
             {
                 bar.set_style(style);
@@ -44,7 +44,7 @@ impl Show {
         Self { how }
     }
 
-    /// `done` of `known` are done, `last` was the last of them.
+    /// Shows that `done` of `known` are finished, and that `last` was the last of them.
     pub fn at(&self, done: usize, known: usize, last: &str) {
         match &self.how {
             How::Bar(bar) => {
@@ -68,19 +68,19 @@ impl Show {
         }
     }
 
-    /// The run is over, or rests until the next round: the terminal is free for what it came to.
+    /// Frees the terminal for results, as the run is over or rests until the next round.
     pub fn rest(&self) {
         if let How::Bar(bar) = &self.how {
             bar.finish_and_clear();
         }
     }
 
-    /// Says something went wrong; always.
+    /// Reports a problem, even with `quiet`.
     pub fn problem(&self, what: &str) {
         self.above(&format!("larder: {what}"));
     }
 
-    /// Says something that is not wrong.
+    /// Reports something that is not a problem.
     pub fn note(&self, what: &str) {
         if !matches!(self.how, How::Nothing) {
             self.above(&format!("larder: {what}"));
@@ -88,7 +88,7 @@ impl Show {
     }
 
     fn above(&self, line: &str) {
-        // What sites write must not steer the terminal.
+        // Text from a site must not control the terminal.
         let line = line.replace(char::is_control, "\u{fffd}");
         let write = || {
             let _ = writeln!(io::stderr(), "{line}");

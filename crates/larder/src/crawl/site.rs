@@ -1,34 +1,35 @@
-//! What belongs to a site: references become targets of requests, or are somebody else's.
+//! Decides what belongs to a site: resolves references into targets of requests, or finds that they lead elsewhere.
 
 use rules::{key, uri};
 use std::borrow::Cow;
 
-/// Longest target that is followed, in bytes. Servers refuse longer ones as well (RFC 9110 section 4.1 asks for 8000; what is
-/// linked is far below that, unless it grows with each page).
+/// The longest target that is followed, in bytes. Servers refuse longer ones as well. RFC 9110 section 4.1 asks for
+/// 8000; linked targets are far shorter, unless they grow with each page.
 pub const LONGEST_TARGET: usize = 4096;
 
-/// A site, by the names it goes by.
+/// A site, with its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The host that requests name, and by which pages know themselves: with a port where it is not the scheme's own.
+    /// The host that requests name, and that the site's pages use: with a port if that is not the scheme's default.
     host: String,
-    /// Where the application is asked, which is the site as well.
+    /// The address at which the application is asked, which belongs to the site as well.
     at: String,
 }
 
-/// Where a reference leads.
+/// The place to which a reference leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leads {
-    /// To this target of the site: path and query, normalised.
+    /// A target of the site: path and query, normalised.
     Here(String),
-    /// To another site, or to what is not fetched by HTTP.
+    /// Another site, or something that is not fetched by HTTP.
     Elsewhere,
-    /// To a target of the site that is longer than [`LONGEST_TARGET`].
+    /// A target of the site that is longer than [`LONGEST_TARGET`].
     TooLong,
 }
 
 impl Site {
-    /// The site that is asked at `at`, with this `host` if it has another name. `None`: one of them is no host.
+    /// The site that is asked at `at`, with this `host` if it has another name. Returns `None` if one of them is not a
+    /// host.
     pub fn new(at: &str, host: Option<&str>) -> Option<Self> {
         let at = key::normalize_host(at, "http")?.into_owned();
         let host = match host {
@@ -43,12 +44,12 @@ impl Site {
         &self.host
     }
 
-    /// Where `reference` leads, seen on the page `base` (a target of this site).
+    /// Resolves `reference` on the page `base`, a target of this site.
     pub fn leads(&self, base: &str, reference: &[u8]) -> Leads {
         self.leads_from(&format!("http://{}{base}", self.host), reference)
     }
 
-    /// As [`leads`](Self::leads), seen from a whole URL.
+    /// Like [`leads`](Self::leads), from a whole URL.
     pub fn leads_from(&self, base: &str, reference: &[u8]) -> Leads {
         let whole = uri::join(base, &as_browsers_read(reference));
         let Some((scheme, rest)) = whole.split_once("://") else {
@@ -62,7 +63,7 @@ impl Site {
             let host = key::normalize_host(authority, scheme);
             host.is_some_and(|host| *host == self.host || *host == self.at)
         };
-        // A site is one over both schemes: the application may not know by which its readers come.
+        // A site is the same over both schemes: the application may not know which one its clients use.
         if !is_ours(&scheme.to_ascii_lowercase()) && !is_ours("http") {
             return Leads::Elsewhere;
         }
@@ -72,8 +73,8 @@ impl Site {
         }
     }
 
-    /// The base for the references of a page: what its `<base>` says, or the page itself. A base that no target of the site can
-    /// be as long as is not believed: each reference would be joined to all of it.
+    /// Returns the base for the references of a page: the value of its `<base>`, or the page itself. A base that is
+    /// longer than any target of the site may be is ignored: each reference would be joined to all of it.
     pub fn base(&self, page: &str, said: Option<&[u8]>) -> String {
         let own = format!("http://{}{page}", self.host);
         match said {
@@ -83,8 +84,8 @@ impl Site {
     }
 }
 
-/// A target in the one form in which it is known here: percent-encoding normalised, no dot segments, encoded ones neither, no
-/// empty query.
+/// Returns a target in its normal form: with normalised percent-encoding, without dot segments, even encoded ones, and
+/// without an empty query.
 pub fn normal(target: &str) -> String {
     let encoded = encoded(target);
     let (path, query) = match encoded.split_once('?') {
@@ -99,7 +100,8 @@ pub fn normal(target: &str) -> String {
     format!("{path}?{}", key::normalize(query))
 }
 
-/// A path that begins with one slash for resolution, so that none of it passes for an authority.
+/// Writes a path so that resolution takes no part of it for an authority. If it does not begin with exactly one slash,
+/// it is put behind `http://h`.
 fn rooted(path: &str) -> Cow<'_, str> {
     if path.is_empty() {
         return Cow::Borrowed("/");
@@ -113,7 +115,7 @@ fn rooted(path: &str) -> Cow<'_, str> {
     Cow::Borrowed(path)
 }
 
-/// What requests must not hold although references do, percent-encoded (the path and query sets of the URL Standard).
+/// Percent-encodes what references may contain and requests may not (the path and query sets of the URL Standard).
 fn encoded(target: &str) -> String {
     let mut text = String::with_capacity(target.len());
     for letter in target.chars() {
@@ -133,8 +135,8 @@ fn encoded(target: &str) -> String {
     text
 }
 
-/// References in documents as browsers read them (URL Standard, basic URL parser): line breaks and tabs go, and before the
-/// query a backslash is a slash.
+/// Reads a reference in a document as browsers do (URL Standard, basic URL parser): removes line breaks and tabs, and
+/// turns a backslash before the query into a slash.
 fn as_browsers_read(reference: &[u8]) -> Vec<u8> {
     let mut before_query = true;
     let trimmed = reference.trim_ascii().iter();

@@ -4,16 +4,16 @@ use flate2::read::MultiGzDecoder;
 use quick_xml::{Reader, events::Event};
 use std::io::Read;
 
-/// How a file in gzip begins.
+/// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// The largest that is read, in bytes, packed and unpacked; the protocol's own limit.
+/// The largest sitemap that is read, in bytes, compressed and decompressed; the limit of the protocol.
 pub const LARGEST: usize = 50 << 20;
 
-/// The most addresses of one; the protocol's own limit.
+/// The most addresses in one sitemap; the limit of the protocol.
 pub const MOST: usize = 50_000;
 
-/// What a sitemap lists.
+/// The content of a sitemap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sitemap {
     /// Pages, by their whole URLs.
@@ -22,36 +22,37 @@ pub enum Sitemap {
     Index(Vec<String>),
 }
 
-/// Why a text is no sitemap; the site's fault.
+/// Why a text is not a sitemap. The site is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bad {
-    /// Not XML.
+    /// The text is not XML.
     #[error("not XML: {0}")]
     Xml(String),
-    /// It begins as gzip does and is cut off or damaged.
+    /// It begins as gzip does, and is cut off or damaged.
     #[error("not gzip: {0}")]
     Gzip(String),
-    /// Unpacked, larger than the protocol allows.
+    /// It is larger, once decompressed, than the protocol allows.
     #[error("unpacked, it is larger than {LARGEST} bytes")]
     Large,
-    /// Some other document.
+    /// It is another kind of document.
     #[error("neither a sitemap nor an index of sitemaps")]
     Other,
-    /// More addresses than the protocol allows.
+    /// It has more addresses than the protocol allows.
     #[error("more than {MOST} addresses")]
     Many,
 }
 
-/// What an address belongs to.
+/// The element that an address belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Page,
     Sitemap,
-    /// Images, videos and others of their own namespaces.
+    /// Images, videos and others in namespaces of their own.
     Else,
 }
 
-/// Reads a sitemap, or one in gzip (RFC 1952), as the protocol allows. Entities of its own are not expanded.
+/// Parses a sitemap, which may be in gzip (RFC 1952), as the protocol allows. Entities that it declares are not
+/// expanded.
 ///
 /// # Errors
 /// See [`Bad`].
@@ -151,7 +152,7 @@ fn kind(name: &str) -> Of {
     }
 }
 
-/// The entities that XML has of itself.
+/// The entities that XML predefines.
 fn named(name: &str) -> Option<&'static str> {
     match name {
         "amp" => Some("&"),

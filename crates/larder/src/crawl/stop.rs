@@ -1,9 +1,9 @@
-//! Being told to stop.
+//! Waits for signals to stop.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// `SIGTERM` and `SIGINT`, caught from when this is made.
+/// `SIGTERM` and `SIGINT`, caught as soon as this exists.
 #[derive(Debug)]
 pub struct Stop {
     terminate: Signal,
@@ -11,10 +11,10 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Catches both. Needs a tokio runtime.
+    /// Catches both signals. Needs a tokio runtime.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Those of the operating system.
     pub fn catch() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -22,7 +22,7 @@ impl Stop {
         })
     }
 
-    /// Waits for either.
+    /// Waits for one of the signals.
     pub async fn told(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

@@ -1,12 +1,12 @@
-//! What a style sheet refers to: `url(…)` and `@import "…"` (CSS Syntax Module Level 3).
+//! Finds what a style sheet refers to: `url(…)` and `@import "…"` (CSS Syntax Module Level 3).
 //!
-//! Libraries that read all of CSS are large or under licences that we do not take; two tokens are all that is asked for here.
+//! Libraries that read all of CSS are large, or under licences that we do not accept; only two tokens are needed here.
 
-/// At most this many references are taken from one sheet.
+/// The most references that are taken from one sheet.
 const MOST: usize = 10_000;
 
-/// Reads a sheet, or the value of a `style` attribute. What a browser would not take for a reference may be among what is
-/// found, which costs a request.
+/// Reads a sheet, or the value of a `style` attribute. May also find texts that a browser would not take for
+/// references; each costs a request.
 pub fn references(css: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut rest = css;
@@ -24,7 +24,7 @@ pub fn references(css: &[u8]) -> Vec<Vec<u8>> {
                 after
             }
             byte if is_name(*byte) => {
-                // The rest of a longer name, such as `my-url(`.
+                // The end of a longer name, such as `my-url(`.
                 let end = rest.iter().position(|byte| !is_name(*byte));
                 end.and_then(|end| rest.get(end..)).unwrap_or_default()
             }
@@ -47,7 +47,7 @@ const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || !byte.is_ascii()
 }
 
-/// `@import "x"`; one with `url(` is found as others are.
+/// Reads `@import "x"`; the form with `url(` is found like any other.
 fn imported<'a>(rest: &'a [u8], found: &mut Vec<Vec<u8>>) -> &'a [u8] {
     let after = rest.get(7..).unwrap_or_default().trim_ascii_start();
     if matches!(after.first(), Some(b'"' | b'\'')) {
@@ -58,7 +58,7 @@ fn imported<'a>(rest: &'a [u8], found: &mut Vec<Vec<u8>>) -> &'a [u8] {
     after
 }
 
-/// What stands within `url(`, quoted or not.
+/// Reads the text within `url(`, quoted or not.
 fn url(rest: &[u8]) -> (Vec<u8>, &[u8]) {
     let rest = rest.trim_ascii_start();
     if matches!(rest.first(), Some(b'"' | b'\'')) {
@@ -68,7 +68,7 @@ fn url(rest: &[u8]) -> (Vec<u8>, &[u8]) {
     (text.trim_ascii().to_vec(), after)
 }
 
-/// A quoted string; a line break ends a bad one.
+/// Reads a quoted string; a line break ends a bad one.
 fn string(rest: &[u8]) -> (Vec<u8>, &[u8]) {
     let quote = rest.first().copied().unwrap_or_default();
     until(rest.get(1..).unwrap_or_default(), |byte| {
@@ -76,7 +76,7 @@ fn string(rest: &[u8]) -> (Vec<u8>, &[u8]) {
     })
 }
 
-/// The text before the byte that `ends` it, escapes read, and what follows that byte.
+/// Returns the text before the byte that `ends` it, with escapes decoded, and the text after that byte.
 fn until(rest: &[u8], ends: impl Fn(u8) -> bool) -> (Vec<u8>, &[u8]) {
     let mut text = Vec::new();
     let mut at = 0;

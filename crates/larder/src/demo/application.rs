@@ -1,4 +1,4 @@
-//! A slow application, as there are many: it makes every page anew, and takes its time.
+//! A slow application, like many others: it makes every page anew, and takes its time.
 
 use super::content::{Content, Pieces};
 use http::{Method, Request, Response};
@@ -16,11 +16,11 @@ use std::{
 };
 use tokio::{runtime, sync::oneshot, task::JoinSet};
 
-/// The application. Stops when dropped.
+/// The application. It stops when dropped.
 #[derive(Debug)]
 pub struct Application {
     address: SocketAddr,
-    /// Answers made so far; goes on across a stop.
+    /// The number of answers made so far; it continues across a stop.
     made: Arc<AtomicU64>,
     running: Option<Running>,
 }
@@ -32,10 +32,10 @@ struct Running {
 }
 
 impl Application {
-    /// Starts it on a free port of this machine.
+    /// Starts the application on a free port of this machine.
     ///
     /// # Errors
-    /// No port, or no thread.
+    /// There is no port, or no thread.
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let mut application = Self {
@@ -47,21 +47,21 @@ impl Application {
         Ok(application)
     }
 
-    /// Where it listens, whenever it runs.
+    /// The address at which it listens while it runs.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops it: the port is closed and every connection cut.
+    /// Stops the application: closes the port and cuts every connection.
     pub fn stop(&mut self) {
         if let Some(running) = self.running.take() {
-            // It has ended on its own otherwise.
+            // An error means that it has ended by itself.
             let _ = running.stop.send(());
             let _ = running.thread.join();
         }
     }
 
-    /// Starts it again on the same port.
+    /// Starts the application again on the same port.
     ///
     /// # Errors
     /// The port was taken meanwhile, or there is no thread.
@@ -80,11 +80,11 @@ impl Application {
         let thread = thread::Builder::new()
             .name("application".to_owned())
             .spawn(move || {
-                // Dropping the runtime at the end cuts what is left.
+                // Dropping the runtime at the end cuts the remaining connections.
                 runtime.block_on(async {
                     tokio::select! {
                         _ = stopped => {}
-                        // Without a listener nobody gets through, which the visitor will tell.
+                        // Without a listener nobody can connect, and the visitor will report that.
                         _ = serve(listener, made) => {}
                     }
                 });

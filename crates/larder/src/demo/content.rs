@@ -1,4 +1,4 @@
-//! What the sample application answers.
+//! The answers of the sample application.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
@@ -13,29 +13,29 @@ use std::{
 /// How long the application takes for a page.
 pub(super) const DELAY: Duration = Duration::from_millis(200);
 
-/// Its page, with `{number}` and `{time}` to be filled in.
+/// The page; `{number}` and `{time}` are filled in.
 const PAGE: &str = include_str!("page.html");
 
 /// The pieces of `/big`.
 const PIECES: usize = 64;
 const PIECE: usize = 16 << 10;
 
-/// One thing to answer with.
+/// A kind of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// `/`: a page for people.
     Page,
-    /// `/tour`: the same with a lifetime of a second, so that the tour need not wait long.
+    /// `/tour`: the same page with a lifetime of a second, so that the tour need not wait long.
     Tour,
     /// `/api/time`: JSON.
     Time,
-    /// `/fresh`: never to be stored.
+    /// `/fresh`: an answer that must never be stored.
     Fresh,
-    /// `/big`: a megabyte of unannounced length.
+    /// `/big`: a megabyte without a declared length.
     Big,
-    /// Anything else.
+    /// Any other path.
     Nothing,
-    /// Neither GET nor HEAD.
+    /// A method other than GET and HEAD.
     OtherMethod,
 }
 
@@ -51,7 +51,7 @@ impl Content {
         }
     }
 
-    /// How long it takes to make.
+    /// How long the application takes for it.
     pub(super) fn delay(self) -> Option<Duration> {
         let slow = !matches!(self, Self::Nothing | Self::OtherMethod);
         slow.then_some(DELAY)
@@ -109,7 +109,7 @@ impl Content {
     }
 }
 
-/// The same bytes, once with their length told, or several times without.
+/// A body of the same bytes: once with a declared length, or several times without one.
 #[derive(Debug)]
 pub(super) struct Pieces {
     piece: Bytes,

@@ -1,4 +1,4 @@
-//! What `larder demo` shows: a slow application, and a visitor who asks it through the cache.
+//! The demonstration of `larder demo`: a slow application, and a visitor that asks it through the cache.
 
 mod application;
 mod content;

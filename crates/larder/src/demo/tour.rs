@@ -1,4 +1,4 @@
-//! What the demonstration shows, measured while it is shown.
+//! The tour of the demonstration, measured while it is shown.
 
 use super::{
     Application,
@@ -9,18 +9,18 @@ use crate::client::Client;
 use std::{io::Write, net::SocketAddr, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// After this time without requests the page is past its lifetime, whatever was fetched last.
+/// After this time without requests, the page is past its lifetime, whatever was fetched last.
 const STALE: Duration = Duration::from_millis(1300);
 
-/// How often a stored page is asked for, and how long at most: within half its lifetime.
+/// How often a stored page is requested, and for how long at most: within half its lifetime.
 const HITS: usize = 100;
 const HITS_TIME: Duration = Duration::from_millis(400);
 
-/// How long a newer page may take to appear, and how often we look.
+/// How long a newer page may take to appear, and how often the tour looks.
 const NEWER: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A visitor who asks the cache for a page, and tells what comes.
+/// A visitor that requests a page from the cache, and reports what comes.
 pub struct Tour<'a, W> {
     cache: SocketAddr,
     application: &'a mut Application,
@@ -28,7 +28,7 @@ pub struct Tour<'a, W> {
 }
 
 impl<'a, W: Write> Tour<'a, W> {
-    /// Of `application`, through the cache at `cache`, told on `out`.
+    /// A tour of `application`, through the cache at `cache`, reported on `out`.
     pub fn new(cache: SocketAddr, application: &'a mut Application, out: &'a mut W) -> Self {
         Self {
             cache,
@@ -40,7 +40,7 @@ impl<'a, W: Write> Tour<'a, W> {
     /// Shows everything. Leaves the application running.
     ///
     /// # Errors
-    /// The first thing that does not come out as promised.
+    /// The first result that is not as promised.
     pub async fn run(mut self) -> Result<(), Broken> {
         self.miss().await?;
         self.hits().await?;
@@ -131,7 +131,7 @@ impl<'a, W: Write> Tour<'a, W> {
         self.show(&newer, "")
     }
 
-    /// Asks until a page later than `page` comes.
+    /// Requests the page until one later than `page` comes.
     async fn newer(&mut self, page: u64) -> Result<Visit, Broken> {
         let began = Instant::now();
         let mut visitor = self.visitor().await?;

@@ -1,4 +1,4 @@
-//! Somebody who asks the cache for a page, and sees what comes and when.
+//! A visitor that requests a page from the cache, and sees what comes and when.
 
 use crate::client::{self, Client};
 use bytes::Bytes;
@@ -6,16 +6,16 @@ use http::Response;
 use std::{io, net::SocketAddr, time::Duration};
 use tokio::time::Instant;
 
-/// The page that the tour asks for; it has a lifetime of a second.
+/// The page that the tour requests; it has a lifetime of a second.
 pub(super) const PATH: &str = "/tour";
 
 /// Why the tour ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// Something did not come out as promised: a fault in Larder.
+    /// A result was not as promised: a fault in Larder.
     #[error("this did not come out as promised: {0}")]
     Promise(String),
-    /// No answer from the cache.
+    /// The cache did not answer.
     #[error("the cache did not answer: {0}")]
     Cache(#[from] client::Error),
     /// The application could not be started again, or nothing can be printed.
@@ -23,10 +23,10 @@ pub enum Broken {
     Io(#[from] io::Error),
 }
 
-/// One request and what came of it.
+/// One request and its answer.
 pub(super) struct Visit {
     pub(super) took: Duration,
-    /// Which page it is, as the application counts.
+    /// The number of the page, as the application counts.
     pub(super) page: u64,
     /// The value of `Cache-Status`.
     pub(super) said: String,
@@ -73,7 +73,7 @@ fn page(response: &Response<Bytes>) -> Option<u64> {
     response.status().is_success().then_some(number)
 }
 
-/// Ends the tour where `promise` was not `kept` by this visit.
+/// Ends the tour if `promise` was not `kept` by this visit.
 pub(super) fn promise(kept: bool, promise: &str, visit: &Visit) -> Result<(), Broken> {
     if kept {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a line says of an answer, as the walk wants it.
+//! Turns what a line says about an answer into the form that the walk needs.
 
 use super::{
     counts::Notes,
@@ -10,23 +10,23 @@ use proxy::{hit_for_miss::Unshared, outcome::Detail};
 use rules::storable::NotStorable;
 use std::time::Duration;
 
-/// Bytes of fields that a stored response is taken to have, beyond those that the log tells.
+/// The bytes of fields that a stored response is assumed to have, beyond those that the log records.
 pub(super) const FIELDS: usize = 400;
 
-/// An answer, as far as its line tells of it.
+/// An answer, as far as its line describes it.
 pub(super) struct Answer {
     pub status: StatusCode,
     pub fields: HeaderMap,
     pub sent: u64,
-    /// The length of the body, where the line tells it.
+    /// The length of the body, if the line has it.
     pub body: Option<u64>,
-    /// How long the origin took, where the line tells it.
+    /// How long the origin took, if the line has it.
     pub took: Option<Duration>,
     pub is_get: bool,
 }
 
 impl Answer {
-    /// The answer as far as the line tells of it.
+    /// Reads the answer as far as the line describes it.
     pub(super) fn of(line: &mut Line<'_>, notes: &mut Notes) -> Self {
         let mut fields = std::mem::take(&mut line.response);
         notes.with_directives += u64::from(
@@ -44,14 +44,14 @@ impl Answer {
             None => (false, false),
         };
         let (status, body) = match told {
-            // The client's condition stays with us: the origin would have been asked for the whole.
+            // The condition was the client's: the origin would have been asked for the whole.
             304 => {
                 notes.not_modified += 1;
                 (200, None)
             }
             206 => {
                 notes.parts += 1;
-                // Which part it was the log does not say.
+                // The log does not say which part it was.
                 fields.remove(header::CONTENT_RANGE);
                 (206, sent)
             }
@@ -63,7 +63,7 @@ impl Answer {
             status => (status, sent.filter(|_| !is_head)),
         };
         let from_origin = line.answered != Some(Answered::FromStore);
-        // How long a hit took is no time of the origin, whatever it is called.
+        // The time that a hit took is not the origin's, whatever it is called.
         let took = line.origin_time.or(line.took).filter(|_| from_origin);
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::OK),
@@ -76,7 +76,7 @@ impl Answer {
     }
 }
 
-/// What becomes of an answer of `status` that is not stored.
+/// The judgement of an answer of `status` that is not stored.
 pub(super) fn not_stored(
     status: StatusCode,
     why: NotStorable,
@@ -90,8 +90,8 @@ pub(super) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Makes up what Larder's log says in one word why an answer was not stored. Whether it was a word for something that can be
-/// made up.
+/// Adds the fields that Larder's own log sums up in one word for why an answer was not stored. Returns whether the word
+/// stands for something that can be added.
 fn explain(reason: &[u8], response: &mut HeaderMap, request: &mut HeaderMap) -> bool {
     let is = |why: NotStorable| why.token().as_bytes() == reason;
     let set = |fields: &mut HeaderMap, name: HeaderName, value| {

@@ -1,29 +1,30 @@
-//! The time of a simulation, told by lines.
+//! The time of a simulation, as lines tell it.
 
 use super::counts::Totals;
 use rules::time::Time;
 use std::time::Duration;
 
-/// How far back a line's time may lie before it counts as out of order: servers write a line when the answer has ended.
+/// How far back the time of a line may be before it counts as out of order. Servers write a line when the answer has
+/// ended.
 const OUT_OF_ORDER: Duration = Duration::from_mins(1);
 
-/// How far ahead of the last one a line's time may lie without another line that says the same.
+/// How far ahead of the last one the time of a line may be without another line that confirms it.
 const JUMP: Duration = Duration::from_hours(24);
 
-/// Goes forward with the lines, and not back, unless the first one was wrong: a line that is late counts as now.
+/// A clock that goes forward with the lines, and not back, unless the first one was wrong. A late line counts as now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     pub now: Time,
-    /// What the last line said, if that was far ahead.
+    /// The time of the last line, if it was far ahead.
     ahead: Option<Time>,
-    /// Whether a line has said much the same as the first one.
+    /// Whether another line has confirmed the time of the first one.
     is_sure: bool,
-    /// What the last line said, if the first one was far ahead of it.
+    /// The time of the last line, if the first one was far ahead of it.
     back: Option<Time>,
 }
 
 impl Clock {
-    /// When a line counts, by what it tells. One that is far ahead alone does not move the clock.
+    /// Returns when a line with the time `told` counts. A single line that is far ahead does not move the clock.
     pub(super) fn at(&mut self, told: Time, totals: &mut Totals) -> Time {
         if totals.first.is_some() && !self.is_sure {
             self.settle(told, totals);
@@ -48,7 +49,7 @@ impl Clock {
 }
 
 impl Clock {
-    /// Whether the first line was right: two that say the same outweigh it.
+    /// Decides whether the first line was right: two lines that agree outweigh it.
     fn settle(&mut self, told: Time, totals: &mut Totals) {
         let before = self.back.take();
         self.is_sure = self.now.since(told) <= JUMP;
@@ -96,7 +97,7 @@ mod tests {
                 &[9 * day, 9 * day, 9 * day, 2],
                 2,
             ),
-            // Or the second.
+            // Or the second one.
             (
                 &[9 * day, 1, 9 * day + 1],
                 &[9 * day, 9 * day, 9 * day + 1],

@@ -1,4 +1,4 @@
-//! Answers on their way: until one is there, what it replaces goes on being used.
+//! Answers that are on their way: until one has arrived, the answer that it replaces stays in use.
 
 use super::{
     event::{Event, Kept},
@@ -7,30 +7,30 @@ use super::{
 use rules::time::Time;
 use std::sync::Arc;
 
-/// What there is of a key at some moment.
+/// What exists for a key at some moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    /// What a request finds.
+    /// The answer that a request finds.
     pub here: Option<Arc<Kept>>,
-    /// What is on its way meanwhile.
+    /// The answer that is on its way meanwhile.
     pub coming: Option<Arc<Kept>>,
 }
 
-/// What answers on their way replace, by key. It lies apart from what is stored, and only until they are there: where a log tells
-/// how long answers took, nearly every one that is stored has been on its way once.
+/// The answers that those on their way replace, by key. They are kept apart from what is stored, and only until the
+/// others have arrived: if a log tells how long answers took, nearly every stored one was once on its way.
 #[derive(Debug, Default)]
 pub(super) struct Replaced(ByHash<Old>);
 
-/// What is replaced.
+/// An answer that is replaced.
 #[derive(Debug)]
 struct Old {
     kept: Arc<Kept>,
-    /// When that which replaces it is there.
+    /// When the answer that replaces it arrives.
     until: Time,
 }
 
 impl Replaced {
-    /// What `event` sees of `kept`, the last that was stored under its key.
+    /// Returns what `event` sees of `kept`, the last answer stored under its key.
     pub(super) fn seen(&self, event: &Event, kept: Arc<Kept>) -> Seen {
         let stands = |kept: &Arc<Kept>| kept.number >= event.invalid_before;
         let is_here = |kept: &Arc<Kept>| kept.facts.response_time <= event.now;
@@ -49,7 +49,7 @@ impl Replaced {
                 coming: kept,
             }
         } else {
-            // Of two on their way the first is waited for.
+            // If two are on their way, the first is waited for.
             Seen {
                 here: None,
                 coming: before,
@@ -57,7 +57,7 @@ impl Replaced {
         }
     }
 
-    /// `kept` is stored under `key` now, in the place of `before`, if that is still of use.
+    /// Notes that `kept` is stored under `key` now, in place of `before`, if that is still of use.
     pub(super) fn stored(&mut self, key: u64, kept: &Kept, before: Option<Arc<Kept>>) {
         let until = kept.facts.response_time;
         match before {
@@ -66,7 +66,7 @@ impl Replaced {
         };
     }
 
-    /// Lets go of what has been replaced by `now`, which never goes back.
+    /// Drops what has been replaced by `now`, which never goes back.
     pub(super) fn settle(&mut self, now: Time) {
         self.0.retain(|_, old| old.until > now);
     }
@@ -94,7 +94,7 @@ mod tests {
 
     const TAKES: Duration = Duration::from_secs(2);
 
-    /// An answer that was asked for at such a second, and is stale as soon as it is there.
+    /// An answer that was requested at this second, and is stale as soon as it arrives.
     fn kept(second: u64) -> Arc<Kept> {
         let response_time = Time::from_secs(second).plus(TAKES);
         let facts = Facts {
@@ -120,7 +120,7 @@ mod tests {
         })
     }
 
-    /// A request for a key at such a second, which is answered so.
+    /// A request for a key at this second, with this answer.
     fn batch(key: u64, second: u64, kept: Arc<Kept>) -> Batch {
         let now = Time::from_secs(second);
         let event = Event {
@@ -168,12 +168,12 @@ mod tests {
             };
             let lives = |one: &Weak<Kept>| one.strong_count() > 0;
             let (first, _) = ask(1, 0);
-            // Stale: the second is fetched, and until it is there the first is sent.
+            // Stale: the second is fetched, and the first is sent until it has arrived.
             let (second, stale) = ask(1, 10);
             assert_eq!((stale, lives(&first)), (1, true));
             let (unused, stale) = ask(1, 11);
             assert_eq!((stale, lives(&first), lives(&unused)), (2, true, false));
-            // Whoever asks, for whatever: it is over.
+            // A request for another key is enough: the replaced answer is dropped.
             let _ = ask(2, 12);
             assert_eq!((lives(&first), lives(&second)), (false, true));
         }

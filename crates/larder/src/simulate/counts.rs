@@ -1,13 +1,13 @@
-//! What is counted over all lines, whether their URLs are followed or not.
+//! The counts over all lines, whether their URLs are followed or not.
 
 use super::urls::Cost;
 use rules::time::Time;
 use std::collections::BTreeMap;
 
-/// What was counted over all lines.
+/// The counts over all lines.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// Requests that could have been asked for.
+    /// Requests that a server would have taken.
     pub requests: u64,
     /// Bytes that clients got.
     pub sent: u64,
@@ -21,12 +21,12 @@ pub(super) struct Totals {
     pub bypassed: BTreeMap<&'static str, Group>,
     /// Answers that are not stored, by reason.
     pub unstored: BTreeMap<&'static str, Group>,
-    /// Requests that the store is asked for.
+    /// Requests for which the store is asked.
     pub asked: u64,
     pub asked_sent: u64,
-    /// Of these, for each lifetime, those whose answers are not stored.
+    /// Those of them whose answers are not stored, for each lifetime.
     pub unfilled: Vec<Sum>,
-    /// And those that the site does not let fill the store (`misses_with`).
+    /// Those of them that the site does not let fill the store (`misses_with`).
     pub apart: Sum,
     pub apart_example: String,
     pub first: Option<Time>,
@@ -36,7 +36,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Nothing yet, of so many lifetimes.
+    /// Empty counts for this number of lifetimes.
     pub(super) fn new(lifetimes: usize) -> Self {
         Self {
             unfilled: vec![Sum::default(); lifetimes],
@@ -55,19 +55,19 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// One request more that the origin answers.
+    /// Adds a request that the origin answers.
     pub(super) fn add(&mut self, sent: u64, body: u64, took: u64) {
         self.send(sent, 1);
         self.origin.add(body, took, 1);
     }
 
-    /// So many requests more, whoever answers them.
+    /// Adds this many requests, whoever answers them.
     pub(super) fn send(&mut self, sent: u64, times: u64) {
         self.requests += times;
         self.sent = self.sent.saturating_add(sent.saturating_mul(times));
     }
 
-    /// What this part of `some` would be of `all`. Where there are none of them, it is all.
+    /// Scales this part of `some` up to `all`. If `some` is empty, the result is `all`.
     pub(super) fn of_all(&self, some: &Self, all: &Self) -> Self {
         let scaled = |part: u64, some: u64, all: u64| match some {
             0 => all,
@@ -88,7 +88,7 @@ impl Sum {
         }
     }
 
-    /// These and those.
+    /// Adds both.
     pub(super) fn and(self, other: &Self) -> Self {
         Self {
             requests: self.requests.saturating_add(other.requests),
@@ -116,11 +116,11 @@ pub(super) struct Notes {
     pub without_origin_time: u64,
     pub with_origin_time: u64,
     pub not_modified: u64,
-    /// Requests whose sender's group the log does not tell, where routes have groups.
+    /// Requests whose sender's group is not in the log, although routes have groups.
     pub by_group: u64,
     pub parts: u64,
     pub unfinished: u64,
-    /// Whether any answer told of caching.
+    /// Answers with fields about caching.
     pub with_directives: u64,
     /// Reasons that Larder's own log gave.
     pub with_reasons: u64,
@@ -128,7 +128,7 @@ pub(super) struct Notes {
 }
 
 impl Group {
-    /// One request more; `example` names it.
+    /// Adds a request; `example` describes it.
     pub(super) fn add(&mut self, bytes: u64, micros: u64, example: impl FnOnce() -> String) {
         if self.requests == 0 {
             self.example = example();

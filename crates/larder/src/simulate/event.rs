@@ -1,4 +1,4 @@
-//! What is left of a line once the walk's functions have been asked.
+//! What remains of a line after the walk's functions were called.
 
 use super::urls::Sampled;
 use http::StatusCode;
@@ -11,17 +11,17 @@ use rules::{
 };
 use std::sync::Arc;
 
-/// A request that the store is asked for.
+/// A request for which the store is asked.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
-    /// Names key and variant.
+    /// Identifies key and variant.
     pub key: u64,
-    /// Names the key.
+    /// Identifies the key.
     pub page: u64,
-    /// Names the URL.
+    /// Identifies the URL.
     pub url: u64,
     pub now: Time,
-    /// When a fetch that begins now brings its answer.
+    /// When the answer of a fetch that begins now arrives.
     pub landed: Time,
     /// Bytes that the client got.
     pub sent: u64,
@@ -29,24 +29,24 @@ pub(super) struct Event {
     pub body: u64,
     /// How long a fetch takes, in microseconds.
     pub took: u64,
-    /// What was kept of this URL before the event of this number is invalid.
+    /// Answers of this URL that were kept before the event of this number are invalid.
     pub invalid_before: u64,
     pub directives: RequestDirectives,
     pub site: reuse::Site,
     pub terms: Terms,
     /// The origin's answer.
     pub status: StatusCode,
-    /// Whether that is a failure, as the site counts them.
+    /// Whether that is a failure by the site's definition.
     pub is_failure: bool,
 }
 
 impl Event {
-    /// Whether what is kept may answer it at `now`.
+    /// Judges whether `kept` may answer the request at `now`.
     pub(super) fn judge(&self, kept: &Kept, now: Time) -> Verdict {
         reuse::judge(&kept.facts, &self.directives, &self.site, now)
     }
 
-    /// Whether what is kept hides that the origin failed, from a request of these directives.
+    /// Whether `kept` hides from a request with these directives that the origin failed.
     pub(super) fn hides_behind(&self, kept: &Kept, directives: &RequestDirectives) -> bool {
         let failure = reuse::Failure::Status;
         self.is_failure
@@ -54,20 +54,21 @@ impl Event {
     }
 }
 
-/// What would become of the answer, under one lifetime.
+/// The fate of an answer under one lifetime.
 #[derive(Clone, Debug)]
 pub(super) enum Judged {
     Stored(Arc<Kept>),
     Not {
-        /// What it is to others.
+        /// What the answer means for other requests.
         why: Unshared,
-        /// What would become of it behind a stale answer, where that is something else: the request's own directives do not count then.
+        /// The fate of an answer to a refresh after a stale one, if it differs: the request's own directives do not
+        /// count then.
         behind: Option<Box<Self>>,
     },
 }
 
 impl Judged {
-    /// The same of the answer to a refresh.
+    /// Returns the judgement for the answer to a refresh.
     pub(super) fn of_refresh(&self) -> Self {
         match self {
             Self::Not {
@@ -83,11 +84,11 @@ impl Judged {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub facts: Facts,
-    /// Names its URL.
+    /// Identifies its URL.
     pub url: u64,
-    /// Of the event that brought it.
+    /// The number of the event that brought it.
     pub number: u64,
-    /// What its entry weighs, in bytes.
+    /// The weight of its entry, in bytes.
     pub weight: u64,
     /// The length of its body.
     pub body: u64,
@@ -95,17 +96,17 @@ pub(super) struct Kept {
     pub largest: u64,
 }
 
-/// Events in order, and for each of them as many judgements as there are lifetimes.
+/// Events in order, and for each of them one judgement for each lifetime.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub events: Vec<Event>,
     pub judged: Vec<Judged>,
-    /// Which part of all they are.
+    /// The part of all events that these are.
     pub sampled: Sampled,
 }
 
 impl Batch {
-    /// The events with their judgements under one of `lifetimes` lifetimes.
+    /// Returns the events with their judgements under one of `lifetimes` lifetimes.
     pub(super) fn under(
         &self,
         lifetime: usize,

@@ -1,15 +1,15 @@
-//! What is kept in so many bytes, by each rule of eviction.
+//! What is kept in a number of bytes, under each rule of eviction.
 
 use super::{event::Kept, plan::Eviction, urls::Hashed};
 use lru::LruCache;
 use std::sync::Arc;
 use store::model::Model;
 
-/// What a simulated store keeps.
+/// The content of a simulated store.
 pub(super) enum Keep {
-    /// As the server does.
+    /// The store of the server.
     Larder(Model<Arc<Kept>>),
-    /// In a row, for reference.
+    /// A queue, for reference.
     Row(Row),
 }
 
@@ -17,7 +17,7 @@ impl Keep {
     pub(super) fn new(eviction: Eviction, memory: Option<u64>) -> Self {
         match (eviction, memory) {
             (Eviction::Larder, Some(memory)) => Self::Larder(Model::new(memory, 1)),
-            // Where nothing is evicted all rules are one.
+            // If nothing is evicted, all rules are the same.
             (_, memory) => Self::Row(Row {
                 entries: LruCache::unbounded_with_hasher(Hashed::default()),
                 moves: eviction == Eviction::Lru,
@@ -50,7 +50,7 @@ impl Keep {
         }
     }
 
-    /// Goes on with one key in `one_in`, those that `stays` names.
+    /// Keeps only one key in `one_in`: those for which `stays` is true.
     pub(super) fn thin(&mut self, one_in: u64, stays: impl Fn(u64, &Kept) -> bool) {
         match self {
             Self::Larder(model) => model.thin(one_in, |key, kept| stays(key, kept)),
@@ -73,10 +73,10 @@ impl Keep {
     }
 }
 
-/// What is evicted from one end, and comes in at the other.
+/// A queue: entries come in at one end and are evicted at the other.
 pub(super) struct Row {
     entries: LruCache<u64, Arc<Kept>, Hashed>,
-    /// Whether a use moves an entry to the end at which it came in.
+    /// Whether a use moves an entry back to the end at which it came in.
     moves: bool,
     memory: u64,
     room: u64,

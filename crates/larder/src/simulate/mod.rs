@@ -1,19 +1,21 @@
-//! Simulate: what a cache would have done with the requests in an access log.
+//! Simulates what a cache would have done with the requests in an access log.
 //!
 //! ```text
 //! log::source → log::Parser → Reader ─┬─ Simulation (memory, lifetime, rule) ─┐
 //!  (a thread)     (the caller's thread)  └─ … on threads of their own ───────────┴→ Report
 //! ```
 //!
-//! [`reader`](Reader) puts each line to the walk's own functions (`proxy::replay`): route, key, bypass, and whether the answer
-//! would be stored, for how long. What is left of a line is an [`Event`](event::Event), which every simulation judges with
-//! `rules::reuse` against what it keeps. What it keeps follows the store's own rule of eviction (`store::model`).
+//! [`reader`](Reader) calls the walk's own functions for each line (`proxy::replay`): they give route, key, bypass,
+//! whether the answer would be stored, and for how long. The result is an [`Event`](event::Event), which every
+//! simulation judges with `rules::reuse` against what it keeps. What it keeps follows the store's own rule of eviction
+//! (`store::model`).
 //!
-//! Memory is bounded: at most [`urls::MOST`] URLs are followed, and as many variants of them. Where a log has more, one in two,
-//! four, … of them is, chosen by a hash, with memory sizes scaled accordingly (SHARDS: Waldspurger and others, FAST 2015). What
-//! a simulation comes to is estimated so: misses, stale hits, waits for another's fetch, evictions, answers that are too large for it.
-//! What is known of the log alone is counted in full; of requests whose answers are not stored, which
-//! may be for a single URL, the share that missed is estimated, over their full number.
+//! Memory is bounded: at most [`urls::MOST`] URLs are followed, and as many variants of them. If a log has more, one in
+//! two, four, … of them is followed, chosen by a hash, and memory sizes are scaled accordingly (SHARDS: Waldspurger and
+//! others, FAST 2015). The results of a simulation are then estimates: misses, stale hits, waits for another's fetch,
+//! evictions, answers that are too large. Results that depend only on the log are counted in full. Requests whose
+//! answers are not stored may all be for a single URL: for these, the share that missed is estimated, and applied to
+//! their full number.
 
 mod answer;
 mod clock;

@@ -1,4 +1,4 @@
-//! What is simulated: memory sizes, lifetimes and rules of eviction.
+//! The plan of a simulation: memory sizes, lifetimes and rules of eviction.
 
 use super::urls;
 use crate::config::{
@@ -12,46 +12,46 @@ use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Duration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Eviction {
-    /// Larder's own: what is asked for once does not push out what is asked for often
+    /// Larder's own: what is requested once does not displace what is requested often
     Larder,
-    /// The least recently used goes first
+    /// The least recently used entry goes first
     Lru,
-    /// The oldest goes first
+    /// The oldest entry goes first
     Fifo,
 }
 
-/// A lifetime to be simulated.
+/// A lifetime to simulate.
 #[derive(Clone, Debug)]
 pub struct Lifetime {
-    /// As it is told: `60s`, or whose word it is.
+    /// Its name in the report: `60s`, or who sets it.
     pub name: String,
-    /// What the server would be given.
+    /// The site as the server would get it.
     pub site: Arc<Site>,
 }
 
-/// What is simulated.
+/// The plan of a simulation.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Sizes of the store in memory, in bytes, the smallest first.
     pub sizes: Vec<u64>,
-    /// The size that lifetimes are compared at.
+    /// The size at which lifetimes are compared.
     pub size: u64,
     /// Lifetimes.
     pub lifetimes: Vec<Lifetime>,
-    /// Which of them sizes are compared at.
+    /// The index of the lifetime at which sizes are compared.
     pub lifetime: usize,
     /// Rules of eviction.
     pub evictions: Vec<Eviction>,
-    /// URLs followed at most ([`urls::MOST`]).
+    /// The most URLs that are followed ([`urls::MOST`]).
     pub most_urls: usize,
-    /// Whether that lifetime was assumed: neither a configuration nor a flag says it.
+    /// Whether that lifetime was assumed: neither a configuration nor a flag sets it.
     pub is_assumed: bool,
 }
 
-/// What the command line says of it.
+/// The part of the plan that the command line sets.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// The configuration that is asked what it would do.
+    /// The configuration to simulate.
     pub config: Option<PathBuf>,
     /// Sizes of the store in memory.
     pub memory: Vec<Size>,
@@ -64,11 +64,11 @@ pub struct Wanted {
 const SIZES: [u64; 5] = [16 << 20, 64 << 20, 256 << 20, 1 << 30, 4 << 30];
 const LIFETIMES: [u64; 6] = [1, 10, 60, 600, 3600, 86_400];
 
-/// A lifetime where nobody says any: a minute is what people begin with.
+/// The assumed lifetime, in seconds: a minute is what people begin with.
 const ASSUMED: u64 = 60;
 
 impl Plan {
-    /// What is wanted, over what the configuration means.
+    /// Combines the command line with the configuration.
     ///
     /// # Errors
     /// What is wrong with the configuration.
@@ -107,7 +107,7 @@ impl Plan {
         })
     }
 
-    /// The request fields at which any site looks, and those that speak of caching.
+    /// The request fields that any site reads, and those that concern caching.
     pub fn fields(&self) -> HashSet<http::HeaderName> {
         use http::header::{
             AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, IF_MATCH, IF_UNMODIFIED_SINCE, PRAGMA,
@@ -121,7 +121,7 @@ impl Plan {
             IF_UNMODIFIED_SINCE,
             PRAGMA,
         ]);
-        // What responses may say of caching.
+        // Response fields that concern caching.
         names.extend(
             [
                 "expires",
@@ -148,7 +148,7 @@ impl Plan {
         names
     }
 
-    /// Whether any route looks at hosts: a log without them is then of little use.
+    /// Whether any route matches hosts: a log without them is then of little use.
     pub fn looks_at_hosts(&self) -> bool {
         let mut routes = self
             .lifetimes
@@ -158,7 +158,7 @@ impl Plan {
     }
 }
 
-/// The lifetimes to simulate, and which of them is the one to compare sizes at.
+/// Returns the lifetimes to simulate, and the index of the one at which to compare sizes.
 fn lifetimes(site: &Arc<Site>, wanted: &Wanted) -> (Vec<Lifetime>, usize) {
     let given = |duration: &Duration| Lifetime {
         name: humantime::format_duration(*duration).to_string(),
@@ -187,7 +187,7 @@ fn lifetimes(site: &Arc<Site>, wanted: &Wanted) -> (Vec<Lifetime>, usize) {
     (all, base)
 }
 
-/// The site with `ttl = "…"` on every route.
+/// Returns the site with `ttl = "…"` on every route.
 fn with_lifetime(site: &Site, duration: Duration) -> Site {
     let Ttl(by_status) = Ttl::usual(duration);
     let mut site = site.clone();

@@ -1,4 +1,4 @@
-//! From lines to events: each line is put to the walk's own functions.
+//! Turns lines into events: calls the walk's own functions for each line.
 
 mod ask;
 mod receive;
@@ -19,10 +19,10 @@ use rules::storable::{NotStorable, Storable};
 use store::purge::Address;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Events that go out together.
+/// The number of events that are sent together.
 const BATCH: usize = 4096;
 
-/// What is taken for granted where the log does not say it.
+/// What is assumed if the log does not say it.
 #[derive(Clone, Debug)]
 pub struct Assumptions {
     /// The host of requests.
@@ -40,12 +40,12 @@ pub struct Reader {
     number: u64,
     clock: Clock,
     judged: Vec<Result<Storable, NotStorable>>,
-    /// Sum and number of the bodies that were told, for those that were not.
+    /// Sum and number of the known body lengths, for answers without one.
     bodies: (u64, u64),
 }
 
 impl Reader {
-    /// A reader for what is planned.
+    /// A reader for `plan`.
     pub fn new(plan: &Plan, assumptions: Assumptions) -> Self {
         let sites = plan.lifetimes.iter();
         Self {
@@ -64,7 +64,7 @@ impl Reader {
         }
     }
 
-    /// Takes a line in.
+    /// Reads a line.
     pub fn take(&mut self, mut line: Line<'_>) {
         if line.answered == Some(Answered::Itself) {
             self.totals.own += 1;
@@ -91,7 +91,8 @@ impl Reader {
         self.count(asked, &answer);
     }
 
-    /// Events that are ready to go out; all of them at the `end`. Called after each line, since it keeps memory bounded too.
+    /// Returns events that are ready to be sent; at the `end`, all of them. Called after each line, since it also keeps
+    /// memory bounded.
     pub(super) fn batch(&mut self, end: bool) -> Option<Batch> {
         let is_too_much = self.urls.are_too_many();
         if !end && !is_too_much && self.batch.events.len() < BATCH {
@@ -105,7 +106,7 @@ impl Reader {
         (!batch.events.is_empty()).then_some(batch)
     }
 
-    /// Counts a request, and makes an event of it if its URL is followed and the store would have been asked.
+    /// Counts a request, and makes it an event if its URL is followed and the store would have been asked.
     fn count(&mut self, mut asked: ReplayedRequest, answer: &Answer) {
         let address = Address::of(asked.key());
         let url = url(&address);
@@ -134,7 +135,7 @@ impl Reader {
         self.ask(&mut asked, answer, url, (body, took));
     }
 
-    /// What a fetch brings and takes: as told, as it was last time, or as it is on average.
+    /// Returns the length and the duration of a fetch: from the line, from the last time, or the average.
     fn fetched(&mut self, url: u64, answer: &Answer) -> (u64, u64) {
         let known = self.urls.all.get(&url);
         let (sum, count) = self.bodies;
@@ -164,7 +165,7 @@ impl Reader {
         (body, took)
     }
 
-    /// An unsafe method's success makes invalid what is kept (RFC 9111 section 4.4).
+    /// Invalidates what is kept after an unsafe method succeeded (RFC 9111 section 4.4).
     fn invalidate(&mut self, asked: &ReplayedRequest, answer: &Answer) {
         for key in asked.invalidated(answer.status, &answer.fields) {
             if let Some(known) = self.urls.all.get_mut(&url(&Address::of(&key))) {
@@ -174,7 +175,7 @@ impl Reader {
     }
 }
 
-/// The name by which a URL is followed.
+/// Returns the number by which a URL is followed.
 fn url(address: &Address<'_>) -> u64 {
     xxh3_64_with_seed(address.target.as_bytes(), xxh3_64(address.host.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! One pass over the logs, with all simulations beside it.
+//! One pass over the logs that feeds all simulations.
 
 use super::{
     event::Batch,
@@ -22,27 +22,27 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Batches that wait for a thread at most.
+/// The most batches that wait for a thread.
 const WAITING: usize = 8;
 
-/// Bad lines that are shown; the others are counted.
+/// The number of bad lines that are shown; the others are counted.
 const SHOWN: usize = 5;
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
-    /// The system gives no thread.
+    /// The system has no thread to give.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
-    /// A simulation ended early: our fault.
+    /// A simulation ended early: a fault in Larder.
     #[error("a simulation ended before the logs did")]
     Simulation,
 }
 
-/// Simulates what is planned over the logs. `read` counts the bytes read, for whoever waits.
+/// Simulates `plan` over the logs. `read` counts the bytes read, for the display of progress.
 ///
 /// # Errors
-/// Why there is no result. What is wrong with the logs stands in the report.
+/// Why there is no result. Faults in the logs are in the report.
 pub fn simulate(
     plan: &Plan,
     parser: &Parser,
@@ -75,7 +75,7 @@ pub fn simulate(
 
 /// One pass over the logs.
 struct Pass<'a> {
-    /// As each log begins.
+    /// The state at the beginning of each log.
     parser: &'a Parser,
     current: Parser,
     names: &'a [String],
@@ -158,7 +158,7 @@ struct Crew {
 
 impl Crew {
     fn start(plan: &Plan) -> Result<Self, Failed> {
-        // The thread that reads lines needs a core of its own.
+        // The thread that reads lines needs a core for itself.
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let count = cores.saturating_sub(1).clamp(1, 16);
         let mut hands: Vec<Vec<Simulation>> = (0..count).map(|_| Vec::new()).collect();

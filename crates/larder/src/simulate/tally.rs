@@ -1,4 +1,4 @@
-//! One simulation: a size, a lifetime, a rule, and what came of it.
+//! One simulation: a size, a lifetime, a rule, and the result.
 
 use super::{
     coming::{Replaced, Seen},
@@ -16,52 +16,53 @@ use rules::{directives::RequestDirectives, reuse::Verdict, time::Time};
 use std::sync::Arc;
 use store::model;
 
-/// Keys that are known to be of no use to others, at most; as many as the server's table has slots. Then it begins anew.
+/// The most keys that are known to be of no use to others; as many as the server's table has slots. Beyond that, the
+/// table is emptied.
 const MOST_UNSHARED: usize = 1 << 16;
 
-/// What a simulation is of.
+/// The parameters of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
-    /// Bytes of memory; `None`: as many as it takes.
+    /// Bytes of memory; `None` means no limit.
     pub memory: Option<u64>,
-    /// Index of the lifetime.
+    /// The index of the lifetime.
     pub lifetime: usize,
     pub eviction: Eviction,
 }
 
-/// What came of it. Where one URL in so many is followed, each event counts as often.
+/// The results. If one URL in many is followed, each event counts as many times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Stale hits, those among them that hide a failure.
+    /// Stale hits, including those that hide a failure.
     pub stale: u64,
     /// Requests that waited for another's fetch.
     pub collapsed: u64,
-    /// Requests whose answers are stored, and were not answered from there.
+    /// Requests whose answers are stored, but that were not answered from the store.
     pub missed: Sum,
     /// Requests whose answers are not stored.
     pub unfilled: Unfilled,
     /// Requests that the site does not let fill the store.
     pub apart: Unfilled,
-    /// Answers not stored because of their size.
+    /// Answers that were not stored because of their size.
     pub too_large: u64,
     pub evictions: u64,
-    /// The most that what is kept weighed.
+    /// The greatest weight of what is kept.
     pub peak: u64,
 }
 
-/// Requests that do not fill the store, and those of them that it did not answer. Their share is what counts: how many there
-/// are in all is known ([`Totals`](super::counts::Totals)).
+/// Requests that do not fill the store, and those of them that it did not answer. Only their share matters: how many
+/// there are in all is known ([`Totals`](super::counts::Totals)).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unfilled {
     pub asked: Sum,
     pub missed: Sum,
 }
 
-/// One simulation under way.
+/// One simulation in progress.
 pub(super) struct Simulation {
     pub setting: Setting,
     pub tally: Tally,
-    /// What each URL costs; in one simulation of them all.
+    /// The cost of each URL; one simulation records it.
     pub by_url: Option<ByHash<Cost>>,
     keep: Keep,
     replaced: Replaced,
@@ -87,7 +88,7 @@ impl Simulation {
         }
     }
 
-    /// Goes through a batch.
+    /// Processes a batch.
     pub(super) fn take(&mut self, batch: &Batch, lifetimes: usize) {
         if batch.sampled != self.sampled {
             (self.sampled, self.one_in) = (batch.sampled, batch.sampled.one_in());
@@ -99,7 +100,7 @@ impl Simulation {
         if let Some(last) = batch.events.last() {
             self.replaced.settle(last.now);
         }
-        // Often enough: a batch is small beside what is kept.
+        // This is often enough: a batch is small compared with what is kept.
         self.tally.peak = self
             .tally
             .peak
@@ -117,8 +118,8 @@ impl Simulation {
         }
     }
 
-    /// What the walk comes to over what this simulation keeps. Its steps wait for sockets and for one another; what they decide is
-    /// decided here by the same functions (`rules::reuse`, `proxy::way`).
+    /// Does what the walk would do with what this simulation keeps. The walk's steps wait for sockets and for one
+    /// another; the same functions decide here as there (`rules::reuse`, `proxy::way`).
     fn ask(&mut self, event: &Event, judged: &Judged) {
         let times = self.one_in;
         if let Some(unfilled) = self.tally.unfilled(event, judged) {
@@ -142,7 +143,7 @@ impl Simulation {
         }
     }
 
-    /// Nothing that is kept answers.
+    /// Handles a request that nothing kept can answer.
     fn forward(&mut self, event: &Event, judged: &Judged, seen: Seen) {
         let is_unshared = || {
             self.unshared
@@ -174,7 +175,7 @@ impl Simulation {
         }
     }
 
-    /// Asks the origin, and keeps what it says; `directives` are those of whoever is to have the answer.
+    /// Asks the origin, and keeps the answer; `directives` are those of the request that is to get it.
     fn fetch(
         &mut self,
         event: &Event,
@@ -218,16 +219,16 @@ impl Simulation {
         ServedFrom::Origin
     }
 
-    /// Keeps an answer, which replaces `before` when it is there.
+    /// Keeps an answer, which replaces `before` when it arrives.
     fn store(&mut self, key: u64, kept: Arc<Kept>, before: Option<Arc<Kept>>) {
         self.replaced.stored(key, &kept, before);
         self.keep.insert(key, kept);
     }
 
-    /// Hit-for-miss: whether requests for the key are kept apart from now on.
+    /// Hit-for-miss: notes whether requests for the key are kept apart from now on.
     fn learn(&mut self, event: &Event, unshared: Option<Unshared>) {
         if event.landed == event.now {
-            // Where fetches take no time that is told, there is nobody to be kept apart.
+            // If the log tells no duration of fetches, there is no request to keep apart.
             return;
         }
         match unshared.map(Unshared::keeps_apart) {
@@ -237,9 +238,9 @@ impl Simulation {
                 }
                 self.unshared.insert(event.page, event.landed.plus(apart));
             }
-            // Says nothing of other requests.
+            // Says nothing about other requests.
             Some(None) => {}
-            // It is of use once it is there: who comes before goes alone still.
+            // The answer is of use once it has arrived: an earlier request still goes alone.
             None => {
                 if let Some(until) = self.unshared.get_mut(&event.page) {
                     *until = event.landed.min(*until);
@@ -248,7 +249,7 @@ impl Simulation {
         }
     }
 
-    /// The client is not answered from what is kept.
+    /// Counts that the client is not answered from what is kept.
     fn miss(&mut self, event: &Event, judged: &Judged) {
         let missed = self.tally.missed(event, judged);
         missed.send(event.sent, self.one_in);
@@ -264,15 +265,15 @@ impl Simulation {
     }
 }
 
-/// What a fetch came to for its client.
+/// The result of a fetch for its client.
 enum ServedFrom {
     /// The origin's answer.
     Origin,
-    /// What was kept, since the origin failed; it may be fresh still, where the client wanted the origin's own word.
+    /// The kept answer, since the origin failed. It may still be fresh, if the client had demanded the origin's answer.
     Store { is_stale: bool },
 }
 
-/// Whether what is kept is sent.
+/// Whether the kept answer is sent.
 const fn is_answered(verdict: Verdict) -> bool {
     match verdict {
         Verdict::Fresh(_) | Verdict::Stale(_) => true,
@@ -281,7 +282,7 @@ const fn is_answered(verdict: Verdict) -> bool {
 }
 
 impl Tally {
-    /// Where a request counts that does not fill the store.
+    /// Where to count a request that does not fill the store.
     fn unfilled(&mut self, event: &Event, judged: &Judged) -> Option<&mut Unfilled> {
         match judged {
             _ if event.terms.stores_nothing => Some(&mut self.apart),
@@ -290,7 +291,7 @@ impl Tally {
         }
     }
 
-    /// Where a request counts that is not answered from the store.
+    /// Where to count a request that is not answered from the store.
     fn missed(&mut self, event: &Event, judged: &Judged) -> &mut Sum {
         match judged {
             _ if event.terms.stores_nothing => &mut self.apart.missed,

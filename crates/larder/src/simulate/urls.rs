@@ -1,20 +1,20 @@
-//! What is known of each URL, and which of them are followed.
+//! What is known about each URL, and which URLs are followed.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
 };
 
-/// URLs followed at most, and so many variants of them. Beyond it one in two is, and so on.
+/// The most URLs that are followed, and the most variants of them. Beyond that, one in two is followed, and so on.
 pub const MOST: usize = 1 << 18;
 
 /// A map whose keys are hashes already.
 pub(super) type ByHash<V> = HashMap<u64, V, Hashed>;
 
-/// For keys that are hashes already.
+/// The hasher for keys that are hashes already.
 pub(super) type Hashed = BuildHasherDefault<Identity>;
 
-/// Passes a hash on as it is.
+/// Returns a hash as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Identity(u64);
 
@@ -36,20 +36,20 @@ impl Hasher for Identity {
 #[derive(Debug, Default)]
 pub(super) struct Url {
     pub text: Box<str>,
-    /// The length of its body when it was last told.
+    /// The last known length of its body.
     pub body: Option<u64>,
-    /// How long the origin took when it was last told, in microseconds.
+    /// The last known time that the origin took, in microseconds.
     pub took: Option<u64>,
-    /// What was kept before the event of this number is invalid.
+    /// Answers that were kept before the event of this number are invalid.
     pub invalid_before: u64,
     pub requests: u64,
-    /// What requests that bypass the store cost.
+    /// The cost of requests that bypass the store.
     pub passed: Cost,
-    /// Why its answers are not stored: the last reason.
+    /// The last reason why its answers are not stored.
     pub unstored: Option<&'static str>,
 }
 
-/// What an origin did.
+/// The work of an origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     pub fetches: u64,
@@ -64,7 +64,7 @@ impl Cost {
         self.micros = self.micros.saturating_add(micros.saturating_mul(times));
     }
 
-    /// This and that.
+    /// Adds both.
     pub(super) fn and(self, other: &Self) -> Self {
         Self {
             fetches: self.fetches.saturating_add(other.fetches),
@@ -74,13 +74,13 @@ impl Cost {
     }
 }
 
-/// Bytes of a URL that are remembered, to be shown.
+/// The characters of a URL that are kept for display.
 const TEXT: usize = 512;
 
 /// How often each is halved at most: no log is that long.
 const HALVINGS: u32 = 20;
 
-/// Which part of all is followed: how often the number of URLs, and that of the variants of these, was halved.
+/// Which part of all is followed: how often the number of URLs was halved, and that of their variants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sampled {
     urls: u32,
@@ -88,12 +88,12 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// One in so many is followed.
+    /// One in this many is followed.
     pub(super) fn one_in(self) -> u64 {
         1 << (self.urls + self.keys)
     }
 
-    /// One variant of a URL that is followed in so many.
+    /// Of the variants of a followed URL, one in this many is followed.
     pub(super) fn variants(self) -> u64 {
         1 << self.keys
     }
@@ -108,7 +108,7 @@ impl Sampled {
     }
 }
 
-/// Whether a hash is among those left after so many halvings. The upper bits decide, tables use the lower.
+/// Whether a hash remains after this many halvings. The upper bits decide, since tables use the lower ones.
 fn is_among(hash: u64, halvings: u32) -> bool {
     halvings == 0 || hash >> (64 - halvings.min(63)) == 0
 }
@@ -117,14 +117,14 @@ fn is_among(hash: u64, halvings: u32) -> bool {
 #[derive(Debug)]
 pub(super) struct Urls {
     pub all: ByHash<Url>,
-    /// Their variants, with their URLs.
+    /// Their variants, with the URL of each.
     keys: ByHash<u64>,
     sampled: Sampled,
     most: usize,
 }
 
 impl Urls {
-    /// Follows `most` URLs at most, and as many variants.
+    /// Follows at most `most` URLs, and as many variants.
     pub(super) fn new(most: usize) -> Self {
         Self {
             all: ByHash::default(),
@@ -134,7 +134,7 @@ impl Urls {
         }
     }
 
-    /// What is known of a URL, if it is followed; `text` is how it is shown.
+    /// Returns what is known about a URL, if it is followed; `text` is its form for display.
     pub(super) fn of(&mut self, url: u64, text: impl FnOnce() -> String) -> Option<&mut Url> {
         let known = || Url {
             text: text().chars().take(TEXT).collect(),
@@ -145,7 +145,7 @@ impl Urls {
             .then(|| self.all.entry(url).or_insert_with(known))
     }
 
-    /// Whether a variant is followed. From now on it counts as one that was seen.
+    /// Whether a variant is followed. From now on it counts as seen.
     pub(super) fn follows(&mut self, url: u64, key: u64) -> bool {
         let follows = self.sampled.follows(url, key);
         if follows {
@@ -158,7 +158,7 @@ impl Urls {
         self.sampled
     }
 
-    /// Whether fewer have to be followed.
+    /// Whether there are too many to follow.
     pub(super) fn are_too_many(&self) -> bool {
         let Sampled { urls, keys } = self.sampled;
         (self.all.len() > self.most && urls < HALVINGS)

@@ -1,4 +1,4 @@
-//! What is fetched: a URL, and the header fields of each variant.
+//! What to fetch: a URL, and the header fields of each variant.
 
 use crate::{
     config::value::{ServerUrl, Word},
@@ -7,13 +7,13 @@ use crate::{
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 
-/// Most variants of one URL.
+/// The most variants of one URL.
 pub const MOST_VARIANTS: usize = 64;
 
-/// A URL in the parts that a request needs.
+/// A URL, in the parts that a request needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Scheme and authority, as the URL's server.
+    /// Scheme and authority, as the server of the URL.
     pub server: ServerUrl,
     /// The authority, for `Host`.
     pub host: String,
@@ -22,16 +22,16 @@ pub struct Address {
     is_tls: bool,
 }
 
-/// A text that is no URL which can be fetched.
+/// A text that is not a URL that can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a URL that can be fetched; write it whole, as http://host/path")]
 pub struct NotAnAddress(pub String);
 
 impl Address {
-    /// Reads a URL; what has no scheme is taken for `http`.
+    /// Parses a URL; one without a scheme is taken for `http`.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a URL.
     pub fn parse(text: &str) -> Result<Self, NotAnAddress> {
         let bad = || NotAnAddress(text.chars().take(200).collect());
         let whole = match text.split_once("://") {
@@ -59,7 +59,7 @@ impl Address {
         })
     }
 
-    /// The host's name alone, for TLS.
+    /// Returns only the name of the host, for TLS.
     pub fn name(&self) -> String {
         match &self.server.address {
             origin::config::Address::Tcp { host, .. } => host.clone(),
@@ -75,11 +75,11 @@ impl fmt::Display for Address {
     }
 }
 
-/// The header fields of each variant; one without any where none is asked for.
+/// The header fields of each variant. If no variants were requested, there is one without fields.
 pub type Variants = Vec<HeaderMap>;
 
-/// Every combination of the values given for each field; an empty value is a request without the field. `None`: more than
-/// 64.
+/// Returns every combination of the values given for each field. An empty value stands for a request without the field.
+/// `None` means more than 64.
 pub fn variants(fields: &[(HeaderName, HeaderValue)]) -> Option<Variants> {
     let mut names: Vec<&HeaderName> = Vec::new();
     for (name, _) in fields {

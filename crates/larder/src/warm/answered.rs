@@ -1,32 +1,32 @@
-//! What became of a request, by what the cache says of its answer (RFC 9211).
+//! The outcome of a request, from what the cache says about its answer (RFC 9211).
 
 use http::{HeaderMap, StatusCode};
 use sfv::{BareItem, List, ListEntry, Parser};
 use std::{collections::BTreeMap, fmt};
 
-/// What became of one request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answered {
-    /// It was stored already.
+    /// The answer was stored already.
     Hit,
-    /// It was fetched, and is stored now.
+    /// The answer was fetched, and is stored now.
     Stored,
-    /// It was fetched by another request at the same time.
+    /// Another request fetched the answer at the same time.
     Collapsed,
-    /// It was fetched, and is not stored; why.
+    /// The answer was fetched, and is not stored; why.
     NotStored(String),
-    /// The cache keeps out of it; why.
+    /// The request bypassed the store; why.
     Bypass(String),
-    /// No cache says anything.
+    /// No cache has reported anything.
     Uncached,
-    /// An error, stored or not.
+    /// The answer is an error, stored or not.
     Error(u16),
-    /// No answer; the kind of failure.
+    /// There was no answer; the kind of failure.
     Failed(String),
 }
 
 impl Answered {
-    /// By status and fields of the answer.
+    /// Reads the outcome from the status and fields of an answer.
     pub fn of(status: StatusCode, fields: &HeaderMap) -> Self {
         if status.as_u16() >= 400 {
             return Self::Error(status.as_u16());
@@ -66,7 +66,7 @@ impl Answered {
         }
     }
 
-    /// Whether something is wrong.
+    /// Whether this is a failure.
     pub const fn is_wrong(&self) -> bool {
         matches!(self, Self::Error(_) | Self::Failed(_))
     }
@@ -87,24 +87,24 @@ impl fmt::Display for Answered {
     }
 }
 
-/// Counts by outcome. As text, a line for each.
+/// The number of requests by outcome. As text, it has a line for each outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     counts: BTreeMap<Answered, usize>,
 }
 
 impl Summary {
-    /// Counts one.
+    /// Counts one request.
     pub fn add(&mut self, answered: Answered) {
         *self.counts.entry(answered).or_default() += 1;
     }
 
-    /// How many there are.
+    /// The number of requests.
     pub fn requests(&self) -> usize {
         self.counts.values().sum()
     }
 
-    /// Whether any went wrong.
+    /// Whether any request failed.
     pub fn is_wrong(&self) -> bool {
         self.counts.keys().any(Answered::is_wrong)
     }

@@ -1,7 +1,7 @@
-//! Fetching into a running cache what its readers will ask for.
+//! Fetches into a running cache what its clients will ask for.
 //!
-//! `address` reads what is to be fetched, `answered` what the cache says of it, `run` goes through all of it, `schedule` does
-//! so again and again.
+//! `address` reads what to fetch, `answered` reads what the cache says about it, `run` goes through all of it, and
+//! `schedule` repeats that.
 
 mod address;
 mod answered;

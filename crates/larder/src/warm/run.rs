@@ -1,4 +1,4 @@
-//! Goes through all that is to be warm.
+//! Goes through everything that is to be warm.
 
 use super::{Address, Answered, Summary, Variants};
 use crate::{
@@ -19,22 +19,22 @@ use origin::ResponseBody;
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 use tokio::task::JoinSet;
 
-/// Servers that are asked in one round at most.
+/// The most servers that are asked in one round.
 const MOST_SERVERS: usize = 64;
 
-/// Problems that are told one by one in a round; the rest is counted.
+/// The number of problems reported one by one in a round; the rest is only counted.
 const TOLD: usize = 50;
 
-/// What a warmer is told.
+/// The orders for a warmer.
 #[derive(Debug)]
 pub struct Orders {
-    /// The cache that is asked; `None`: each URL's own host.
+    /// The cache to ask; `None` means the host of each URL.
     pub via: Option<ServerUrl>,
-    /// Requests for each URL.
+    /// The requests for each URL.
     pub variants: Variants,
-    /// How it asks.
+    /// How to send requests.
     pub manner: Manner,
-    /// Problems only.
+    /// Whether to report only problems.
     pub quiet: bool,
 }
 
@@ -47,18 +47,18 @@ pub struct Source {
     pub sitemaps: Vec<String>,
 }
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Debug, Default)]
 pub struct Round {
-    /// Counts by outcome.
+    /// The number of requests by outcome.
     pub summary: Summary,
-    /// It was told to stop before it was done.
+    /// Whether it was told to stop before it had finished.
     pub stopped: bool,
-    /// Something could not be read or fetched.
+    /// Whether something could not be read or fetched.
     pub is_wrong: bool,
 }
 
-/// Fetches into caches. Used within a `LocalSet`.
+/// Fetches into caches. Must be used within a `LocalSet`.
 #[derive(Debug)]
 pub struct Warmer {
     orders: Orders,
@@ -68,7 +68,7 @@ pub struct Warmer {
 }
 
 impl Warmer {
-    /// Gets ready.
+    /// A warmer that has fetched nothing yet.
     pub fn new(orders: Orders) -> Rc<Self> {
         Rc::new(Self {
             pace: Pace::new(orders.manner.rate),
@@ -129,7 +129,7 @@ impl Warmer {
         round
     }
 
-    /// What is listed and named, each once.
+    /// Returns the addresses that are listed or named, each once.
     async fn addresses(&self, source: &Source, is_wrong: &mut bool) -> Vec<Address> {
         let sitemaps = source.sitemaps.clone();
         let listed = collect::listed(sitemaps, async |url| self.sitemap(url).await).await;
@@ -187,11 +187,11 @@ impl Warmer {
         (address, answered)
     }
 
-    /// Who is asked for `address`.
+    /// Returns the fetcher for the server to ask for `address`.
     fn fetcher(&self, address: &Address) -> Result<Rc<Fetcher>, String> {
         let server = self.orders.via.as_ref().unwrap_or(&address.server);
         let is_tls = server.tls == Some(true);
-        // Behind TLS each name has connections of its own, since it is what the certificate is for.
+        // With TLS, each name has its own connections, since the certificate is for the name.
         let name = if is_tls {
             address.name()
         } else {
@@ -219,7 +219,7 @@ impl Warmer {
     }
 }
 
-/// Reads a body to its end and keeps nothing of it.
+/// Reads a body to its end and keeps nothing.
 async fn through(mut body: ResponseBody) -> Result<(), origin::Error> {
     while let Some(frame) = body.frame().await {
         frame?;

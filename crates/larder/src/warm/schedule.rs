@@ -1,27 +1,28 @@
-//! When the next round begins.
+//! Decides when the next round begins.
 
 use std::{
     hash::{BuildHasher, RandomState},
     time::Duration,
 };
 
-/// Rounds begin this much of their distance earlier or later, so that several machines do not ask at the same moment.
+/// A round begins up to this fraction of the interval earlier or later, so that several machines do not send requests
+/// at the same moment.
 const PART: u32 = 10;
 
-/// Where within the distance a round begins, from 0 to 1.
+/// Where in its range a round begins: 0 is the earliest point, 1 the latest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter(pub f64);
 
 impl Jitter {
-    /// Another one each time.
+    /// Returns another value each time.
     pub fn random() -> Self {
         let number = (RandomState::new().hash_one(0) >> 32) as u32;
         Self(f64::from(number) / f64::from(u32::MAX))
     }
 }
 
-/// How long after its beginning a round is followed by the next, where that is `every` on average. A round that `took` longer is
-/// followed at once, never overtaken.
+/// Returns how long after its beginning a round is followed by the next, if that is `every` on average. A round that
+/// `took` longer is followed at once, and never overtaken.
 pub fn next_round(every: Duration, took: Duration, jitter: Jitter) -> Duration {
     let spread = every / PART;
     let begin = every.saturating_sub(spread) + (spread * 2).mul_f64(jitter.0.clamp(0.0, 1.0));

@@ -1,4 +1,4 @@
-//! Common and combined logs: Apache, nginx, varnishncsa, and Larder's own, which has four parts more.
+//! Common and combined logs: Apache, nginx, varnishncsa, and Larder's own, which has four more parts.
 
 use super::{
     line::{Bad, Heed, Line},
@@ -9,7 +9,7 @@ use super::{
 use http::header;
 use std::net::IpAddr;
 
-/// What stands behind the bytes, in order; a line may end before any of them.
+/// The parts after the bytes, in order; a line may end before any of them.
 const TAIL: [(Slot, bool); 6] = [
     (Slot::RequestField(header::REFERER), true),
     (Slot::RequestField(header::USER_AGENT), true),
@@ -19,19 +19,20 @@ const TAIL: [(Slot, bool); 6] = [
     (Slot::Took(Unit::Seconds), false),
 ];
 
-/// Reads a line: `client ident user [time] "request" status bytes`, and as much of the tail as is there. Before the client may
-/// stand the host (Apache's `vhost_combined`), behind it the proxies that passed the request on (`X-Forwarded-For`).
+/// Parses a line: `client ident user [time] "request" status bytes`, and as much of the tail as there is. The host may
+/// come before the client (Apache's `vhost_combined`), and the proxies that passed the request on after it
+/// (`X-Forwarded-For`).
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the line.
 pub fn parse<'a>(line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
     let form = |parts: Option<(&'a [u8], &'a [u8])>| parts.ok_or(Bad::Form);
     let mut read = Line::default();
     let Asker { host, client, rest } = Asker::of(line).ok_or(Bad::Form)?;
     let (_, rest) = form(until(rest, b" "))?;
-    // A user's name may hold blanks.
+    // The name of a user may contain spaces.
     let (user, rest) = form(until(rest, b" ["))?;
-    // A word more than there should be: what it is nobody knows, and a name it is not.
+    // One word too many: its meaning is not known, and it is not a name.
     if user.starts_with(b"- ") {
         return Err(Bad::Form);
     }
@@ -58,7 +59,7 @@ pub fn parse<'a>(line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
         let Some((text, after)) = piece(rest, *quoted) else {
             break;
         };
-        // Others append what they like: only what begins as ours is ours.
+        // Servers append what they like: only text that begins as Larder's does is taken for Larder's.
         if *slot == Slot::Answered && !is_ours(text) {
             break;
         }
@@ -74,9 +75,9 @@ pub fn parse<'a>(line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
     read.finish()
 }
 
-/// The head of a line: who asked for what host, and what follows.
+/// The head of a line: the client, the host that it asked for, and the rest.
 struct Asker<'a> {
-    /// Where it stands first.
+    /// The host, if the line begins with it.
     host: Option<&'a [u8]>,
     client: &'a [u8],
     rest: &'a [u8],
@@ -90,7 +91,7 @@ impl<'a> Asker<'a> {
         let (host, mut last, mut rest) = match (has_second, is_address(first)) {
             (false, _) => (None, first, rest),
             (true, false) => (Some(first), second, behind),
-            // Two addresses without a comma: the first one asked.
+            // Two addresses without a comma: the first one is the client.
             (true, true) => (None, first, behind),
         };
         let client = without_comma(last);
@@ -101,7 +102,7 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// An address without a port. With one it is a host.
+/// Whether `word` is an address without a port. With a port it would be a host.
 fn is_address(word: &[u8]) -> bool {
     std::str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok())
 }
@@ -110,7 +111,7 @@ fn without_comma(word: &[u8]) -> &[u8] {
     word.strip_suffix(b",").unwrap_or(word)
 }
 
-/// A host, and its port where it has one.
+/// Splits off the port of a host, if it has one.
 fn without_port(host: &[u8]) -> (&[u8], &[u8]) {
     let colon = memchr::memrchr(b':', host).and_then(|at| {
         let (name, port) = (host.get(..at)?, host.get(at + 1..)?);
@@ -119,7 +120,7 @@ fn without_port(host: &[u8]) -> (&[u8], &[u8]) {
     colon.unwrap_or((host, b""))
 }
 
-/// The next piece, in quotes or up to the next blank.
+/// Returns the next piece, in quotes or up to the next space.
 fn piece(rest: &[u8], quoted: bool) -> Option<(&[u8], &[u8])> {
     if rest.is_empty() {
         return None;
@@ -131,7 +132,7 @@ fn piece(rest: &[u8], quoted: bool) -> Option<(&[u8], &[u8])> {
     Some((text, after.strip_prefix(b" ").unwrap_or(after)))
 }
 
-/// The words of Larder's access log.
+/// Whether `word` is one of the words in Larder's access log.
 fn is_ours(word: &[u8]) -> bool {
     const WORDS: [&[u8]; 8] = [
         b"HIT",

@@ -1,4 +1,4 @@
-//! Which format a log has.
+//! The formats of logs, and their detection.
 
 use super::{
     combined, json,
@@ -8,26 +8,26 @@ use super::{
 };
 use std::collections::HashSet;
 
-/// How the lines of a log are written.
+/// The format of the lines of a log.
 #[derive(Clone, Debug)]
 pub enum Format {
-    /// To be found out from the first lines.
+    /// To be detected from the first lines.
     Auto,
-    /// Common or combined, Larder's own with its four parts more.
+    /// Common or combined, including Larder's own with its four more parts.
     Combined,
-    /// An object a line.
+    /// An object on each line.
     Json,
     /// Columns with names.
     W3c,
-    /// As a format string says.
+    /// Described by a format string.
     Template(Box<Template>),
 }
 
 impl Format {
-    /// A format by its name, or a format string.
+    /// Returns a format by its name, or from a format string.
     ///
     /// # Errors
-    /// Why it is neither.
+    /// Why the text is neither.
     pub fn named(text: &str) -> Result<Self, Unusable> {
         Ok(match text {
             "auto" => Self::Auto,
@@ -40,7 +40,7 @@ impl Format {
         })
     }
 
-    /// What a line looks like; `None` where it looks like nothing that is known.
+    /// Detects the format of a line; `None` if it looks like no known one.
     fn of(line: &[u8]) -> Option<Self> {
         let none = || Heed::These(HashSet::new());
         if line.starts_with(b"#Fields:") {
@@ -66,7 +66,7 @@ impl Format {
     }
 }
 
-/// What a line came to.
+/// The result of reading a line.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -75,13 +75,13 @@ impl Format {
 pub enum Read<'a> {
     /// A request and its answer.
     Line(Line<'a>),
-    /// Empty, or words for people.
+    /// An empty line, or a comment.
     Nothing,
-    /// Not understood.
+    /// A line that was not understood.
     Bad(Bad),
 }
 
-/// Reads the lines of one log, one after the other.
+/// Parses the lines of one log, one after another.
 #[derive(Clone, Debug)]
 pub struct Parser {
     format: Format,
@@ -90,7 +90,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser that reads `format`, and of the fields those that `heed` names (all, where the log tells of `Vary`).
+    /// A parser for `format` that reads the fields named by `heed` (all of them, if the log contains `Vary`).
     pub fn new(format: Format, heed: Heed) -> Self {
         let tells_vary = match &format {
             Format::Template(template) => template.tells_vary(),
@@ -104,12 +104,12 @@ impl Parser {
         }
     }
 
-    /// The format, which is known once a line was understood.
+    /// The format. It is known once a line was understood.
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// Reads a line, without its end.
+    /// Parses a line, without its line end.
     pub fn read<'a>(&mut self, line: &'a [u8]) -> Read<'a> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -145,7 +145,7 @@ impl Parser {
     }
 }
 
-/// Bytes that no text has say more than that the line is not understood.
+/// Returns why a line is bad. If it has bytes that no text has, that says more than `why`.
 fn bad(line: &[u8], why: Bad) -> Bad {
     let is_binary = |byte: &u8| *byte < b' ' && *byte != b'\t';
     if line.iter().any(is_binary) {

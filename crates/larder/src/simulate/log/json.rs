@@ -1,4 +1,4 @@
-//! An object a line: Larder's own log, Caddy's, and what people let nginx write.
+//! Logs with an object on each line: Larder's own, Caddy's, and those that people configure in nginx.
 
 use super::{
     line::{Bad, Heed, Line},
@@ -8,13 +8,13 @@ use super::{
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::{borrow::Cow, fmt};
 
-/// How deep objects lie in one another that are looked into; Caddy's go three deep.
+/// The greatest depth of nested objects that is read; Caddy's are three deep.
 const DEEPEST: usize = 4;
 
-/// Reads a line.
+/// Parses a line.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the line.
 pub fn parse<'a>(line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
     let mut object = Object {
         line: Line::default(),
@@ -33,7 +33,7 @@ pub fn parse<'a>(line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
     object.line.finish()
 }
 
-/// A line being read; `path` names the objects that the present value lies in.
+/// A line that is being read; `path` names the objects that contain the current value.
 struct Object<'a, 'h> {
     line: Line<'a>,
     heed: &'h Heed,
@@ -44,7 +44,7 @@ struct Object<'a, 'h> {
 
 impl<'a> Object<'a, '_> {
     fn put<E: Error>(&mut self, slot: &Slot, text: Cow<'a, [u8]>) -> Result<(), E> {
-        // Caddy tells how long it took as a number of seconds, and again as the time of the line's own key.
+        // Caddy writes how long it took as a number of seconds, and again as the time of the line's own key.
         self.line.put(slot, text, self.heed).map_err(|bad| {
             self.bad = Some(bad);
             E::custom(bad)
@@ -80,7 +80,7 @@ impl<'a> Visitor<'a> for &mut Object<'a, '_> {
     }
 }
 
-/// A value, and what it means.
+/// A value, and its meaning.
 struct Value<'o, 'a, 'h> {
     object: &'o mut Object<'a, 'h>,
     slot: Option<Slot>,
@@ -181,7 +181,7 @@ impl Value<'_, '_, '_> {
     }
 }
 
-/// A key, borrowed where it can be.
+/// A key, borrowed if possible.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'a> serde::Deserialize<'a> for Key<'a> {

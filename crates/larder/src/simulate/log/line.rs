@@ -1,18 +1,18 @@
-//! One line of a log, as far as it tells of a request and its answer.
+//! One line of a log, as far as it describes a request and its answer.
 
 use super::{slot::Slot, stamp, value};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rules::time::Time;
 use std::{borrow::Cow, collections::HashSet, fmt, net::IpAddr, time::Duration};
 
-/// One line, as far as it tells of a request and its answer.
+/// One line, as far as it describes a request and its answer.
 #[derive(Debug, Default)]
 pub struct Line<'a> {
-    /// When the line says it was; the beginning of the request or its end, as the server has it.
+    /// The time of the line: the begin of the request or its end, depending on the server.
     pub time: Option<Time>,
-    /// Who asked.
+    /// The client's address.
     pub client: Option<IpAddr>,
-    /// Whether it came by HTTPS.
+    /// Whether the request came by HTTPS.
     pub tls: Option<bool>,
     /// The method.
     pub method: Option<Cow<'a, [u8]>>,
@@ -20,21 +20,21 @@ pub struct Line<'a> {
     pub host: Option<Cow<'a, [u8]>>,
     /// Path and query, or the whole URI.
     pub target: Option<Cow<'a, [u8]>>,
-    /// The query, where it is told apart.
+    /// The query, if it is separate.
     pub query: Option<Cow<'a, [u8]>>,
-    /// The status; 0 where the client left before there was one.
+    /// The status; 0 if the client left before there was one.
     pub status: Option<u16>,
-    /// Bytes of the body that were sent.
+    /// The bytes of the body that were sent.
     pub bytes: Option<u64>,
-    /// Bytes that were sent, head and body.
+    /// All bytes that were sent, head and body.
     pub all_bytes: Option<u64>,
     /// How long the answer took.
     pub took: Option<Duration>,
     /// How long the origin took.
     pub origin_time: Option<Duration>,
-    /// How a cache in front says it answered.
+    /// How a cache in front says that it answered.
     pub answered: Option<Answered>,
-    /// Why, as Larder says it.
+    /// Why, in Larder's words.
     pub reason: Option<Cow<'a, [u8]>>,
     /// Request fields.
     pub request: HeaderMap,
@@ -49,11 +49,11 @@ pub struct Line<'a> {
 /// How the cache that wrote the log answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answered {
-    /// From what it keeps.
+    /// From its store.
     FromStore,
     /// From its origin.
     FromOrigin,
-    /// Itself.
+    /// By itself.
     Itself,
 }
 
@@ -62,17 +62,17 @@ pub enum Answered {
 pub enum Bad {
     /// It does not look like the format.
     Form,
-    /// Its time is none, or missing.
+    /// The time is invalid or missing.
     Time,
-    /// Method or target are missing.
+    /// The method or the target is missing.
     Request,
-    /// Its status is none, or missing.
+    /// The status is invalid or missing.
     Status,
-    /// It is no JSON, or no object.
+    /// The line is not JSON, or not an object.
     Json,
-    /// It is longer than a line may be.
+    /// The line is longer than allowed.
     TooLong,
-    /// It holds what no log has: the file may be something else.
+    /// The line contains bytes that no log has: the file may be something else.
     Binary,
 }
 
@@ -90,12 +90,12 @@ impl fmt::Display for Bad {
     }
 }
 
-/// Which request and response fields are worth reading.
+/// The request and response fields that are worth reading.
 #[derive(Clone, Debug)]
 pub enum Heed {
-    /// All of them.
+    /// All fields.
     All,
-    /// These.
+    /// These fields.
     These(HashSet<HeaderName>),
 }
 
@@ -109,23 +109,23 @@ impl Heed {
 }
 
 impl<'a> Line<'a> {
-    /// Takes in what stands in `slot`. `-` and nothing at all mean that it is not known.
+    /// Stores the content of `slot`. `-` and an empty text mean that it is not known.
     pub(super) fn put(&mut self, slot: &Slot, text: Cow<'a, [u8]>, heed: &Heed) -> Result<(), Bad> {
         if matches!(&*text, b"" | b"-") {
             return Ok(());
         }
         match slot {
-            // `02:36:00` beside a date of its own.
+            // `02:36:00`, with the date in another slot.
             Slot::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
             Slot::Time => self.put_time(stamp::read(&text).ok_or(Bad::Time)?),
             Slot::Date => self.date = Some(text),
             Slot::Client => self.client = value::client(&text),
-            // Nobody has a name without having given credentials.
+            // Only a client that sent credentials has a name.
             Slot::User => put_field(&mut self.request, &http::header::AUTHORIZATION, b"Basic"),
             Slot::Tls => self.tls = value::tls(&text),
             Slot::Method => self.method = Some(text),
             Slot::Host => self.host = Some(text),
-            // The name of a server for any host.
+            // The name of a server that serves any host.
             Slot::ServerName if *text == *b"_" => {}
             Slot::ServerName => self.server_name = Some(text),
             Slot::Target => self.target = Some(text),
@@ -150,7 +150,7 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
-    /// Of several times the more exact one stays.
+    /// Stores a time. Of several, the more exact one stays.
     fn put_time(&mut self, time: Time) {
         let is_exact = |time: Time| !time.as_millis().is_multiple_of(1000);
         if self
@@ -161,7 +161,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// `GET /path HTTP/1.1`; without a version it is HTTP/0.9, which scanners send.
+    /// Parses `GET /path HTTP/1.1`. Without a version it is HTTP/0.9, which scanners send.
     fn put_request(&mut self, text: Cow<'a, [u8]>) -> Result<(), Bad> {
         let blank = memchr::memchr(b' ', &text).ok_or(Bad::Request)?;
         let version = memchr::memrchr(b' ', &text).filter(|last| {
@@ -185,7 +185,7 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
-    /// What was told in parts comes together, and what must be there is.
+    /// Combines parts, and checks that all required parts exist.
     pub(super) fn finish(mut self) -> Result<Self, Bad> {
         if let (Some(date), Some(clock)) = (&self.date, &self.clock) {
             self.time = Some(stamp::two_parts(date, clock).ok_or(Bad::Time)?);
@@ -196,7 +196,7 @@ impl<'a> Line<'a> {
         if self.target.is_none() {
             self.target = self.path.take();
         } else {
-            // It may be that of a rewritten path, and the target has its own.
+            // The query may be that of a rewritten path, and the target has its own.
             self.query = None;
         }
         self.host = self.host.or(self.server_name.take());
@@ -213,7 +213,7 @@ impl<'a> Line<'a> {
 }
 
 fn put_field(fields: &mut HeaderMap, name: &HeaderName, value: &[u8]) {
-    // What is no value of a field did not come in one.
+    // Text that is not a valid field value did not come in a field.
     if let Ok(value) = HeaderValue::from_bytes(value) {
         let _ = fields.try_append(name, value);
     }

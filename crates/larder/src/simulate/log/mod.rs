@@ -1,13 +1,13 @@
-//! Access logs: a line becomes a [`Line`], whatever wrote it.
+//! Access logs: turns a line into a [`Line`], whatever program wrote it.
 //!
 //! | room | what it reads |
 //! |---|---|
-//! | `format` | finds out which of these it is |
-//! | `combined` | common and combined logs, Larder's own among them |
+//! | `format` | detects which of these it is |
+//! | `combined` | common and combined logs, including Larder's own |
 //! | `template` | what nginx's `log_format` or varnishncsa's `-F` describes |
-//! | `json` | an object a line: Larder, Caddy, nginx |
+//! | `json` | an object on each line: Larder, Caddy, nginx |
 //! | `w3c` | `CloudFront` and others that begin with `#Fields:` |
-//! | `line` | a line, as far as it tells of a request and its answer |
+//! | `line` | a line, as far as it describes a request and its answer |
 //! | `slot`, `names` | what a part of a line means, and what each server calls it |
 //! | `value`, `stamp` | values and times as servers write them |
 //! | `source` | files, compressed or not, as blocks of lines |

@@ -1,9 +1,9 @@
-//! What servers call the parts of a line.
+//! The names that servers give to the parts of a line.
 
 use super::slot::{Slot, Unit};
 use http::{HeaderName, header};
 
-/// What nginx's variable means; `None`: nothing of use here.
+/// Returns the meaning of a variable of nginx; `None` if it is of no use here.
 pub(super) fn nginx(variable: &str) -> Option<Slot> {
     if let Some(name) = variable.strip_prefix("http_") {
         return field(name).map(Slot::RequestField);
@@ -21,7 +21,7 @@ pub(super) fn nginx(variable: &str) -> Option<Slot> {
         "request" => Slot::Request,
         "request_method" => Slot::Method,
         "request_uri" => Slot::Target,
-        // `/index.php` for every page of many an application.
+        // `/index.php` for every page in many applications.
         "uri" | "document_uri" => Slot::Path,
         "args" | "query_string" => Slot::Query,
         "scheme" | "https" | "ssl_protocol" => Slot::Tls,
@@ -38,12 +38,13 @@ pub(super) fn nginx(variable: &str) -> Option<Slot> {
     })
 }
 
-/// A field's name as nginx's variables have it.
+/// Returns a field's name from its name in variables of nginx.
 fn field(name: &str) -> Option<HeaderName> {
     HeaderName::from_bytes(name.replace('_', "-").as_bytes()).ok()
 }
 
-/// What a directive of Apache's and varnishncsa's formats means: its letter, and what stood in braces before it.
+/// Returns the meaning of a directive in formats of Apache and varnishncsa: its letter, and the text in braces before
+/// it.
 pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
     let named = |name: &str| HeaderName::from_bytes(name.as_bytes()).ok();
     Some(match (letter, argument) {
@@ -71,8 +72,9 @@ pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
     })
 }
 
-/// What a key of a JSON log or a column of a W3C log means. Keys of nested objects are joined by dots. Of several that mean the
-/// same a line holds one, or they agree, or [`Line::put`](super::Line) knows which one is the better.
+/// Returns the meaning of a key in a JSON log or of a column in a W3C log. Keys of nested objects are joined by dots.
+/// If several keys mean the same, a line has only one of them, or they agree, or [`Line::put`](super::Line) knows the
+/// better one.
 pub(super) fn key(name: &str) -> Option<Slot> {
     Some(match name {
         "time" | "ts" | "timestamp" | "@timestamp" | "time_iso8601" | "time_local" | "msec"
@@ -111,7 +113,8 @@ pub(super) fn key(name: &str) -> Option<Slot> {
     })
 }
 
-/// Fields that a key names: `request.headers.Accept`, `resp_headers.Vary`, `sent_http_vary`, `cs(Cookie)`, `sc(Vary)`.
+/// Returns the field that a key names: `request.headers.Accept`, `resp_headers.Vary`, `sent_http_vary`, `cs(Cookie)`,
+/// `sc(Vary)`.
 fn described(name: &str) -> Option<Slot> {
     let between = |prefix: &str, end: &str| name.strip_prefix(prefix)?.strip_suffix(end);
     let field_of = |name: &str| HeaderName::from_bytes(name.as_bytes()).ok();

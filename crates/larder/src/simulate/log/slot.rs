@@ -1,8 +1,8 @@
-//! What a part of a line means.
+//! The meaning of a part of a line.
 
 use http::HeaderName;
 
-/// What a part of a line means.
+/// The meaning of a part of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
     Time,
@@ -13,13 +13,13 @@ pub(super) enum Slot {
     Method,
     /// The host as the client wrote it.
     Host,
-    /// What the server calls itself: for where the former is not told.
+    /// The server's own name: used if `Host` is absent.
     ServerName,
     /// Path and query, or the whole URI, as the client wrote it.
     Target,
-    /// The path, which may have been rewritten: for where the former is not told.
+    /// The path, which may have been rewritten: used if `Target` is absent.
     Path,
-    /// What belongs to the path.
+    /// The query that belongs to the path.
     Query,
     /// `GET /path HTTP/1.1`.
     Request,
@@ -35,12 +35,12 @@ pub(super) enum Slot {
     Skip,
 }
 
-/// In what a time is told.
+/// The unit of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Seconds,
     Millis,
     Micros,
-    /// Seconds where there is a decimal point (`CloudFront`), milliseconds where there is none (IIS).
+    /// Seconds with a decimal point (`CloudFront`), milliseconds without one (IIS).
     ByPoint,
 }

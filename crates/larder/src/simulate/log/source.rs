@@ -1,4 +1,4 @@
-//! Where logs come from: files, compressed or not, and standard input; as blocks of whole lines.
+//! Reads logs from files, compressed or not, and from standard input, as blocks of whole lines.
 
 use super::{
     format::{Parser, Read as ReadLine},
@@ -18,13 +18,13 @@ use std::{
     thread,
 };
 
-/// Bytes read at a time.
+/// The bytes read at a time.
 const BLOCK: usize = 1 << 20;
 
-/// No line of a log is longer; what is, is passed over.
+/// The longest line of a log. A longer one is skipped.
 pub const LONGEST_LINE: usize = 256 << 10;
 
-/// Blocks that wait to be taken at most.
+/// The most blocks that wait to be taken.
 const WAITING: usize = 4;
 
 /// What `-` stands for.
@@ -33,22 +33,22 @@ const STDIN: &str = "-";
 /// A log that is open.
 #[derive(Debug)]
 pub struct Source {
-    /// As it was named.
+    /// Its name on the command line.
     pub name: String,
     file: Option<File>,
     path: PathBuf,
-    /// Its size, where it is a file.
+    /// Its size, if it is a file.
     pub size: Option<u64>,
 }
 
-/// What comes from the logs, in order.
+/// A piece of the logs, in order.
 #[derive(Debug)]
 pub enum Block {
     /// The log of this number begins.
     Begin(usize),
-    /// Lines, each but the last of a log with its end.
+    /// Lines; each has its line end, except perhaps the last one of a log.
     Lines(Vec<u8>),
-    /// A line that was passed over.
+    /// A line that was skipped.
     Bad(Bad),
     /// The rest of this log cannot be read; why.
     Broken(io::Error),
@@ -58,7 +58,7 @@ impl Source {
     /// Opens a log; `-` is standard input.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = path.display().to_string();
         if name == STDIN {
@@ -84,7 +84,7 @@ impl Source {
         })
     }
 
-    /// When its first line says it was. Of what can be read only once, nothing is read.
+    /// Returns the time of its first line. Reads nothing from a source that can be read only once.
     fn begins(&self, mut parser: Parser) -> Option<Time> {
         self.size?;
         let file = File::open(&self.path).ok()?;
@@ -102,8 +102,8 @@ impl Source {
     }
 }
 
-/// Puts logs in the order of time, as shells do not (`access.log`, `access.log.1`): by their first lines. Those that tell no time,
-/// as an empty one, come first. Where any is no file all stay where they are.
+/// Sorts logs by the time of their first lines, since shells do not (`access.log`, `access.log.1`). Logs without a
+/// time, such as empty ones, come first. If any is not a file, all stay where they are.
 pub fn in_order(mut sources: Vec<Source>, parser: &Parser) -> Vec<Source> {
     if sources.iter().all(|source| source.size.is_some()) {
         sources.sort_by_cached_key(|source| source.begins(parser.clone()));
@@ -111,7 +111,7 @@ pub fn in_order(mut sources: Vec<Source>, parser: &Parser) -> Vec<Source> {
     sources
 }
 
-/// Reads the logs on a thread of its own, one after the other. `read` counts bytes as they lie in the files.
+/// Reads the logs on a separate thread, one after another. `read` counts bytes as they are in the files.
 ///
 /// # Errors
 /// No thread could be started.
@@ -119,7 +119,7 @@ pub fn blocks(sources: Vec<Source>, read: Arc<AtomicU64>) -> io::Result<Receiver
     let (sender, receiver) = sync_channel(WAITING);
     let run = move || {
         for (number, source) in sources.into_iter().enumerate() {
-            // Nobody listens any more: the program ends.
+            // Nobody takes blocks any more: the program ends.
             if sender.send(Block::Begin(number)).is_err() || one(source, &read, &sender).is_err() {
                 return;
             }
@@ -161,7 +161,7 @@ fn one(source: Source, read: &Arc<AtomicU64>, to: &SyncSender<Block>) -> Result<
     }
 }
 
-/// What is compressed is known by its first bytes, not by its name.
+/// Decompresses if necessary. Compression is recognised by the first bytes, not by the name.
 fn plain(mut raw: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn Read>> {
     let is_gzip = raw.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     Ok(if is_gzip {
@@ -171,12 +171,12 @@ fn plain(mut raw: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn Read>> {
     })
 }
 
-/// Cuts what is read into blocks at the ends of lines.
+/// Cuts the input into blocks at line ends.
 #[derive(Default)]
 struct Lines {
-    /// What was read behind the last end of a line.
+    /// The input after the last line end.
     rest: Vec<u8>,
-    /// Within a line that is passed over.
+    /// Whether the input is inside a line that is skipped.
     skipping: bool,
     ended: bool,
 }
@@ -189,7 +189,7 @@ enum Filled {
 
 impl Lines {
     fn fill(&mut self, from: &mut dyn Read) -> io::Result<Filled> {
-        // So much of the rest is known to end no line.
+        // The part of the rest that is known to contain no line end.
         let mut looked = 0;
         loop {
             if self.skipping {
@@ -218,7 +218,7 @@ impl Lines {
         })
     }
 
-    /// Leaves out what belongs to the line that is passed over.
+    /// Drops the input that belongs to the line that is skipped.
     fn skip(&mut self) {
         match memchr::memchr(b'\n', &self.rest) {
             Some(end) => {
@@ -230,7 +230,7 @@ impl Lines {
     }
 }
 
-/// Counts what is read, for those who wait.
+/// Counts the bytes read, for the display of progress.
 struct Counted<R>(R, Arc<AtomicU64>);
 
 impl<R: Read> Read for Counted<R> {

@@ -6,8 +6,8 @@ const MONTHS: [&[u8; 3]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
 
-/// A time in any of the forms that [`super::slot`] knows: `21/Nov/2025:02:36:00 +0000`, RFC 3339 (also with a blank for the
-/// `T`, and without a zone, which is UTC then), or a number since the epoch.
+/// Parses a time in any of the forms that [`super::slot`] knows: `21/Nov/2025:02:36:00 +0000`, RFC 3339 (also with a
+/// space in place of the `T`, and without a zone, which means UTC), or a number since the epoch.
 pub(super) fn read(text: &[u8]) -> Option<Time> {
     let text = text.trim_ascii();
     match text {
@@ -18,7 +18,7 @@ pub(super) fn read(text: &[u8]) -> Option<Time> {
     }
 }
 
-/// `21/Nov/2025:02:36:00 +0000`.
+/// Parses `21/Nov/2025:02:36:00 +0000`.
 fn common(text: &[u8]) -> Option<Time> {
     let (day, rest) = (number(text.get(..2)?)?, text.get(2..)?);
     let month = rest.get(1..4)?;
@@ -32,7 +32,7 @@ fn common(text: &[u8]) -> Option<Time> {
     moment(days(year, month, day)?, seconds, millis, zone)
 }
 
-/// RFC 3339.
+/// Parses RFC 3339.
 fn iso(text: &[u8]) -> Option<Time> {
     let day = date(text.get(..10)?)?;
     let (seconds, millis, zone) = match text.get(10) {
@@ -43,7 +43,7 @@ fn iso(text: &[u8]) -> Option<Time> {
     moment(day, seconds, millis, zone)
 }
 
-/// The days since the epoch of `2025-11-21`.
+/// Returns the days since the epoch of `2025-11-21`.
 fn date(text: &[u8]) -> Option<i64> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else {
         return None;
@@ -55,13 +55,13 @@ fn date(text: &[u8]) -> Option<i64> {
     )
 }
 
-/// A date and a time of day in two parts, both UTC.
+/// Parses a date and a time of day in two parts, both UTC.
 pub(super) fn two_parts(day: &[u8], time: &[u8]) -> Option<Time> {
     let (seconds, millis, zone) = clock(time)?;
     moment(date(day)?, seconds, millis, zone)
 }
 
-/// Seconds, milliseconds or more exact ones since the epoch, told apart by their size.
+/// Parses seconds, milliseconds or finer units since the epoch. Their size tells them apart.
 pub(super) fn epoch(number: f64) -> Option<Time> {
     let millis = match number {
         _ if !(0.0..1e20).contains(&number) => return None,
@@ -75,7 +75,8 @@ pub(super) fn epoch(number: f64) -> Option<Time> {
     before_the_end(millis.round() as u64)
 }
 
-/// `02:36:00`, a fraction, a zone: seconds of the day, milliseconds, seconds that the zone is ahead.
+/// Parses `02:36:00`, a fraction and a zone: returns the second of the day, milliseconds, and the seconds that the zone
+/// is ahead.
 fn clock(text: &[u8]) -> Option<(i64, i64, i64)> {
     let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text else {
         return None;
@@ -92,12 +93,12 @@ fn clock(text: &[u8]) -> Option<(i64, i64, i64)> {
         [b'.' | b',', rest @ ..] => fraction(rest),
         _ => (0, rest),
     };
-    // A leap second is the last one again.
+    // A leap second counts as the one before it.
     let seconds = (hour * 3600 + minute * 60 + second.min(59)).cast_signed();
     Some((seconds, millis, zone(rest.trim_ascii())?))
 }
 
-/// The first three digits of a fraction, and what follows its last one.
+/// Returns the first three digits of a fraction, and the text after its last one.
 fn fraction(text: &[u8]) -> (i64, &[u8]) {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (written, rest) = text.split_at(digits);
@@ -110,7 +111,7 @@ fn fraction(text: &[u8]) -> (i64, &[u8]) {
     (millis, rest)
 }
 
-/// `+0100`, `+01:00`, `Z` or nothing.
+/// Parses `+0100`, `+01:00`, `Z` or nothing.
 fn zone(text: &[u8]) -> Option<i64> {
     let (sign, hour, minute) = match *text {
         [] | [b'Z' | b'z'] => return Some(0),
@@ -135,13 +136,14 @@ fn moment(days: i64, seconds: i64, millis: i64, zone: i64) -> Option<Time> {
     u64::try_from(millis).ok().and_then(before_the_end)
 }
 
-/// Times of which the year has four digits: what is later is no time of a request, and cannot be written.
+/// Accepts times whose year has four digits: a later one is not the time of a request, and cannot be written.
 fn before_the_end(millis: u64) -> Option<Time> {
     const END: u64 = 253_402_300_800_000;
     (millis < END).then(|| Time::from_millis(millis))
 }
 
-/// Days since the epoch in the Gregorian calendar: years begin in March, so that the odd day is the last of one.
+/// Returns the days since the epoch in the Gregorian calendar. Years begin in March here, so that the leap day is the
+/// last of one.
 fn days(year: u64, month: u64, day: u64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -153,7 +155,7 @@ fn days(year: u64, month: u64, day: u64) -> Option<i64> {
     };
     let of_year = (153 * month + 2) / 5 + day - 1;
     let all = year * 365 + year / 4 - year / 100 + year / 400 + of_year;
-    // From the first of March of the year 0 to the first of January 1970.
+    // The days from the first of March of the year 0 to the first of January 1970.
     Some(all.cast_signed() - 719_468)
 }
 

@@ -1,4 +1,4 @@
-//! Lines as a format string describes them: nginx's `log_format`, or the `-F` of varnishncsa (Apache's `LogFormat`).
+//! Lines that a format string describes: nginx's `log_format`, or the `-F` of varnishncsa (Apache's `LogFormat`).
 
 use super::{
     line::{Bad, Heed, Line},
@@ -7,14 +7,14 @@ use super::{
 };
 use std::borrow::Cow;
 
-/// A format string, taken apart.
+/// A parsed format string.
 #[derive(Clone, Debug)]
 pub struct Template {
     before: Vec<u8>,
     parts: Vec<Part>,
 }
 
-/// A part that varies, and what stands after it.
+/// A part that varies, and the text after it.
 #[derive(Clone, Debug)]
 struct Part {
     slot: Slot,
@@ -24,7 +24,7 @@ struct Part {
 /// Why a format string cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
-    /// Nothing in it varies.
+    /// No part of it varies.
     #[error("a format string names variables (nginx: $request) or directives (varnishncsa: %r)")]
     Constant,
     /// Two parts with nothing between them.
@@ -33,13 +33,13 @@ pub enum Unusable {
     /// A part that every line needs is missing.
     #[error("the format says nothing of {0}")]
     Without(&'static str),
-    /// A brace that is not closed, a lone `%` or `$`.
+    /// A brace that is not closed, or a lone `%` or `$`.
     #[error("the format breaks off after {0}")]
     Broken(String),
 }
 
 impl Template {
-    /// Takes a format string apart.
+    /// Parses a format string.
     ///
     /// # Errors
     /// Why it cannot be used.
@@ -95,16 +95,16 @@ impl Template {
         Ok(self)
     }
 
-    /// Whether it tells of response fields, `Vary` among them.
+    /// Whether it contains response fields, including `Vary`.
     pub(super) fn tells_vary(&self) -> bool {
         let mut parts = self.parts.iter();
         parts.any(|part| part.slot == Slot::ResponseField(http::header::VARY))
     }
 
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub fn parse<'a>(&self, line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
         let mut rest = line.strip_prefix(self.before.as_slice()).ok_or(Bad::Form)?;
         let mut read = Line::default();
@@ -117,7 +117,7 @@ impl Template {
     }
 }
 
-/// What stands before `end`, and what behind it. A quote that is escaped ends nothing.
+/// Returns the text before `end` and the text after it. An escaped quote is not an end.
 pub(super) fn until<'a>(text: &'a [u8], end: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let Some(first) = end.first() else {
         return Some((text, &[]));
@@ -140,7 +140,7 @@ pub(super) fn until<'a>(text: &'a [u8], end: &[u8]) -> Option<(&'a [u8], &'a [u8
     None
 }
 
-/// The bytes that `\xHH`, `\"`, `\\`, and JSON's `\uHHHH` and `\/` stand for.
+/// Decodes `\xHH`, `\"`, `\\`, and JSON's `\uHHHH` and `\/`.
 pub(super) fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     let Some(mut at) = memchr::memchr(b'\\', text) else {
         return Cow::Borrowed(text);
@@ -181,11 +181,11 @@ fn hex(digit: u8) -> Option<u8> {
 
 enum Piece {
     Text(String),
-    /// As it is written, and what it means.
+    /// A part as it is written, and its meaning.
     Slot(String, Slot),
 }
 
-/// nginx: `$name` and `${name}`.
+/// Parses variables of nginx: `$name` and `${name}`.
 fn variables(format: &str) -> Result<Vec<Piece>, Unusable> {
     let mut pieces = Vec::new();
     let mut parts = format.split('$');
@@ -210,7 +210,7 @@ fn variables(format: &str) -> Result<Vec<Piece>, Unusable> {
     Ok(pieces)
 }
 
-/// Apache and varnishncsa: `%r`, `%{Name}i`, `%>s`, `%%`.
+/// Parses directives of Apache and varnishncsa: `%r`, `%{Name}i`, `%>s`, `%%`.
 fn directives(format: &str) -> Result<Vec<Piece>, Unusable> {
     let mut pieces = Vec::new();
     let mut rest = format;
@@ -230,7 +230,7 @@ fn directives(format: &str) -> Result<Vec<Piece>, Unusable> {
             continue;
         }
         let slot = names::ncsa(letter, argument).unwrap_or(Slot::Skip);
-        // `%t` comes in brackets of its own, and with a blank inside.
+        // `%t` comes in its own brackets, and with a space inside.
         if letter == 't' && argument.is_empty() {
             push_text(&mut pieces, "[");
             pieces.push(Piece::Slot("%t".to_owned(), slot));

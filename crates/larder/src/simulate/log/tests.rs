@@ -1,4 +1,4 @@
-//! Lines of each format, as the servers write them, and what is read of them.
+//! Lines of each format as the servers write them, and the results of parsing them.
 
 use super::{
     Bad, Format, Heed, Line, Parser,
@@ -8,7 +8,8 @@ use super::{
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// What is read of a log, a line a request: time, client, method, scheme, host, target, status, bytes, times, fields.
+/// Parses a log, and returns a line for each request: time, client, method, scheme, host, target, status, bytes, times,
+/// fields.
 fn read(format: &str, text: &str) -> Vec<String> {
     let mut parser = Parser::new(Format::named(format).unwrap(), Heed::All);
     text.lines()
@@ -89,7 +90,7 @@ fn combined_and_common() {
             r#"www.example.com:443 2001:db8::1 - Jane Doe [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
             "2001:db8::1 GET https www.example.com/ 200 bytes=5 >authorization: Basic",
         ),
-        // `X-Forwarded-For` in place of the address, or behind it.
+        // `X-Forwarded-For` in place of the address, or after it.
         (
             r#"192.0.2.7, 10.0.0.1, 10.0.0.2 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
             "192.0.2.7 GET / 200 bytes=5",
@@ -111,7 +112,7 @@ fn combined_and_common() {
             r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /page HTTP/1.1" 200 5120 "-" "-" "HIT" "-" - 0.001"#,
             "192.0.2.7 GET /page 200 bytes=5120 took=1ms FromStore",
         ),
-        // What others append is theirs.
+        // Text that others append is not ours.
         (
             r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /page HTTP/1.1" 200 5120 "-" "-" "10.0.0.9" 0.201"#,
             "192.0.2.7 GET /page 200 bytes=5120",
@@ -147,7 +148,8 @@ fn json_of_larder_caddy_and_nginx() {
             r#"{"time_iso8601":"2025-11-21T03:36:00+01:00","remote_addr":"192.0.2.7","request":"GET /p\u0022 HTTP/1.1","status":"200","body_bytes_sent":"10","request_time":"0.010","upstream_response_time":"0.004, 0.005","http_user_agent":"a","host":"h","scheme":"https","upstream_cache_status":"HIT","sent_http_cache_control":"no-store"}"#,
             "192.0.2.7 GET https h/p\" 200 bytes=10 origin=9ms took=10ms FromStore >user-agent: a <cache-control: no-store",
         ),
-        // What the client wrote goes before what the server made of it, and a time with a fraction before one without.
+        // The client's text takes precedence over what the server made of it, and a time with a fraction over one
+        // without.
         (
             r#"{"request_uri":"/a?x=1","uri":"/index.php","args":"p=7","http_host":"a.example","server_name":"_","msec":"1763692560.000","method":"GET","status":200}"#,
             "- GET a.example/a?x=1 200",
@@ -189,7 +191,7 @@ fn columns_of_cloudfront_and_others() {
             format!("{AT} 192.0.2.7 GET http www.example.com/gone 0 all=0 took=1ms"),
         ]
     );
-    // IIS tells milliseconds.
+    // IIS writes milliseconds.
     let iis = "#Fields: date time cs-method cs-uri-stem cs-uri-query sc-status time-taken cs-host\n\
         2025-11-21 02:36:00 GET /p a=1 200 250 www.example.com";
     assert_eq!(
@@ -237,7 +239,7 @@ fn format_strings() {
             "{AT} 192.0.2.7 GET http://a.example/p 200 bytes=10 origin=250ms took=260ms FromOrigin <vary: Accept"
         )]
     );
-    // What Debian's Apache calls combined.
+    // The format that Debian's Apache calls combined.
     let apache = r#"%h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i""#;
     let line = r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /p HTTP/1.1" 200 310 "-" "curl""#;
     assert_eq!(
@@ -289,7 +291,7 @@ fn what_is_wrong_with_a_line() {
             r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET / HT"#,
             Bad::Form,
         ),
-        // A word too many.
+        // One word too many.
         (
             r#"www.example.com client.example - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
             Bad::Form,
@@ -353,7 +355,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// No line stops a parser, and what it says it understood has what a simulation needs.
+    /// No line stops a parser, and a line that it understood has what a simulation needs.
     #[test]
     fn anything_is_understood_or_not(lines in prop::collection::vec(line(), 1..4)) {
         let varied = [r#"$remote_addr [$time_local] "$request" $status"#, r#"%h %l %u %t "%r" %s %b"#];
@@ -368,7 +370,7 @@ proptest! {
         }
     }
 
-    /// What a server writes comes back: the target as it was, however it had to be escaped.
+    /// The target is read back as it was, however the server had to escape it.
     #[test]
     fn a_target_survives_escaping(target in prop::collection::vec(any::<u8>(), 1..40)) {
         let mut escaped = String::new();
@@ -381,7 +383,7 @@ proptest! {
         let line = format!("192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] \"GET {escaped} HTTP/1.1\" 200 5 \"-\" \"-\"");
         let mut parser = Parser::new(Format::Auto, Heed::All);
         let Read::Line(read) = parser.read(line.as_bytes()) else { panic!("understood") };
-        // Blanks that were escaped are blanks again, and the last word is the version's.
+        // Escaped spaces are spaces again, and the last word is the version.
         prop_assert_eq!(read.target.as_deref(), Some(&target[..]));
     }
 

@@ -7,7 +7,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes.trim_ascii()).ok()
 }
 
-/// An address, with a port or without.
+/// Parses an address, with a port or without.
 pub(super) fn client(bytes: &[u8]) -> Option<IpAddr> {
     let text = text(bytes)?;
     let with_port = || {
@@ -21,7 +21,7 @@ pub(super) fn client(bytes: &[u8]) -> Option<IpAddr> {
 pub(super) fn tls(bytes: &[u8]) -> Option<bool> {
     match bytes {
         b"http" | b"ws" | b"off" | b"false" => Some(false),
-        // nginx's `$https` is `on`, `$ssl_protocol` and Caddy's `tls` name a version.
+        // nginx's `$https` is `on`; `$ssl_protocol` and Caddy's `tls` name a version.
         b"https" | b"wss" | b"on" | b"true" => Some(true),
         _ => (bytes.starts_with(b"TLS") || bytes.iter().all(u8::is_ascii_digit)).then_some(true),
     }
@@ -32,14 +32,14 @@ pub(super) fn status(bytes: &[u8]) -> Option<u16> {
     (status == 0 || (100..1000).contains(&status)).then_some(status)
 }
 
-/// A length. What is larger than anybody sends is none.
+/// Parses a length. One that is larger than anybody sends is rejected.
 pub(super) fn whole(bytes: &[u8]) -> Option<u64> {
     const LARGEST: u64 = 1 << 40;
     let length = text(bytes)?.parse().ok()?;
     (length <= LARGEST).then_some(length)
 }
 
-/// One duration, or those of several attempts, which are added up: `0.100, 0.250`.
+/// Parses a duration, or those of several attempts, which are added up: `0.100, 0.250`.
 pub(super) fn duration(bytes: &[u8], unit: Unit) -> Option<Duration> {
     let mut sum = None;
     for part in text(bytes)?.split([',', ':', ' ']) {
@@ -68,7 +68,8 @@ impl Unit {
     }
 }
 
-/// nginx's `$upstream_cache_status`, varnishncsa's `%{Varnish:hitmiss}x` and `handling`, `CloudFront`'s result types, and ours.
+/// Parses nginx's `$upstream_cache_status`, varnishncsa's `%{Varnish:hitmiss}x` and `handling`, `CloudFront`'s result
+/// types, and ours.
 pub(super) fn answered(bytes: &[u8]) -> Option<Answered> {
     match bytes.to_ascii_lowercase().as_slice() {
         b"hit" | b"stale" | b"updating" | b"refreshhit" | b"originshieldhit" => {

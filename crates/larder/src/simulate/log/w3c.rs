@@ -1,4 +1,5 @@
-//! W3C extended logs: columns that a line beginning with `#Fields:` names. `CloudFront` divides them by tabs, others by blanks.
+//! W3C extended logs: a line that begins with `#Fields:` names the columns. `CloudFront` separates them by tabs, others
+//! by spaces.
 
 use super::{
     line::{Bad, Heed, Line},
@@ -7,12 +8,12 @@ use super::{
 };
 use std::borrow::Cow;
 
-/// The columns, as far as they were named.
+/// The columns that were named.
 #[derive(Clone, Debug, Default)]
 pub struct Columns(Vec<Slot>);
 
 impl Columns {
-    /// Takes in a line that begins with `#`: names of columns, or words for people.
+    /// Reads a line that begins with `#`: names of columns, or a comment.
     pub fn read(&mut self, line: &[u8]) {
         let Some(names) = line.strip_prefix(b"#Fields:") else {
             return;
@@ -32,10 +33,10 @@ impl Columns {
         self.0.contains(&Slot::ResponseField(http::header::VARY))
     }
 
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub fn parse<'a>(&self, line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
         let by = if memchr::memchr(b'\t', line).is_some() {
             b'\t'
@@ -52,7 +53,8 @@ impl Columns {
     }
 }
 
-/// Fields are percent-encoded, and blanks in them at times twice or as plus signs. A target is as it came.
+/// Decodes a text. Fields are percent-encoded, and spaces in them are sometimes encoded twice or as plus signs. A
+/// target is as it came.
 fn plain<'a>(slot: &Slot, text: &'a [u8]) -> Cow<'a, [u8]> {
     let is_field = matches!(slot, Slot::RequestField(_) | Slot::ResponseField(_));
     if !is_field || memchr::memchr(b'%', text).is_none() {

@@ -1,4 +1,4 @@
-//! The store is asked: what would become of an answer.
+//! Asks the store: finds out whether an answer would be stored.
 
 use super::Reader;
 use crate::simulate::{
@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 use store::model;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// What becomes of an answer that comes behind a stale one, where its request alone is why it would not be kept otherwise.
+/// Judges an answer that refreshes a stale one, if only its request is why it would not be kept otherwise.
 fn behind(
     replay: &Replay,
     asked: &mut ReplayedRequest,
@@ -28,7 +28,7 @@ fn behind(
     Some(judged.map(|storable| storable.facts))
 }
 
-/// Bytes of the fields that the line tells of.
+/// Returns the bytes of the fields that the line records.
 fn told(answer: &Answer) -> usize {
     let fields = answer.fields.iter();
     fields
@@ -36,14 +36,14 @@ fn told(answer: &Answer) -> usize {
         .sum()
 }
 
-/// What selects the answer among its page's variants, where anything does.
+/// Returns what selects the answer among the variants of its page, if there are any.
 fn variant_of(asked: &ReplayedRequest, answer: &Answer) -> Option<u64> {
     let variant = asked.variant(&answer.fields);
     variant.map(|variant| xxh3_64(&variant.key))
 }
 
 impl Reader {
-    /// The store is asked: would the answer be stored?
+    /// Asks the store whether the answer would be stored.
     pub(super) fn ask(
         &mut self,
         asked: &mut ReplayedRequest,
@@ -51,7 +51,7 @@ impl Reader {
         url: u64,
         (body, took): (u64, u64),
     ) {
-        // Requests of one second come in no order: whether one waited for the other cannot be told.
+        // Requests of the same second have no order: whether one waited for the other cannot be known.
         let wait = if self.totals.notes.with_fractions {
             took
         } else {
@@ -113,8 +113,8 @@ impl Reader {
         });
     }
 
-    /// Counts a request whose answer does not fill the store, whether its URL is followed or not: one URL may be asked for as
-    /// often as all others together.
+    /// Counts a request whose answer does not fill the store, whether its URL is followed or not: one URL may be
+    /// requested as often as all others together.
     fn count_unfilled(
         &mut self,
         asked: &ReplayedRequest,

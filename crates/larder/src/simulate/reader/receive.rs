@@ -1,4 +1,4 @@
-//! A line as the request that the server would have received.
+//! Turns a line into the request that the server would have received.
 
 use super::Reader;
 use crate::simulate::log::Line;
@@ -16,14 +16,14 @@ use std::{
 
 /// Why a request goes no further.
 pub(super) enum Left {
-    /// The server sends it to HTTPS.
+    /// The server redirects it to HTTPS.
     Redirected,
-    /// The server refuses it; why, and what it was.
+    /// The server refuses it; the reason, and the target.
     Refused(&'static str, String),
 }
 
 impl Reader {
-    /// The request as the server would have received it.
+    /// Returns the request as the server would have received it.
     pub(super) fn receive(&mut self, line: Line<'_>, now: Time) -> Result<ReplayedRequest, Left> {
         let target = match (line.target.unwrap_or_default(), line.query) {
             (target, Some(query)) if !target.contains(&b'?') => {
@@ -52,10 +52,10 @@ impl Reader {
         }
         *request.uri_mut() = uri;
         *request.headers_mut() = fields;
-        // An address that nobody trusts stands for one that is not told.
+        // An address that nobody trusts takes the place of one that is not in the log.
         let client = line.client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let client = client.to_canonical();
-        // Where nothing is told it is the same for all, and no redirect to HTTPS stands in the way.
+        // If the log does not say it, it is the same for all requests, and HTTPS avoids redirects to HTTPS.
         let tls = line.tls.unwrap_or(true);
         let peer = Some(SocketAddr::new(client, 0));
         let connection = Rc::new(Connection::imagined(peer, tls));

@@ -1,4 +1,4 @@
-//! What was taken for granted, in sentences.
+//! Writes the assumptions in sentences.
 
 use super::words::{count, memory};
 use crate::simulate::{
@@ -7,7 +7,7 @@ use crate::simulate::{
     reader::{Assumptions, Reader},
 };
 
-/// What a reader has to know before believing the figures.
+/// Lists what a reader has to know before believing the figures.
 pub(super) fn list(plan: &Plan, assumptions: &Assumptions, reader: &Reader) -> Vec<String> {
     let (totals, notes) = (&reader.totals, &reader.totals.notes);
     let mut all = Vec::new();
@@ -37,9 +37,9 @@ pub(super) fn list(plan: &Plan, assumptions: &Assumptions, reader: &Reader) -> V
     all
 }
 
-/// What is estimated, and how well.
+/// Says what is estimated, and how well.
 fn sample(plan: &Plan, reader: &Reader, all: &mut Vec<String>) {
-    /// Fewer bodies than this say nothing about many.
+    /// With fewer bodies than this, no statement about many is possible.
     const BODIES: u64 = 8;
     let one_in = reader.urls.sampled().one_in();
     if one_in == 1 {
@@ -88,7 +88,7 @@ fn lifetimes(plan: &Plan, notes: &Notes, all: &mut Vec<String>) {
     }
 }
 
-/// Answers that had to be completed.
+/// Describes answers that had to be completed.
 fn answers(notes: &Notes, all: &mut Vec<String>) {
     let mixed_times = if notes.with_origin_time > 0 {
         notes.without_origin_time

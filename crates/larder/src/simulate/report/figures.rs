@@ -1,4 +1,4 @@
-//! Figures out of counts.
+//! Turns counts into figures.
 
 use super::{Costly, Load, Outcome, Reason};
 use crate::simulate::{
@@ -11,10 +11,10 @@ use crate::simulate::{
 use proxy::outcome::BypassReason;
 use std::collections::BTreeMap;
 
-/// URLs that are told, at most.
+/// The most URLs that are reported.
 const URLS: usize = 20;
 
-/// Makes figures of counts.
+/// Turns counts into figures.
 pub(super) struct Maker<'a> {
     pub plan: &'a Plan,
     pub reader: &'a Reader,
@@ -36,8 +36,8 @@ impl Maker<'_> {
     pub(super) fn outcome(&self, simulations: &[Simulation], wanted: Setting) -> Outcome {
         let tally = tally_of(simulations, wanted);
         let totals = &self.reader.totals;
-        // Where a part of the URLs was followed, what they missed is an estimate, and so is what they had stale or waited for; the
-        // requests are counted, and no estimate comes to more than these.
+        // If only a part of the URLs was followed, their misses are an estimate, and so are stale hits and waits.
+        // Requests are counted, and no estimate may exceed them.
         let missed = missed(totals, &tally, wanted.lifetime);
         let hits = totals.asked.saturating_sub(missed.requests);
         let stale = tally.stale.min(hits);
@@ -76,7 +76,7 @@ pub(super) fn tally_of(simulations: &[Simulation], wanted: Setting) -> Tally {
     found.map(|simulation| simulation.tally).unwrap_or_default()
 }
 
-/// What the store did not answer, under the lifetime of this index.
+/// Returns what the store did not answer, under the lifetime of this index.
 fn missed(totals: &Totals, tally: &Tally, lifetime: usize) -> Sum {
     let unfilled = totals.unfilled.get(lifetime).copied().unwrap_or_default();
     let of_all = |some: &Unfilled, all| some.missed.of_all(&some.asked, all);
@@ -86,7 +86,7 @@ fn missed(totals: &Totals, tally: &Tally, lifetime: usize) -> Sum {
         .and(&of_all(&tally.apart, &totals.apart))
 }
 
-/// Requests that bypass the store: at once, or where it has no answer and they must not fill it.
+/// Returns the requests that bypass the store: at once, or because it has no answer and they must not fill it.
 pub(super) fn bypassed(totals: &Totals, tally: &Tally) -> Vec<Reason> {
     let mut groups = totals.bypassed.clone();
     let missed = tally.apart.missed.of_all(&tally.apart.asked, &totals.apart);
@@ -102,7 +102,8 @@ pub(super) fn bypassed(totals: &Totals, tally: &Tally) -> Vec<Reason> {
     reasons(&groups)
 }
 
-/// An estimate from a part of the URLs may come to more fetches than there were requests: it is scaled down to these.
+/// Limits a cost to a number of fetches. An estimate from a part of the URLs may give more fetches than there were
+/// requests, and is scaled down to them.
 fn at_most(cost: Cost, fetches: u64) -> Cost {
     if cost.fetches <= fetches {
         return cost;
@@ -138,7 +139,7 @@ pub(super) fn reasons(groups: &BTreeMap<&'static str, Group>) -> Vec<Reason> {
     all
 }
 
-/// The URLs that the origin works for most; by bytes where the log does not tell how long it works.
+/// Returns the URLs that cost the origin most time; most bytes if the log does not tell times.
 pub(super) fn costly(urls: &Urls, by_url: &ByHash<Cost>, tells_time: bool) -> Vec<Costly> {
     let cost = |hash: &u64, passed: Cost| {
         let mut cost = by_url.get(hash).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else.
+//! The report as one page without external resources.
 
 use super::{
     Load, Outcome, Reason, Report,
@@ -13,7 +13,7 @@ const STYLE: &str = include_str!("page.css");
 /// Writes the page.
 ///
 /// # Errors
-/// The output's.
+/// Those of the output.
 pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,

@@ -1,4 +1,4 @@
-//! What came of it, as figures; and as text, JSON and a page.
+//! The results as figures, and as text, JSON and a page.
 #![allow(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -22,14 +22,14 @@ use super::{
 use figures::{Maker, bypassed, costly, reasons, tally_of};
 use serde::Serialize;
 
-/// Everything that a simulation found out. Shares are between 0 and 1, times are in seconds, sizes in bytes.
+/// The results of all simulations. Shares are between 0 and 1, times are in seconds, sizes in bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The logs.
     pub log: Seen,
-    /// When the first request was, in seconds since the epoch.
+    /// The time of the first request, in seconds since the epoch.
     pub from: f64,
-    /// How long the logs reach.
+    /// The time that the logs cover.
     pub seconds: f64,
     /// Requests that a server would have taken.
     pub requests: u64,
@@ -39,11 +39,11 @@ pub struct Report {
     pub without: Load,
     /// The simulation that others are compared with.
     pub base: Outcome,
-    /// What never evicting would give: no memory helps beyond it.
+    /// The result without any eviction: more memory cannot improve it.
     pub unlimited: Outcome,
-    /// By memory and rule of eviction.
+    /// Results by memory and rule of eviction.
     pub memory: Vec<Outcome>,
-    /// By lifetime.
+    /// Results by lifetime.
     pub lifetimes: Vec<Outcome>,
     /// Requests that the server refuses.
     pub refused: Vec<Reason>,
@@ -51,24 +51,24 @@ pub struct Report {
     pub bypassed: Vec<Reason>,
     /// Answers that are not stored.
     pub unstored: Vec<Reason>,
-    /// The URLs that cost the origin most, with the cache in place.
+    /// The URLs that cost the origin most, even with the cache.
     pub urls: Vec<Costly>,
     /// What was estimated from a part.
     pub sample: Sample,
-    /// What was taken for granted.
+    /// What was assumed.
     pub assumed: Vec<String>,
 }
 
-/// The logs, as they were read.
+/// The logs as they were read.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Seen {
     /// The files, in the order in which they were read.
     pub files: Vec<File>,
     /// Lines that were understood.
     pub lines: u64,
-    /// Lines that were not.
+    /// Lines that were not understood.
     pub bad: u64,
-    /// The first of them.
+    /// The first lines that were not understood.
     pub shown: Vec<BadLine>,
     /// Logs that could not be read to their end.
     pub broken: Vec<String>,
@@ -83,7 +83,7 @@ pub struct Seen {
 pub struct File {
     /// Its name.
     pub name: String,
-    /// How it is written.
+    /// Its format.
     pub format: &'static str,
 }
 
@@ -92,11 +92,11 @@ pub struct File {
 pub struct BadLine {
     /// The log.
     pub file: String,
-    /// Its number, the first being 1.
+    /// Its number; the first is 1.
     pub line: u64,
     /// What is wrong with it.
     pub why: String,
-    /// How it begins.
+    /// Its beginning.
     pub text: String,
 }
 
@@ -112,25 +112,25 @@ impl BadLine {
     }
 }
 
-/// What an origin does.
+/// The load of an origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Load {
     /// Requests that it answers.
     pub requests: u64,
-    /// Of them in a second.
+    /// Requests in a second.
     pub rate: f64,
-    /// Bytes of bodies that it sends.
+    /// Bytes of the bodies that it sends.
     pub bytes: u64,
     /// Bytes in a second.
     pub bandwidth: f64,
-    /// Seconds that it works, where the log tells how long answers took.
+    /// Seconds that it works, if the log tells how long answers took.
     pub busy: Option<f64>,
 }
 
-/// What one simulation came to.
+/// The result of one simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Bytes of memory; `None`: as many as it takes.
+    /// Bytes of memory; `None` means no limit.
     pub memory: Option<u64>,
     /// The lifetime.
     pub lifetime: String,
@@ -138,30 +138,30 @@ pub struct Outcome {
     pub eviction: Eviction,
     /// Requests answered from the store, as a share of all.
     pub hit_ratio: f64,
-    /// The same in bytes.
+    /// The same share in bytes.
     pub byte_hit_ratio: f64,
-    /// Requests answered from the store, stale hits among them.
+    /// Requests answered from the store, including stale hits.
     pub hits: u64,
     /// Stale hits.
     pub stale: u64,
     /// Requests that waited for another's fetch.
     pub collapsed: u64,
-    /// What is left to the origin.
+    /// The load that remains for the origin.
     pub origin: Load,
-    /// Entries evicted.
+    /// The number of evicted entries.
     pub evictions: u64,
-    /// The most bytes that what was kept took.
+    /// The most bytes that the entries took.
     pub peak: u64,
-    /// Answers that were not stored for their size.
+    /// Answers that were not stored because of their size.
     pub too_large: u64,
 }
 
 /// Requests with a reason in common.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reason {
-    /// The reason, as `Cache-Status` says it.
+    /// The reason, in the words of `Cache-Status`.
     pub reason: &'static str,
-    /// How many there were.
+    /// The number of requests.
     pub requests: u64,
     /// Bytes of their bodies.
     pub bytes: u64,
@@ -178,26 +178,26 @@ pub struct Costly {
     pub url: String,
     /// Requests for it.
     pub requests: u64,
-    /// Fetches that are left with the cache.
+    /// Fetches that remain with the cache.
     pub fetches: u64,
-    /// Bytes that these bring.
+    /// Bytes that these fetches bring.
     pub bytes: u64,
     /// Seconds that the origin works for them.
     pub busy: f64,
-    /// Why its answers were last not stored, if they were not.
+    /// The last reason why its answers were not stored, if they were not.
     pub reason: Option<&'static str>,
 }
 
-/// What was estimated from a part.
+/// How much was estimated from a part.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Sample {
-    /// One URL, or variant, in so many was followed; 1: all of them.
+    /// One URL, or variant, in this many was followed; 1 means all of them.
     pub one_in: u64,
     /// URLs that were followed.
     pub urls: u64,
 }
 
-/// Makes the report.
+/// Builds the report.
 pub(super) fn build(
     plan: &Plan,
     assumptions: &Assumptions,
@@ -214,7 +214,7 @@ pub(super) fn build(
     let maker = Maker {
         plan,
         reader,
-        // One moment is no time: a second is the least that rates are told of.
+        // A single moment has no length: rates are over at least a second.
         seconds: to.since(from).as_secs_f64().max(1.0),
         tells_time,
     };

@@ -1,8 +1,8 @@
-//! A picture of shares: lines over a row of named places.
+//! Draws a chart of shares: lines over a row of named places.
 
 use std::fmt::Write as _;
 
-/// A line, a share for each place.
+/// A line with one share for each place.
 pub(super) struct Curve {
     pub name: String,
     pub shares: Vec<f64>,
@@ -15,7 +15,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 56.0;
 
-/// The picture: shares from 0 to 100 %, and a level where there is one (what cannot be surpassed).
+/// Draws the chart: shares from 0 to 100 %, and a level, if there is one (the limit that cannot be exceeded).
 pub(super) fn chart(
     title: &str,
     places: &[String],
@@ -45,9 +45,9 @@ fn up(share: f64) -> f64 {
     TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - share.clamp(0.0, 1.0))
 }
 
-// Writing to a string does not fail.
+// Writing to a string cannot fail.
 
-/// A line from side to side.
+/// Draws a line from side to side.
 fn across_at(class: &str, share: f64, svg: &mut String) {
     let (y, right) = (up(share), WIDTH - RIGHT);
     let _ = writeln!(
@@ -72,7 +72,7 @@ fn frame(places: &[String], svg: &mut String) {
             last if last + 1 == places.len() => "end",
             _ => "middle",
         };
-        // Every other one a line lower, since some are long.
+        // Every other label is one line lower, since some are long.
         let row = if index.is_multiple_of(2) { 16.0 } else { 31.0 };
         let (x, y) = (across(index, places.len()), HEIGHT - BOTTOM + row);
         let place = escaped(place);
@@ -83,7 +83,7 @@ fn frame(places: &[String], svg: &mut String) {
     }
 }
 
-/// A curve, and its name below the picture.
+/// Draws a curve, and its name below the chart.
 fn draw(number: usize, curve: &Curve, places: usize, svg: &mut String) {
     let class = number % 4;
     let mut points = String::new();
@@ -111,7 +111,7 @@ fn draw(number: usize, curve: &Curve, places: usize, svg: &mut String) {
     let _ = writeln!(svg, "<text x=\"{text}\" y=\"{base}\">{name}</text>");
 }
 
-/// Text as it may stand in a page, whatever a log holds.
+/// Escapes text for a page, whatever a log contains.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

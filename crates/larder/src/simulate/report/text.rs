@@ -10,13 +10,13 @@ use std::{
     io::{self, Write},
 };
 
-/// Narrower than this tables do not get.
+/// The smallest width of tables.
 const LEAST: usize = 40;
 
-/// Writes the report, `width` characters wide at most where that is possible.
+/// Writes the report, at most `width` characters wide if that is possible.
 ///
 /// # Errors
-/// The output's.
+/// Those of the output.
 pub fn write(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     let width = width.max(LEAST);
     log(report, width, out)?;
@@ -125,7 +125,8 @@ fn load(load: &Load) -> String {
     )
 }
 
-/// A row for each size, a column for each rule (in a narrow terminal for the first ones), and a bar for the first of them.
+/// Writes a row for each size, a column for each rule (in a narrow terminal only for the first ones), and a bar for the
+/// first one.
 fn sizes(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     let mut rules = rules(report);
     rules.truncate((width.saturating_sub(24) / 9).max(1));
@@ -166,10 +167,10 @@ fn row(
     with_bar(&line, outcome.hit_ratio, width, out)
 }
 
-/// Columns of nine characters.
+/// Writes columns of nine characters.
 fn columns_of(texts: impl Iterator<Item = impl Display>) -> String {
     texts.fold(String::new(), |mut line, text| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(line, "{text:>9}");
         line
     })
@@ -180,7 +181,7 @@ fn with_bar(line: &str, share: f64, width: usize, out: &mut impl Write) -> io::R
     writeln!(out, "{}", format!("{line}{bar}").trim_end())
 }
 
-/// A bar for a share in the room that is left; none where there is hardly any.
+/// Draws a bar for a share in the remaining room; empty if there is hardly any.
 fn bar(share: f64, room: usize) -> String {
     if room < 10 {
         return String::new();
@@ -213,7 +214,7 @@ fn rules(report: &Report) -> Vec<Eviction> {
     rules
 }
 
-/// What a rule is called in a table.
+/// The name of a rule in a table.
 pub(super) const fn word(rule: Eviction) -> &'static str {
     match rule {
         Eviction::Larder => "larder",
@@ -271,7 +272,7 @@ fn urls(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A sentence behind a mark, over as many lines as it takes.
+/// Writes a sentence after a mark, over as many lines as it needs.
 fn wrapped(mark: &str, sentence: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
     let mut line = mark.to_owned();
     for word in sentence.split_whitespace() {

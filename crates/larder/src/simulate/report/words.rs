@@ -1,4 +1,4 @@
-//! Figures as people read them.
+//! Figures in the form in which people read them.
 
 use bytesize::ByteSize;
 
@@ -26,12 +26,12 @@ pub(super) fn size(bytes: u64) -> String {
     text.replacen(".0 ", " ", 1)
 }
 
-/// A size of memory, or none at all.
+/// A size of memory, or that it has no limit.
 pub(super) fn memory(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "unlimited".to_owned(), size)
 }
 
-/// `1.2 s`, `340 ms`, `2h 5m`: as exact as it is of use.
+/// `1.2 s`, `340 ms`, `2h 5m`: as exact as is useful.
 pub(super) fn time(seconds: f64) -> String {
     if seconds < 1.0 {
         format!("{:.0} ms", seconds * 1e3)
@@ -43,7 +43,7 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// `12.3`, `0.004`: three digits that say something.
+/// `1,234`, `12.3`, `0.004`: the smaller the number, the more decimals.
 pub(super) fn rate(number: f64) -> String {
     if number >= 100.0 {
         count(number.round() as u64)
@@ -54,7 +54,7 @@ pub(super) fn rate(number: f64) -> String {
     }
 }
 
-/// At most `width` characters, the end left out.
+/// Cuts text to at most `width` characters, at the end.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -64,7 +64,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// What cannot be printed as it is, so that nothing in a log speaks to the terminal.
+/// Replaces what cannot be printed as it is, so that nothing in a log controls the terminal.
 pub(super) fn printable(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { '?' } else { letter })

@@ -1,18 +1,18 @@
-//! What following a part of the URLs comes to, beside following all of them.
+//! Compares the results of following a part of the URLs with those of following all.
 
 use super::*;
 use crate::config::value::Size;
 use crate::simulate::{Wanted, log::Format, log::Heed, urls};
 use std::{fmt::Write as _, fs, sync::atomic::Ordering};
 
-/// A log of 60,000 requests for some 10,000 URLs, some asked for often and most seldom.
+/// A log of 60,000 requests for some 10,000 URLs: some are requested often, and most seldom.
 fn log() -> String {
     let (mut text, mut state) = (String::new(), 7_u64);
     for number in 0..60_000_u64 {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        // Products of three numbers: some come often. Beside each of them fifteen others.
+        // Products of three numbers: some come often. Each of them has fifteen others beside it.
         let share = |from: u32| (state >> from) % 28;
         let page = (share(20) * share(30) * share(40)) * 16 + (state >> 60);
         let (minute, second) = (number / 60 / 60 % 60, number / 60 % 60);
@@ -26,7 +26,7 @@ fn log() -> String {
     text
 }
 
-/// The report on a log, as a pass that follows so many URLs at most makes it.
+/// The report on a log, from a pass that follows at most this many URLs.
 fn simulated(log: &str, most_urls: usize) -> Report {
     static LOGS: AtomicU64 = AtomicU64::new(0);
     let number = LOGS.fetch_add(1, Ordering::Relaxed);
@@ -50,7 +50,7 @@ fn simulated(log: &str, most_urls: usize) -> Report {
     report
 }
 
-/// Holds the estimates of a part against what all of them come to.
+/// Compares the estimates from a part with the results of all.
 fn compare(all: &Report, part: &Report) {
     assert_eq!(all.sample.one_in, 1);
     assert_eq!(
@@ -84,7 +84,8 @@ fn a_part_of_the_urls_tells_of_all() {
     compare(&all, &part);
 }
 
-/// One URL as often as all others together, whose answer is never stored: whether it is followed is chance.
+/// One URL is requested as often as all others together, and its answer is never stored: whether it is followed is
+/// chance.
 #[test]
 fn what_is_not_stored_is_counted_in_full() {
     let lines = log();
@@ -101,7 +102,8 @@ fn what_is_not_stored_is_counted_in_full() {
     }
 }
 
-/// One URL that is always stale, as often as all others together: where it is followed, it stands for many that are not there.
+/// One URL is always stale, and is requested as often as all others together: if it is followed, it stands for many
+/// that do not exist.
 #[test]
 fn estimates_are_never_more_than_there_can_be() {
     let mut followed = 0;
