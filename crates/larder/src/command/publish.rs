@@ -51,20 +51,20 @@ pub struct Publish {
     /// Remove what an earlier run published and this one did not find
     #[arg(long)]
     prune: bool,
-    /// After that, publish again what is purged at the Larder with this admin address, until stopped [default without a
+    /// Afterwards, publish again what is purged at the Larder with this admin address, until stopped [default without a
     /// value: 127.0.0.1:9180]
     #[arg(long, value_name = "ADMIN", num_args = 0..=1, default_missing_value = "127.0.0.1:9180")]
     watch_purges: Option<SocketAddr>,
-    /// Most pages
+    /// Highest number of pages
     #[arg(long = "pages", value_name = "N", default_value_t = 10_000)]
     most: usize,
-    /// Most links between a starting point and a page
+    /// Highest number of links between a starting point and a page
     #[arg(long, value_name = "N", default_value_t = 50)]
     depth: u32,
-    /// Most requests in progress
+    /// Highest number of requests in progress
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// Most requests begun in a second; 0: no limit
+    /// Highest number of requests begun in a second; 0: no limit
     #[arg(long, value_name = "N", default_value_t = 100)]
     rate: u32,
     /// A header field of every request, such as 'X-Forwarded-Proto: https'; may be repeated

@@ -20,10 +20,10 @@ use std::{
 pub struct Purge {
     #[command(flatten)]
     what: What,
-    /// Of that host, only what is in this cache group (Cache-Groups, RFC 9875); may be repeated
+    /// Of the host, only what is in this cache group (Cache-Groups, RFC 9875); may be repeated
     #[arg(long, value_name = "NAME", requires = "host", conflicts_with_all = ["url", "prefix", "tag", "regex", "all"])]
     group: Vec<String>,
-    /// Make responses stale instead of gone: stale-while-revalidate and stale-if-error still work
+    /// Make responses stale from now on instead of gone: stale-while-revalidate and stale-if-error still work
     #[arg(long)]
     soft: bool,
     /// Return when all nodes have applied the purge, or fail after this time [default without a value: 10s]

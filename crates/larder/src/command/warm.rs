@@ -48,10 +48,10 @@ pub struct Warm {
     /// A header field of every request; may be repeated
     #[arg(long = "header", short = 'H', value_name = "FIELD", value_parser = crawling::field)]
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Most requests in progress
+    /// Highest number of requests in progress
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// Most requests begun in a second; 0: no limit
+    /// Highest number of requests begun in a second; 0: no limit
     #[arg(long, value_name = "N", default_value_t = 100)]
     rate: u32,
     /// Repeat until stopped: a round at this interval (a tenth earlier or later)

@@ -71,7 +71,7 @@ pub struct Request {
         length(min = 1)
     )]
     pub purges: Option<Vec<serde_json::Value>>,
-    /// Makes responses stale instead of gone: stale-while-revalidate and stale-if-error still work.
+    /// Makes responses stale from now on instead of gone: stale-while-revalidate and stale-if-error still work.
     #[serde(skip_serializing_if = "is_false")]
     pub soft: bool,
     /// Answer when all nodes have applied the purge, or after this time: `true` (10 s) or a duration.

@@ -11,7 +11,7 @@ use store::purge::{On, Purge, What};
 pub struct Answer {
     /// What was understood, in the form in which stored responses are known.
     pub purged: Understood,
-    /// Responses became stale instead of gone.
+    /// Responses are stale from now on instead of gone.
     pub soft: bool,
     /// The stored responses in this node's memory that the purge touched. Not counted are those only in the shared
     /// tier, which are purged too, and those that requests found gone before they were counted.

@@ -70,7 +70,8 @@ pub(super) struct Shape {
     /// Make the same load for this time before the run, and do not count it
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) warm_up: Option<Duration>,
-    /// Most requests a second, whatever the shape [default: no limit for this machine, 1000 for other machines]
+    /// Highest number of requests a second, whatever the shape [default: no limit for this machine, 1000 for other
+    /// machines]
     #[arg(long, value_name = "RATE", value_parser = positive)]
     pub(super) max_rate: Option<f64>,
     /// Threads that make load [default: one for each core]
