@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: each fault with its place and what to write instead.
+//! Faults of a configuration, each with its place and what to write instead.
 
 mod excerpt;
 
@@ -16,35 +16,35 @@ use std::{
     ops::Range,
 };
 
-/// How many columns a line of words has where nobody says how wide the terminal is, and at most.
+/// Columns of a line of words, if the width of the terminal is not known. Also the largest number.
 const PAGE: usize = 100;
 
-/// Fewer columns than this leave no room for words beside the frame.
+/// With fewer columns than this, there is no room for words beside the frame.
 const NARROWEST: usize = 30;
 
-/// Letters of a message that are shown at most: what somebody wrote may stand in it.
+/// Largest number of characters shown of a message, which may quote the file.
 const LONGEST_MESSAGE: usize = 400;
 
-/// Letters of what to write instead; all keys of a table have room in it.
+/// Largest number of characters shown of what to write instead. All keys of a table fit.
 const LONGEST_INSTEAD: usize = 1500;
 
-/// One fault.
+/// One fault of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What is wrong, in one line.
     pub what: String,
-    /// Bytes of the file that the caret points at; `None` where the fault is not in the file (a flag, a missing key).
+    /// The bytes of the file that the caret points at. `None` if the fault is not in the file (a flag, a missing key).
     pub span: Option<Range<usize>>,
-    /// Bytes of what it does not go together with.
+    /// The bytes of the other place with which it conflicts.
     pub beside: Option<Range<usize>>,
     /// What to write instead.
     pub instead: Option<String>,
-    /// Whether it is the machine's: nothing that was written is wrong.
+    /// Whether the machine is at fault, and nothing that was written is wrong.
     pub is_of_machine: bool,
 }
 
 impl Fault {
-    /// A fault at `span`.
+    /// Creates a fault at `span`.
     pub fn at(span: &Range<usize>, what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -55,7 +55,7 @@ impl Fault {
         }
     }
 
-    /// A fault of no place in the file.
+    /// Creates a fault without a place in the file.
     pub fn anywhere(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -66,14 +66,14 @@ impl Fault {
         }
     }
 
-    /// Says that it is the machine's.
+    /// Marks the fault as the machine's ([`Self::is_of_machine`]).
     #[must_use]
     pub const fn of_machine(mut self) -> Self {
         self.is_of_machine = true;
         self
     }
 
-    /// Points at what it does not go together with, too.
+    /// Also points at the place with which it conflicts.
     #[must_use]
     pub fn beside(mut self, other: Option<&Range<usize>>) -> Self {
         self.beside = other.cloned();
@@ -97,9 +97,9 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// The faults of the file called `file` with the content `text`.
+    /// Collects the faults of the file called `file` with the content `text`.
     pub(crate) fn new(file: String, text: String, mut faults: Vec<Fault>) -> Self {
-        // Of one that was found twice, what helps stands first.
+        // Of two equal faults, the one that helps comes first and is kept.
         faults.sort_by_key(|fault| {
             let start = fault.span.as_ref().map_or(usize::MAX, |span| span.start);
             (start, fault.instead.is_none())
@@ -119,8 +119,9 @@ impl Faults {
         &self.list
     }
 
-    /// The faults as [`render`](Self::render) has them for who reads `to`, which is standard error: in colours on a terminal that
-    /// shows them and may (`NO_COLOR`, see no-color.org), and not wider than that.
+    /// Returns the faults as [`render`](Self::render) does, adapted to `to`, which is standard error. On a terminal
+    /// they are in colours, if it shows them and the user allows them (`NO_COLOR`, see no-color.org), and not wider
+    /// than the terminal.
     pub fn render_for(&self, to: &impl IsTerminal) -> String {
         if !to.is_terminal() {
             return self.render(false);
@@ -131,7 +132,7 @@ impl Faults {
         self.rendered(color, width.clamp(NARROWEST, PAGE))
     }
 
-    /// The faults for a person to read, each with its line and a caret; with `color`, in the terminal's colours.
+    /// Returns the faults as text for people, each with its line and a caret. `color`: in the terminal's colours.
     pub fn render(&self, color: bool) -> String {
         self.rendered(color, PAGE)
     }
@@ -171,12 +172,12 @@ impl fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
-/// A fault beside the text it points into, as miette wants it.
+/// A fault and the text that it points into, as miette expects it.
 #[derive(Debug)]
 struct Shown<'a> {
     what: String,
     instead: Option<String>,
-    /// In what is shown of the text.
+    /// Byte ranges in the excerpt of the text.
     spans: Vec<Range<usize>>,
     source: &'a NamedSource<String>,
 }

@@ -1,4 +1,4 @@
-//! What the command line says of the configuration; it goes before the file.
+//! What the command line says about the configuration. It takes precedence over the file.
 
 use super::{
     meant::{AccessTarget, Admin},
@@ -7,7 +7,7 @@ use super::{
 use clap::Args;
 use std::path::PathBuf;
 
-/// What `larder serve` is told.
+/// The options of `larder serve` that are part of the configuration.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Flags {
     /// The application, e.g. `http://127.0.0.1:5001` (a bare :5001 will do)

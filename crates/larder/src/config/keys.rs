@@ -8,7 +8,7 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-/// What people know from other programs, and how it is called here.
+/// Words of other programs, and what they are called here.
 const OTHER_WORDS: &[(&str, &str)] = &[
     ("upstream", "origin"),
     ("backend", "origin"),
@@ -108,8 +108,8 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("set_real_ip_from", "trusted"),
 ];
 
-/// Takes the unknown keys out of `table` and reports them, and what serde would make something else of: lists that stand in the place
-/// of tables, which it would fill by the order of the list, and dates.
+/// Removes the unknown keys from `table` and reports them. Also removes and reports values that serde would misread:
+/// lists in place of tables, which it would fill by the order of the list, and dates.
 pub(super) fn take_unknown(table: &mut DeTable<'_>, root: &Value, faults: &mut Vec<Fault>) {
     let mut places = Places::default();
     places.collect("", View::root(root));
@@ -190,7 +190,7 @@ impl Walk<'_> {
     }
 }
 
-/// The fault of a list under `key`, where there may be a table and no list.
+/// Returns the fault of a list under `key` where a table is allowed and a list is not.
 fn list_for_table(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fault> {
     let is_list = matches!(value.get_ref(), DeValue::Array(_));
     let (keys, _) = schema
@@ -200,7 +200,7 @@ fn list_for_table(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> 
     Some(fault.instead(format!("keys of `{key}`: {}", join(keys.keys()))))
 }
 
-/// The fault of a date under `key`, or in a list there: nothing here is one, and serde takes it for a table.
+/// Returns the fault of a date under `key`, or in a list there. No key takes a date, and serde reads one as a table.
 fn date(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fault> {
     let place = match value.get_ref() {
         DeValue::Datetime(_) => value,
@@ -218,19 +218,19 @@ fn date(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fau
     })
 }
 
-/// How keys are spelt here.
+/// Returns `key` in the spelling that is used here.
 fn plain(key: &str) -> String {
     key.to_ascii_lowercase().replace('-', "_")
 }
 
-/// What is meant by a word of other programs.
+/// Translates a word of other programs.
 fn other_word(key: &str) -> Option<&'static str> {
     let word = plain(key);
     let other = OTHER_WORDS.iter().find(|(theirs, _)| *theirs == word);
     other.map(|(_, ours)| *ours)
 }
 
-/// The key that was probably meant by this one, which is none.
+/// Returns the known key that was probably meant by the unknown `key`.
 pub(super) fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {
     let word = plain(key);
     let translated = other_word(key).and_then(|ours| known.get_key_value(ours));
@@ -238,7 +238,7 @@ pub(super) fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Optio
     translated.map(|(ours, _)| ours.as_str()).or(nearest)
 }
 
-/// The candidate nearest to `word`, where one is near enough to be meant.
+/// Returns the candidate nearest to `word`, if it is near enough to be meant.
 pub(super) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -251,13 +251,13 @@ pub(super) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The names in backticks, with commas.
+/// Joins the names, each in backticks, with commas.
 pub(super) fn join<T: AsRef<str>>(names: impl Iterator<Item = T>) -> String {
     let quoted: Vec<String> = names.map(|name| format!("`{}`", name.as_ref())).collect();
     quoted.join(", ")
 }
 
-/// Which tables know a key.
+/// Maps each key to the tables that know it.
 #[derive(Default)]
 struct Places(BTreeMap<String, Vec<String>>);
 
@@ -285,7 +285,8 @@ impl Places {
         }
     }
 
-    /// The tables that know `key`; where there are many, the outermost. None where these are too many to be of help.
+    /// Returns the tables that know `key`; if there are many, only the outermost. `None` if these are too many to be
+    /// helpful.
     fn of(&self, key: &str) -> Option<String> {
         const MOST: usize = 3;
         let mut places: Vec<&str> = self.0.get(key)?.iter().map(String::as_str).collect();

@@ -1,5 +1,6 @@
-//! The configuration in two stages: what a file says ([`written`], with places) becomes what it means ([`meant`], which
-//! cannot be built wrong). Flags go before the file. Nothing here has an effect outside, except that certificates are read.
+//! The configuration in two stages. What a file says ([`written`], with places) becomes what it means ([`meant`], which
+//! cannot be built wrong). Flags take precedence over the file. Nothing here has an effect outside, except that
+//! certificates are read.
 
 mod fault;
 mod flags;
@@ -27,11 +28,11 @@ use origin::Origin;
 use std::{fs, io, path::Path, sync::Arc};
 use value::ListenAddress;
 
-/// Tries whether an address can be listened on. Of a Unix socket, `NotFound` says that its folder is not there, and `AlreadyExists`
-/// that something else has its name.
+/// Tests whether an address can be listened on. For a Unix socket, the error `NotFound` means that its folder does not
+/// exist, and `AlreadyExists` that something else has its name.
 pub type Probe = fn(&ListenAddress) -> io::Result<()>;
 
-/// Reads the file named in `flags`, if one is, and what the flags say beside it.
+/// Reads the file named in `flags`, if there is one, together with the flags.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
@@ -39,7 +40,7 @@ pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
     load_with(flags, None, &[])
 }
 
-/// As [`load()`], and of the origins that are `running` those stay whose configuration has not changed.
+/// As [`load()`], but keeps those origins of `running` whose configuration has not changed.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
@@ -47,8 +48,9 @@ pub fn load_again(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Confi
     load_with(flags, None, running)
 }
 
-/// As [`load()`], and what cannot be had here and now is a fault like any other: addresses that `probe` refuses, or that cannot be
-/// listened on together, and files and folders without a place. Where sockets are inherited, addresses say little.
+/// As [`load()`], but also reports what is not available on this machine now: addresses that `probe` refuses or that
+/// cannot be listened on together, and files and folders that have no place. If sockets are inherited, the addresses
+/// mean little.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
@@ -72,7 +74,7 @@ fn load_with(
     parse_with(&text, &file, flags, (probe, running))
 }
 
-/// Reads `text`, which `file` names in messages, and what the flags say beside it.
+/// Reads `text` together with the flags. Messages call the text `file`.
 ///
 /// # Errors
 /// Every fault at once, each with its place.

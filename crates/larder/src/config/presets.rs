@@ -1,6 +1,6 @@
-//! Presets: what holds before a well-known application, as configuration. Each is a file beside this one; a `preset` is
-//! replaced by what its file says before anything else looks at the document, so that whatever a preset means can be written
-//! by hand.
+//! Presets: settings for well-known applications, as configuration. Each is a file in the folder `presets`. Before
+//! anything else looks at the document, a `preset` is replaced by the content of its file. So everything that a preset
+//! means can also be written by hand.
 
 mod expand;
 
@@ -19,7 +19,7 @@ use toml::{
 };
 
 impl Preset {
-    /// The preset of this name.
+    /// Returns the preset of this name.
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "wordpress" => Self::Wordpress,
@@ -31,7 +31,7 @@ impl Preset {
         })
     }
 
-    /// What it says: `[defaults]` and routes. Another preset below it is expanded already.
+    /// Returns the content of its file: `[defaults]` and routes. A preset that it builds on is already expanded.
     fn document(self) -> DeTable<'static> {
         let text = match self {
             Self::Wordpress => include_str!("presets/wordpress.toml"),
@@ -40,7 +40,7 @@ impl Preset {
             Self::Drupal => include_str!("presets/drupal.toml"),
             Self::Django => include_str!("presets/django.toml"),
         };
-        // A test reads them all; none has a fault.
+        // A test reads all files; none has a fault.
         let mut document = DeTable::parse_recoverable(text).0.into_inner();
         stack(&mut document);
         forget_names(&mut document);
@@ -48,8 +48,8 @@ impl Preset {
     }
 }
 
-/// What a configuration that uses presets says without them: its `[defaults]` and routes as TOML. `None` where it uses none, or
-/// cannot be read.
+/// Returns a configuration that uses presets without them: its `[defaults]` and routes as TOML. `None` if it uses no
+/// preset or cannot be read.
 pub fn plain(text: &str) -> Option<String> {
     let mut document = DeTable::parse(text).ok()?.into_inner();
     if !expand(&mut document, &mut Vec::new()) {
@@ -62,7 +62,7 @@ pub fn plain(text: &str) -> Option<String> {
     toml::to_string_pretty(&table).ok()
 }
 
-/// Takes the names of presets out of a document that says all that they do.
+/// Removes the names of presets from a document that has their whole content.
 fn forget_names(document: &mut DeTable<'_>) {
     if let Some(DeValue::Table(defaults)) = document.get_mut("defaults").map(Spanned::get_mut) {
         defaults.remove("preset");
@@ -77,12 +77,12 @@ fn forget_names(document: &mut DeTable<'_>) {
     }
 }
 
-/// A key that stands at `span`.
+/// A key with the place `span`.
 fn key(name: &str, span: &Range<usize>) -> Spanned<DeString<'static>> {
     Spanned::new(span.clone(), name.to_owned().into())
 }
 
-/// A text that stands at `span`.
+/// A text with the place `span`.
 fn word(text: String, span: &Range<usize>) -> Spanned<DeValue<'static>> {
     Spanned::new(span.clone(), DeValue::String(text.into()))
 }

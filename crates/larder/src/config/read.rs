@@ -1,7 +1,7 @@
-//! From text to what is written, with every fault on the way.
+//! From text to [`written::Config`], with every fault on the way.
 //!
-//! serde stops at the first fault. So the value that it stumbled over is taken out of the document and the rest is read
-//! again, until it reads well: every key may be left out, so what remains is always a configuration.
+//! serde stops at the first fault. So the value that it failed at is removed from the document, and the rest is read
+//! again until there are no faults. Every key may be left out, so what remains is always a configuration.
 
 use super::{
     Fault, keys, presets,
@@ -19,7 +19,7 @@ use toml::{
     de::{DeArray, DeTable, DeValue, Deserializer},
 };
 
-/// Reads `text`. Where `faults` grew, what is returned lacks what was faulty, and [`Torn`] knows what that was.
+/// Reads `text`. If `faults` grew, the result lacks the faulty values, and [`Torn`] says what they were.
 pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> (written::Config, Torn) {
     let schema = schema();
     let top = View::root(&schema);
@@ -54,22 +54,22 @@ fn read_as(text: &str, schema: &Value, faults: &mut Vec<Fault>) -> written::Conf
     }
 }
 
-/// What was taken out: the key it stood at, and how that key is written.
+/// The place of a value that was removed: its key, and how that key is written.
 struct Place {
     key: String,
-    /// The fault is in a member of a list or in the key itself: what to write there is no `key = value`.
+    /// Whether the fault is in a member of a list or in the key itself, so that the correction is not `key = value`.
     bare: bool,
     example: Option<Value>,
-    /// The keys of the table that may stand there, as a list for people.
+    /// The keys of the table that is allowed there, as a list for people.
     keys: Option<String>,
-    /// It is a list of tables, each of which may begin with `[[key]]`.
+    /// Whether it is a list of tables, each of which may begin with `[[key]]`.
     tables: bool,
-    /// It is a list of tables somewhere else.
+    /// Whether it is a list of tables in any other place.
     inner_tables: bool,
 }
 
 impl Place {
-    /// The fault at `span` of `text`, with what to write there.
+    /// Returns the fault at `span` of `text`, with what to write there.
     fn fault(&self, span: &Range<usize>, message: &str, text: &str) -> Fault {
         let Wrong { what, instead } = Wrong::from_message(message);
         let instead = instead.or_else(|| nearest_variant(&what));
@@ -81,7 +81,7 @@ impl Place {
             return Fault::at(span, what)
                 .instead(format!("there may be several: write `[[{key}]]`"));
         }
-        // A list of what is there, where that is a table with something in it.
+        // If a table with content is there, show it as a list.
         let table = text.get(span.clone()).filter(|table| {
             self.inner_tables && one_of_several && table.contains('=') && !table.contains('\n')
         });
@@ -100,7 +100,7 @@ impl Place {
             (None, Some(example)) => {
                 fault.instead(format!("for example `{} = {example}`", self.as_toml()))
             }
-            // Its keys say more than any example.
+            // Its keys say more than an example.
             (None, None) => match &self.keys {
                 Some(keys) if wants_table => {
                     fault.instead(format!("keys of `{}`: {keys}", self.key))
@@ -110,7 +110,7 @@ impl Place {
         }
     }
 
-    /// The key as it stands before `=`.
+    /// Returns the key as it is written before `=`.
     fn as_toml(&self) -> Cow<'_, str> {
         let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         if !self.key.is_empty() && self.key.bytes().all(is_bare) {
@@ -121,18 +121,18 @@ impl Place {
     }
 }
 
-/// How a fault begins where nothing but a table will do.
+/// How a fault begins if only a table is allowed.
 const A_TABLE_EXPECTED: &str = "expected a table,";
 
-/// How the fault of one table in place of a list of them begins, and how it ends.
+/// How the fault of a single table in place of a list of tables begins, and how it ends.
 const A_LIST_EXPECTED: &str = "expected a list";
 const A_TABLE_FOUND: &str = ", found a table";
 
-/// What serde's words for an unknown variant were meant to be, in quotation marks.
+/// Returns the known variant, in quotation marks, that is nearest to the unknown one in serde's message.
 fn nearest_variant(message: &str) -> Option<String> {
     let rest = message.strip_prefix("unknown variant ")?;
     let (found, known) = rest.split_once(", expected ")?;
-    // Each is written between two of these.
+    // Each name is between two backticks.
     let words = |text| str::split(text, '`').skip(1).step_by(2);
     let word = words(found).next()?.to_ascii_lowercase();
     let begins = |known: &&str| {
@@ -143,7 +143,7 @@ fn nearest_variant(message: &str) -> Option<String> {
     near.map(|near| format!("\"{near}\""))
 }
 
-/// serde's words for a wrong type, in the order in which the other messages speak and with the words of TOML.
+/// Rewrites serde's message for a wrong type with the words of TOML, in the order that the other messages have.
 fn describe(message: &str) -> String {
     for kind in ["invalid type: ", "invalid value: "] {
         let parts = message
@@ -176,7 +176,7 @@ fn describe(message: &str) -> String {
     message.to_owned()
 }
 
-/// Takes out the innermost value that `span` points at or into.
+/// Removes the innermost value that `span` is in, or is.
 fn take(table: &mut DeTable<'_>, schema: View<'_>, span: &Range<usize>) -> Option<Place> {
     let (known, schema) = match schema.table() {
         Some((known, schema)) => (Some(known), schema),
@@ -236,9 +236,9 @@ fn take_inside<'i>(
     }
 }
 
-/// The place of a value with this schema under `key`; `whole` is the schema of all that stands there.
+/// Returns the place of a value with this schema under `key`. `whole` is the schema of the key's whole value.
 fn place(key: &str, bare: bool, schema: View<'_>, whole: View<'_>) -> Place {
-    // What the key says of its values goes before what their type says.
+    // Examples of the key take precedence over those of its type.
     let examples = |schema: View<'_>| schema.get("examples")?.get(0).cloned();
     let first_word = || {
         let mut words = schema.resolved().choices();

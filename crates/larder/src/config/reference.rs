@@ -1,4 +1,4 @@
-//! The reference page, made from the schema.
+//! The reference page, generated from the schema.
 
 use super::schema::{View, schema};
 use serde_json::Value;
@@ -10,17 +10,19 @@ const HEAD: &str = "\
 <!-- Made by `larder schema --markdown > docs/configuration.md`; change the doc comments in
      `crates/larder/src/config/written/` instead. -->
 
-One TOML file, given with `larder serve --config FILE`. Every key may be left out, and so may the file:
-`larder serve http://127.0.0.1:5001` is enough. What the command line says goes before the file. `larder check FILE`
-tells everything that is wrong with a file; `larder schema` prints the JSON schema for editors. On `SIGHUP` the file is read
-again; one with a fault changes nothing.
+The configuration is one TOML file: `larder serve --config FILE`. Every key may be left out, and so may the file:
+`larder serve http://127.0.0.1:5001` is enough. The command line takes precedence over the file.
 
-Durations are written `500ms`, `90s`, `10m`, `1h30m`, `1d`; sizes `8KiB`, `512MiB`, `1GB`. Wherever a list of words stands, a
-single word needs no brackets, but in `try`, which is for several. Tables of which there may be several always stand in a
-list: `[[origin]]`, or `[{ … }]`.
+- `larder check FILE` reports everything that is wrong with a file.
+- `larder schema` prints the JSON schema for editors.
+- On `SIGHUP` Larder reads the file again. If it has a fault, nothing changes.
+
+Durations are written `500ms`, `90s`, `10m`, `1h30m`, `1d`; sizes `8KiB`, `512MiB`, `1GB`. In place of a list of words, a single
+word needs no brackets, except in `try`, which is for several. Tables that may occur several times are always written as a list:
+`[[origin]]`, or `[{ … }]`.
 ";
 
-/// The reference page in Markdown.
+/// Returns the reference page in Markdown.
 pub fn reference() -> String {
     let schema = schema();
     let mut page = Page {
@@ -34,9 +36,9 @@ pub fn reference() -> String {
 
 struct Page {
     text: String,
-    /// Tables that stand in several places are told once.
+    /// Tables that occur in several places; each is described once.
     told: Vec<String>,
-    /// The keys of `[defaults]`, which a route has too.
+    /// The keys of `[defaults]`, which a route also has.
     policy: Vec<String>,
 }
 
@@ -54,9 +56,8 @@ impl Page {
         let _ = write!(self.text, "\n## {title}\n\n{about}\n\n");
         let is_route = path == "[[route]]";
         if is_route {
-            self.text.push_str(
-                "Beside the keys below, a route may say everything that `[defaults]` may.\n\n",
-            );
+            self.text
+                .push_str("A route may have the keys below, and every key of `[defaults]`.\n\n");
         }
         self.text
             .push_str("| key | default | meaning |\n|---|---|---|\n");
@@ -77,7 +78,7 @@ impl Page {
         }
     }
 
-    /// The page of a table under `path`, unless it was told elsewhere.
+    /// Writes the page of a table under `path`, unless it was described elsewhere.
     fn below(&mut self, path: &str, key: &str, schema: View<'_>) {
         let parent = path.trim_matches(['[', ']']);
         let dot = if parent.is_empty() { "" } else { "." };
@@ -105,7 +106,7 @@ impl Page {
         if !words.is_empty() {
             let _ = write!(meaning, " {}", words.join(" "));
         }
-        // A default shows how a value is written; an empty list does not.
+        // A default shows how a value is written, but an empty list does not.
         let shows = |default: &Value| default.as_array().is_none_or(|list| !list.is_empty());
         let needed = !schema.get("default").is_some_and(shows);
         let examples = schema
@@ -124,7 +125,7 @@ impl Page {
     }
 }
 
-/// One of the words that may stand here, with its meaning.
+/// One of the words that may be used here, with its meaning.
 fn word(schema: View<'_>) -> Option<String> {
     let word = schema.get("const")?;
     Some(format!(

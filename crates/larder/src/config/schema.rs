@@ -1,4 +1,4 @@
-//! The JSON schema of the configuration, made from [`written`].
+//! The JSON schema of the configuration, generated from [`written`].
 
 use super::written;
 use schemars::{
@@ -8,7 +8,7 @@ use schemars::{
 };
 use serde_json::{Map, Value};
 
-/// The schema of a configuration file, for editors and for the reference page.
+/// Returns the schema of a configuration file, for editors and for the reference page.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12()
         .with_transform(RecursiveTransform(without_null))
@@ -18,7 +18,7 @@ pub fn schema() -> Value {
     schema.to_value()
 }
 
-/// TOML has no null: a key that may be left out is one that need not be there.
+/// Removes `null`, which TOML does not have: an optional key is one that may be absent.
 fn without_null(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else {
         return;
@@ -36,7 +36,7 @@ fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(mut choices)) = object.remove("anyOf") {
         choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
         match (choices.len(), choices.pop()) {
-            // What is said of the key goes before what is said of its type.
+            // The description of the key takes precedence over that of its type.
             (1, Some(Value::Object(only))) => {
                 for (key, value) in only {
                     if key != "description" {
@@ -52,14 +52,14 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Drops lists of examples that hold none.
+/// Drops empty lists of examples.
 fn without_empty(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         object.retain(|key, value| key != "examples" || value != &Value::Array(Vec::new()));
     }
 }
 
-/// Looks into a schema, following references within `root`.
+/// A view into a schema that follows references within `root`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     root: &'a Value,
@@ -72,7 +72,7 @@ impl<'a> View<'a> {
         Self { root, here: root }
     }
 
-    /// The schema of the table that may stand here, wherever a choice or reference hides it.
+    /// The schema of the table that is allowed here, also behind a choice or a reference.
     pub(super) fn table(self) -> Option<(&'a Map<String, Value>, Self)> {
         let here = self.resolved();
         if let Some(properties) = here.here.get("properties").and_then(Value::as_object) {
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
         here.choices().find_map(Self::table)
     }
 
-    /// The schema of the members of the list that may stand here.
+    /// The schema of the members of the list that is allowed here.
     pub(super) fn members(self) -> Option<Self> {
         let here = self.resolved();
         if let Some(items) = here.here.get("items") {
@@ -90,14 +90,14 @@ impl<'a> View<'a> {
         here.choices().find_map(Self::members)
     }
 
-    /// Whether a text may stand here.
+    /// Whether text is allowed here.
     pub(super) fn is_text(self) -> bool {
         let here = self.resolved();
         here.here.get("type").is_some_and(|kind| kind == "string")
             || here.choices().any(Self::is_text)
     }
 
-    /// Whether `key` is somewhere one that is `true` or `false`.
+    /// Whether `key` takes `true` or `false` in any table.
     pub(super) fn is_switch(self, key: &str) -> bool {
         let tables = self.root.get("$defs").and_then(Value::as_object);
         let tables = tables.into_iter().flat_map(Map::values);
@@ -111,7 +111,7 @@ impl<'a> View<'a> {
             || here.choices().any(Self::is_boolean)
     }
 
-    /// Whether a list of tables stands under `key` in the outermost table.
+    /// Whether `key` takes a list of tables at the top of the file.
     pub(super) fn is_list_at_top(self, key: &str) -> bool {
         let top = Self::root(self.root).table();
         let schema = top.and_then(|(known, top)| known.get(key).map(|inner| top.to(inner)));
@@ -123,20 +123,20 @@ impl<'a> View<'a> {
         Self { here, ..self }
     }
 
-    /// The name of the definition that stands here, if it has one.
+    /// The name of the definition used here, if it has one.
     pub(super) fn reference(self) -> Option<&'a str> {
         let own = self.here.get("$ref").and_then(Value::as_str);
         own.or_else(|| self.get("items")?.get("$ref")?.as_str())
     }
 
-    /// A keyword of the schema here.
+    /// Returns a keyword of the schema here.
     pub(super) fn get(self, keyword: &str) -> Option<&'a Value> {
         self.here
             .get(keyword)
             .or_else(|| self.resolved().here.get(keyword))
     }
 
-    /// Where `$ref` leads, or this.
+    /// The target of `$ref`, or this schema itself.
     pub(super) fn resolved(self) -> Self {
         let target = self
             .here
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
         target.map_or(self, |target| self.to(target))
     }
 
-    /// The schemas of which one must hold.
+    /// The alternatives, one of which must hold.
     pub(super) fn choices(self) -> impl Iterator<Item = Self> {
         let list = ["anyOf", "oneOf"]
             .into_iter()

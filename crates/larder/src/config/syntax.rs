@@ -4,7 +4,8 @@ use super::{Fault, schema::View};
 use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 use toml::de::DeTable;
 
-/// The faults that the parser met in `text`, of which `schema` knows the keys: of each line the first, since the others follow from it.
+/// Returns the faults that the parser found in `text`, whose keys `schema` knows. Only the first of each line is kept,
+/// because the others follow from it.
 pub(super) fn faults(text: &str, errors: &[toml::de::Error], schema: View<'_>) -> Vec<Fault> {
     let mut lines = BTreeSet::new();
     let mut is_first = |error: &&toml::de::Error| {
@@ -15,8 +16,8 @@ pub(super) fn faults(text: &str, errors: &[toml::de::Error], schema: View<'_>) -
     errors.map(|error| fault(text, error, schema)).collect()
 }
 
-/// `text` with blanks for the lines in which there are `errors`, or else for the tables around them. `None` where that cannot be read
-/// either: what the parser makes of it then is a guess, and faults found in it would mislead.
+/// Returns `text` with the lines blanked out in which there are `errors`, or else the tables around them. `None` if
+/// that cannot be read either. The parser's result would then be a guess, and faults found in it would mislead.
 pub(super) fn readable<'t>(text: &'t str, errors: &[toml::de::Error]) -> Option<Cow<'t, str>> {
     let mut places = Vec::new();
     for error in errors.iter().filter(|error| !is_duplicate(error)) {
@@ -26,7 +27,7 @@ pub(super) fn readable<'t>(text: &'t str, errors: &[toml::de::Error]) -> Option<
         return Some(Cow::Borrowed(text));
     }
     let lines: Vec<_> = places.iter().map(|place| line_of(text, *place)).collect();
-    // Without its header, what is in a table would seem to be in the one before.
+    // Without its header, the content of a table would seem to belong to the table before.
     let has_header = lines.iter().any(|line| is_header(text, line));
     let tables = || places.iter().map(|place| table_of(text, *place)).collect();
     let candidates = [(!has_header).then_some(lines), Some(tables())];
@@ -42,7 +43,7 @@ fn can_be_read(text: &str) -> bool {
     errors.iter().all(is_duplicate)
 }
 
-/// `text` with blanks in these places, so that all others stay where they are.
+/// Returns `text` with these ranges blanked out, so that everything else keeps its place.
 fn blank(text: &str, out: &[Range<usize>]) -> String {
     let mut left = String::with_capacity(text.len());
     for (index, letter) in text.char_indices() {
@@ -55,7 +56,7 @@ fn blank(text: &str, out: &[Range<usize>]) -> String {
     left
 }
 
-/// The line of `text` that `place` is in, without its end.
+/// The line of `text` that contains `place`, without its end.
 fn line_of(text: &str, place: usize) -> Range<usize> {
     let before = text.get(..place).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -63,13 +64,13 @@ fn line_of(text: &str, place: usize) -> Range<usize> {
     start..length.map_or(text.len(), |length| start + length)
 }
 
-/// Whether a table begins in this line, or may.
+/// Whether a table begins in this line, or may begin.
 fn is_header(text: &str, line: &Range<usize>) -> bool {
     let line = text.get(line.clone()).unwrap_or_default();
     line.trim_start().starts_with('[')
 }
 
-/// From the header of the table that `place` is in to the next one.
+/// The range from the header of the table that contains `place` to the next header.
 fn table_of(text: &str, place: usize) -> Range<usize> {
     let mut table = line_of(text, place);
     while table.start > 0 && !is_header(text, &table) {
@@ -85,7 +86,7 @@ fn table_of(text: &str, place: usize) -> Range<usize> {
     table
 }
 
-/// The fault that the parser met in `text`, of which `schema` knows the keys.
+/// Returns the fault for an error of the parser in `text`, whose keys `schema` knows.
 fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fault {
     let message = error.message().lines().next().unwrap_or_default();
     let (what, expected) = message
@@ -114,7 +115,7 @@ fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fault {
     }
 }
 
-/// Whether the text can be read but for a key that stands there twice: all others are where they are.
+/// Whether the error is only a duplicate key. The rest of the text can be read, and is in its place.
 fn is_duplicate(error: &toml::de::Error) -> bool {
     error.message().starts_with("duplicate key")
 }
@@ -129,7 +130,7 @@ const SWITCHES: [(&str, bool); 6] = [
     ("off", false),
 ];
 
-/// What was meant by `value`, where `key` is one that is on or off.
+/// Returns what `value` means if `key` takes `true` or `false`.
 fn switch(key: &str, value: &str, schema: View<'_>) -> Option<bool> {
     let last = key.rsplit('.').next()?.trim();
     let word = value.to_ascii_lowercase();
@@ -139,15 +140,15 @@ fn switch(key: &str, value: &str, schema: View<'_>) -> Option<bool> {
 
 /// What is wrong with the key or the value of a line.
 enum Pair<'t> {
-    /// The key has letters that no key has.
+    /// The key has characters that no key has.
     Key,
-    /// Nothing stands behind the `=` of this key.
+    /// Nothing follows the `=` of this key.
     NoValue(&'t str),
-    /// Key and value, which is text without quotes.
+    /// Key and value; the value is text without quotes.
     Bare(&'t str, &'t str),
 }
 
-/// What is wrong with key or value of the line around `span`, where that is plain.
+/// Returns what is wrong with the key or value of the line around `span`, if it is clear.
 fn pair<'t>(text: &'t str, span: &Range<usize>) -> Option<Pair<'t>> {
     let before = text.get(..span.start)?;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,7 +1,7 @@
-//! Files in, meaning or faults out.
+//! Configuration files, and their meaning or their faults.
 //!
-//! `tests/bad/*.toml` are files with faults; beside each lies what `larder check` says of it. After a change that is
-//! meant, run the tests once with `INSTA_UPDATE=always` and read the difference.
+//! `tests/bad/*.toml` are files with faults. Beside each is the output of `larder check`. After an intended change, run
+//! the tests once with `INSTA_UPDATE=always` and read the difference.
 
 use super::value::{
     CookiePattern, FieldLine, FilePattern, HostValue, ListenAddress, OwnField, PathStart, PeerUrl,
@@ -94,7 +94,7 @@ fn addresses_that_cannot_be_had_together_are_told_with_both() {
         "listen = [\n  \"127.0.0.1:8080\",\n  \"[::1]:8080\",\n  \":8080\",\n  \":9180\",\n]\nadmin = \"127.0.0.1:9180\"\n{ORIGIN}"
     );
     insta::assert_snapshot!(probing(&text, |_| Ok(())));
-    // Sockets that are inherited may be both.
+    // Inherited sockets may be both.
     good(&text);
 }
 
@@ -146,7 +146,7 @@ fn flags_go_before_the_file() {
     );
     assert_eq!(config.log.access, AccessTarget::Stdout);
     assert_eq!(config.origins[0].report().servers[0].address, "127.0.0.1:7");
-    // A body that could never be stored is not promised to be.
+    // The setting does not promise what could never be stored.
     assert_eq!(config.site.routes[0].policy.largest_body, 512 << 10);
 }
 
@@ -182,7 +182,7 @@ fn a_route_replaces_keys_of_the_defaults_whole() {
     );
 }
 
-/// A table for all that is not meant to be stored, and routes that are.
+/// A table for everything that is not stored, and routes that are.
 #[test]
 fn what_some_routes_store_may_stand_in_the_defaults() {
     for preset in ["", "preset = \"wordpress\"\n"] {
@@ -195,7 +195,7 @@ fn what_some_routes_store_may_stand_in_the_defaults() {
         assert!(stored.policy.cache && !rest.policy.cache);
         assert_eq!(stored.policy.lifetime.by_status.len(), 3);
     }
-    // A preset says much about what is stored, which its user did not write.
+    // A preset says much about stored responses, which its user did not write.
     let config = good(&format!(
         "[defaults]\npreset = \"wordpress\"\ncache = false\n{ORIGIN}"
     ));
@@ -205,7 +205,7 @@ fn what_some_routes_store_may_stand_in_the_defaults() {
     ));
 }
 
-/// What is proposed for a body that is too large is what is stored.
+/// The proposal for a body that is too large is the size that is stored.
 #[test]
 fn a_body_that_is_never_stored_is_not_promised_to_be() {
     let text = |largest: &str| {
@@ -215,7 +215,7 @@ fn a_body_that_is_never_stored_is_not_promised_to_be() {
     assert!(faults.contains("write at most `2MiB`"), "{faults}");
     let most = store::model::largest_body(8 << 20);
     assert_eq!(good(&text("2MiB")).site.routes[0].policy.largest_body, most);
-    // The disk keeps what memory does not.
+    // The disk keeps bodies that are too large for memory.
     good(&format!("disk.path = \"d\"\n{}", text("8MiB")));
 }
 
@@ -268,10 +268,10 @@ fn keys_and_edits() {
     );
 }
 
-/// A file that says of each key what the reference page calls its default means the same as one that says nothing.
+/// A file that sets each key to the default of the reference page means the same as an empty file.
 #[test]
 fn the_reference_tells_the_true_defaults() {
-    /// Keys that only an origin of scripts has.
+    /// Keys that only a FastCGI origin has.
     const OF_SCRIPTS: [&str; 6] = ["index", "front", "script", "no_script", "no_file", "params"];
     let schema = schema();
     let some = |path: &str, wanted: fn(&str) -> bool| {
@@ -321,17 +321,17 @@ fn the_reference_tells_the_true_defaults() {
     assert_same(&good(&said), &good(&silent));
 }
 
-/// What a configuration means, line by line.
+/// Returns what a configuration means, line by line.
 fn shown(config: &meant::Config) -> Vec<String> {
     let shown = format!("{config:#?}");
-    // Each origin has a number and a birth of its own.
+    // These differ for each origin.
     let own = ["number: ", "tv_sec: ", "tv_nsec: "];
     let lines = shown.lines().map(str::trim);
     let lines = lines.filter(|line| !own.iter().any(|own| line.starts_with(own)));
     lines.map(str::to_owned).collect()
 }
 
-/// Two configurations mean the same.
+/// Asserts that two configurations mean the same.
 fn assert_same(said: &meant::Config, silent: &meant::Config) {
     let [said, silent] = [said, silent].map(shown);
     let differing = said
@@ -353,7 +353,7 @@ fn every_example_in_the_schema_can_be_read() {
         }
     }
     let schema = schema();
-    // A key that the table cannot be without is there beside every other.
+    // Required keys of the table are beside every other key.
     for (name, prefix, needed) in [
         ("Limits", "[limits]\n", ""),
         ("Route", "[[route]]\n", ""),
@@ -394,7 +394,7 @@ fn the_reference_page_is_up_to_date() {
     );
 }
 
-/// Pieces of which faulty files are made.
+/// Pieces from which faulty files are put together.
 fn piece() -> impl Strategy<Value = String> {
     const WORDS: &[&str] = &[
         "[", "]", "{", "}", "=", "\"", ".", ",", "\n", "~", "*", "é", "\\u", "route", "origin",
@@ -407,7 +407,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Whatever is written, what is said of it is short.
+/// Whatever the file says, the report is short.
 #[test]
 fn what_is_long_is_cut() {
     let long = "x".repeat(100_000);

@@ -1,4 +1,5 @@
-//! What of a file could not be read, and in which tables. What seems missing there may be written.
+//! The parts of a file that could not be read, and their tables. A key that seems to be missing there may have been
+//! written.
 
 use super::{Fault, keys, read::covers, schema::View};
 use std::ops::Range;
@@ -7,10 +8,10 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// What was taken out while the file was read.
+/// What was removed while the file was read.
 #[derive(Debug, Default)]
 pub(super) struct Torn {
-    /// Anything may be missing anywhere.
+    /// Anything may be missing, in any table.
     all: bool,
     losses: Vec<Loss>,
 }
@@ -18,23 +19,23 @@ pub(super) struct Torn {
 /// One value that could not be read.
 #[derive(Debug)]
 struct Loss {
-    /// The key at the top of the file under which it stood.
+    /// The key at the top of the file under which the value was.
     table: String,
-    /// Where that table, and all that is in it, stands.
+    /// Where that table and its whole content are.
     places: Vec<Range<usize>>,
-    /// The keys that lead to it, from within the table; empty where it may have been any.
+    /// The keys that lead to the value, from within the table. Empty if it may have been any key.
     path: Vec<String>,
 }
 
 impl Loss {
-    /// Whether it may have been said by one of these `keys`.
+    /// Whether the lost value may have belonged to one of these `keys`.
     fn may_say(&self, keys: &[&str]) -> bool {
         self.path.is_empty() || self.path.iter().any(|key| keys.contains(&key.as_str()))
     }
 }
 
 impl Torn {
-    /// Finds what the reading of `text` lost, which met `faults`; `top` is the schema of a file.
+    /// Finds what was lost in reading `text`, which had `faults`. `top` is the schema of a file.
     pub(super) fn of(text: &str, faults: &[Fault], top: View<'_>) -> Self {
         if faults.is_empty() {
             return Self::default();
@@ -61,7 +62,7 @@ impl Torn {
         torn
     }
 
-    /// What stood at `span`, in `section`, could not be read.
+    /// Records that the value at `span`, in `section`, could not be read.
     fn lose(&mut self, section: &Section<'_>, span: &Range<usize>, top: View<'_>) {
         let Some((known, top)) = top.table() else {
             self.all = true;
@@ -91,7 +92,7 @@ impl Torn {
         });
     }
 
-    /// Of a file that says nothing that could be read.
+    /// Describes a file of which nothing could be read.
     pub(super) const fn whole() -> Self {
         Self {
             all: true,
@@ -104,27 +105,28 @@ impl Torn {
         self.all || !self.losses.is_empty()
     }
 
-    /// Whether one of `keys` may have been lost from the table that `place` is in.
+    /// Whether one of `keys` may have been lost from the table that contains `place`.
     pub(super) fn at(&self, place: &Range<usize>, keys: &[&str]) -> bool {
         self.may_have_lost(keys, |loss| {
             loss.places.iter().any(|torn| covers(torn, place))
         })
     }
 
-    /// Whether one of `keys` may have been lost from the table under `table`, or from one of those in a list there.
+    /// Whether one of `keys` may have been lost from the table under `table`, or from one of the tables of a list
+    /// there.
     pub(super) fn under(&self, table: &str, keys: &[&str]) -> bool {
         self.may_have_lost(keys, |loss| loss.table == table)
     }
 
-    /// Whether one of `keys` may be in one of those losses that are `here`.
+    /// Whether one of `keys` may be in a loss for which `here` holds.
     fn may_have_lost(&self, keys: &[&str], here: impl Fn(&Loss) -> bool) -> bool {
         let mut losses = self.losses.iter();
         self.all || losses.any(|loss| here(loss) && loss.may_say(keys))
     }
 }
 
-/// Collects into `path` the keys that lead to `span` within `value`. Whether it is there. A key that is none, and like none, leaves the
-/// path empty: it may have been any.
+/// Collects into `path` the keys that lead to `span` within `value`, and returns whether `span` is there. An unknown
+/// key that resembles no known one leaves the path empty, because any key may have been meant.
 fn follow(
     value: &Spanned<DeValue<'_>>,
     schema: View<'_>,
@@ -209,7 +211,7 @@ fn sections<'a, K: AsRef<str>>(
     }
 }
 
-/// Where `value` and all that is in it stand.
+/// Collects the places of `value` and of everything in it.
 fn inside(value: &Spanned<DeValue<'_>>, places: &mut Vec<Range<usize>>) {
     places.push(value.span());
     match value.get_ref() {

@@ -1,7 +1,8 @@
-//! The access log: records queue up, a thread of its own makes lines of them and writes them in batches.
+//! The access log. Records are queued; a separate thread formats and writes them in batches.
 //!
-//! A worker hands a record over without waiting; when the queue is full, or the file takes no more, the record is lost and counted
-//! (`proxy::outcome::Counters::log_lost`). What a line looks like is `line`'s, when bytes go out is `writer`'s.
+//! A worker hands a record over without waiting. If the queue is full, or the file cannot take more, the record is lost
+//! and counted (`proxy::outcome::Counters::log_lost`). `line` formats a record, and `writer` decides when bytes are
+//! written.
 
 mod batch;
 mod line;
@@ -27,69 +28,69 @@ use std::{
 use target::Target;
 use writer::Writer;
 
-/// Why there is no access log. The operator's to mend.
+/// Why the access log could not be started. The operator has to correct this.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotStart {
     /// The file cannot be opened for appending.
     #[error("cannot write the access log: {0}")]
     Unwritable(io::Error),
-    /// The system has no thread to give for its writer.
+    /// The system could not create the writer's thread.
     #[error("cannot start a thread: {0}")]
     NoThread(io::Error),
 }
 
-/// Records that wait at most. The queue's room is taken once, at the start: about 2 MiB.
+/// Largest number of queued records. The memory of the queue is allocated once, at the start: about 2 MiB.
 const QUEUE: usize = 8192;
 
-/// How long the end of what is queued is waited for: whoever reads a pipe may have stopped doing so.
+/// How long to wait until the queue is written. The reader of a pipe may have stopped reading.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The same where haste is wanted: enough for a writer that nobody holds up.
+/// The same time if there is haste: enough for a writer that is not blocked.
 const LITTLE_PATIENCE: Duration = Duration::from_millis(200);
 
-/// How often somebody who waits looks whether haste is wanted.
+/// How often a waiting thread checks whether there is haste.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A running access log. Dropping it writes what is queued and waits for that, but not for ever.
+/// A running access log. Dropping it writes what is queued and waits for that, for a limited time.
 #[derive(Debug)]
 pub struct AccessLog {
-    /// Dropped before `thread`: the order of these fields matters.
+    /// Must be dropped before `thread`, so the order of these fields matters.
     queue: SyncSender<Record>,
     thread: Awaited,
-    /// The writer's.
+    /// The counters of the writer.
     counters: Arc<Counters>,
 }
 
-/// The writer's thread; waited for when dropped.
+/// The writer's thread. Dropping this waits for it.
 #[derive(Debug)]
 struct Awaited {
     wishes: Arc<Wishes>,
-    /// Ends with the thread.
+    /// Disconnects when the thread ends.
     ended: Receiver<()>,
 }
 
-/// What the writer is asked to do besides writing; it looks at least every `writer::TICK`.
+/// What the writer is asked to do besides writing. It checks at least every `writer::TICK`.
 #[derive(Debug, Default)]
 struct Wishes {
     reopen: AtomicBool,
     stop: AtomicBool,
-    /// Of whoever waits for it to stop.
+    /// Whether the thread that waits for the writer to stop is in a hurry.
     haste: AtomicBool,
 }
 
-/// Has whoever waits for an access log to be written wait no longer than it takes.
+/// Shortens the wait for the access log to be written.
 #[derive(Debug)]
 pub struct Haste(Arc<Wishes>);
 
 impl Haste {
-    /// From now on.
+    /// Shortens the wait from now on.
     pub fn make(&self) {
         self.0.haste.store(true, Relaxed);
     }
 }
 
 impl AccessLog {
-    /// Opens the log that `log` asks for and starts its writer; `None` where it asks for none.
+    /// Opens the log that `log` names and starts its writer. `None` if `log` turns it off.
     ///
     /// # Errors
     /// See [`CannotStart`].
@@ -106,7 +107,7 @@ impl AccessLog {
         thread::Builder::new()
             .name("larder-log".to_owned())
             .spawn(move || {
-                // Whoever waits for the end finds the queue closed: both go with it, the queue first.
+                // A thread that waits for the end must find the queue closed. Both are dropped here, the queue first.
                 let _end: SyncSender<()> = end;
                 writer.run(records);
             })
@@ -118,28 +119,28 @@ impl AccessLog {
         }))
     }
 
-    /// A way into the queue, for one worker.
+    /// Returns a sender into the queue, for one worker.
     pub fn sender(&self) -> SyncSender<Record> {
         self.queue.clone()
     }
 
-    /// What the writer counts.
+    /// Returns the counters of the writer.
     pub fn counters(&self) -> Arc<Counters> {
         self.counters.clone()
     }
 
-    /// Asks for the file to be opened again by its name, after something has moved it away. Takes effect within a fraction of
-    /// a second; means nothing for standard output.
+    /// Requests that the file is opened again by its name, after it was moved. Takes effect within a fraction of a
+    /// second. No effect on standard output.
     pub fn reopen(&self) {
         self.thread.wishes.reopen.store(true, Relaxed);
     }
 
-    /// For when its end is being waited for.
+    /// Returns the means to shorten the wait for the end of this log.
     pub fn haste(&self) -> Haste {
         Haste(self.thread.wishes.clone())
     }
 
-    /// Writes what is queued and ends the writer. Workers that still hold a sender lose what they send from now on.
+    /// Writes what is queued and ends the writer. Records that workers send from now on are lost.
     pub fn close(self) {
         drop(self);
     }
@@ -147,7 +148,7 @@ impl AccessLog {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        // Where no worker holds a sender any more the writer has noticed already; the wish covers those that still do.
+        // If no worker holds a sender, the writer has already noticed. `stop` is for the other case.
         self.wishes.stop.store(true, Relaxed);
         let asked = Instant::now();
         while self.ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
@@ -157,7 +158,7 @@ impl Drop for Awaited {
                 PATIENCE
             };
             if asked.elapsed() >= patience {
-                // It may be in the middle of a write that nobody can call it back from; it ends with the process.
+                // It may be in a write that cannot be cancelled. It ends with the process.
                 tracing::warn!("nobody takes the end of the access log: it is lost");
                 return;
             }

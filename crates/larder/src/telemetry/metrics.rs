@@ -1,6 +1,7 @@
-//! Metrics as `OpenMetrics` text: sums over all workers, made when somebody asks.
+//! Metrics as `OpenMetrics` text: sums over all workers, made for each request.
 //!
-//! `names` declares every metric once; `sums` adds up what workers count; `encode` writes the one as told by the other.
+//! `names` declares every metric once, `sums` adds up the counts of the workers, and `encode` writes the sums under
+//! those names.
 
 mod encode;
 pub mod names;
@@ -20,24 +21,24 @@ use sums::Sums;
 /// The media type of what [`render`] returns.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Where the figures come from.
+/// The sources of the figures.
 #[derive(Debug)]
 pub struct Sources<'a> {
-    /// The store's.
+    /// Figures of the store.
     pub store: store::Statistics,
-    /// The log of purges'.
+    /// Figures of the log of purges.
     pub purges: store::purge::Statistics,
-    /// Whether what is purged is to be kept over a restart and cannot be.
+    /// Whether purges that should survive a restart cannot be recorded.
     pub purge_log_is_failing: bool,
-    /// Of what was compressed here.
+    /// Figures of what was compressed here.
     pub codings: proxy::compress::Figures,
-    /// The disk tier's, where there is one.
+    /// Figures of the disk tier, if there is one.
     pub disk: Option<store::disk::Statistics>,
-    /// The shared tier's, where there is one.
+    /// Figures of the shared tier, if there is one.
     pub shared: Option<store::shared::Statistics>,
-    /// Each worker's.
+    /// The counters of each worker.
     pub counters: &'a [Arc<Counters>],
-    /// Each listener's, or one for all.
+    /// The limiter of each listener, or one for all.
     pub connections: &'a [Arc<proxy::listen::ConnectionLimiter>],
     /// The origins of the configuration in force.
     pub origins: &'a [Arc<origin::Origin>],
@@ -45,7 +46,7 @@ pub struct Sources<'a> {
     pub started: SystemTime,
 }
 
-/// All metrics now.
+/// Returns all metrics as they are now.
 pub fn render(sources: &Sources<'_>) -> String {
     written(Sums::of(sources))
 }

@@ -1,4 +1,4 @@
-//! What the program tells of its work: the access log and the metrics.
+//! What the program reports about its work: the access log and the metrics.
 
 pub mod access_log;
 pub mod metrics;

@@ -1,4 +1,4 @@
-//! Counts panics, wherever in the process they happen: a request's, a body's, a fetch's or a thread's.
+//! Counts panics anywhere in the process: of a request, a body, a fetch or a thread.
 
 use std::{
     panic,
@@ -7,7 +7,7 @@ use std::{
 
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// Counts from now on; what was done about a panic before is still done. To be called once.
+/// Begins to count panics. The panic hook that was set before still runs. Must be called only once.
 pub fn watch() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -16,7 +16,7 @@ pub fn watch() {
     }));
 }
 
-/// How many there were.
+/// Returns the number of panics so far.
 pub fn seen() -> u64 {
     SEEN.load(Relaxed)
 }

@@ -1,8 +1,8 @@
-//! What is shown of a file: each fault shows the whole of its line, so long lines are cut.
+//! The excerpt of a file that faults are shown in. Each fault shows its whole line, so long lines are cut.
 
 use std::ops::Range;
 
-/// Letters of a line that are shown at most.
+/// Largest number of characters shown of a line.
 const LONGEST_LINE: usize = 300;
 
 const ELLIPSIS: &str = "…";
@@ -11,7 +11,7 @@ const ELLIPSIS: &str = "…";
 #[derive(Debug)]
 pub(super) struct Excerpt {
     pub text: String,
-    /// Where each line begins: in the whole text, and here; and how many of its bytes are here.
+    /// Where each line begins in the whole text and in the excerpt, and how many of its bytes the excerpt has.
     lines: Vec<(usize, usize, usize)>,
     whole: String,
 }
@@ -32,7 +32,7 @@ impl Excerpt {
             }
             start += line.len();
         }
-        // A caret behind the last line needs an end of it to stand at.
+        // A caret behind the last line needs a line end to stand at.
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -43,7 +43,7 @@ impl Excerpt {
         }
     }
 
-    /// Where bytes of the whole text are here. `None`: they begin in what is cut off.
+    /// Translates a range of the whole text into the excerpt. `None` if its beginning was cut off.
     pub(super) fn place(&self, span: &Range<usize>) -> Option<Range<usize>> {
         let start = self.shown(span.start)?;
         let end = self
@@ -69,7 +69,7 @@ impl Excerpt {
         here + shown
     }
 
-    /// As people count them, in the whole text.
+    /// Line and column of a byte in the whole text, counted from 1.
     pub(super) fn line_and_column(&self, byte: usize) -> (usize, usize) {
         let (start, ..) = self.line(byte);
         let line = self.lines.partition_point(|(start, ..)| *start <= byte);

@@ -1,4 +1,4 @@
-//! Whether every address is free for us, and for one purpose only.
+//! Whether every address is free, and used for one purpose only.
 
 use super::{Admin, Sink, listen::Placed};
 use crate::config::{Fault, Probe, value::ListenAddress, written};
@@ -10,8 +10,9 @@ use std::{
     path::Path,
 };
 
-/// Reports addresses that are written twice. With a `probe` those that it refuses too, and those that cannot be listened on together:
-/// sockets that are inherited are made by somebody else, who may know how to have both.
+/// Reports addresses that are written twice. With a `probe` also reports those that it refuses, and those that cannot
+/// be listened on together. Without it the latter are allowed, because inherited sockets are opened by another program,
+/// which may be able to have both.
 pub(super) fn check(
     listeners: &[Placed],
     written: &written::Config,
@@ -51,12 +52,12 @@ pub(super) fn check(
     }
 }
 
-/// Whether the kernel refuses to have both: they share a port, and one is the other or takes in what comes to it.
+/// Whether the kernel refuses to open both: they have the same port, and are the same or one includes the other.
 pub fn meet(one: &ListenAddress, other: &ListenAddress) -> bool {
     let (ListenAddress::Tcp(one), ListenAddress::Tcp(other)) = (one, other) else {
         return one == other;
     };
-    // Port 0 is another port each time.
+    // Port 0 is a different port each time.
     one.port() == other.port()
         && one.port() != 0
         && (takes_in(one.ip(), other.ip()) || takes_in(other.ip(), one.ip()))
@@ -68,7 +69,7 @@ fn takes_in(one: IpAddr, other: IpAddr) -> bool {
     one == other || one.is_unspecified() && (of_one_family || one.is_ipv6() && ipv6_takes_ipv4())
 }
 
-/// Whether `[::]` takes in IPv4 on this machine (`net.ipv6.bindv6only`).
+/// Whether `[::]` includes IPv4 on this machine (`net.ipv6.bindv6only`).
 fn ipv6_takes_ipv4() -> bool {
     Socket::new(Domain::IPV6, Type::STREAM, None)
         .and_then(|socket| socket.only_v6())

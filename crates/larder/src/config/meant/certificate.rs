@@ -1,4 +1,4 @@
-//! Certificates: whether the files are there, can be read and belong together.
+//! Certificates: whether their files exist, can be read and belong together.
 
 use super::Sink;
 use crate::config::{Fault, value::At, written};
@@ -7,15 +7,15 @@ use std::{fs::File, ops::Range, path::PathBuf, slice, sync::Arc};
 
 const READABLE: &str = "name a PEM file that Larder may read";
 
-/// The files of one certificate, if they are in order; `span` is the listener's place. The first of its list is sent to whoever asks for
-/// another name too.
+/// Returns the files of one certificate, if they are in order. `span` is the listener's place. The first certificate of
+/// the list is also sent to clients that ask for another name.
 pub(super) fn read(
     (written, is_first): (&written::Certificate, bool),
     span: &Range<usize>,
     sink: &mut Sink<'_>,
 ) -> Option<CertificateFiles> {
     let (chain, key) = both(written, span, sink)?;
-    // Both are looked for before either is read, so that two missing files are two faults.
+    // Looks for both before it reads either, so that two missing files are two faults.
     let there = [chain, key].map(|file| is_there(file, sink));
     if there.contains(&false) {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn read(
     }
 }
 
-/// Those of one listener, which are in order one by one; `None` where there are none.
+/// Reads the certificates of one listener together; each is in order by itself. `None` if there are none.
 pub(super) fn all(
     files: &[CertificateFiles],
     span: &Range<usize>,
@@ -65,12 +65,12 @@ pub(super) fn all(
         return None;
     }
     let read = TlsStore::load(files);
-    // They were read a moment ago; somebody changed them since.
+    // They were read a moment ago, and have changed since.
     let told = |error: TlsError| sink.push(Fault::at(span, error.to_string()).instead(READABLE));
     read.map_err(told).ok()
 }
 
-/// What to do about a certificate or key that cannot be used.
+/// Returns what to do about a certificate or key that cannot be used.
 fn mended(error: &TlsError, in_key: bool) -> String {
     match error {
         TlsError::Der(path) => {
@@ -98,7 +98,7 @@ fn mended(error: &TlsError, in_key: bool) -> String {
     }
 }
 
-/// Certificate and key, where both are written.
+/// Returns certificate and key, if both are written.
 fn both<'a>(
     written: &'a written::Certificate,
     span: &Range<usize>,

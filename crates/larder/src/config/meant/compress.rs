@@ -9,10 +9,10 @@ use crate::config::{
 use proxy::policy::Compress;
 use rules::coding::{Coding, DEFAULT_TYPES, TypePattern};
 
-/// Below this the fields that a coding brings weigh as much as it saves.
+/// Below this size, the fields that a coding adds weigh as much as it saves.
 const DEFAULT_LEAST: u64 = 512;
 
-/// What the route's own keys over the defaults' say.
+/// Builds it from the keys of the route over those of the defaults.
 pub(super) fn build(written: &Defaults) -> Option<Compress> {
     let codings = match written.compress.as_ref().map(|wish| &wish.value) {
         Some(Wish::Off) => return None,
@@ -35,7 +35,7 @@ pub(super) fn build(written: &Defaults) -> Option<Compress> {
     })
 }
 
-/// Keys of one table that do nothing where that says that nothing is compressed.
+/// Reports keys of one table without effect because the table turns compression off.
 pub(super) fn contradictions(written: &Defaults, sink: &mut Sink<'_>) {
     if !matches!(
         written.compress.as_ref().map(|wish| &wish.value),

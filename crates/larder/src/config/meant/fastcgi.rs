@@ -1,4 +1,4 @@
-//! Origins of scripts.
+//! FastCGI origins.
 
 use super::Sink;
 use crate::config::{
@@ -12,7 +12,7 @@ use origin::{
 };
 use std::{fs, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
-/// What visitors write to in the applications that people run most, which may lie in a folder of the site.
+/// What visitors write to in the most common applications, which may be in a folder of the site.
 const UPLOADS: &[&str] = &[
     "*/wp-content/blogs.dir/**",
     "*/files/**",
@@ -22,25 +22,25 @@ const UPLOADS: &[&str] = &[
     "*/uploads/**",
 ];
 
-/// What these applications guard by a `.htaccess`, and what tells strangers how a site is made.
+/// What these applications guard with `.htaccess`, and what tells strangers how a site is made.
 const GUARDED: &[&str] = &[
-    // Sources, configuration, dumps and logs, packed or not (Drupal's own list above all).
+    // Sources, configuration, dumps and logs, compressed or not (mainly Drupal's own list).
     r"~ (?i).*\.(engine|inc|install|log|make|module|po|profile|sh|sql|sqlite3?|theme|tpl|twig|xtmpl|ya?ml)(\.([0-9]+|bz2|gz|tar|xz|zip|zst))*",
-    // What editors and administrators leave behind.
+    // Files that editors and administrators leave behind.
     r"~ (?i).*(~|\.(bak|old|orig|save|sw[op]))",
     r"~ (?i).*/(auth\.json|composer\.(json|lock)|package(-lock)?\.json|yarn\.lock|web\.config)",
-    // WordPress: what is sold or sent in, backups and logs.
+    // WordPress: files that are sold or uploaded, backups and logs.
     r"~ (?i).*/(woocommerce_uploads|wc-logs|dlm_uploads|wpcf7_uploads|updraft|wflogs|backupbuddy_backups|backwpup-[^/]*)/.*",
     r"~ (?i).*/uploads/edd/.*\.(7z|docx?|epub|exe|mobi|mp4|pdf|rar|xlsx?|zip)",
     // Drupal.
     r"~ (?i).*/sites/[^/]+/(files/)?(private|backup_migrate|config_[^/]*)/.*",
-    // Magento, as its own configuration for nginx has it, and its folder for whatever it needs.
+    // Magento: the list of its own configuration for nginx, and its folder for various data.
     r"~ (?i).*/media/(customer|customer_address|custom_options|downloadable|import)/.*",
     r"~ (?i).*/media/theme_customization/.*\.xml",
     r"~ (?i).*/var/(backups|cache|export|import|log|report|session|tmp)/.*",
 ];
 
-/// Servers and scripts of the file; `None` if there is none to build an origin from.
+/// Reads the servers and scripts of the file. `None` if no origin can be built from them.
 pub(super) fn from_file(
     table: &At<written::Origin>,
     config: &mut OriginConfig,
@@ -60,7 +60,7 @@ pub(super) fn from_file(
     }
     let addresses = servers.list.iter().map(|server| server.value.0.clone());
     config.servers = addresses.map(Server::new).collect();
-    // An idle connection holds a process of the server, whoever else wants it.
+    // An idle connection would hold a process of the server, even if others need it.
     config.idle_connections = 0;
     config.idle_time = Duration::from_secs(10);
     config.protocol = Protocol::FastCgi(Arc::new(scripts?));
@@ -133,7 +133,7 @@ fn paths(written: Option<&Many<Text<FilePattern>>>, usual: &[&str]) -> Paths {
     })
 }
 
-/// What is said of servers that speak HTTP.
+/// Reports keys that only apply to servers that speak HTTP.
 fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
     let written = &table.value;
     if written.protocol.is_some() {
@@ -163,7 +163,7 @@ fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
     }
 }
 
-/// What only FastCGI has a use for, where there is none.
+/// Reports keys that only apply to FastCGI, in an origin without it.
 pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
     let spans: [(&str, Option<&Range<usize>>); 7] = [
         ("root", written.root.as_ref().map(|key| &key.span)),

@@ -14,16 +14,16 @@ use origin::{
 use proxy::policy::StatusPattern;
 use std::{ops::RangeInclusive, time::Duration};
 
-/// What is proposed where a limit of the whole is too short to be meant.
+/// Proposed if `whole` is too short to be meant.
 const USUAL_WHOLE: Duration = Duration::from_mins(5);
 
-/// `header_size` at least: with cookies, an ordinary application needs this much.
+/// The least `header_size`: an ordinary application with cookies needs this much.
 const LEAST_HEAD: u64 = 1 << 10;
 
-/// How often something may be asked of others that nobody waits for.
+/// The shortest interval for background requests to other machines.
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The configuration of the origin that `table` describes; `None` if there is none to build one from.
+/// Returns the configuration of the origin that `table` describes. `None` if no origin can be built from it.
 pub(super) fn config(
     table: &At<written::Origin>,
     name: String,
@@ -92,7 +92,7 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
     }
 }
 
-/// How many fetches there may be at the same time.
+/// Returns how many fetches there may be at the same time.
 pub(super) fn concurrency(written: &written::Origin, sink: &mut Sink<'_>) -> ConcurrencyLimits {
     let usual = ConcurrencyLimits::default();
     let most = written.most_concurrent.as_ref();
@@ -164,7 +164,7 @@ fn failures(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sin
         .map(|health| active(&health.value, sink));
 }
 
-/// Reports `slow_start` where no server is ever left alone, so that none comes back.
+/// Reports `slow_start` if no server is ever taken out of use, so that none comes back.
 fn comes_back(written: &written::Origin, sink: &mut Sink<'_>) {
     let failures = written
         .passive

@@ -1,21 +1,22 @@
-//! What clients may cost.
+//! Limits on what clients may cost.
 
 use super::{Sink, sink::A_MOMENT};
 use crate::config::{Fault, value::Text, written};
 use std::{ops::RangeInclusive, time::Duration};
 
-/// `header_size` at least: an ordinary browser needs this much.
+/// The least `header_size`: an ordinary browser needs this much.
 const LEAST_HEADER: u64 = 8 << 10;
 
-/// `target_length` at least: an ordinary search form needs this much.
+/// The least `target_length`: an ordinary search form needs this much.
 const LEAST_TARGET: u64 = 64;
 
-/// `header_count`: an ordinary browser sends as many as the least, and room for the most is made before a head is read.
+/// Bounds of `header_count`. An ordinary browser sends as many as the least. Room for the most is allocated before a
+/// head is read.
 const FIELDS: RangeInclusive<u32> = 16..=10_000;
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
-/// What clients may cost.
+/// Limits on what clients may cost.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// For the listeners.
@@ -74,7 +75,7 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
     }
 }
 
-/// Sizes in which no browser's request has room.
+/// Reports sizes that are too small for a browser's request.
 fn too_small(written: &written::Limits, sink: &mut Sink<'_>) {
     if let Some(size) = &written.header_size
         && size.value.0 < LEAST_HEADER
@@ -97,7 +98,7 @@ fn too_small(written: &written::Limits, sink: &mut Sink<'_>) {
     }
 }
 
-/// The usual limits, with the times that are written.
+/// Returns the usual limits, with the times that are written.
 fn timed(written: &written::Limits, sink: &mut Sink<'_>) -> proxy::listen::Limits {
     let usual = proxy::listen::Limits::default();
     let mut limit =

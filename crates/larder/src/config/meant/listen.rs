@@ -1,4 +1,4 @@
-//! Where clients connect.
+//! Listeners.
 
 use super::{Sink, certificate, settings::values};
 use crate::config::{
@@ -14,22 +14,22 @@ use std::{
     sync::Arc,
 };
 
-/// One place where clients connect.
+/// An address where clients connect.
 #[derive(Clone, Debug)]
 pub struct Listener {
-    /// Where it waits.
+    /// The address.
     pub address: ListenAddress,
-    /// Its certificates, as they were read; with any, it speaks TLS. The first one is the fallback.
+    /// Its certificates, as they were read. With any, it uses TLS. The first one is the fallback.
     pub tls: Option<Arc<TlsStore>>,
     /// Networks whose connections begin with a PROXY protocol header.
     pub proxy_protocol: Vec<IpNet>,
-    /// Answers with a redirect to `https` on this port.
+    /// Answers every request with a redirect to `https` on this port.
     pub redirect_https: Option<u16>,
     /// Permission bits of a Unix socket.
     pub mode: Option<u32>,
 }
 
-/// A listener, and where its address stands in the file.
+/// A listener, and the place of its address in the file.
 pub(super) type Placed = (Listener, Option<Range<usize>>);
 
 impl Listener {
@@ -43,7 +43,7 @@ impl Listener {
         }
     }
 
-    /// As the listeners take it.
+    /// Returns it in the form that the listeners take.
     pub fn config(&self) -> ListenConfig {
         let address = match &self.address {
             ListenAddress::Tcp(address) => Address::Tcp(*address),

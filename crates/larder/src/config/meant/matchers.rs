@@ -1,4 +1,4 @@
-//! What a route matches, and whether another one does already.
+//! What a route matches, and whether another route already matches it.
 
 use super::{Sink, settings::values};
 use crate::config::{
@@ -30,7 +30,8 @@ pub(super) fn build(written: &Route) -> Matcher {
     }
 }
 
-/// None where one is for all paths: what `OPTIONS *` asks of the server as a whole is asked of all that it has.
+/// Returns no paths if one of them matches every path. Otherwise the route would not match `OPTIONS *`, which is about
+/// the server as a whole.
 fn paths(written: Vec<PathPattern>) -> Vec<PathPattern> {
     let is_for_all =
         |path: &PathPattern| matches!(path, PathPattern::Prefix(prefix) if prefix == "/");
@@ -51,7 +52,7 @@ pub(super) fn parameters(written: Option<&Many<Text<QueryPattern>>>) -> Vec<Name
     patterns.map(|QueryPattern(pattern)| pattern).collect()
 }
 
-/// Reports lists of which no member can match.
+/// Reports empty lists, of which no member can match.
 pub(super) fn empty_lists(written: &Route, sink: &mut Sink<'_>) {
     fn empty<T>(list: Option<&Many<T>>) -> Option<&Range<usize>> {
         list.filter(|list| list.list.is_empty())
@@ -68,7 +69,7 @@ pub(super) fn empty_lists(written: &Route, sink: &mut Sink<'_>) {
     ];
     for (key, span) in lists {
         if let Some(span) = span {
-            // What was in it may have been faulty.
+            // A faulty member may have been removed from it.
             sink.missing(
                 &[key],
                 Fault::at(
@@ -81,7 +82,7 @@ pub(super) fn empty_lists(written: &Route, sink: &mut Sink<'_>) {
     }
 }
 
-/// Whether every request is matched.
+/// Whether it matches every request.
 pub(super) fn everything(matcher: &Matcher) -> bool {
     let Matcher {
         hosts,
@@ -102,7 +103,7 @@ pub(super) fn everything(matcher: &Matcher) -> bool {
         && clients.is_empty()
 }
 
-/// Whether `wide` matches whatever `narrow` does, as far as that shows. Two expressions are the same or are not compared.
+/// Whether `wide` certainly matches whatever `narrow` does. Two expressions cover each other only if they are the same.
 pub(super) fn covers(wide: &Matcher, narrow: &Matcher) -> bool {
     all(&wide.hosts, &narrow.hosts, host)
         && all(&wide.paths, &narrow.paths, path)
@@ -115,7 +116,7 @@ pub(super) fn covers(wide: &Matcher, narrow: &Matcher) -> bool {
         })
 }
 
-/// Each of `narrow` is covered by one of `wide`. A list that is empty matches all.
+/// Whether a member of `wide` covers each member of `narrow`. An empty list matches everything.
 fn all<T>(wide: &[T], narrow: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
     let is_covered = |one: &T| wide.iter().any(|wide| covers(wide, one));
     wide.is_empty() || !narrow.is_empty() && narrow.iter().all(is_covered)
@@ -124,7 +125,7 @@ fn all<T>(wide: &[T], narrow: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
 fn host(wide: &HostPattern, narrow: &HostPattern) -> bool {
     match narrow {
         HostPattern::Exact(name) => wide.matches(name),
-        // What is below a host is below those that it is below.
+        // A suffix below another suffix is covered by it.
         HostPattern::Suffix(name) => {
             wide.matches(name) || matches!(wide, HostPattern::Suffix(own) if own == name)
         }

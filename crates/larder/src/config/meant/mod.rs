@@ -1,4 +1,4 @@
-//! What the configuration means: plain values, ready for the walk, that cannot be built wrong.
+//! What the configuration means: plain values, ready to be used, that cannot be built wrong.
 
 mod addresses;
 mod certificate;
@@ -32,7 +32,7 @@ use origin::Origin;
 use proxy::policy::Site;
 use std::sync::Arc;
 
-/// Everything the program is built from.
+/// Everything that the program is built from.
 #[derive(Debug)]
 pub struct Config {
     /// Where clients connect; at least one.
@@ -49,22 +49,23 @@ pub struct Config {
     pub shared: Option<store::shared::Config>,
     /// Purging.
     pub purge: Purge,
-    /// What clients may cost.
+    /// Limits on what clients may cost.
     pub limits: Limits,
     /// Logs.
     pub log: Log,
     /// Every origin, in the order of the file; at least one.
     pub origins: Vec<Arc<Origin>>,
-    /// What the walk asks.
+    /// The routes and settings that a walk uses.
     pub site: Site,
 }
 
-/// Whether a route matches every request, so that nothing behind it is reached.
+/// Whether a route matches every request, so that no route behind it is reached.
 pub(super) fn matches_everything(route: &written::Route) -> bool {
     matchers::everything(&matchers::build(route))
 }
 
-/// Makes sense of what is written, beside origins that run already. Returns nothing only where `sink` has a fault.
+/// Builds the configuration from what is written, and from origins that are already running. Returns `None` only if
+/// `sink` has a fault.
 pub(super) fn build(
     written: &written::Config,
     flags: &Flags,
@@ -84,7 +85,7 @@ pub(super) fn build(
         outside::check(written, &mut sink);
     }
     let origins = origins::build(written, flags, running, &mut sink);
-    // A body that is too large for memory may still be kept on disk.
+    // A body that is too large for memory may still be stored on disk.
     let in_memory = store::model::largest_body(memory);
     let room = disk
         .as_ref()

@@ -1,4 +1,4 @@
-//! The names of routes: no two have the same, so that logs and messages say which one they mean.
+//! The names of routes. Each is different, so that logs and messages are unambiguous.
 
 use super::Sink;
 use crate::config::{
@@ -8,16 +8,16 @@ use crate::config::{
 };
 use std::ops::Range;
 
-/// The route that is always there, behind all others.
+/// The last route, which always exists.
 pub(super) const LAST: &str = "default";
 
-/// A name, and where somebody wrote it.
+/// A name, and its place if it was written.
 struct Named<'a> {
     name: String,
     written: Option<&'a Range<usize>>,
 }
 
-/// The name of each route, in order. One that two routes would have is a fault; `has_last` says that [`LAST`] is among them.
+/// Returns the name of each route, in order. A name used twice is a fault. `has_last`: [`LAST`] is among them.
 pub(super) fn of_all(
     written: &written::Config,
     has_last: bool,
@@ -54,7 +54,7 @@ pub(super) fn of_all(
 
 fn named<'a>((table, number): (&&'a At<Route>, usize)) -> Named<'a> {
     match &table.value.name {
-        // A name that a preset made stands where the route does.
+        // A name made by a preset has the place of the route.
         Some(At { value, span }) => Named {
             name: value.clone(),
             written: (*span != table.span).then_some(span),
@@ -66,7 +66,7 @@ fn named<'a>((table, number): (&&'a At<Route>, usize)) -> Named<'a> {
     }
 }
 
-/// A name like this one that is free.
+/// Returns a name like this one that is free.
 pub(super) fn free(name: &str, is_free: impl Fn(&str) -> bool) -> String {
     let like = |number: u32| format!("{name}-{number}");
     let mut all = (2..).map(like);

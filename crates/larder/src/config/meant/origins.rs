@@ -8,16 +8,16 @@ use crate::config::{Fault, Flags, value::At, written};
 use origin::{Origin, OriginConfig};
 use std::{ops::Range, sync::Arc};
 
-/// The origins by name. One that could not be built keeps its name, so that routes to it are not faults too.
+/// The origins by name. An origin that could not be built keeps its name, so that routes to it are not further faults.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
     pub(super) by_name: Vec<(String, Option<Arc<Origin>>)>,
-    /// The last table of one in the file.
+    /// The place of the last origin's table in the file.
     pub(super) last_table: Option<Range<usize>>,
 }
 
 impl Origins {
-    /// Those that could be built.
+    /// Returns the origins that could be built.
     pub(super) fn all(&self) -> Vec<Arc<Origin>> {
         self.by_name
             .iter()
@@ -26,8 +26,8 @@ impl Origins {
     }
 }
 
-/// Of those that are `running`, what is the same stays: turns, health, retries and addresses are known of servers, and hold on, as do the
-/// counts of all.
+/// Builds the origins. Those of `running` that are the same stay, with what is known of their servers (turns, health,
+/// retries, addresses) and all of their counts.
 pub(super) fn build(
     written: &written::Config,
     flags: &Flags,
@@ -93,7 +93,7 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
     origins
 }
 
-/// Builds the origin itself, which reads the authorities that it is to believe.
+/// Builds one origin, which reads the authorities that it trusts.
 fn make(
     config: OriginConfig,
     table: Option<&At<written::Origin>>,
@@ -102,7 +102,7 @@ fn make(
     match Origin::new(config) {
         Ok(origin) => Some(origin),
         Err(error) => {
-            // Only the authorities come from elsewhere; all else was judged before.
+            // Only the authorities come from outside. Everything else has been checked.
             let tls = table.and_then(|table| table.value.tls.as_ref());
             let authorities = tls.and_then(|tls| tls.value.authorities.as_ref());
             let span = authorities
@@ -117,7 +117,7 @@ fn make(
                 Some(_) => fault.instead(
                     "name a PEM file of certificates that Larder may read, or leave `authorities` out for the system's",
                 ),
-                // The system has none.
+                // The authorities of the system are missing.
                 None => fault.of_machine(),
             });
             None

@@ -1,5 +1,5 @@
-//! Whether files and folders that Larder writes can be where they are to be, and this user may write there. Nothing is made, nor opened:
-//! whoever reads a pipe would take that for its end.
+//! Whether the files and folders that Larder writes have a place, and this user may write there. Nothing is created or
+//! opened: opening a pipe and closing it would look like its end to the reader.
 
 use super::{AccessTarget, Sink};
 use crate::config::{Fault, value::At, written};
@@ -24,7 +24,7 @@ pub(super) fn check(written: &written::Config, sink: &mut Sink<'_>) {
         purge.and_then(|purge| purge.log.as_ref()),
     ];
     for At { value, span } in folders.into_iter().flatten() {
-        // That it is empty is said elsewhere.
+        // An empty path is reported elsewhere.
         if !value.as_os_str().is_empty() {
             folder(value, span, sink);
         }
@@ -57,17 +57,17 @@ fn folder(path: &PathBuf, span: &Range<usize>, sink: &mut Sink<'_>) {
     }
 }
 
-/// What whoever makes something in a folder may do there.
+/// Permissions that are needed to create something in a folder.
 const USE: Access = Access::WRITE_OK.union(Access::EXEC_OK);
 
-/// What is not there is made, as long as it has a place.
+/// Checks the folder of a missing file or folder, which Larder creates if that folder exists.
 fn parent(path: &Path, span: &Range<usize>, error: &io::Error, sink: &mut Sink<'_>) {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or_else(|| Path::new("."));
     let what = match error.kind() {
-        // What it names may have a place.
+        // The target of the link may have a place.
         io::ErrorKind::NotFound if path.is_symlink() => return,
         io::ErrorKind::NotFound if parent.is_dir() => return may(parent, USE, span, sink),
         io::ErrorKind::NotFound => format!("there is no folder {}", parent.display()),
@@ -77,7 +77,7 @@ fn parent(path: &Path, span: &Range<usize>, error: &io::Error, sink: &mut Sink<'
     sink.push(Fault::at(span, what).instead("make it, or choose another path"));
 }
 
-/// Reports what this user may not do there.
+/// Reports the permissions that this user lacks there.
 fn may(path: &Path, wanted: Access, span: &Range<usize>, sink: &mut Sink<'_>) {
     if let Err(error) = access(path, wanted) {
         sink.push(barred(path, &error.into(), span));

@@ -1,4 +1,4 @@
-//! What holds on a route.
+//! The policy of a route.
 
 mod faults;
 
@@ -34,7 +34,7 @@ const DEFAULT_COLLAPSE_WAIT: Duration = Duration::from_secs(5);
 const DEFAULT_FRAGMENT_WAIT: Duration = Duration::from_secs(10);
 const DEFAULT_UNREACHABLE: Duration = Duration::from_hours(24);
 
-/// The policy of a route from its own keys over the defaults'.
+/// Builds the policy of a route from its own keys over those of the defaults.
 pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Policy {
     let largest = written.largest_body.as_ref().map(|size| size.value.0);
     Policy {

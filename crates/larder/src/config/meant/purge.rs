@@ -1,4 +1,4 @@
-//! Who may purge, and how purges last.
+//! Who may purge, and how purges are kept.
 
 use super::{Sink, settings::values};
 use crate::config::{
@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use proxy::policy::{PurgePolicy, Refetch};
 use std::path::PathBuf;
 
-/// Secrets may be tried as fast as the network allows.
+/// The shortest secret. Guesses are limited only by the speed of the network.
 const SHORTEST_SECRET: usize = 8;
 
 /// Purging.
@@ -18,13 +18,13 @@ const SHORTEST_SECRET: usize = 8;
 pub struct Purge {
     /// Who may purge on the listeners, and how.
     pub policy: PurgePolicy,
-    /// Directory in which purges are remembered; `None`: that of the disk tier, or nowhere.
+    /// Directory in which purges are recorded. `None`: that of the disk tier, or nowhere.
     pub log: Option<PathBuf>,
-    /// Whether purges are acknowledged only when they would survive a power loss.
+    /// Whether a purge is acknowledged only once it would survive a power loss.
     pub durable: bool,
-    /// What is fetched again after a soft purge; `None`: nothing.
+    /// What is fetched again after a soft purge. `None`: nothing.
     pub refresh: Option<Refetch>,
-    /// Admin addresses of the nodes that purges are sent on to.
+    /// Admin addresses of the nodes to which purges are sent on.
     pub peers: Vec<PeerUrl>,
 }
 
@@ -119,7 +119,7 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
         );
     }
     let mut value = value.clone();
-    // So that no log shows it.
+    // Keeps it out of logs.
     value.set_sensitive(true);
     let SecretField(name) = table.header.as_ref()?.value.clone();
     Some((name, value))

@@ -1,4 +1,4 @@
-//! The routes, each with its policy, and the last one that matches everything.
+//! The routes, each with its policy, and a last one that matches everything.
 
 use super::{Sink, matchers, names, origins::Origins, policy};
 use crate::config::{
@@ -35,7 +35,7 @@ pub(super) fn build(
         policy::stores_nothing(defaults, None, sink);
     }
     let mut everything: Option<String> = None;
-    // What earlier routes match for certain.
+    // What earlier routes certainly match.
     let mut whole: Vec<(String, Matcher)> = Vec::new();
     let has_last = !tables().any(|table| matchers::everything(&matchers::build(&table.value)));
     let names = names::of_all(written, has_last, sink);
@@ -46,7 +46,7 @@ pub(super) fn build(
             Some(earlier) => sink.push(behind(&table.span, earlier)),
             None => covered(table, &matcher, &whole, sink),
         }
-        // A matcher that could not be read would match less.
+        // A matcher that could not be read would restrict the route.
         let is_whole = !sink.may_say(&table.span, &matchers::KEYS);
         if is_whole && matchers::everything(&matcher) {
             everything.get_or_insert_with(|| name.clone());
@@ -82,20 +82,21 @@ pub(super) fn build(
     routes
 }
 
-/// A route that stands behind one which matches everything.
+/// Returns the fault of a route behind one that matches everything.
 fn behind(route: &Range<usize>, earlier: &str) -> Fault {
     let what = format!("never reached: `{earlier}` matches everything before it");
     Fault::at(route, what).instead(format!("move `{earlier}` to the end"))
 }
 
-/// Reports a route that is never reached, since an earlier one matches all that it does.
+/// Reports a route that is never reached, because an earlier one matches everything that it does.
 fn covered(
     table: &At<written::Route>,
     matcher: &Matcher,
     earlier: &[(String, Matcher)],
     sink: &mut Sink<'_>,
 ) {
-    // A preset's stands where the preset does, and may have its likes before it: that is how one goes over it.
+    // A route of a preset has the place of the preset. A similar route may be before it, which is how a user overrides
+    // it.
     let is_written = |span: &Range<usize>| *span != table.span;
     let path = table.value.path.as_ref();
     if path.is_some_and(|path| !is_written(&path.span)) {
@@ -116,7 +117,7 @@ fn covered(
     }
 }
 
-/// Its name, and the one that the configuration has for it.
+/// The name of a route, and the one that the configuration gives it.
 type Names<'a> = (String, Option<&'a str>);
 
 fn route(
@@ -130,7 +131,7 @@ fn route(
 ) -> Option<Route> {
     let origin = match &policy.r#try {
         Some(list) => in_turn(list, policy.origin.as_ref(), origins, sink)?,
-        // Nobody is asked.
+        // No origin is asked.
         None if policy.origin.is_none() && refuses(policy) => any_of(origins)?,
         None => origin(policy.origin.as_ref(), span, origins, sink)?,
     };
@@ -145,7 +146,7 @@ fn route(
     })
 }
 
-/// Whether nobody is asked for what comes there.
+/// Whether requests are refused, so that no origin is asked.
 fn refuses(policy: &Defaults) -> bool {
     policy
         .refuse
@@ -153,7 +154,7 @@ fn refuses(policy: &Defaults) -> bool {
         .is_some_and(|refusal| refusal.value.0.is_some())
 }
 
-/// The names of those who answer, in turn.
+/// Returns the names of the origins that answer, in turn.
 fn who_answers<'a>(policy: &'a Defaults, origins: &'a Origins) -> Vec<&'a str> {
     match (&policy.r#try, &policy.origin) {
         (Some(list), _) => list.value.iter().map(|name| name.value.as_str()).collect(),
@@ -166,7 +167,7 @@ fn who_answers<'a>(policy: &'a Defaults, origins: &'a Origins) -> Vec<&'a str> {
     }
 }
 
-/// The origins that are named, as one.
+/// Returns the named origins as one.
 fn in_turn(
     written: &At<Vec<At<String>>>,
     other: Option<&At<String>>,
@@ -213,13 +214,13 @@ fn in_turn(
     (all.len() == list.len()).then(|| Origin::first_of(all))
 }
 
-/// Whichever origin there is.
+/// Returns the first origin.
 fn any_of(origins: &Origins) -> Option<Arc<Origin>> {
     let (_, first) = origins.by_name.first()?;
     first.clone()
 }
 
-/// The origin that is named, or the only one there is.
+/// Returns the named origin, or the only one.
 fn origin(
     written: Option<&At<String>>,
     route: Option<&Range<usize>>,
@@ -241,7 +242,7 @@ fn origin(
             let fault = match route {
                 Some(span) => Fault::at(span, "which origin answers here?")
                     .instead(format!("add `origin = …`: one of {}", join(known()))),
-                // Several tables, and none is chosen.
+                // There are several tables, and none is chosen.
                 None => Fault {
                     span: origins.last_table.clone(),
                     ..Fault::anywhere("which origin answers what no route matches?")
@@ -251,7 +252,7 @@ fn origin(
                     join(known())
                 )),
             };
-            // The defaults, or a last route, would say it.
+            // `[defaults]` or a last route could name it.
             let keys: &[&str] = route.map_or(&["defaults", "route"], |_| &["defaults"]);
             sink.missing_under(keys, &["origin", "try"], fault);
             None
@@ -264,7 +265,7 @@ fn origin(
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("one of {}", join(known())),
             };
-            // One whose name could not be read may be called so.
+            // An origin whose name could not be read may have this name.
             if !sink.may_say_under(&["origin"], &["name"]) {
                 let what = format!("no origin is called `{value}`");
                 sink.once(Fault::at(span, what).instead(instead));

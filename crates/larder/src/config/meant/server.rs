@@ -15,7 +15,8 @@ use rustls::pki_types::ServerName;
 /// The keys that say who answers.
 const KINDS: [&str; 6] = ["servers", "url", "fastcgi", "static", "memcached", "redis"];
 
-/// The one server of the command line, in place of those of the file. What that says of TLS holds for one that speaks it.
+/// Uses the one server of the command line instead of those of the file. The file's TLS settings apply if the server
+/// uses TLS.
 pub(super) fn from_flag(
     url: &ServerUrl,
     written: &written::Origin,
@@ -27,7 +28,7 @@ pub(super) fn from_flag(
     config.tls = tls(written, url.tls, sink);
 }
 
-/// The servers of the file; `None` if there is none to build an origin from.
+/// Reads the servers of the file. `None` if no origin can be built from them.
 pub(super) fn from_file(
     table: &At<written::Origin>,
     config: &mut OriginConfig,
@@ -90,7 +91,7 @@ pub(super) fn from_file(
     Some(())
 }
 
-/// A name that a certificate can have.
+/// Reads a name that a certificate can have.
 fn server_name(At { value, span }: &At<String>, sink: &mut Sink<'_>) -> Option<String> {
     if ServerName::try_from(value.as_str()).is_ok() {
         return Some(value.clone());

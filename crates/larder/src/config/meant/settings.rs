@@ -1,4 +1,4 @@
-//! The small settings: admin, workers, memory, logs, names.
+//! Small settings: admin, workers, memory, logs, names.
 
 use super::Sink;
 use crate::config::{
@@ -15,16 +15,16 @@ use std::{
     thread,
 };
 
-/// Below this a store is of no use.
+/// The least memory of a useful store.
 const LEAST_MEMORY: u64 = 1 << 20;
-/// What a process can address on the machines there are (47 bits).
+/// What a process can address on current machines (47 bits).
 const MOST_MEMORY: u64 = 1 << 47;
 const DEFAULT_MEMORY: u64 = 512 << 20;
 
-/// Of the admin API, where nothing is said.
+/// The usual port of the admin API.
 pub const PORT: u16 = 9180;
 
-/// Where metrics, health and `explain` are.
+/// The address of metrics, health and `explain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admin {
     /// Nowhere.
@@ -89,9 +89,9 @@ impl Word for AccessTarget {
 pub struct Log {
     /// Where the access log goes.
     pub access: AccessTarget,
-    /// How its lines are written.
+    /// The format of its lines.
     pub format: AccessFormat,
-    /// What Larder tells of itself on standard error.
+    /// What Larder logs about itself on standard error.
     pub level: Level,
 }
 
@@ -220,7 +220,7 @@ pub(super) fn targets(written: &written::Config, sink: &mut Sink<'_>) -> Vec<Hea
     }
 }
 
-/// The values of a list, without their places.
+/// Returns the values of a list, without their places.
 pub(super) fn values<T: Clone>(list: Option<&Many<Text<T>>>) -> Vec<T> {
     let members = list.into_iter().flat_map(|list| &list.list);
     members.map(|text| text.value.clone()).collect()

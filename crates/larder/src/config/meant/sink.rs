@@ -1,4 +1,4 @@
-//! Where faults go while the configuration is built.
+//! Where faults are collected while the configuration is built.
 
 use crate::config::{
     Fault,
@@ -10,34 +10,34 @@ use std::{
     time::Duration,
 };
 
-/// Nothing can be done in less: a time limit below this would end everything.
+/// The shortest time limit. A shorter one would end everything.
 pub(super) const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// Collects faults.
 pub(in crate::config) struct Sink<'a> {
     faults: &'a mut Vec<Fault>,
-    /// What could not be read, and may say what seems missing.
+    /// What could not be read, where a key that seems to be missing may be.
     torn: Torn,
 }
 
 impl<'a> Sink<'a> {
-    /// Collects into `faults`, which holds those of the reading.
+    /// Collects into `faults`, which already holds the faults of the reading.
     pub(in crate::config) const fn new(faults: &'a mut Vec<Fault>, torn: Torn) -> Self {
         Self { faults, torn }
     }
 
-    /// Something is wrong.
+    /// Reports a fault.
     pub(super) fn push(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
 
-    /// Something is not there. Said only where it cannot be that one of `keys`, which would say it, stands in the same table and was
-    /// not read.
+    /// Reports that something is missing, unless one of `keys`, which would supply it, may be in the same table and
+    /// could not be read.
     pub(super) fn missing(&mut self, keys: &[&str], fault: Fault) {
         self.missing_under(&[], keys, fault);
     }
 
-    /// As [`missing`](Self::missing), of what could stand under one of these `tables` too.
+    /// As [`missing`](Self::missing), where one of `keys` could also be in one of these `tables`.
     pub(super) fn missing_under(&mut self, tables: &[&str], keys: &[&str], fault: Fault) {
         let may_be_there = match &fault.span {
             Some(span) => self.may_say(span, keys),
@@ -48,29 +48,29 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Whether one of `keys` may stand under one of these `tables`, and was not read.
+    /// Whether one of `keys` may be in one of these `tables` and could not be read.
     pub(super) fn may_say_under(&self, tables: &[&str], keys: &[&str]) -> bool {
         tables.iter().any(|table| self.torn.under(table, keys))
     }
 
-    /// Whether one of `keys` may stand in the table that `place` is in, and was not read.
+    /// Whether one of `keys` may be in the table that contains `place` and could not be read.
     pub(super) fn may_say(&self, place: &Range<usize>, keys: &[&str]) -> bool {
         self.torn.at(place, keys)
     }
 
-    /// Something is wrong that several parts of the configuration run into.
+    /// Reports a fault that several parts of the configuration find, once.
     pub(super) fn once(&mut self, fault: Fault) {
         if !self.faults.contains(&fault) {
             self.faults.push(fault);
         }
     }
 
-    /// Whether there was any fault.
+    /// Whether there is any fault.
     pub(super) const fn any(&self) -> bool {
         !self.faults.is_empty()
     }
 
-    /// A number that must not be below `least`.
+    /// Returns a number that must be at least `least`.
     pub(super) fn at_least(
         &mut self,
         least: u32,
@@ -81,7 +81,7 @@ impl<'a> Sink<'a> {
         self.within(&(least..=u32::MAX), key, written, default)
     }
 
-    /// A number that must be one of these.
+    /// Returns a number that must be in this range.
     pub(super) fn within(
         &mut self,
         these: &RangeInclusive<u32>,
@@ -103,7 +103,7 @@ impl<'a> Sink<'a> {
         right
     }
 
-    /// A time that must not be below `least`.
+    /// Returns a time that must be at least `least`.
     pub(super) fn lasts(
         &mut self,
         least: Duration,

@@ -1,4 +1,4 @@
-//! Origins that are no servers, and several in turn.
+//! Origins other than servers, and several origins in turn.
 
 use super::{Sink, fetching};
 use crate::config::{
@@ -12,20 +12,20 @@ use origin::{
 };
 use std::{error::Error as _, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
-/// How long a request waits for a page store: longer than any that is well takes.
+/// How long a request waits for a page store: longer than a healthy one takes.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
 /// What a table of an origin describes.
 pub(super) enum Source {
-    /// Servers, or nothing yet.
+    /// Servers, or nothing so far.
     Servers,
-    /// This.
+    /// This origin.
     Other(Arc<Origin>),
-    /// Something that cannot be; it has been told.
+    /// Something impossible, which has been reported.
     Faulty,
 }
 
-/// The origin that `table` describes, if that is something other than servers.
+/// Returns the origin that `table` describes, if it is something other than servers.
 pub(super) fn other_than_servers(
     table: &At<written::Origin>,
     name: &str,
@@ -79,7 +79,7 @@ fn only_of_pages(written: &written::Origin, table: &Range<usize>, sink: &mut Sin
     }
 }
 
-/// The page store that `table` describes, at this address.
+/// Returns the page store at this address that `table` describes.
 fn page_store(
     table: &At<written::Origin>,
     (url, span): (String, &Range<usize>),
@@ -119,7 +119,7 @@ fn page_store(
     let config = pages::Config {
         name: name.to_owned(),
         url,
-        // What else is wrong is told all the same.
+        // Other faults are reported all the same.
         key: key.or_else(|| Template::parse("$uri").ok())?,
         format: match written.format {
             Some(Format::Plain) | None => pages::Format::Plain,
@@ -136,13 +136,13 @@ fn page_store(
         .filter(|_| is_whole)
 }
 
-/// What is wrong with an origin. That it is the configuration's fault goes without saying here.
+/// Returns the cause of an origin's error. That the configuration is at fault is clear from the context.
 fn cause(error: &origin::Error) -> String {
     let cause = error.source();
     cause.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// An address without a scheme is memcached's.
+/// Adds the scheme of memcached to an address without one.
 fn with_scheme(address: &str) -> String {
     if address.contains("://") {
         address.to_owned()
@@ -173,7 +173,7 @@ fn template(
     .ok()
 }
 
-/// The folder `root`.
+/// Returns the origin for the folder `root`.
 fn folder(
     table: &At<written::Origin>,
     At { value: root, span }: &At<PathBuf>,

@@ -9,7 +9,7 @@ use crate::config::{
 use std::{fs, time::Duration};
 use store::{disk, shared};
 
-/// Below this the disk tier is of no use.
+/// The least size of a useful disk tier.
 const LEAST_DISK: u64 = 64 << 20;
 const DEFAULT_DISK: u64 = 10 << 30;
 const DEFAULT_TIMEOUT: Duration = Duration::from_millis(50);
@@ -113,7 +113,7 @@ pub(super) fn shared(
     Some(config)
 }
 
-/// What the kernel calls this host.
+/// Returns the kernel's name of this host.
 fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.trim() {

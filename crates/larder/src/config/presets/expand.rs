@@ -1,7 +1,8 @@
-//! Putting what a preset says in its place.
+//! Puts the content of presets in place of their names.
 //!
-//! What the user writes goes over it, key by key, in `stale`, `key` and their kin too; the lists in `bypass` are joined, so that
-//! no addition takes a protection away. The preset's routes stand behind the user's, but before one that matches everything.
+//! What the user writes takes precedence key by key, also within `stale`, `key` and similar tables. The lists in
+//! `bypass` are joined, so that an addition does not remove a protection. The preset's routes come after the user's,
+//! but before a route that matches everything.
 
 mod document;
 mod route;
@@ -24,8 +25,8 @@ use toml::{
 };
 use under::{TABLES, under, under_all};
 
-/// Puts what presets say into `document`; whether there was one. Their names stay where they are: what they say has their places.
-/// A name that is none is left for others to complain of.
+/// Puts the content of presets into `document` and returns whether there was one. The names of the presets stay, and
+/// their content takes the place of the name. An unknown name is left for later stages to report.
 pub(in crate::config) fn expand(document: &mut DeTable<'_>, faults: &mut Vec<Fault>) -> bool {
     let default = document
         .get("defaults")
@@ -55,7 +56,7 @@ pub(in crate::config) fn expand(document: &mut DeTable<'_>, faults: &mut Vec<Fau
     true
 }
 
-/// Puts a preset under the one in `document`, which is a preset's own.
+/// Puts the preset on which a preset's own `document` builds under that document.
 pub(super) fn stack(document: &mut DeTable<'static>) {
     let Some(DeValue::Table(defaults)) = document.get_mut("defaults").map(Spanned::get_mut) else {
         return;
@@ -71,7 +72,7 @@ pub(super) fn stack(document: &mut DeTable<'static>) {
     put_routes(document, routes);
 }
 
-/// A preset that holds on every route.
+/// Applies a preset to every route.
 fn everywhere<'i>(
     document: &mut DeTable<'i>,
     routes: &mut Vec<Spanned<DeValue<'i>>>,
@@ -107,7 +108,7 @@ fn whole<'i>(route: DeTable<'i>, span: &Range<usize>) -> Spanned<DeValue<'i>> {
     Spanned::new(span.clone(), DeValue::Table(route))
 }
 
-/// Names the routes that have none by the place at which they stand, before others come between them.
+/// Names unnamed routes by their position, before other routes are inserted.
 fn name_all(routes: &mut [Spanned<DeValue<'_>>]) {
     for (index, route) in routes.iter_mut().enumerate() {
         let span = route.span();

@@ -1,4 +1,4 @@
-//! What presets come to, and how they combine with what is written beside them.
+//! The result of presets, and how they combine with what is written beside them.
 
 use super::{Preset, plain};
 use crate::config::{Faults, Flags, meant::Config, parse};
@@ -19,7 +19,7 @@ fn good(text: &str) -> Config {
     read(text).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// What routes mean, to compare. Their origin is another one in each configuration, and has no part in it.
+/// The meaning of the routes, for comparison. Without the origin, which differs in each configuration.
 fn meaning(config: &Config) -> String {
     let lines = config.site.routes.iter().map(|route| {
         let policy = &route.policy;

@@ -1,9 +1,9 @@
-//! What is written has an effect.
+//! Every key has an effect.
 
 use super::{ORIGIN, read, schema::schema, shown};
 use serde_json::Value;
 
-/// A table, as the schema calls it; how it begins; and keys of it that a text that is complete has beside them.
+/// A table, as the schema calls it; how it begins; and the keys that a complete text needs beside it.
 const TABLES: &[(&str, &str)] = &[
     ("Memory", "[memory]\n"),
     ("Disk", "[disk]\npath = \"/tmp\"\n"),
@@ -38,21 +38,21 @@ const TABLES: &[(&str, &str)] = &[
     ("Route", TWO),
 ];
 
-/// A route of one of two origins.
+/// Two origins, one of which a route uses.
 const TWO: &str = "[[origin]]\nname = \"seven\"\nservers = \":5001\"\n[[origin]]\nname = \"folder\"\nstatic = \"/tmp\"\n\
     [defaults]\norigin = \"folder\"\n[[route]]\n";
 
-/// Keys that say nothing by themselves, or of which no value can be guessed: other tests know them.
+/// Keys without an effect of their own, or whose value cannot be guessed. Other tests cover them.
 const BY_THEMSELVES: &[&str] = &[
-    // Of one of several origins: those of a route are looked at.
+    // Names one of several origins. The key is covered on a route.
     "Defaults.origin",
-    // Beside `ttl` alone.
+    // Only beside `ttl`.
     "Defaults.ttl_mode",
     "Route.ttl_mode",
-    // A file that is there.
+    // Needs a file that exists.
     "ServerTls.authorities",
     "Defaults.try",
-    // Of an origin of another kind, one each.
+    // Keys of other kinds of origins, one for each kind.
     "Origin.static",
     "Origin.memcached",
     "Origin.redis",
@@ -69,7 +69,7 @@ const BY_THEMSELVES: &[&str] = &[
     "Origin.params",
     "Origin.servers",
     "Origin.tls",
-    // Tables, whose own keys are looked at.
+    // Tables, whose own keys are covered.
     "Origin.timeouts",
     "Origin.queue",
     "Origin.retry",
@@ -77,7 +77,7 @@ const BY_THEMSELVES: &[&str] = &[
     "Origin.health",
 ];
 
-/// Values that some key takes.
+/// Values that some keys accept.
 const VALUES: &[&str] = &[
     "7",
     "\"7s\"",
@@ -115,12 +115,12 @@ const VALUES: &[&str] = &[
     "[200]",
 ];
 
-/// What a text means; `None` where it has a fault.
+/// Returns what a text means. `None` if it has a fault.
 fn meaning(text: &str) -> Option<Vec<String>> {
     read(text).ok().map(|config| shown(&config))
 }
 
-/// What may be written for a key, from what the schema says of it.
+/// Returns values for a key, based on the schema.
 fn candidates(key: &Value) -> Vec<String> {
     let mut all = Vec::new();
     let examples = key["examples"].as_array();
@@ -145,7 +145,7 @@ fn candidates(key: &Value) -> Vec<String> {
     all
 }
 
-/// A key that is read and then forgotten would be a setting without effect.
+/// A key that is read and then ignored would be a setting without effect.
 #[test]
 fn no_key_is_read_in_vain() {
     let schema = schema();

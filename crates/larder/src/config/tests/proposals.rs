@@ -1,9 +1,9 @@
-//! What a message says to write is no fault itself.
+//! What a message proposes is not itself a fault.
 
 use super::{ORIGIN, read};
 use crate::config::Fault;
 
-/// What stands before the key, the keys, and what stands behind.
+/// The text before the key, the keys, and the text after.
 const PLACES: [(&str, &str, &str); 13] = [
     ("", "admin", ORIGIN),
     ("", "listen name trusted targeted_fields", ORIGIN),
@@ -38,11 +38,11 @@ const PLACES: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// What nobody should write there, or not everywhere.
+/// Values that are wrong everywhere, or in some places.
 const VALUES: &str = r#""" " " "on" "/" "*" "~" "unix:" "unix:/run/" "http://" "https://a/b" "a b" "é" "a\u0007" "a;b&c=d"
     ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" -5 99999999999 1979-05-27 [] [""] true {}"#;
 
-/// What stands in the backticks, as a value for `key`; another key is another matter.
+/// Returns the text in the backticks, as a value for `key`. Proposals for other keys are left out.
 fn proposed(fault: &Fault, key: &str) -> Option<String> {
     let instead = fault.instead.as_deref()?;
     let begun = |words| instead.strip_prefix(words);
@@ -52,7 +52,7 @@ fn proposed(fault: &Fault, key: &str) -> Option<String> {
     let own = line
         .strip_prefix(last)
         .and_then(|rest| rest.strip_prefix(" = "));
-    // A member of a list stands without its key.
+    // A member of a list is written without its key.
     own.map(str::to_owned)
         .or_else(|| line.starts_with('"').then(|| format!("[{line}]")))
 }
@@ -73,7 +73,7 @@ fn what_is_proposed_is_accepted() {
         .iter()
         .flat_map(|place| values().map(move |value| (place, value)))
     {
-        // All keys of a place at once: faults are told all at once.
+        // All keys of a place at once, because all faults are reported at once.
         let text = |lines: &[String]| format!("{before}\n{}\n{behind}", lines.join("\n"));
         let keys: Vec<&str> = keys.split_whitespace().collect();
         let lines: Vec<String> = keys.iter().map(|key| format!("{key} = {value}")).collect();

@@ -1,4 +1,4 @@
-//! What the JSON schema refuses by itself, so that an editor can say it, and that it refuses nothing that is good.
+//! The JSON schema refuses what an editor can report, and nothing that is valid.
 
 use crate::config::{
     schema,

@@ -1,4 +1,4 @@
-//! Where to listen.
+//! Addresses to listen on.
 
 use super::{Word, Wrong};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Where a listener waits.
+/// The address of a listener.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListenAddress {
     /// `127.0.0.1:8080`; `:8080` is every IPv4 address of the machine.
@@ -51,7 +51,7 @@ impl Word for SocketAddr {
     }
 }
 
-/// Reads an address with a port; `usual` is proposed where it has none.
+/// Reads an address with a port. If it has no port, proposes `usual`.
 fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -79,8 +79,8 @@ fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
     }
 }
 
-/// Reads the address of an admin API, as it is told or as Larder prints it (`http://127.0.0.1:9180`); one of this machine alone is
-/// proposed, since whoever reaches it may purge.
+/// Reads the address of an admin API, as written or as Larder prints it (`http://127.0.0.1:9180`). Where a proposal is
+/// needed, it is an address of this machine alone, because everybody who reaches the API may purge.
 pub fn of_admin(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
     let text = match text.strip_prefix("http://") {
         Some(rest) => rest.strip_suffix('/').unwrap_or(rest),
@@ -93,7 +93,7 @@ pub fn of_admin(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
     }
 }
 
-/// Splits at the last colon, where a port follows that is not part of an IPv6 address.
+/// Splits at the last colon, if a port follows it that is not part of an IPv6 address.
 pub(super) fn split_port(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':')?;
     if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -102,10 +102,10 @@ pub(super) fn split_port(text: &str) -> Option<(&str, u16)> {
     Some((host, port.parse().ok()?))
 }
 
-/// Bytes in the path of a socket at most: the system has room for so many, and a zero.
+/// Largest number of bytes in the path of a socket: the system has room for these and a zero byte.
 const LONGEST_PATH: usize = 107;
 
-/// The path of a socket, whose file is usually called `usual`.
+/// Reads the path of a socket, whose file is usually called `usual`.
 pub(super) fn socket(path: &str, usual: &str) -> Result<PathBuf, Wrong> {
     if path.is_empty() || path.ends_with('/') {
         let folder = match path.trim_end_matches('/') {

@@ -1,11 +1,11 @@
-//! Where a value stands in the file.
+//! The place of a value in the file.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use std::{borrow::Cow, ops::Range};
 use toml::Spanned;
 
-/// A value and where it stands in the file.
+/// A value and its place in the file.
 #[derive(Clone, Debug)]
 pub struct At<T> {
     /// The value.

@@ -8,18 +8,18 @@ use serde::{
 };
 use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
 
-/// A table that a string can stand for.
+/// A table for which a string can be written instead.
 pub trait Short: DeserializeOwned + JsonSchema {
-    /// What it is, after "expected": `a server`.
+    /// What it is, as in "expected …": `a server`.
     const WHAT: &'static str;
-    /// How the string is written.
+    /// Examples of the string.
     const EXAMPLES: &'static [&'static str];
 
-    /// The table that the string at `span` stands for.
+    /// Returns the table that the string at `span` stands for.
     fn short(text: &str, span: Range<usize>) -> Result<Self, Wrong>;
 }
 
-/// A table, or the string that says the same in short.
+/// A table, or the string that is its short form.
 #[derive(Clone, Debug)]
 pub struct Brief<T> {
     /// The table.
@@ -79,7 +79,7 @@ impl<'de, T: Short> de::Visitor<'de> for BriefVisitor<T> {
         write!(f, "{} as a string or a table", T::WHAT)
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        // Only a fault that is raised in here gets its place; where the text stands shows later.
+        // Only an error raised here gets the place of the text. The place itself is known later.
         T::short(text, 0..0).map_err(E::custom)?;
         Ok(TextOrTable::Text(text.to_owned()))
     }

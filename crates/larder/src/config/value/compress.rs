@@ -1,4 +1,4 @@
-//! What is compressed: everything that is worth it, nothing, or only in some codings.
+//! What is compressed: everything worth compressing, nothing, or only with some codings.
 
 use super::{Word, Wrong};
 use rules::coding::{Coding, TypePattern};
@@ -9,11 +9,11 @@ use std::{borrow::Cow, fmt};
 /// `true`, `false`, or a list of codings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compress {
-    /// In every coding there is.
+    /// With every coding.
     On,
     /// Not at all.
     Off,
-    /// In these, the first being liked best; never empty.
+    /// With these codings, in order of preference; never empty.
     Only(Vec<Coding>),
 }
 

@@ -3,7 +3,7 @@
 use super::{Word, Wrong};
 use std::time::Duration;
 
-/// Past this a moment in the future no longer fits a clock everywhere.
+/// Beyond this, a moment in the future does not fit every clock.
 const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
 
 impl Word for Duration {
@@ -13,7 +13,7 @@ impl Word for Duration {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let text = text.trim();
-        // To the library it is a month.
+        // The library reads it as a month.
         if text.contains('M') {
             return Err(
                 Wrong::new(format!("`{text}` is not a duration: minutes are `m`"))

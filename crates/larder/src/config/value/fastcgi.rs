@@ -1,4 +1,4 @@
-//! Where FastCGI servers are, and what scripts are.
+//! Addresses of FastCGI servers, and names of scripts.
 
 use super::{
     Word, Wrong,
@@ -8,7 +8,7 @@ use super::{
 };
 use origin::config::Address;
 
-/// Where php-fpm listens if it is not a socket.
+/// Where php-fpm listens if not on a socket.
 const TCP: &str = "tcp://127.0.0.1:9000";
 
 /// One FastCGI server.
@@ -45,7 +45,7 @@ impl Word for FastCgiUrl {
     }
 }
 
-/// The name that most sites have.
+/// The name that most sites use.
 const INDEX: &str = "index.php";
 
 /// A name within a folder.
@@ -71,7 +71,7 @@ impl Word for FileName {
     }
 }
 
-/// Which script answers for what is not there.
+/// The script that answers for paths that do not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Front(pub Option<String>);
 
@@ -92,7 +92,7 @@ impl Word for Front {
 pub struct Param {
     /// Its name.
     pub name: String,
-    /// What scripts get.
+    /// The value that scripts get.
     pub value: String,
 }
 

@@ -1,11 +1,11 @@
-//! Hosts as `Host` names them.
+//! Hosts, as in the `Host` field.
 
 use super::{Word, Wrong, pattern::not_ascii};
 use http::HeaderValue;
 use rules::key::normalize_host;
 use std::net::Ipv6Addr;
 
-/// A host, and a port where that is not the usual one (RFC 9110 section 7.2).
+/// A host, with a port if it is not the usual one (RFC 9110 section 7.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostValue(pub HeaderValue);
 
@@ -14,7 +14,7 @@ impl Word for HostValue {
     const EXAMPLES: &'static [&'static str] = &["app.example", "app.example:8080"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        // A registered name may have it (RFC 3986 section 3.2.2), and has it never.
+        // A registered name may contain it (RFC 3986 section 3.2.2), but never does.
         if text.contains('$') {
             return Err(Wrong::new(
                 "a host is sent as it is written: there are no variables (where `origin_host` is left out, the client's host is sent)",

@@ -9,9 +9,9 @@ use serde::{
 use serde_json::json;
 use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
 
-/// What may stand in a [`Many`].
+/// What a [`Many`] may contain.
 pub trait Element: DeserializeOwned + JsonSchema {
-    /// Reads it from a string that stands at `span`.
+    /// Reads it from the string at `span`.
     fn from_text(text: &str, span: Range<usize>) -> Result<Self, Wrong>;
 }
 
@@ -27,7 +27,7 @@ impl<T: Word> Element for Text<T> {
 pub struct Many<T> {
     /// The members.
     pub list: Vec<T>,
-    /// The whole list's bytes in the file.
+    /// The bytes of the whole list in the file.
     pub span: Range<usize>,
 }
 

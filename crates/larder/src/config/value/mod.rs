@@ -1,4 +1,4 @@
-//! The values of the configuration: words that are written as text and mean something else.
+//! The values of the configuration that are written as text and have a meaning of their own.
 
 mod address;
 mod at;

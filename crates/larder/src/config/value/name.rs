@@ -31,7 +31,7 @@ impl Word for FieldPattern {
     }
 }
 
-/// Which cookies are meant.
+/// A pattern over cookies.
 #[derive(Clone, Debug)]
 pub struct CookiePattern(pub NamePattern);
 
@@ -56,7 +56,7 @@ impl Word for CookiePattern {
     }
 }
 
-/// A name, and a value where one is written.
+/// Reads a name, and a value if there is one.
 pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
     if let Some(pattern) = text.strip_prefix('~') {
         let name = TextPattern::Regex(of_name(pattern.trim_start())?);
@@ -77,7 +77,7 @@ pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
     Ok(NamePattern { name, value })
 }
 
-/// An expression for names. One that is meant for name and value would hardly ever match.
+/// Compiles an expression for names. An expression over name and value would hardly ever match.
 fn of_name(pattern: &str) -> Result<Regex, Wrong> {
     let regex = expression("", pattern, "name")?;
     if pattern.contains('=') {
@@ -88,7 +88,8 @@ fn of_name(pattern: &str) -> Result<Regex, Wrong> {
     Ok(regex)
 }
 
-/// A value: as it is, with `*` for anything, or `~` and a regular expression. Always the whole value. `before` is what stands before it.
+/// Compiles a value: literal text, `*` for anything, or `~` and a regular expression. It always covers the whole value.
+/// `before` is the text before it.
 fn value_pattern(before: &str, text: &str) -> Result<Regex, Wrong> {
     match text.strip_prefix('~') {
         Some(pattern) => expression(before, pattern.trim_start(), "value"),
@@ -96,7 +97,7 @@ fn value_pattern(before: &str, text: &str) -> Result<Regex, Wrong> {
     }
 }
 
-/// Text in which `*` stands for anything.
+/// Compiles text in which `*` stands for anything.
 fn stars(text: &str) -> Result<Regex, Wrong> {
     let parts: Vec<String> = text.split('*').map(regex::escape).collect();
     anchored(&parts.join(".*"))

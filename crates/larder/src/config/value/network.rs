@@ -26,7 +26,8 @@ impl Word for IpNet {
     }
 }
 
-/// A network of IPv4 addresses that is written in IPv6 (RFC 4291 section 2.5.5.2), as one of IPv4: so clients are known.
+/// Returns a network of IPv4 addresses written as IPv6 (RFC 4291 section 2.5.5.2) in IPv4 form, the form in which
+/// clients are known.
 fn as_ipv4(network: IpNet) -> Option<IpNet> {
     let IpNet::V6(mapped) = network else {
         return None;

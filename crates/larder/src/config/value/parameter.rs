@@ -12,7 +12,7 @@ use regex::Regex;
 use rules::key::ParamPattern;
 use std::fmt::Write as _;
 
-/// Which parameters of the query are meant, as requests have them in normal form.
+/// A pattern over the parameters of the query, in the normal form that requests have.
 #[derive(Clone, Debug)]
 pub struct QueryPattern(pub NamePattern);
 
@@ -53,7 +53,7 @@ impl Word for QueryPattern {
     }
 }
 
-/// Whether a part of a query in normal form, with stars, can be sent in no other way.
+/// Whether a part of a query in normal form, with stars, has only one spelling.
 fn has_one_spelling(sent: &str) -> bool {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~*".contains(&byte);
     let mut parts = sent.split('%');
@@ -65,8 +65,8 @@ fn has_one_spelling(sent: &str) -> bool {
         })
 }
 
-/// An expression for what applications read as `text`, a part of a query in which `*` stands for anything, in all of its spellings: a
-/// letter that need not be encoded may be (RFC 3986 section 2.2), and a space is `+` or `%20`.
+/// Returns an expression for every spelling of `text`, a part of a query in which `*` stands for anything. A character
+/// that need not be encoded may be encoded (RFC 3986 section 2.2), and a space is `+` or `%20`.
 fn spellings(text: &str) -> Result<Regex, Wrong> {
     let sent = normal(text);
     let mut expression = String::with_capacity(sent.len());
@@ -76,7 +76,7 @@ fn spellings(text: &str) -> Result<Regex, Wrong> {
         let byte = coded.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         let length = if byte.is_some() { 3 } else { letter.len_utf8() };
         rest = rest.get(length..).unwrap_or_default();
-        // In normal form, what is unreserved or beyond ASCII has one spelling.
+        // In normal form, unreserved characters and those beyond ASCII have one spelling.
         match byte.or_else(|| u8::try_from(letter).ok()) {
             _ if byte.is_none() && letter == '*' => expression.push_str(".*"),
             Some(b' ' | b'+') if byte != Some(b'+') => expression.push_str(r"(?:\+|%20)"),
@@ -84,7 +84,7 @@ fn spellings(text: &str) -> Result<Regex, Wrong> {
                 if !byte.is_ascii_alphanumeric() && !b"-._~".contains(&byte) =>
             {
                 let plain = regex::escape(char::from(byte).encode_utf8(&mut [0; 4]));
-                // A plus that is meant as one is encoded.
+                // A literal plus is encoded.
                 let plain = if byte == b'+' {
                     String::new()
                 } else {
@@ -102,7 +102,7 @@ fn spellings(text: &str) -> Result<Regex, Wrong> {
     anchored(&expression)
 }
 
-/// What is written of a parameter, where it is of one.
+/// Returns the text if it is that of a single parameter.
 fn parameter<T: Word>(text: &str) -> Result<&str, Wrong> {
     let bare = text.trim_start_matches('?');
     if bare.len() < text.len() || text.contains(['&', '#']) {

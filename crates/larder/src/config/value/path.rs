@@ -1,4 +1,4 @@
-//! Patterns over paths: those of requests, and those of files.
+//! Patterns over the paths of requests and of files.
 
 use super::{
     Word, Wrong,
@@ -33,7 +33,7 @@ impl Word for PathPattern {
     }
 }
 
-/// A pattern over the paths of files: names as they are on the disk, where a request's path is percent-encoded.
+/// A pattern over the paths of files. Names are as on disk; the path of a request is percent-encoded.
 #[derive(Clone, Debug)]
 pub struct FilePattern(pub PathPattern);
 
@@ -50,11 +50,11 @@ impl Word for FilePattern {
     }
 }
 
-/// A pattern by how it is written.
+/// A pattern, by how it is written.
 enum Written<'a> {
-    /// Behind `~`.
+    /// The text after `~`.
     Expression(&'a str),
-    /// With stars at most.
+    /// Text that may contain stars.
     Plain(&'a str),
 }
 
@@ -64,7 +64,7 @@ impl<'a> Written<'a> {
             in_its_case("", pattern)?;
             return Ok(Self::Expression(pattern.trim()));
         }
-        // As nginx writes a `location`.
+        // nginx writes a `location` this way.
         if let Some(path) = text.strip_prefix('=') {
             return Err(Wrong::new("a path is exact as it is").instead(path.trim_start()));
         }
@@ -95,7 +95,7 @@ fn plain(text: &str) -> Result<PathPattern, Wrong> {
     })
 }
 
-/// What means something to other programs, and would match nothing here.
+/// Refuses syntax of other programs, which would match nothing here.
 fn of_others(text: &str) -> Result<(), Wrong> {
     if let Some(meant) = with_stars(text) {
         let what = "a segment of any name is written `*`";
@@ -110,7 +110,7 @@ fn of_others(text: &str) -> Result<(), Wrong> {
     Err(wrong.instead_if_good::<PathPattern>(&format!("~ {text}")))
 }
 
-/// The text with `*` for placeholders, `{id}` and `<id>`, where it has some.
+/// Replaces placeholders, `{id}` and `<id>`, with `*`. `None` if there are none.
 fn with_stars(text: &str) -> Option<String> {
     let (before, rest) = text.split_once(['{', '<'])?;
     let (_, after) = rest.split_once(['}', '>'])?;
@@ -118,7 +118,7 @@ fn with_stars(text: &str) -> Option<String> {
     Some(format!("{before}*{after}"))
 }
 
-/// Whether clients percent-encode it in every path.
+/// Whether clients percent-encode the character in every path.
 fn is_encoded(letter: char) -> bool {
     !letter.is_ascii_graphic() || ['"', '<', '>', '`', '{', '}'].contains(&letter)
 }
@@ -130,7 +130,7 @@ fn encode(letter: char, text: &mut String) {
     }
 }
 
-/// A path as requests are matched by it: what clients encode is encoded, and all of it in its normal form.
+/// Returns a path as it is compared with requests: in normal form, with everything encoded that clients encode.
 pub fn normal(path: &str) -> String {
     let mut sent = String::with_capacity(path.len());
     for letter in path.chars() {
@@ -143,7 +143,7 @@ pub fn normal(path: &str) -> String {
     rules::key::normalize(&sent).into_owned()
 }
 
-/// Refuses an expression with letters that are in no request as they stand here; `before` is what stands before it.
+/// Refuses an expression with characters that no request contains literally. `before` is the text before it.
 pub(super) fn in_normal_form(before: &str, pattern: &str) -> Result<(), Wrong> {
     let is_verbose = has_flag(pattern, 'x');
     let is_foreign = |letter: char| {
@@ -202,8 +202,8 @@ fn has_flag(pattern: &str, flag: char) -> bool {
     })
 }
 
-/// A regular expression over the whole path. One that cannot match any path, because it cannot begin with `/`, was
-/// probably meant to be searched for.
+/// Compiles a regular expression over the whole path. An expression that cannot begin with `/` matches no path, and was
+/// probably meant as a search.
 fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
     if pattern.is_empty() {
         return Err(Wrong::new("the regular expression is empty").instead(r"~ /v[0-9]+/.*"));
@@ -220,7 +220,8 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
     expression("", pattern, "path")
 }
 
-/// The expression for a path with `*` (within a segment) and `**` (across); a leading `*` goes across too.
+/// Returns the expression for a path with `*` (within a segment) and `**` (across segments). A leading `*` also goes
+/// across segments.
 fn wildcard(text: &str) -> Result<Regex, Wrong> {
     let mut pattern = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Patterns over hosts, and what those over other things share.
+//! Patterns over hosts, and what all patterns share.
 
 use super::{Word, Wrong};
 use proxy::policy::HostPattern;
@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 use rules::key::normalize_host;
 use std::net::Ipv6Addr;
 
-/// Compiled size of one regular expression at most, in bytes.
+/// Largest compiled size of one regular expression, in bytes.
 const LARGEST_REGEX: usize = 1 << 20;
 
 impl Word for HostPattern {
@@ -51,7 +51,7 @@ impl Word for HostPattern {
             return Err(wrong);
         }
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
-        // As it is compared with what clients send: an address has one form.
+        // In the form that is compared with what clients send: an address has one form.
         let name = normalize_host(name, "http").filter(|name| name.bytes().all(valid));
         let Some(name) = name else {
             return Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES));
@@ -64,7 +64,7 @@ impl Word for HostPattern {
     }
 }
 
-/// What is wrong with a host in letters that `Host` and DNS do not have (RFC 5890).
+/// Returns the fault of a host with characters that `Host` and DNS do not have (RFC 5890).
 pub fn not_ascii(host: &str) -> Option<Wrong> {
     let what = "a host is written as clients send it, in ASCII: a name such as `bücher.example` is `xn--bcher-kva.example`";
     (!host.is_ascii() && !host.contains(char::is_whitespace)).then(|| Wrong::new(what))
@@ -78,9 +78,10 @@ pub(super) fn anchored(pattern: &str) -> Result<Regex, Wrong> {
             .dot_matches_new_line(true)
             .build()
     };
-    // On its own first, so that a message shows the pattern as it was written.
+    // Compiled alone first, so that a message shows the pattern as it was written.
     build(pattern)
-        // On a line of its own, since a comment (`(?x)`) ends with its line; where there is none, the line would count.
+        // The closing part is on its own line only if there is a comment (`(?x)`), which ends with its line. Otherwise
+        // the line break would count.
         .and_then(|_| {
             let closed = build(&format!(r"\A(?:{pattern})\z"));
             closed.or_else(|_| build(&format!("\\A(?:{pattern}\n)\\z")))
@@ -88,7 +89,7 @@ pub(super) fn anchored(pattern: &str) -> Result<Regex, Wrong> {
         .map_err(|error| Wrong::new(describe(&error)))
 }
 
-/// An expression over the whole of something, `what`, behind `~`; `before` is what stands before that.
+/// Compiles the expression behind `~`, which covers the whole of `what`. `before` is the text before the `~`.
 pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Regex, Wrong> {
     in_its_case(before, pattern)?;
     let (flags, begun) = flags(pattern);
@@ -101,7 +102,7 @@ pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Rege
     anchored(pattern)
 }
 
-/// Refuses what stands behind `~` in nginx's `~*`; `before` is what stands before that.
+/// Refuses nginx's `~*`. `pattern` is the text behind `~`, `before` the text before it.
 pub(super) fn in_its_case(before: &str, pattern: &str) -> Result<(), Wrong> {
     let searched = pattern.strip_prefix('*').map(str::trim_start);
     searched.map_or(Ok(()), |pattern| {
@@ -110,7 +111,7 @@ pub(super) fn in_its_case(before: &str, pattern: &str) -> Result<(), Wrong> {
     })
 }
 
-/// Proposes, behind `before`, an expression that is searched for as one that covers the whole.
+/// Proposes a search as an expression that covers the whole text. `before` is the text before it.
 pub(super) fn proposed(wrong: Wrong, before: &str, pattern: &str) -> Wrong {
     match whole(pattern) {
         Some(whole) => wrong.instead(format!("{before}{whole}")),
@@ -118,8 +119,8 @@ pub(super) fn proposed(wrong: Wrong, before: &str, pattern: &str) -> Wrong {
     }
 }
 
-/// An expression that is searched for, as one that covers the whole: each of its alternatives has ends of its own. `None` where a group or a
-/// class holds what may be one too.
+/// Turns a search into an expression that covers the whole text, with ends for each alternative. `None` if there may be
+/// alternatives or ends within a group or a class.
 fn whole(pattern: &str) -> Option<String> {
     let each = alternatives(pattern).into_iter().map(whole_alone);
     each.collect::<Option<Vec<_>>>().map(|all| all.join("|"))
@@ -138,7 +139,7 @@ fn whole_alone(pattern: &str) -> Option<String> {
     (!has_ends).then(|| format!("{before}{rest}{after}"))
 }
 
-/// What stands between the bars of an expression that are in no group or class, nor meant as they stand.
+/// Splits an expression at the bars that are not escaped and not in a group or class.
 fn alternatives(pattern: &str) -> Vec<&str> {
     let (mut all, mut begin) = (Vec::new(), 0);
     let (mut depth, mut in_class, mut is_escaped) = (0_u32, false, false);
@@ -162,14 +163,14 @@ fn alternatives(pattern: &str) -> Vec<&str> {
     all
 }
 
-/// Whether an expression says where it begins and not where it ends: it was meant to be searched for, and would hardly ever match.
+/// Whether an expression has a beginning but no end: it was meant as a search, and would hardly ever match.
 fn is_open(pattern: &str) -> bool {
     let repeats = ['*', '+', '?', '}'];
     let last = pattern.trim_end_matches(')');
     pattern.starts_with('^') && !last.ends_with('$') && !last.ends_with(repeats)
 }
 
-/// An expression in two: what says how to read it, such as `(?i)`, says nothing of where it begins.
+/// Splits off the leading flags, such as `(?i)`, which do not say where the expression begins.
 pub(super) fn flags(pattern: &str) -> (&str, &str) {
     let is_flag = |letter: char| letter.is_ascii_alphabetic() || letter == '-';
     let behind = pattern.strip_prefix("(?").and_then(|rest| {
@@ -179,7 +180,7 @@ pub(super) fn flags(pattern: &str) -> (&str, &str) {
     behind.unwrap_or(("", pattern))
 }
 
-/// The reason in one line: the last of what `regex` says, which draws the pattern first.
+/// Returns the reason in one line: the last line of the message of `regex`, which first draws the pattern.
 fn describe(error: &regex::Error) -> String {
     if let regex::Error::CompiledTooBig(limit) = error {
         return format!("the regular expression is larger than {limit} bytes when compiled");
@@ -205,7 +206,7 @@ mod tests {
         anchored("(a").unwrap_err();
     }
 
-    /// What is proposed matches what was searched for, and nothing else.
+    /// The proposal matches exactly what the search would have found.
     #[test]
     fn what_is_searched_for_is_proposed_as_a_whole() {
         for (searched, proposal) in [

@@ -1,4 +1,4 @@
-//! Words of purging: fields with tags, beginnings of paths.
+//! Values of `[purge]`: fields with tags, prefixes of paths.
 
 use super::{Word, Wrong};
 use http::HeaderName;
@@ -8,7 +8,7 @@ use rules::surrogate;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagField(pub HeaderName);
 
-/// [`surrogate::FIELDS`] as people write them.
+/// [`surrogate::FIELDS`] in the usual spelling.
 const TAG_FIELDS: &[&str] = &[
     "Surrogate-Key",
     "Cache-Tag",
@@ -36,7 +36,7 @@ impl Word for TagField {
     }
 }
 
-/// What a path begins with: `/purge`.
+/// The beginning of a path: `/purge`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathStart(pub String);
 

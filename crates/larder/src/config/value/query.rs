@@ -1,4 +1,4 @@
-//! Which parameters belong to the cache key.
+//! Which parameters are part of the cache key.
 
 use super::{Text, Word, Wrong};
 use crate::config::keys::nearest;

@@ -1,4 +1,4 @@
-//! Where an origin's servers are.
+//! Addresses of an origin's servers.
 
 use super::{
     Word, Wrong,
@@ -13,7 +13,7 @@ use std::net::Ipv6Addr;
 pub struct ServerUrl {
     /// Where it is.
     pub address: Address,
-    /// `https`; `None` where a Unix socket leaves it open.
+    /// Whether it is `https`. `None` for a Unix socket, which leaves it open.
     pub tls: Option<bool>,
 }
 
@@ -62,7 +62,7 @@ impl std::str::FromStr for ServerUrl {
     }
 }
 
-/// `host:port`, `:port` (this machine) or, where the scheme has a usual port, `host`.
+/// Reads `host:port`, `:port` (this machine) or, if the scheme has a usual port, `host`.
 pub(super) fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(String, u16), Wrong> {
     let bad = || {
         Wrong::new(format!("`{authority}` is not a host with a port")).as_in(ServerUrl::EXAMPLES)

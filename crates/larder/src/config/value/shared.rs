@@ -1,12 +1,12 @@
-//! Where the shared tier and the other nodes are.
+//! Addresses of the shared tier and of the other nodes.
 
 use super::{Word, Wrong, address::split_port};
 
-/// The address of a shared tier. What stands behind its scheme is read by the tier itself.
+/// The address of a shared tier. The tier itself reads what follows the scheme.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SharedUrl(pub String);
 
-/// What a shared tier can be.
+/// The schemes of shared tiers.
 const SCHEMES: &[&str] = &[
     "redis",
     "rediss",
@@ -19,7 +19,7 @@ const SCHEMES: &[&str] = &[
 ];
 
 impl SharedUrl {
-    /// Whether nodes hear of each other's purges by it; memcached has nothing of the kind.
+    /// Whether nodes learn of each other's purges through it. memcached has no means for that.
     pub fn carries_purges(&self) -> bool {
         !self.0.starts_with("memcached:")
     }
@@ -87,7 +87,7 @@ impl Word for SharedUrl {
     }
 }
 
-/// What was probably meant by `redis:/127.0.0.1`. Without any slash it is a host and its port.
+/// Corrects `redis:/127.0.0.1`. Without any slash, the text is a host and its port.
 fn with_slashes(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let rest = rest.strip_prefix('/')?;

@@ -4,7 +4,7 @@ use super::{Word, Wrong};
 use bytesize::ByteSize;
 use std::fmt;
 
-/// The kernel counts no further: offsets in files have a sign.
+/// The largest offset of the kernel: offsets in files are signed.
 const LARGEST: u64 = i64::MAX as u64;
 
 /// A number of bytes.
@@ -25,7 +25,7 @@ impl Word for Size {
             return Err(without_unit(text));
         }
         match text.parse::<ByteSize>() {
-            // What is too large for the number becomes the largest there is.
+            // The library reads a size that is too large for the number as the largest one.
             Ok(size) if size.as_u64() > LARGEST => {
                 Err(Wrong::new(format!("`{text}` is more than there is")).as_in(Self::EXAMPLES))
             }
@@ -42,7 +42,7 @@ impl Word for Size {
     }
 }
 
-/// As it may be written, in the largest unit that tells it without a fraction.
+/// Writes the size in the largest unit that needs no fraction.
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
@@ -60,7 +60,8 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// A large number was meant in bytes, and so was none; a small one hardly.
+/// Returns the fault of a number without a unit. A large number and zero were probably meant in bytes, a small one in
+/// MiB.
 fn without_unit(number: &str) -> Wrong {
     let unit = if number.len() > 4 || number == "0" {
         "B"

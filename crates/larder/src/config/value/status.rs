@@ -1,4 +1,4 @@
-//! Statuses, and what they stand for.
+//! Statuses and classes of statuses.
 
 use super::{Word, Wrong};
 use crate::config::keys::nearest;
@@ -13,7 +13,7 @@ impl Word for StatusPattern {
         if text.eq_ignore_ascii_case("any") {
             return Ok(Self::Any);
         }
-        // Three digits: a number might have a sign.
+        // Exactly three digits; a number could have a sign.
         let code = StatusCode::from_bytes(text.as_bytes()).map(|status| status.as_u16());
         match (text.as_bytes(), code) {
             ([digit @ b'2'..=b'5', b'x' | b'X', b'x' | b'X'], _) => Ok(Self::Class(digit - b'0')),
@@ -28,12 +28,12 @@ impl Word for StatusPattern {
     }
 }
 
-/// A number stands where the text of it should.
+/// Returns the fault of a number where its text is expected.
 fn as_text(number: i64) -> Wrong {
     Wrong::new("a status is written as text, as in `ttl`").instead(number)
 }
 
-/// A status, or all of a class, with which an origin may fail.
+/// A status, or a class of statuses, that counts as a failure of the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailingStatus(pub StatusPattern);
 
@@ -48,7 +48,7 @@ impl Word for FailingStatus {
         {
             return Ok(Self(pattern));
         }
-        // As nginx's `proxy_cache_use_stale` has it.
+        // As in nginx's `proxy_cache_use_stale`.
         let code = text.strip_prefix("http_");
         let code = code.filter(|code| Self::parse(code).is_ok());
         let what = format!("`{text}` is not the status of an error");
@@ -60,7 +60,7 @@ impl Word for FailingStatus {
     }
 }
 
-/// The status with which a route refuses its requests; `None`: it lets them pass, whatever `[defaults]` say.
+/// The status with which a route refuses its requests. `None`: the route lets them pass, whatever `[defaults]` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub Option<StatusCode>);
 

@@ -1,4 +1,4 @@
-//! Tokens of HTTP: field names and lines, methods, our own name.
+//! Tokens of HTTP: field names and lines, methods, Larder's own name.
 
 use super::{
     Word, Wrong,
@@ -6,7 +6,7 @@ use super::{
 };
 use http::{HeaderName, HeaderValue, Method, header};
 
-/// Fields that belong to the connection or to the framing of a message; no edit may touch them.
+/// Fields of the connection or of the framing of a message. No edit may change them.
 const FRAMING: &[&str] = &[
     "connection",
     "content-length",
@@ -24,12 +24,12 @@ impl Word for HeaderName {
     const EXAMPLES: &'static [&'static str] = &["Accept-Language", "X-Cache-Status"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        // A star may be in a name (RFC 9110 section 5.6.2), and is in none.
+        // A name may contain a star (RFC 9110 section 5.6.2), but never does.
         if text.contains('*') {
             let what = format!("`{text}` is not the name of one header: each is written out");
             return Err(Wrong::new(what));
         }
-        // So may a dollar (WebSphere's `$WSRA`); nginx's `$http_accept` is what such a header brings.
+        // It may also contain a dollar (WebSphere's `$WSRA`). nginx's `$http_accept` is the value of such a header.
         if names_variable(text) {
             let name = text
                 .strip_prefix("$http_")
@@ -73,7 +73,7 @@ impl Word for Method {
         let known = [
             "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT",
         ];
-        // Methods are case-sensitive (RFC 9110 section 9.1): `get` is another method than `GET`.
+        // Methods are case-sensitive (RFC 9110 section 9.1): `get` and `GET` are different methods.
         if upper != text && known.contains(&upper.as_str()) {
             return Err(Wrong::new("methods are written in capitals").instead(upper));
         }
@@ -130,7 +130,7 @@ impl Word for EditableName {
     }
 }
 
-/// The name of a header that may choose the page: the application gets it as its client wrote it.
+/// The name of a header whose value may be part of the key. The application gets it as the client wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedName(pub HeaderName);
 
@@ -156,7 +156,7 @@ impl Word for KeyedName {
     }
 }
 
-/// The name of a header in which a client tells a secret.
+/// The name of a header in which a client sends a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretField(pub HeaderName);
 
@@ -170,7 +170,7 @@ impl Word for SecretField {
             let what = format!("`{text}` belongs to the connection, and tells no secret");
             return Err(Wrong::new(what).as_in(Self::EXAMPLES));
         }
-        // Its lines are one: the secret would be told in the midst of others (RFC 9113 section 8.2.3).
+        // Its lines are joined into one (RFC 9113 section 8.2.3), so the secret would be in the middle of others.
         if name == header::COOKIE {
             let what = format!(
                 "`{text}` is the browser's, which puts all cookies into one: a secret has a field of its own"
@@ -181,7 +181,7 @@ impl Word for SecretField {
     }
 }
 
-/// Fields in which answers say something else, to clients or to other caches.
+/// Fields of answers that have another meaning for clients or other caches.
 const SPOKEN: &[&str] = &[
     "age",
     "cache-control",
@@ -200,7 +200,7 @@ const SPOKEN: &[&str] = &[
     "via",
 ];
 
-/// The name of a field in which we tell of ourselves alone.
+/// The name of a field that only Larder writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnField(pub HeaderName);
 
@@ -218,7 +218,7 @@ impl Word for OwnField {
     }
 }
 
-/// A token (RFC 9110 section 5.6.2): our pseudonym in `Via` and `Cache-Status`.
+/// A token (RFC 9110 section 5.6.2): Larder's pseudonym in `Via` and `Cache-Status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token(pub String);
 
@@ -228,7 +228,7 @@ impl Word for Token {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        // Begins with a letter, so that it is a token of structured fields too (RFC 9651 section 3.3.4).
+        // It begins with a letter, so that it is also a token of structured fields (RFC 9651 section 3.3.4).
         if text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(valid) {
             return Ok(Self(text.to_owned()));
         }

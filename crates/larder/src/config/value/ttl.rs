@@ -9,12 +9,12 @@ use std::{borrow::Cow, fmt, time::Duration};
 /// The statuses that a lifetime without a status covers, as with nginx's `proxy_cache_valid`.
 const USUAL: [u16; 3] = [200, 301, 302];
 
-/// Lifetimes by status, the more exact pattern first.
+/// Lifetimes by status, the more specific pattern first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ttl(pub Vec<(StatusPattern, Duration)>);
 
 impl Ttl {
-    /// What a single duration means: it covers 200, 301 and 302.
+    /// A single duration, which covers 200, 301 and 302.
     pub fn usual(duration: Duration) -> Self {
         Self(
             USUAL
@@ -24,7 +24,7 @@ impl Ttl {
     }
 }
 
-/// The statuses in one key of the table: `200`, `5xx`, `any`, `200 301`.
+/// The statuses of one key of the table: `200`, `5xx`, `any`, `200 301`.
 struct Statuses(Vec<StatusPattern>);
 
 impl Word for Statuses {
@@ -43,7 +43,7 @@ impl Word for Statuses {
     }
 }
 
-/// The more exact first.
+/// Sorts the more specific pattern first.
 const fn rank(pattern: StatusPattern) -> u8 {
     match pattern {
         StatusPattern::Exact(_) => 0,

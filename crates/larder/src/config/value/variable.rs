@@ -1,8 +1,8 @@
-//! Variables of nginx, which mean nothing here: what is written is what is sent and compared.
+//! nginx's variables. They mean nothing here: text is sent and compared as it is written.
 
 use super::{Word, Wrong};
 
-/// How the names of those begin that people write where nginx takes them.
+/// Beginnings of the names of variables that are common where nginx accepts them.
 const KNOWN: [&str; 30] = [
     "arg_",
     "args",
@@ -36,7 +36,7 @@ const KNOWN: [&str; 30] = [
     "uri",
 ];
 
-/// Whether nginx would put something else in the place of a part of `text`.
+/// Whether nginx would replace a part of `text`.
 pub(in crate::config) fn names_variable(text: &str) -> bool {
     text.split('$').skip(1).any(|rest| {
         let name = rest.trim_start_matches('{');
@@ -44,14 +44,15 @@ pub(in crate::config) fn names_variable(text: &str) -> bool {
     })
 }
 
-/// What is wrong with a value that names one.
+/// Returns the fault of a value that names a variable.
 pub(super) fn no_variables() -> Wrong {
     Wrong::new(
         "a value is sent as it is written: there are no variables (the client's address is in `X-Forwarded-For`)",
     )
 }
 
-/// Refuses the variable that holds something (`$cookie_session`) in place of its name; `kind` is how such variables begin.
+/// Refuses a variable that holds something (`$cookie_session`) where its name is expected. `kind` is the beginning of
+/// such variables.
 pub(super) fn stands_alone<T: Word>(text: &str, kind: &str) -> Result<(), Wrong> {
     let name = text
         .strip_prefix('$')

@@ -1,4 +1,4 @@
-//! Values that are written as a string and mean something else.
+//! Values that are written as a string and have a meaning of their own.
 
 use super::{At, Wrong};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -7,23 +7,23 @@ use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
 
 /// A value that is written as a string.
 pub trait Word: Sized {
-    /// What it is, after "expected": `a duration`.
+    /// What it is, as in "expected …": `a duration`.
     const WHAT: &'static str;
-    /// How it is written; the first one is shown where another type was found.
+    /// Examples. The first one is shown if the value has another type.
     const EXAMPLES: &'static [&'static str];
 
-    /// An expression that every such text matches; empty where that says nothing.
+    /// An expression that every such text matches. Empty if it would say nothing.
     const PATTERN: &'static str = "";
 
-    /// Reads it.
+    /// Reads the text.
     fn parse(text: &str) -> Result<Self, Wrong>;
 
-    /// Reads it; what is proposed where it cannot be read is accepted.
+    /// Reads the text. A proposal for a faulty text is itself accepted.
     fn read(text: &str) -> Result<Self, Wrong> {
         Self::parse(text).map_err(Wrong::proposing::<Self>)
     }
 
-    /// A number stands where the string should be.
+    /// Returns the fault of a number where the string is expected.
     fn number(number: i64) -> Wrong {
         Wrong::new(format!(
             "expected {}, found the number {number}",
@@ -33,7 +33,7 @@ pub trait Word: Sized {
     }
 }
 
-/// A [`Word`] and where it stands in the file.
+/// A [`Word`] and its place in the file.
 #[derive(Clone, Debug)]
 pub struct Text<T> {
     /// The value.

@@ -5,7 +5,8 @@ use std::fmt::{self, Write as _};
 
 /// What is wrong with a value, and the value that was probably meant.
 ///
-/// Travels through serde as text: the first line is what is wrong, the second, where there is one, what to write instead.
+/// Passes through serde as text. The first line is what is wrong. The second, if there is one, is what to write
+/// instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// What is wrong, in one line.
@@ -15,7 +16,7 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    /// Something is wrong and nothing can be said about what was meant.
+    /// Describes a value for which there is no proposal.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into().replace('\n', " "),
@@ -30,7 +31,7 @@ impl Wrong {
         self
     }
 
-    /// Adds the value that was probably meant, where it is one.
+    /// Adds the value that was probably meant, if it is valid.
     #[must_use]
     pub fn instead_if_good<T: Word>(self, value: &str) -> Self {
         if T::parse(value).is_ok() {
@@ -40,7 +41,7 @@ impl Wrong {
         }
     }
 
-    /// Without a proposal that would be refused itself; an example stands in its place.
+    /// Replaces a proposal that would itself be refused with an example.
     #[must_use]
     pub fn proposing<T: Word>(self) -> Self {
         let is_good = |toml: &String| unquoted(toml).is_some_and(|text| T::parse(&text).is_ok());
@@ -50,7 +51,7 @@ impl Wrong {
         }
     }
 
-    /// Adds the first of these as the value that was probably meant.
+    /// Proposes the first of these examples.
     #[must_use]
     pub fn as_in(self, examples: &[&str]) -> Self {
         match examples.first() {
@@ -59,7 +60,7 @@ impl Wrong {
         }
     }
 
-    /// Both in one line, as the command line has them: without quotes.
+    /// Returns both in one line and without quotes, for the command line.
     pub fn in_one_line(self) -> String {
         match self.instead {
             Some(instead) => format!("{}; write {}", self.what, instead.trim_matches('"')),
@@ -79,7 +80,7 @@ impl Wrong {
     }
 }
 
-/// The text as TOML, in one line.
+/// Returns the text as TOML, in one line.
 pub(in crate::config) fn quoted(text: &str) -> String {
     let mut toml = String::with_capacity(text.len() + 2);
     toml.push('"');
@@ -97,7 +98,7 @@ pub(in crate::config) fn quoted(text: &str) -> String {
     toml
 }
 
-/// The text that stands in quotes.
+/// Returns the text within the quotes.
 fn unquoted(toml: &str) -> Option<String> {
     let table: toml::Table = toml::from_str(&format!("value = {toml}")).ok()?;
     table.get("value")?.as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Limits and memory as written.
+//! Limits and memory, as written.
 
 use crate::config::value::{At, Count, Size, Text};
 use schemars::JsonSchema;
@@ -9,42 +9,43 @@ use std::time::Duration;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {
-    /// Budget for everything that is kept or on its way: heads, bodies, index, fills. A hard limit; at least 1 MiB.
+    /// Budget for everything that is stored or in flight: heads, bodies, index, fills. A hard limit, at least 1 MiB.
     #[schemars(extend("default" = "512MiB"))]
     pub size: Option<Text<Size>>,
 }
 
-/// What one client may cost. A request beyond a limit gets an answer that says which.
+/// Limits on what one client may cost. The answer to a request beyond a limit says which limit it was.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Connections at the same time; no more than three quarters of the files that the system lets the process open.
+    /// Connections at the same time; never more than three quarters of the files that the process may open.
     #[schemars(range(min = 1), extend("default" = 50_000))]
     pub connections: Option<At<Count>>,
-    /// Connections at the same time from one address (IPv6: from one /64). No limit where nothing is said.
+    /// Connections at the same time from one address (IPv6: from one /64). No limit if not set.
     #[schemars(range(min = 1), extend("examples" = [100]))]
     pub connections_per_address: Option<At<Count>>,
-    /// Size of a request's head, its line and all of its fields, at least 8 KiB; 431 beyond.
+    /// Size of a request's head, that is its first line and all of its fields, at least 8 KiB. Beyond it, 431.
     #[schemars(extend("default" = "32KiB"))]
     pub header_size: Option<Text<Size>>,
-    /// Number of a request's header fields, from 16 to 10000; 431 beyond.
+    /// Number of header fields in a request, from 16 to 10000. Beyond it, 431.
     #[schemars(range(min = 16, max = 10_000), extend("default" = 100))]
     pub header_count: Option<At<Count>>,
-    /// Length of a request's path and query, at least 64 B; 414 beyond.
+    /// Length of a request's path and query, at least 64 B. Beyond it, 414.
     #[schemars(extend("default" = "16KiB"))]
     pub target_length: Option<Text<Size>>,
-    /// Time to send a request's header; 408 beyond.
+    /// Time in which a client must send a request's header. Beyond it, 408.
     #[schemars(extend("default" = "10s"))]
     pub header_time: Option<Text<Duration>>,
-    /// Time between two pieces of a request's body; 408 beyond.
+    /// Time between two pieces of a request's body. Beyond it, 408.
     #[schemars(extend("default" = "30s"))]
     pub body_time: Option<Text<Duration>>,
-    /// Time in which a client takes nothing of an answer; closed beyond. Over HTTP/2 that answer is ended, for which its client
-    /// has made no room, and the connection goes on.
+    /// Time for which a client may take nothing of an answer. Beyond it, the connection is closed. Over HTTP/2 only the
+    /// answer for which the client makes no room is ended; the connection goes on.
     #[schemars(extend("default" = "1m"))]
     pub write_time: Option<Text<Duration>>,
-    /// Time that a connection may rest between two requests, and that one side of a tunnel (WebSocket) has to end after the
-    /// other. With `"0s"` the first answer over HTTP/1 is its connection's last, and says so; over HTTP/2 one may rest for `header_time`.
+    /// Time that a connection may be idle between two requests, and that one side of a tunnel (WebSocket) has to end
+    /// after the other. With `"0s"` Larder closes an HTTP/1 connection after its first answer, which announces it; an
+    /// HTTP/2 connection may be idle for `header_time`.
     #[schemars(extend("default" = "75s"))]
     pub idle_time: Option<Text<Duration>>,
     /// Time for the PROXY protocol header and the TLS handshake together.
@@ -53,17 +54,18 @@ pub struct Limits {
     /// HTTP/2 streams at the same time on one connection.
     #[schemars(range(min = 1), extend("default" = 200))]
     pub http2_streams: Option<At<Count>>,
-    /// HTTP/2 requests that a client may cancel on one connection while it cancels more than it lets finish; with `0` the
-    /// first that is cancelled ends the connection.
+    /// How many more HTTP/2 requests a client may cancel on one connection than it lets finish. With `0` the first
+    /// request that is cancelled ends the connection.
     #[schemars(extend("default" = 100))]
     pub http2_resets: Option<At<Count>>,
-    /// Size of a request's body; 413 beyond, with `"0B"` for every body. No limit where nothing is said, but 64 MiB where FastCGI must be told a length that the client does not say.
+    /// Size of a request's body. Beyond it, 413; with `"0B"` for every body. No limit if not set, except for FastCGI:
+    /// 64 MiB if the client does not send the length, which FastCGI needs.
     #[schemars(extend("examples" = ["10MiB"]))]
     pub request_body: Option<Text<Size>>,
     /// Variants (`Vary`) kept for one cache key.
     #[schemars(range(min = 1), extend("default" = 64))]
     pub variants: Option<At<Count>>,
-    /// Time that requests under way get to finish when Larder stops.
+    /// Time that requests under way have to finish when Larder stops.
     #[schemars(extend("default" = "30s"))]
     pub drain_time: Option<Text<Duration>>,
 }

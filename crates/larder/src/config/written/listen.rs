@@ -1,4 +1,4 @@
-//! Listeners as written.
+//! Listeners, as written.
 
 use crate::config::value::{At, Count, ListenAddress, Many, Short, Text, Word, Wrong};
 use ipnet::IpNet;
@@ -6,25 +6,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{ops::Range, path::PathBuf};
 
-/// One place where clients connect.
+/// An address where clients connect.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["address"]))]
 pub struct Listen {
     /// An address with a port, or `unix:` and a path.
     pub address: Option<Text<ListenAddress>>,
-    /// Certificates; with at least one, this listener speaks TLS. The first serves clients that name no host or one that
-    /// no certificate covers. Of several for one name the first is sent that the client understands (ECDSA before RSA).
+    /// Certificates. With at least one, this listener uses TLS. Clients that name no host, or a host that no
+    /// certificate covers, get the first one. If several cover a name, the client gets the first that it supports
+    /// (ECDSA before RSA).
     #[schemars(extend("minItems" = 1))]
     pub tls: Option<Vec<Certificate>>,
     /// Networks of load balancers whose connections begin with a PROXY protocol header (version 1 or 2). On a Unix
-    /// socket a list that is not empty believes everybody.
+    /// socket, a list that is not empty applies to every connection.
     #[schemars(extend("default" = []))]
     pub proxy_protocol: Option<Many<Text<IpNet>>>,
-    /// Answer every request with a redirect to `https` on this port. `443` is the usual one.
+    /// Answer every request with a redirect to `https` on this port, usually `443`.
     #[schemars(range(min = 1, max = 65535), extend("examples" = [443]))]
     pub redirect_https: Option<At<Count>>,
-    /// Permission bits of a Unix socket's file as octal digits.
+    /// Permission bits of the Unix socket's file, in octal digits.
     #[schemars(extend("examples" = ["660"]))]
     pub mode: Option<Text<Mode>>,
 }
@@ -47,7 +48,7 @@ impl Short for Listen {
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["certificate", "key"]))]
 pub struct Certificate {
-    /// PEM file with the certificate and those that lead to its authority. Read again on reload.
+    /// PEM file with the certificate, followed by those that lead to its authority. Read again on reload.
     #[schemars(with = "Option<String>", extend("examples" = ["/etc/larder/site.pem"]))]
     pub certificate: Option<At<PathBuf>>,
     /// PEM file with the private key.
@@ -55,7 +56,7 @@ pub struct Certificate {
     pub key: Option<At<PathBuf>>,
 }
 
-/// Permission bits.
+/// Permission bits of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode(pub u32);
 

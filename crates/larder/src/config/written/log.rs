@@ -1,4 +1,4 @@
-//! Logs as written.
+//! Logs, as written.
 
 use crate::config::{meant::AccessTarget, value::Text};
 use schemars::JsonSchema;
@@ -11,36 +11,36 @@ pub struct Log {
     /// Where the access log goes: `"off"`, `"stdout"`, or the path of a file.
     #[schemars(extend("default" = "off"))]
     pub access: Option<Text<AccessTarget>>,
-    /// How a line of the access log is written.
+    /// Format of a line of the access log.
     #[schemars(with = "Option<AccessFormat>", extend("default" = "combined"))]
     pub format: Option<AccessFormat>,
-    /// What Larder tells of itself on standard error.
+    /// What Larder logs about itself on standard error.
     #[schemars(with = "Option<Level>", extend("default" = "info"))]
     pub level: Option<Level>,
 }
 
-/// How a line of the access log is written.
+/// Format of a line of the access log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum AccessFormat {
-    /// As Apache's and nginx's `combined`, followed by how the answer was made.
+    /// Apache's and nginx's `combined`, followed by how the answer was made.
     #[default]
     Combined,
     /// One JSON object.
     Json,
 }
 
-/// What Larder tells of itself.
+/// What Larder logs about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum Level {
-    /// Only what stops something from working.
+    /// Only what prevents something from working.
     Error,
-    /// What an operator should look at, too.
+    /// Also what an operator should look at.
     Warn,
-    /// What it does, too: starting, stopping, reloading.
+    /// Also what Larder does: starting, stopping, reloading.
     #[default]
     Info,
 }

@@ -1,7 +1,7 @@
-//! What a file says: every key as written, with its place. The schema and the reference page are made from the doc
-//! comments here, so they speak to the person who writes the file.
+//! What a file says: every key as written, with its place. The JSON schema and the reference page are generated from
+//! the doc comments here, so they address the person who writes the file.
 //!
-//! `#[schemars(extend("default" = …))]` states the default; a test holds it against what an empty file means.
+//! `#[schemars(extend("default" = …))]` states the default; a test compares it with what an empty file means.
 
 mod limits;
 mod listen;
@@ -37,25 +37,27 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "Larder")]
 pub struct Config {
-    /// Where clients connect: addresses, or `[[listen]]` tables where more is to say. `:80` is every IPv4 address of the
+    /// Where clients connect: addresses, or `[[listen]]` tables for more settings. `:80` is every IPv4 address of the
     /// machine, `[::]:80` every address.
     #[schemars(extend("default" = ["127.0.0.1:8080"]))]
     pub listen: Option<Many<Brief<Listen>>>,
-    /// Address of metrics, health and `larder explain`: an address with a port, or `"off"`. Keep it away from strangers.
+    /// Address of metrics, health and `larder explain`, with a port, or `"off"`. Strangers must not reach it.
     #[schemars(extend("default" = "127.0.0.1:9180"))]
     pub admin: Option<Text<Admin>>,
-    /// Worker threads. One for each core where nothing is said.
+    /// Worker threads. If not set, one for each core.
     #[schemars(range(min = 1, max = 1024), extend("examples" = [4]))]
     pub workers: Option<At<Count>>,
-    /// Our name in `Via` and `Cache-Status`.
+    /// Larder's name in `Via` and `Cache-Status`.
     #[schemars(extend("default" = "larder"))]
     pub name: Option<Text<Token>>,
-    /// Networks of proxies and load balancers in front of Larder. Their `X-Forwarded-*` and `Forwarded` are believed and
-    /// passed on; everybody else's are replaced. Who asks, for routes and the access log, is whom they name: in `X-Forwarded-For`, or
-    /// where that is not there in `Forwarded` (RFC 7239), with or without a port.
+    /// Networks of the proxies and load balancers in front of Larder. Their `X-Forwarded-*` and `Forwarded` are
+    /// believed and passed on; those of all other clients are replaced. For routes and the access log, the client is
+    /// the address that they give in `X-Forwarded-For`, or without that field in `Forwarded` (RFC 7239), with or
+    /// without a port.
     #[schemars(extend("default" = []))]
     pub trusted: Option<Many<Text<IpNet>>>,
-    /// Fields that speak to this cache alone, the first one found wins over `Cache-Control` (RFC 9213).
+    /// Fields that address this cache alone. The first one that is present takes precedence over `Cache-Control` (RFC
+    /// 9213).
     #[schemars(extend("default" = ["Surrogate-Control", "CDN-Cache-Control"], "examples" = [["CDN-Cache-Control"]]))]
     pub targeted_fields: Option<Many<Text<HeaderName>>>,
     /// The store in memory.
@@ -64,19 +66,20 @@ pub struct Config {
     pub disk: Option<At<Disk>>,
     /// The store that several nodes share.
     pub shared: Option<At<Shared>>,
-    /// Who may purge, and how purges last.
+    /// Who may purge, and how purges are kept.
     pub purge: Option<Purge>,
-    /// What one client may cost.
+    /// Limits on what one client may cost.
     pub limits: Option<Limits>,
-    /// What answers tell of how they were made.
+    /// What answers say about how they were made.
     pub report: Option<Report>,
     /// Logs.
     pub log: Option<Log>,
     /// The applications behind Larder.
     pub origin: Option<Vec<At<Origin>>>,
-    /// What holds on every route that does not say otherwise. A key that a route writes replaces the one here whole,
-    /// tables and lists too.
+    /// Settings of every route that does not set them itself. A key of a route replaces the same key here as a whole,
+    /// also if it is a table or a list.
     pub defaults: Option<Defaults>,
-    /// What holds where. The first route that matches a request wins; a last one that matches everything is always there.
+    /// Settings for some of the requests. The first route that matches a request applies. A last route that matches
+    /// everything always exists.
     pub route: Option<Vec<At<Route>>>,
 }

@@ -1,4 +1,4 @@
-//! Origins as written.
+//! Origins, as written.
 
 use crate::config::value::{
     At, Brief, Count, FastCgiUrl, FileName, FilePattern, Front, HostValue, Many, Param, ServerUrl,
@@ -9,109 +9,117 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{ops::Range, path::PathBuf, time::Duration};
 
-/// Where answers come from: an application on one or several servers, a folder, or a store of pages. What is known of servers (turns,
-/// retries, addresses, which are down) holds on over a reload that changes nothing of their table.
+/// Where answers come from: an application on one or several servers, a folder, or a page store. A reload that does not
+/// change the table of an origin keeps the state of its servers: turns, retries, addresses, and which servers are down.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Origin {
-    /// The name that routes use. May be left out where there is only one origin.
+    /// The name by which routes refer to it. May be left out if there is only one origin.
     #[schemars(with = "Option<String>", extend("default" = "origin"))]
     pub name: Option<At<String>>,
-    /// A folder whose files are the answers, in place of servers: `index.html` for folders, compressed neighbours (`.br`,
-    /// `.zst`, `.gz`) for whoever takes them. Nothing outside it, no names that begin with a dot, no PHP scripts.
+    /// A folder whose files are the answers, instead of servers: `index.html` for folders, and compressed neighbours
+    /// (`.br`, `.zst`, `.gz`) for clients that accept them. Nothing outside the folder is sent, no name that begins
+    /// with a dot, and no PHP script.
     #[schemars(with = "Option<String>", extend("examples" = ["/srv/site"]))]
     pub r#static: Option<At<PathBuf>>,
-    /// memcached in place of servers: the application puts whole pages there. Several servers with commas between them.
+    /// memcached instead of servers: the application puts whole pages there. Separate several memcached servers with
+    /// commas.
     #[schemars(with = "Option<String>", extend("examples" = ["127.0.0.1:11211"]))]
     pub memcached: Option<At<String>>,
-    /// Redis or Valkey in the same place: an address as in `shared.url`.
+    /// Redis or Valkey, likewise: an address as in `shared.url`.
     #[schemars(extend("examples" = ["redis://127.0.0.1:6379"]))]
     pub redis: Option<Text<SharedUrl>>,
-    /// The keys of the pages in memcached or Redis: text with `$scheme`, `$host` (`$http_host` with its port), `$uri` (the path, decoded), `$args`, `$is_args`,
-    /// `$request_uri` (path and query as they came) and `$request_method`.
+    /// The keys of the pages in memcached or Redis: text with `$scheme`, `$host` (`$http_host` with its port), `$uri`
+    /// (the path, decoded), `$args`, `$is_args`, `$request_uri` (path and query as they came) and `$request_method`.
     #[schemars(with = "Option<String>", extend("examples" = ["$scheme:$host$uri"]))]
     pub key: Option<At<String>>,
-    /// What lies under a key. The body of the page (`plain`) where nothing is said.
+    /// What a key holds. If not set, the body of the page (`plain`).
     #[schemars(extend("examples" = ["headers"]))]
     pub format: Option<Format>,
-    /// The type of every page. By the ending of the path where nothing is said, and `text/html` where that says nothing.
+    /// The media type of every page. If not set, it follows from the ending of the path, or is `text/html` if that says
+    /// nothing.
     #[schemars(extend("examples" = ["application/json"]))]
     pub content_type: Option<Text<HeaderValue>>,
-    /// Its servers, as URLs or as tables. All `http` or all `https`.
+    /// The servers, as URLs or as tables: either all `http` or all `https`.
     pub servers: Option<Many<Brief<Server>>>,
-    /// FastCGI servers, php-fpm above all, in place of `servers`: `unix:` or `tcp://`.
+    /// FastCGI servers, such as php-fpm, instead of `servers`: `unix:` or `tcp://`.
     pub fastcgi: Option<Many<Text<FastCgiUrl>>>,
-    /// With `fastcgi`: the folder of the site, which the FastCGI servers see under the same path.
+    /// With `fastcgi`: the folder of the site. The FastCGI servers must see it under the same path.
     #[schemars(with = "Option<String>", extend("examples" = ["/srv/site"]))]
     pub root: Option<At<PathBuf>>,
-    /// With `fastcgi`: names that answer for a folder, the first that is there.
+    /// With `fastcgi`: names of the files that answer for a folder. The first that exists answers.
     #[schemars(extend("default" = ["index.php", "index.html"]))]
     pub index: Option<Many<Text<FileName>>>,
-    /// With `fastcgi`: the script in `root` that answers for what is neither file nor folder, as WordPress wants it; or `off`.
+    /// With `fastcgi`: the script in `root` that answers paths that are neither file nor folder, as WordPress needs; or
+    /// `off`.
     #[schemars(extend("default" = "index.php"))]
     pub front: Option<Text<Front>>,
-    /// With `fastcgi`: paths of scripts. Only those that are there are run.
+    /// With `fastcgi`: paths of scripts. Only scripts that exist are run.
     #[schemars(extend("default" = ["*.php"]))]
     pub script: Option<Many<Text<FilePattern>>>,
-    /// With `fastcgi`: paths of scripts that are never run: folders that visitors write to.
+    /// With `fastcgi`: paths of scripts that are never run, such as folders that visitors write to.
     #[schemars(extend("default" = ["*/wp-content/blogs.dir/**", "*/files/**", "*/media/**", "*/storage/**", "*/upload/**", "*/uploads/**"]))]
     pub no_script: Option<Many<Text<FilePattern>>>,
-    /// With `fastcgi`: paths of files that are never sent. `.htaccess` is not read: what it guards in well-known applications is
-    /// here where nothing is said.
+    /// With `fastcgi`: paths of files that are never sent. Larder does not read `.htaccess`; the default covers what
+    /// `.htaccess` files guard in well-known applications.
     #[schemars(extend("default" = [r"~ (?i).*\.(engine|inc|install|log|make|module|po|profile|sh|sql|sqlite3?|theme|tpl|twig|xtmpl|ya?ml)(\.([0-9]+|bz2|gz|tar|xz|zip|zst))*", r"~ (?i).*(~|\.(bak|old|orig|save|sw[op]))", r"~ (?i).*/(auth\.json|composer\.(json|lock)|package(-lock)?\.json|yarn\.lock|web\.config)", r"~ (?i).*/(woocommerce_uploads|wc-logs|dlm_uploads|wpcf7_uploads|updraft|wflogs|backupbuddy_backups|backwpup-[^/]*)/.*", r"~ (?i).*/uploads/edd/.*\.(7z|docx?|epub|exe|mobi|mp4|pdf|rar|xlsx?|zip)", r"~ (?i).*/sites/[^/]+/(files/)?(private|backup_migrate|config_[^/]*)/.*", r"~ (?i).*/media/(customer|customer_address|custom_options|downloadable|import)/.*", r"~ (?i).*/media/theme_customization/.*\.xml", r"~ (?i).*/var/(backups|cache|export|import|log|report|session|tmp)/.*"]))]
     pub no_file: Option<Many<Text<FilePattern>>>,
-    /// With `fastcgi`: further parameters for scripts, in place of Larder's own of the same name.
+    /// With `fastcgi`: more parameters for scripts. They replace Larder's own parameters of the same name.
     #[schemars(extend("default" = []))]
     pub params: Option<Many<Text<Param>>>,
-    /// How one of several servers is chosen.
+    /// How one of several servers is chosen for a fetch.
     #[schemars(extend("default" = "round-robin"))]
     pub balance: Option<Balance>,
-    /// What is spoken to the servers.
+    /// The protocol between Larder and the servers.
     #[schemars(extend("default" = "http1"))]
     pub protocol: Option<Protocol>,
-    /// TLS towards servers with `https`.
+    /// TLS to servers with `https`.
     pub tls: Option<At<ServerTls>>,
     /// Time limits of a fetch.
     pub timeouts: Option<Timeouts>,
-    /// Idle connections that each worker keeps to each server. With `fastcgi` none, since each holds a process of the server.
+    /// Idle connections that each worker keeps to each server. With `fastcgi` the default is none, because each holds a
+    /// process of the server.
     #[schemars(extend("default" = 256))]
     pub idle_connections: Option<At<Count>>,
-    /// Time that an idle connection is kept. Less than what the servers allow. With `fastcgi` ten seconds.
+    /// How long an idle connection is kept. Must be shorter than the servers allow. With `fastcgi` the default is ten
+    /// seconds.
     #[schemars(extend("default" = "1m"))]
     pub idle_time: Option<Text<Duration>>,
-    /// Fetches at the same time in all. Three quarters of them, of four or more, may be uploads whose content is on its way; event streams and tunnels that have
-    /// begun do not count.
+    /// Fetches at the same time, in total. If this is four or more, at most three quarters of them may be uploads whose
+    /// content is still on its way. Event streams and tunnels that have begun do not count.
     #[schemars(range(min = 1), extend("default" = 1024))]
     pub most_concurrent: Option<At<Count>>,
     /// What happens to fetches beyond `most_concurrent`.
     pub queue: Option<Queue>,
-    /// When a failed fetch is tried on another server. Only where that is safe.
+    /// When a failed fetch is repeated on another server. Only if that is safe.
     pub retry: Option<Retry>,
-    /// When a server that fails is left alone.
+    /// When a failing server is not used for a while.
     pub passive: Option<Passive>,
-    /// Requests that ask each server whether it is well. Off where nothing is said.
+    /// Requests that check the health of each server. Off if not set.
     pub health: Option<At<Health>>,
-    /// Time in which a server that comes back, or an address that joins others of its name, works up to its full share.
+    /// Time over which a server that has recovered, or an address that joins others of its name, is brought up to its
+    /// full share of the fetches.
     #[schemars(extend("default" = "0s"))]
     pub slow_start: Option<Text<Duration>>,
-    /// Size of a response's header fields in all, at least 1 KiB; there may be 256 of them.
+    /// Total size of a response's header fields, at least 1 KiB. A response may have 256 fields.
     #[schemars(extend("default" = "64KiB"))]
     pub header_size: Option<Text<Size>>,
-    /// How often the names of servers are resolved again, every 100 ms at most. Each address of a name is a server, 64 of them at most; what it has in IPv6 and in IPv4 counts once.
+    /// How often the names of servers are resolved again, at most every 100 ms. Each address of a name is a server, at
+    /// most 64 of them. Addresses that a name has in both IPv6 and IPv4 count once.
     #[schemars(extend("default" = "30s"))]
     pub resolve_every: Option<Text<Duration>>,
 }
 
-/// What lies under a page's key.
+/// What the key of a page holds.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum Format {
     /// The body of the page.
     Plain,
-    /// A block of header fields, an empty line, and the body.
+    /// Header fields, an empty line, and the body.
     Headers,
-    /// What Flask-Caching keeps of a view that returns a text.
+    /// What Flask-Caching stores for a view that returns a text.
     Flask,
 }
 
@@ -122,10 +130,10 @@ pub enum Format {
 pub struct Server {
     /// `http://`, `https://` or `unix:`.
     pub url: Option<Text<ServerUrl>>,
-    /// Its share beside the others.
+    /// Its share of the fetches, relative to the other servers.
     #[schemars(range(min = 1), extend("default" = 1))]
     pub weight: Option<At<Count>>,
-    /// Asked only when no other server is well.
+    /// Used only while no other server is healthy.
     #[schemars(extend("default" = false))]
     pub backup: Option<bool>,
 }
@@ -143,44 +151,45 @@ impl Short for Server {
     }
 }
 
-/// How one of several servers is chosen.
+/// How one of several servers is chosen for a fetch.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum Balance {
     /// In turn.
     RoundRobin,
-    /// The one with the fewest fetches under way, those with `WebSocket` among them.
+    /// The server with the fewest fetches under way, including `WebSocket` connections.
     LeastConnections,
     /// The same server for the same URL.
     ConsistentHash,
 }
 
-/// What is spoken to the servers.
+/// The protocol between Larder and the servers.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,
-    /// HTTP/2, without asking first where there is no TLS.
+    /// HTTP/2, without negotiation if there is no TLS.
     Http2,
-    /// What the server chooses in the TLS handshake; HTTP/1.1 without TLS.
+    /// What the server chooses in the TLS handshake. Without TLS, HTTP/1.1.
     Auto,
 }
 
-/// TLS towards the servers.
+/// TLS to the servers.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerTls {
-    /// The name that the certificate must have. The host of the URL where nothing is said.
+    /// The name that the certificate must have. If not set, the host of the URL.
     #[schemars(with = "Option<String>", extend("examples" = ["app.example"]))]
     pub server_name: Option<At<String>>,
-    /// PEM file of the authorities to believe. The system's where nothing is said. A server's own certificate that signs itself can stand here
-    /// if it is none of an authority (`CA:FALSE`), which `openssl req -x509` makes it unless it is told otherwise.
+    /// PEM file of the authorities to trust. If not set, those of the system. A server's own self-signed certificate
+    /// can be used here if it is not marked as an authority (`CA:FALSE`); `openssl req -x509` marks it as one unless
+    /// told otherwise.
     #[schemars(with = "Option<String>", extend("examples" = ["/etc/larder/authorities.pem"]))]
     pub authorities: Option<At<PathBuf>>,
-    /// Believe any certificate. For tests only.
+    /// Accept any certificate. For tests only.
     #[schemars(extend("default" = false))]
     pub insecure: Option<bool>,
 }
@@ -189,76 +198,77 @@ pub struct ServerTls {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// Until the connection stands. One of several addresses of a name has an even part of it, two seconds at least.
+    /// Until the connection is established. If a name has several addresses, each gets an equal part of this time, but
+    /// at least two seconds.
     #[schemars(extend("default" = "5s"))]
     pub connect: Option<Text<Duration>>,
-    /// Until the header of the response is there.
+    /// Until the header of the response has arrived.
     #[schemars(extend("default" = "1m"))]
     pub first_byte: Option<Text<Duration>>,
     /// Between two pieces of the response's body.
     #[schemars(extend("default" = "1m"))]
     pub between_bytes: Option<Text<Duration>>,
-    /// From the beginning to the end of the body. No limit where nothing is said.
+    /// From the beginning of the fetch to the end of the body. No limit if not set.
     #[schemars(extend("examples" = ["5m"]))]
     pub whole: Option<Text<Duration>>,
 }
 
-/// Fetches beyond `most_concurrent` wait.
+/// The queue of fetches beyond `most_concurrent`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {
-    /// How many may wait; further ones fail at once, with `0` all of them.
+    /// How many fetches may wait. More fail at once; with `0`, all of them.
     #[schemars(extend("default" = 1024))]
     pub length: Option<At<Count>>,
-    /// How long one may wait.
+    /// How long a fetch may wait.
     #[schemars(extend("default" = "10s"))]
     pub time: Option<Text<Duration>>,
 }
 
-/// When a failed fetch is tried on another server.
+/// When a failed fetch is repeated on another server.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retry {
-    /// Further attempts after the first.
+    /// Attempts after the first one.
     #[schemars(extend("default" = 1))]
     pub attempts: Option<At<Count>>,
-    /// Retries of the last ten seconds at most, in percent of the requests; ten in any case.
+    /// Limit on retries within ten seconds: ten, plus this percentage of the fetches.
     #[schemars(range(max = 100), extend("default" = 20))]
     pub percent: Option<At<Count>>,
 }
 
-/// When a server that fails is left alone.
+/// When a failing server is not used for a while.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Passive {
-    /// Failures in a row; 0 switches it off.
+    /// Failures in a row after which a server is not used; `0` turns this off.
     #[schemars(extend("default" = 3))]
     pub failures: Option<At<Count>>,
-    /// How long it is left alone. Then one request tries it, and with an answer it is back.
+    /// How long the server is not used. Then one request tries it; if the server answers, it is used again.
     #[schemars(extend("default" = "10s"))]
     pub rest: Option<Text<Duration>>,
 }
 
-/// Requests that ask each server whether it is well.
+/// Requests that check the health of each server.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Health {
     /// Path and query of the request.
     #[schemars(with = "Option<String>", extend("default" = "/"))]
     pub path: Option<At<String>>,
-    /// Its `Host`. The server's own address where nothing is said.
+    /// The `Host` of the request. If not set, the server's own address.
     #[schemars(extend("examples" = ["app.example"]))]
     pub host: Option<Text<HostValue>>,
-    /// How often, every 100 ms at most.
+    /// How often a server is checked, at most every 100 ms.
     #[schemars(extend("default" = "5s"))]
     pub every: Option<Text<Duration>>,
     /// How long an answer may take.
     #[schemars(extend("default" = "2s"))]
     pub timeout: Option<Text<Duration>>,
-    /// Good answers in a row that bring a server back.
+    /// Good answers in a row after which a server is used again.
     #[schemars(range(min = 1), extend("default" = 2))]
     pub healthy_after: Option<At<Count>>,
-    /// Bad answers in a row that take a server out.
+    /// Bad answers in a row after which a server is not used.
     #[schemars(range(min = 1), extend("default" = 3))]
     pub unhealthy_after: Option<At<Count>>,
     /// The status of a good answer: a number, or `2xx`.

@@ -1,4 +1,4 @@
-//! Purging as written.
+//! Purging, as written.
 
 use crate::config::value::{At, Count, Many, PathStart, PeerUrl, SecretField, TagField, Text};
 use http::HeaderValue;
@@ -7,49 +7,51 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Who may purge on the listeners, as the purge clients of applications do, and how purges last. The admin API takes purges
-/// from everybody who reaches it.
+/// Who may purge on the listeners, as the purge clients of applications do, and how purges are kept. The admin API
+/// accepts purges from everybody who can reach it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Purge {
-    /// Addresses and networks whose clients may purge. Everybody else is answered 405.
+    /// Addresses and networks of the clients that may purge. Other clients get 405.
     #[schemars(extend("default" = ["127.0.0.0/8", "::1/128"]))]
     pub allow: Option<Many<Text<IpNet>>>,
-    /// A header field that allows its sender to purge, from any address.
+    /// A header field whose sender may purge from any address.
     pub secret: Option<At<Secret>>,
-    /// Directory in which purges are remembered over a restart. That of `disk` where nothing is said; nowhere without one.
+    /// Directory in which purges are recorded, so that they survive a restart. If not set, the one of `disk`; without
+    /// `disk`, purges are not recorded.
     #[schemars(with = "Option<String>", extend("examples" = ["/var/lib/larder"]))]
     pub log: Option<At<PathBuf>>,
-    /// Whether a purge is acknowledged only when it would survive a power loss.
+    /// Whether a purge is acknowledged only once it would survive a power loss.
     #[schemars(extend("default" = true))]
     pub durable: Option<At<bool>>,
-    /// Fields with tags that are passed on to clients; the others speak to caches alone.
+    /// Fields with tags that are passed on to clients. Other fields with tags are meant for caches and are removed.
     #[schemars(extend("default" = []))]
     pub pass_tags: Option<Many<Text<TagField>>>,
-    /// A `GET` whose path begins so purges the URL behind it. Off where nothing is said.
+    /// A `GET` whose path begins with this purges the URL that follows. Off if not set.
     #[schemars(extend("examples" = ["/purge"]))]
     pub get_prefix: Option<Text<PathStart>>,
-    /// Where the purging API of Souin is. Off where nothing is said.
+    /// Path of the purging API of Souin. Off if not set.
     #[schemars(extend("examples" = ["/souin-api/souin"]))]
     pub souin: Option<Text<PathStart>>,
-    /// Status for a client that purges one URL of which nothing was stored: 200, 404 or 412.
+    /// Status for a client that purges one URL for which nothing was stored: 200, 404 or 412.
     #[schemars(extend("default" = 200, "enum" = [200, 404, 412]))]
     pub miss_status: Option<At<Count>>,
-    /// Fetch the busiest URLs again that a soft purge touched. Off where nothing is said.
+    /// Fetch again the most requested URLs that a soft purge touched. Off if not set.
     pub refresh: Option<Refresh>,
-    /// Admin addresses of the other nodes, to which purges are sent on. Where Redis is shared, nodes hear of purges by it.
+    /// Admin addresses of the other nodes, to which purges are sent on. Nodes that share Redis learn of purges through
+    /// it.
     pub peers: Option<Many<Text<PeerUrl>>>,
 }
 
-/// A header field that only those know who may purge.
+/// A secret header field for clients that may purge.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["header", "value"]))]
 pub struct Secret {
-    /// Its name.
+    /// The name of the field.
     #[schemars(extend("examples" = ["X-Purge-Key"]))]
     pub header: Option<Text<SecretField>>,
-    /// Its value: at least 8 characters, chosen at random.
+    /// The value of the field: at least 8 characters, chosen at random.
     #[schemars(extend("examples" = [], "minLength" = 8))]
     pub value: Option<Text<HeaderValue>>,
 }
@@ -58,10 +60,10 @@ pub struct Secret {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refresh {
-    /// URLs for each purge, at most 1000.
+    /// URLs fetched for each purge, at most 1000.
     #[schemars(range(min = 1, max = 1000), extend("default" = 100))]
     pub most: Option<At<Count>>,
-    /// Fetches a second.
+    /// Fetches each second.
     #[schemars(range(min = 1), extend("default" = 10))]
     pub rate: Option<At<Count>>,
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
-/// What holds before a well-known application.
+/// The applications for which there are settings.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -28,17 +28,17 @@ pub enum Preset {
     Django,
 }
 
-/// How `ttl` stands to what the origin says.
+/// When `ttl` applies instead of what the origin says.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum TtlMode {
-    /// Only where the origin gives no lifetime of its own.
+    /// Only if the origin gives no lifetime.
     Default,
-    /// As `default`, and in place of the origin's for styles, scripts, images, fonts and media: where the path ends so, in one
-    /// reading, and the answer's `Content-Type` is of that kind.
+    /// As `default`, and also instead of the origin's lifetime for styles, scripts, images, fonts and media: if the
+    /// path has such an ending, can be read in one way only, and the `Content-Type` of the answer is of that kind.
     Static,
-    /// In place of whatever the origin says, `no-store` and `private` too.
+    /// Instead of whatever the origin says, including `no-store` and `private`.
     Override,
 }
 
@@ -47,133 +47,136 @@ pub enum TtlMode {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum SetCookie {
-    /// It is not stored unless it says `public`, `s-maxage` or a targeted field.
+    /// Not stored unless the response has `public`, `s-maxage` or a targeted field.
     Refuse,
-    /// It is not stored, whatever it says.
+    /// Never stored.
     Never,
-    /// It is stored, and nobody gets the cookie.
+    /// Stored without the cookie; no client gets it.
     Strip,
-    /// It is stored with the cookie, and everybody gets it. Plain RFC 9111.
+    /// Stored with the cookie; every client gets it. Plain RFC 9111.
     Store,
 }
 
-/// How long past its lifetime a response may still be sent. What the origin says goes first.
+/// How long past its lifetime a response may still be sent. What the origin says takes precedence.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stale {
-    /// At once, while it is refreshed in the background. Not unless the origin says so where nothing is said.
+    /// Sent at once, while it is refreshed in the background. If not set, only if the origin allows it.
     #[schemars(extend("examples" = ["30s"]))]
     pub while_revalidate: Option<Text<Duration>>,
-    /// When the origin answers with one of `statuses`. Not unless the origin says so where nothing is said.
+    /// Sent when the origin answers with one of `statuses`. If not set, only if the origin allows it.
     #[schemars(extend("examples" = ["1h"]))]
     pub if_error: Option<Text<Duration>>,
-    /// The statuses with which the origin fails, as nginx's `proxy_cache_use_stale` names them: what is stored is sent instead, for
-    /// `if_error` or what the origin says, and where a client forces a fetch (RFC 5861 section 4).
+    /// Statuses that count as a failure of the origin, as in nginx's `proxy_cache_use_stale`. The stored response is
+    /// sent instead, for `if_error` or the time that the origin allows, also if a client forces a fetch (RFC 5861
+    /// section 4).
     #[schemars(extend("default" = ["500", "502", "503", "504"]))]
     pub statuses: Option<Many<Text<FailingStatus>>>,
-    /// When the origin cannot be reached or gives no answer in time (RFC 9111 section 4.2.4); with `"0s"` not at all.
+    /// Sent when the origin cannot be reached or does not answer in time (RFC 9111 section 4.2.4). With `"0s"`, never.
     #[schemars(extend("default" = "1d"))]
     pub unreachable: Option<Text<Duration>>,
 }
 
-/// What makes up the cache key, beside the path.
+/// What the cache key consists of, in addition to the path.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Key {
-    /// Whether `http` and `https` are kept apart. With `false` the application is not told which one was used
-    /// (`X-Forwarded-Proto`, and their like); `request_headers` can say one for all.
+    /// Whether `http` and `https` are stored separately. With `false`, the application is not told which one the client
+    /// used (`X-Forwarded-Proto` and similar); `request_headers` can set one for all.
     #[schemars(extend("default" = true))]
     pub scheme: Option<bool>,
-    /// Whether hosts are kept apart. With `false` the application is told of no host but `origin_host`, which must be there.
+    /// Whether hosts are stored separately. With `false`, the only host that the application is told is `origin_host`,
+    /// which must be set.
     #[schemars(extend("default" = true))]
     pub host: Option<At<bool>>,
-    /// The parameters that count: `"all"`, `"none"`, or only those of a list.
+    /// The parameters that are part of the key: `"all"`, `"none"`, or a list of them.
     #[schemars(extend("default" = "all"))]
     pub query: Option<At<Query>>,
-    /// All parameters count but these.
+    /// All parameters except these are part of the key.
     pub query_except: Option<Many<Text<ParamPattern>>>,
-    /// Whether the order of parameters is without meaning.
+    /// Whether the order of the parameters is ignored.
     #[schemars(extend("default" = false))]
     pub sort: Option<bool>,
-    /// Drop parameters that only track (`utm_*`, `gclid`, `fbclid` and their kin); the origin does not see them either.
+    /// Drop parameters that only track (`utm_*`, `gclid`, `fbclid` and similar). The origin does not see them either.
     #[schemars(extend("default" = false))]
     pub drop_tracking: Option<bool>,
-    /// Drop these parameters too.
+    /// Drop these parameters as well.
     pub drop: Option<Many<Text<ParamPattern>>>,
-    /// Request headers whose values count.
+    /// Request headers whose values are part of the key.
     #[schemars(extend("default" = []))]
     pub headers: Option<Many<Text<KeyedName>>>,
-    /// Cookies whose values count.
+    /// Cookies whose values are part of the key.
     #[schemars(extend("default" = []))]
     pub cookies: Option<Many<Text<CookieName>>>,
-    /// Keep all other cookies from the origin where its answer may be stored, so that no page depends on them. They choose no
-    /// variant either (`Vary: Cookie`).
+    /// Withhold all other cookies from the origin if its answer may be stored, so that no page depends on them. They do
+    /// not select a variant either (`Vary: Cookie`).
     #[schemars(extend("default" = false))]
     pub drop_cookies: Option<bool>,
 }
 
-/// When the store is neither asked nor filled. One that holds is enough.
+/// When the store is neither read nor filled. One condition is enough.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bypass {
-    /// The request carries one of these cookies, written as in a route's `cookie`: a value is the whole value.
+    /// The request has one of these cookies, written as in a route's `cookie`: a value is the whole value.
     pub cookies: Option<Many<Text<CookiePattern>>>,
-    /// The request carries one of these headers, written as in a route's `header`: a value is the whole value.
+    /// The request has one of these headers, written as in a route's `header`: a value is the whole value.
     pub headers: Option<Many<Text<FieldPattern>>>,
     /// The path is one of these.
     pub paths: Option<Many<Text<PathPattern>>>,
     /// The query has one of these parameters, written as in a route's `query`: a value is the whole value.
     pub query: Option<Many<Text<QueryPattern>>>,
-    /// The method is one of these; `GET` takes in `HEAD`.
+    /// The method is one of these; `GET` includes `HEAD`.
     pub methods: Option<Many<Text<Method>>>,
-    /// The request carries one of these cookies, and nothing is stored that answers it: it may get what others had stored, and
-    /// stores nothing itself.
+    /// The request has one of these cookies, and no stored response answers it. Such a request may get what others had
+    /// stored, and stores nothing itself.
     pub misses_with: Option<Many<Text<CookiePattern>>>,
-    /// The response sets one of these cookies, and is not stored, whatever `set_cookie` says: it was made for who gets the cookie.
+    /// The response sets one of these cookies. It is not stored, whatever `set_cookie` says, because it was made for
+    /// the client that gets the cookie.
     pub sets: Option<Many<Text<CookiePattern>>>,
 }
 
-/// A GraphQL service. Mutations, subscriptions, batches and what cannot be read bypass the store.
+/// A GraphQL service. Mutations, subscriptions, batches and requests that cannot be read bypass the store.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GraphQl {
-    /// Whether answers that tell of errors are stored.
+    /// Whether answers that report errors are stored.
     #[schemars(extend("default" = false))]
     pub store_errors: Option<bool>,
-    /// Whether every answer of the URL ends with a mutation's success (RFC 9111 section 4.4), or with a `POST` that was not
-    /// understood. With `false` they end with their lifetimes and tags.
+    /// Whether a successful mutation invalidates every answer of the URL (RFC 9111 section 4.4), as does a `POST` that
+    /// was not understood. With `false`, answers end with their lifetimes and tags.
     #[schemars(extend("default" = true))]
     pub invalidate: Option<bool>,
-    /// What holds for some operations.
+    /// Settings for single operations.
     pub operation: Option<Vec<At<Operation>>>,
 }
 
-/// What holds for one GraphQL operation.
+/// Settings for one GraphQL operation.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["name"]))]
 pub struct Operation {
-    /// Its name in the document.
+    /// The operation's name in the document.
     #[schemars(extend("examples" = ["Products"]))]
     pub name: Option<Text<Token>>,
-    /// Whether its answers are stored.
+    /// Whether answers to the operation are stored.
     #[schemars(extend("default" = true))]
     pub cache: Option<bool>,
-    /// Lifetime of its answers of status 200, in place of the route's.
+    /// Lifetime of its answers with status 200, instead of the route's.
     pub ttl: Option<Text<Duration>>,
-    /// Tags of its answers, beside those they carry.
+    /// Tags of its answers, in addition to those that the answers carry.
     #[schemars(extend("examples" = [["products"]]))]
     pub tags: Option<Many<Text<HeaderValue>>>,
 }
 
-/// Changes of header fields; first `remove`, then `set`, then `add`.
+/// Changes to header fields: first `remove`, then `set`, then `add`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Edits {
-    /// Put in place of whatever is there.
+    /// Fields that replace those of the same name.
     pub set: Option<Many<Text<FieldLine>>>,
-    /// Put beside what is there.
+    /// Fields added to those that are there.
     pub add: Option<Many<Text<FieldLine>>>,
-    /// Taken out.
+    /// Fields that are removed.
     pub remove: Option<Many<Text<EditableName>>>,
 }

@@ -1,23 +1,23 @@
-//! Lines on their way to a file, whole ones whatever the file takes.
+//! Lines waiting to be written to a file. Lines stay whole, whatever number of bytes the file takes.
 
 use std::io::{self, Write};
 
-/// Lines that gather until they are written.
+/// Lines that are collected until they are written.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// Not written yet. Each line ends with the only line feed in it.
+    /// The bytes not written yet. Each line ends with the only line feed in it.
     bytes: Vec<u8>,
-    /// Whether the first of them is the rest of a line that the file has the beginning of.
+    /// Whether the first line is the rest of a line whose beginning the file already has.
     begun: bool,
 }
 
 impl Batch {
-    /// Bytes that are not written yet.
+    /// Returns the number of bytes not written yet.
     pub(super) fn length(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Adds the line that `make` writes; nothing where it fails.
+    /// Adds the line that `make` writes, or nothing if it fails.
     pub(super) fn add(
         &mut self,
         make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
@@ -30,7 +30,7 @@ impl Batch {
         added
     }
 
-    /// Writes all of them; how many bytes those were. After an error, what was not written is still here.
+    /// Writes everything and returns the number of bytes. After an error, what was not written is still here.
     pub(super) fn write_to(&mut self, out: &mut impl Write) -> io::Result<usize> {
         let mut written = 0;
         let ended = loop {
@@ -52,8 +52,8 @@ impl Batch {
         ended
     }
 
-    /// Gives up what was not written, but for the rest of a line that has begun: the file would keep half of it. How many lines those
-    /// were.
+    /// Discards what was not written, except the rest of a line that has begun, because the file would keep half of it.
+    /// Returns the number of discarded lines.
     pub(super) fn lose(&mut self) -> u64 {
         let feed = self.bytes.iter().position(|byte| *byte == b'\n');
         let kept = feed.filter(|_| self.begun).map_or(0, |at| at + 1);
@@ -61,7 +61,7 @@ impl Batch {
         lost.count() as u64
     }
 
-    /// What follows goes to another file, in which no line has begun. How many lines are given up by that.
+    /// Prepares for another file, in which no line has begun. Returns the number of lines that are discarded for this.
     pub(super) fn leave(&mut self) -> u64 {
         if !std::mem::take(&mut self.begun) {
             return 0;
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A file that takes so many bytes of each write, or fails with none.
+    /// A file that takes the next number of bytes in each write, and fails if it is 0.
     struct Takes<'a> {
         turns: &'a mut std::vec::IntoIter<usize>,
         file: Vec<u8>,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the file takes: each line is there whole and in order, or was counted as lost.
+        /// Whatever the file takes, each line is whole and in order, or was counted as lost.
         #[test]
         fn a_line_is_there_whole_or_is_lost(
             batches in proptest::collection::vec(0_usize..5, 0..9),

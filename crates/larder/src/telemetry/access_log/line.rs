@@ -1,4 +1,4 @@
-//! One record as one line.
+//! Formats one record as one line.
 
 use super::stamp::Stamp;
 use crate::config::written::AccessFormat;
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// Appends `record` as one line to `out`. Whatever a client sends, it stays one line.
+/// Appends `record` to `out` as one line. It stays one line, whatever the client sent.
 pub(super) fn write(
     record: &Record,
     format: AccessFormat,
@@ -52,14 +52,14 @@ fn combined(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Res
     writeln!(out, " {:.3}", record.took.as_secs_f64())
 }
 
-/// `"value" `, or `"-" ` where there is none.
+/// Writes `"value" `, or `"-" ` if there is none.
 fn quoted(value: Option<&[u8]>, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\"")?;
     escaped(value.unwrap_or(b"-"), out)?;
     out.write_all(b"\" ")
 }
 
-/// Quotes, backslashes, control bytes and everything beyond ASCII as `\xHH`, as nginx does.
+/// Writes quotes, backslashes, control bytes and everything beyond ASCII as `\xHH`, as nginx does.
 fn escaped(mut bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
     while let Some(at) = bytes.iter().position(|byte| !plain(byte)) {
@@ -73,7 +73,7 @@ fn escaped(mut bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     out.write_all(bytes)
 }
 
-/// A line of the JSON log; times in milliseconds.
+/// A line of the JSON log. Times are in milliseconds.
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,
@@ -113,12 +113,12 @@ fn json(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Result<
     out.write_all(b"\n")
 }
 
-/// A field's value as text; what is not UTF-8 is replaced.
+/// Returns a field's value as text. Bytes that are not UTF-8 are replaced.
 fn text(value: Option<&HeaderValue>) -> Option<Cow<'_, str>> {
     value.map(|value| String::from_utf8_lossy(value.as_bytes()))
 }
 
-/// Milliseconds, to the microsecond.
+/// Returns milliseconds, with a precision of one microsecond.
 fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -1,4 +1,4 @@
-//! Times as the access log writes them, made once a second.
+//! Times in the formats of the access log, formatted once a second.
 
 use std::{
     fmt::Write,
@@ -9,10 +9,10 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// The last second of the year 9999, the last that both forms can write.
+/// The last second of the year 9999, the last one that both formats can express.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// One second in both forms. Records come almost in order, so the last one is worth keeping.
+/// One second in both formats. Records come almost in order, so the last second is worth keeping.
 #[derive(Debug, Default)]
 pub(super) struct Stamp {
     second: Option<u64>,
@@ -23,13 +23,13 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// For the common log format.
+    /// Returns the time in the common log format.
     pub(super) fn common(&mut self, at_ms: u64) -> &str {
         self.set(at_ms);
         &self.common
     }
 
-    /// RFC 3339 with milliseconds.
+    /// Returns the time as RFC 3339, with milliseconds.
     pub(super) fn rfc3339(&mut self, at_ms: u64) -> String {
         self.set(at_ms);
         format!("{}.{:03}Z", self.iso, at_ms % 1000)
@@ -50,7 +50,7 @@ impl Stamp {
     }
 }
 
-/// The common log format's way to write the time that `iso` tells.
+/// Converts the time `iso` to the common log format.
 fn common(iso: &str) -> Option<String> {
     let (date, time) = iso.split_once('T')?;
     let mut parts = date.split('-');

@@ -1,4 +1,4 @@
-//! Where the access log goes.
+//! The target of the access log.
 
 use crate::config::meant::AccessTarget;
 use rustix::{
@@ -15,17 +15,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Somewhere to write, that can be opened again.
+/// A target that can be opened again.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
-    /// Our standard output.
+    /// Larder's standard output.
     Stdout,
     /// The end of this file.
     File(PathBuf),
 }
 
 impl Target {
-    /// `None` where nothing is to be written.
+    /// `None` if the access log is off.
     pub(super) fn of(access: &AccessTarget) -> Option<Self> {
         match access {
             AccessTarget::Off => None,
@@ -34,10 +34,10 @@ impl Target {
         }
     }
 
-    /// Opens it, making the file where there is none.
+    /// Opens the target. Creates the file if it does not exist.
     pub(super) fn open(&self) -> io::Result<File> {
         match self {
-            // Not `io::stdout()` itself, which writes line by line and under a lock that others hold.
+            // Not `io::stdout()`, which writes line by line, and under a lock that other threads hold.
             Self::Stdout => Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
             Self::File(path) => open(path).map_err(|error| {
                 let is_pipe = || fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
@@ -53,14 +53,14 @@ impl Target {
     }
 }
 
-/// Opens the end of a file, without waiting: a pipe would wait for somebody to read it.
+/// Opens the file for appending, without blocking: opening a pipe would wait for a reader.
 fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .append(true)
         .create(true)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
         .open(path)?;
-    // Its writer has a thread of its own, which may wait.
+    // The writer has a thread of its own, which may block.
     let flags = fcntl_getfl(&file)?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
     Ok(file)

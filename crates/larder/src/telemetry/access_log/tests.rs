@@ -107,7 +107,8 @@ fn quotes_and_control_bytes_are_escaped() {
 }
 
 proptest! {
-    /// Whatever a client sends, a record is one line whose quotes are ours, and JSON reads back what was sent.
+    /// Whatever a client sends, a record is one line in which only Larder's quotes are unescaped, and JSON reads back
+    /// what was sent.
     #[test]
     fn nothing_a_client_sends_forges_a_line(
         target in ".*",

@@ -15,20 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a writer without work looks for wishes.
+/// How often an idle writer checks `Wishes`.
 pub(super) const TICK: Duration = Duration::from_millis(200);
 
-/// How long records gather before they are written. While the writer sleeps so and not on the queue, a worker that sends
-/// has nobody to wake: without this, each record of a half-busy server would cost its worker a system call.
+/// How long records are collected before they are written. While the writer sleeps this way, and not on the queue, a
+/// worker that sends has no thread to wake. Otherwise each record of a half-busy server would cost its worker a system
+/// call.
 const GATHER: Duration = Duration::from_millis(10);
 
-/// What is written reaches the file after this time at the latest, however busy the queue.
+/// The longest time after which a line reaches the file, however busy the queue is.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// Bytes of lines that gather at most, and a line.
+/// Largest number of bytes of collected lines, before one more line.
 const BUFFER: usize = 64 << 10;
 
-/// Makes lines and writes them.
+/// Formats lines and writes them.
 pub(super) struct Writer {
     target: Target,
     format: AccessFormat,
@@ -36,7 +37,7 @@ pub(super) struct Writer {
     out: File,
     batch: Batch,
     stamp: Stamp,
-    /// Its own: what could not be written is counted as lost.
+    /// The writer's own counters: what could not be written is counted as lost.
     counters: Arc<Counters>,
     /// Whether lines are being lost.
     failing: bool,
@@ -62,8 +63,8 @@ impl Writer {
         })
     }
 
-    /// Writes until nobody can send any more, or until told to stop: then what is queued, and no more. The queue is closed
-    /// when this returns.
+    /// Writes until no sender is left, or until told to stop. Then it writes what is queued, and no more. The queue is
+    /// closed when this returns.
     #[expect(clippy::needless_pass_by_value, reason = "it closes the queue")]
     pub(super) fn run(&mut self, records: Receiver<Record>) {
         loop {
@@ -85,7 +86,7 @@ impl Writer {
         }
     }
 
-    /// Writes batch after batch until one is empty.
+    /// Writes batch after batch, until one is empty.
     fn drain(&mut self, records: &Receiver<Record>) {
         let mut flushed = Instant::now();
         while !self.wishes.stop.load(Relaxed) && !self.wishes.reopen.load(Relaxed) {
@@ -134,7 +135,7 @@ impl Writer {
         }
     }
 
-    /// Tells of the first failure, not of every line after it.
+    /// Logs the first failure, but not every line lost after it.
     fn fail(&mut self, error: &io::Error, lost: u64) {
         self.counters.log_lost.fetch_add(lost, Relaxed);
         if !self.failing {
@@ -143,7 +144,7 @@ impl Writer {
         }
     }
 
-    /// Goes on in a new file under the old name. Where that cannot be opened the old one stays.
+    /// Continues in a new file under the old name. If that cannot be opened, the old file stays in use.
     fn reopen(&mut self) {
         self.flush();
         match self.target.open() {

@@ -1,4 +1,4 @@
-//! Writes the sums under the names of the table.
+//! Writes the sums under the names of the metrics.
 
 use super::{
     names::{self, Kind, Metric},
@@ -21,7 +21,7 @@ use store::purge::KINDS;
 
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// What to take of a report.
+/// Takes one figure from a report.
 type Figure<T> = fn(&T) -> u64;
 
 impl Collector for Sums {
@@ -72,7 +72,7 @@ impl Sums {
     fn origin_latency(&self, page: &mut Page<'_>) -> fmt::Result {
         let mut encoder = page.metric(&names::ORIGIN_LATENCY)?;
         for origin in &self.origins {
-            // The encoder adds the buckets up itself; it writes infinity as `+Inf`.
+            // The encoder itself adds up the buckets, and writes infinity as `+Inf`.
             let bounds = BOUNDS_MS
                 .iter()
                 .map(|bound| Duration::from_millis(*bound).as_secs_f64());
@@ -140,7 +140,7 @@ impl Sums {
         Ok(())
     }
 
-    /// Nothing where there is no disk tier.
+    /// Writes nothing if there is no disk tier.
     fn disk(&self, page: &mut Page<'_>) -> fmt::Result {
         let Some(seen) = &self.disk else {
             return Ok(());
@@ -169,7 +169,7 @@ impl Sums {
         Ok(())
     }
 
-    /// Nothing where there is no shared tier.
+    /// Writes nothing if there is no shared tier.
     fn shared(&self, page: &mut Page<'_>) -> fmt::Result {
         let Some(seen) = &self.shared else {
             return Ok(());
@@ -258,11 +258,11 @@ impl Sums {
     }
 }
 
-/// The page while it is written.
+/// The page that is being written.
 struct Page<'a>(DescriptorEncoder<'a>);
 
 impl Page<'_> {
-    /// Begins a metric: its name, kind and meaning.
+    /// Begins a metric with its name, kind and meaning.
     fn metric(&mut self, metric: &'static Metric) -> Result<MetricEncoder<'_>, fmt::Error> {
         let kind = match metric.kind {
             Kind::Counter => MetricType::Counter,
@@ -273,12 +273,12 @@ impl Page<'_> {
             .encode_descriptor(metric.name, metric.help, None, kind)
     }
 
-    /// A metric without labels.
+    /// Writes a metric without labels.
     fn one(&mut self, metric: &'static Metric, value: u64) -> fmt::Result {
         sample(&mut self.metric(metric)?, metric, &[], value)
     }
 
-    /// A metric with one label.
+    /// Writes a metric with one label.
     fn by_label<'v>(
         &mut self,
         metric: &'static Metric,
@@ -292,7 +292,7 @@ impl Page<'_> {
     }
 }
 
-/// One line: the values of the metric's labels, and its value.
+/// Writes one line: the values of the metric's labels, and its value.
 fn sample(
     encoder: &mut MetricEncoder<'_>,
     metric: &Metric,

@@ -1,24 +1,24 @@
-//! Every metric: its name, what it means, its kind and its labels. The reference page is made from this table.
+//! Every metric: its name, meaning, kind and labels. The reference page is generated from this table.
 
-/// What a metric is.
+/// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows, until the program restarts; its samples end in `_total`.
+    /// Only grows, until the program restarts. Its samples end in `_total`.
     Counter,
     /// Goes up and down.
     Gauge,
-    /// Counts by upper bound; its samples end in `_bucket`, `_sum` and `_count`.
+    /// Counts by upper bound. Its samples end in `_bucket`, `_sum` and `_count`.
     Histogram,
 }
 
 /// One metric.
 #[derive(Debug)]
 pub struct Metric {
-    /// Without `_total`.
+    /// The name, without `_total`.
     pub name: &'static str,
-    /// What is counted, in one sentence without a full stop.
+    /// What is counted, without a full stop at the end.
     pub help: &'static str,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The names of its labels, in order.
     pub labels: &'static [&'static str],
@@ -42,99 +42,99 @@ macro_rules! metrics {
 
 metrics! {
     HITS = Counter "larder_hits" ["kind"]
-        "Requests of clients, and includes of pages, answered from the store: fresh, stale (with a refresh in the background), stale-on-failure";
+        "Requests of clients, and includes of pages, answered from the store: fresh, stale (with a refresh in the background) or stale-on-failure";
     FORWARDED = Counter "larder_forwarded" ["reason"]
         "Requests of clients, and includes of pages, forwarded to an origin, by the reason that Cache-Status gives as fwd (RFC 9211)";
     OWN = Counter "larder_own_answers"
-        [] "Requests that Larder answered itself: errors, redirects, refusals, those of listeners (no HTTP, too late, too large, too many) included. Over HTTP/2 too large a header is answered before Larder hears of it, and is counted nowhere";
+        [] "Requests that Larder answered itself: errors, redirects and refusals, including those of listeners (not HTTP, too late, too large, too many). Over HTTP/2, a header that is too large is answered before Larder learns of it, and is not counted anywhere";
     CLIENTS_LEFT = Counter "larder_clients_left"
-        [] "Requests without an answer, since the client left or its connection was closed before one began; the access log has them with 499";
+        [] "Requests that got no answer, because the client left or its connection was closed before the answer began; the access log has them with 499";
     RESPONSES = Counter "larder_responses" ["class"]
-        "Answers to clients and includes by class of their status; not to what Larder asks by itself (the group of a user, what a soft purge has made stale)";
+        "Answers to clients and includes, by class of their status; answers to Larder's own requests (for the group of a user, for what a soft purge has made stale) are not counted";
     STORED = Counter "larder_stored"
-        [] "Forwarded answers that were stored, those among them whose content did not come whole";
+        [] "Answers of origins that were stored, including those whose content did not arrive completely";
     COLLAPSED = Counter "larder_collapsed"
-        [] "Requests that followed the fetch of another one instead of making their own, be it one that failed";
+        [] "Requests that shared the fetch of another request instead of making their own, even if that fetch failed";
     VALIDATED = Counter "larder_validated"
         [] "Stored responses that the origin confirmed with 304";
     REFRESHES = Counter "larder_refreshes"
         [] "Background fetches for stored responses that were sent stale, or that a soft purge has made stale (purge.refresh)";
     PAGES_READ = Counter "larder_pages_read"
-        [] "Pages in ESI that were read for what they include: a stored page once, one that is not stored each time";
+        [] "ESI pages that were parsed for their includes: a stored page once, a page that is not stored each time";
     FRAGMENTS = Counter "larder_fragments"
-        [] "Includes of composed pages (ESI). Each is counted as a request beside";
+        [] "Includes of composed pages (ESI). Each is also counted as a request";
     FRAGMENTS_FAILED = Counter "larder_fragments_failed"
-        [] "Includes that came to nothing: neither src nor alt brought a good answer";
+        [] "Includes that failed: neither src nor alt gave a good answer";
     FILLS = Counter "larder_fills"
-        [] "Bodies that began to be stored";
+        [] "Bodies that Larder began to store";
     FILLS_FAILED = Counter "larder_fills_failed"
-        [] "Bodies that were given up before they were whole";
+        [] "Bodies that were given up before they were complete";
     INVALIDATIONS = Counter "larder_invalidations"
         [] "Invalidations by unsafe requests (RFC 9111 section 4.4) and cache groups (RFC 9875)";
     PURGES = Counter "larder_client_purges"
-        [] "Purges that clients asked for on a listener, with PURGE, BAN and the like";
+        [] "Purges that clients requested on a listener, with PURGE, BAN and similar";
     PURGES_DENIED = Counter "larder_client_purges_denied"
-        [] "Such purges from clients that may not";
+        [] "Purges by clients that may not purge";
     ORIGIN_ERRORS = Counter "larder_origin_errors"
-        [] "Fetches that brought no usable answer: refused, timed out, broken, or turned away by the queue";
+        [] "Fetches that gave no usable answer: refused, timed out, broken off, or rejected by the queue";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
-        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, time in the queue included; not of requests for which nobody was asked, since their turn did not come or no server is well";
+        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, including time in the queue. Requests for which no server was asked, because their turn did not come or no server is healthy, are not counted";
     EVICTIONS = Counter "larder_evictions"
-        [] "Cache keys evicted from memory for room";
+        [] "Cache keys evicted from memory to make room";
     CACHE_KEYS = Gauge "larder_cache_keys"
         [] "Cache keys held in memory";
     STORED_BYTES = Gauge "larder_stored_bytes"
-        [] "Bytes of memory that stored responses take, with everything that belongs to them";
+        [] "Bytes of memory that stored responses use, with everything that belongs to them";
     IN_FLIGHT_BYTES = Gauge "larder_in_flight_bytes"
-        [] "Bytes of memory that bodies on their way into the store, past it to a client, or from a client to an origin, take";
+        [] "Bytes of memory used by bodies on their way into the store, past it to a client, or from a client to an origin";
     BUDGET_BYTES = Gauge "larder_budget_bytes"
-        [] "Bytes of memory that stored and in flight may take together";
+        [] "Bytes of memory that stored and in-flight bytes may use together";
     CODINGS_MADE = Counter "larder_codings_made" ["coding", "level"]
-        "Codings made of stored responses: fast for the first client, high in the background for what is asked for often";
+        "Codings made of stored responses: fast for the first client, high in the background for what is requested often";
     CODINGS_PASSED = Counter "larder_codings_passed" ["coding"]
-        "Bodies coded for one client on their way, since they are not stored or could not be kept";
+        "Bodies coded for one client while they were sent, because they are not stored or could not be kept";
     CODINGS_IN_BYTES = Counter "larder_codings_in_bytes" ["coding"]
         "Bytes that went into encoders";
     CODINGS_OUT_BYTES = Counter "larder_codings_out_bytes" ["coding"]
-        "Bytes that came out of them";
+        "Bytes that came out of encoders";
     CODINGS_SECONDS = Counter "larder_codings_seconds" ["coding"]
         "Time spent on codings of stored responses";
     CODINGS_DECODED = Counter "larder_codings_decoded"
-        [] "Bodies that their origin had coded and that were decoded for clients that do not accept it";
+        [] "Bodies that were decoded because the client does not accept the coding of the origin";
     CODINGS_REFUSED = Counter "larder_codings_refused"
-        [] "Bodies that went out as they are since too much waited to be coded, or memory had no room for it";
+        [] "Bodies that were sent without a coding because too many were waiting to be coded, or memory had no room";
     PURGES_APPLIED = Counter "larder_purges" ["kind"]
-        "Purges that took effect on this node, by what they name; invalidations by applications and purges of other nodes among them";
+        "Purges that took effect on this node, by what they name, including invalidations by applications and purges of other nodes";
     PURGES_SOFT = Counter "larder_purges_soft"
-        [] "How many of them were soft";
+        [] "Soft purges among the purges that took effect on this node";
     PURGE_TOUCHED = Counter "larder_purge_touched"
-        [] "Stored responses in memory that purges touched, as far as somebody was told";
+        [] "Stored responses in memory that purges touched, as far as this was reported to a caller";
     PURGE_SWEPT = Counter "larder_purge_swept"
-        [] "Purged responses that the sweep has dropped, from memory or from disk";
+        [] "Purged responses that the sweep has removed from memory or from disk";
     PURGE_SEQUENCE = Gauge "larder_purge_sequence"
         [] "The number of the last purge in this node's log";
     PURGE_NAMES = Gauge "larder_purge_names"
         [] "Names (URLs, prefixes, tags, hosts) that the log of purges remembers";
     PURGE_PATTERNS = Gauge "larder_purge_patterns"
-        [] "Regular expressions that the log of purges remembers: each is held against what is looked up";
+        [] "Regular expressions that the log of purges remembers: each is compared with everything that is looked up";
     PURGES_UNSURE = Gauge "larder_purges_unsure"
-        [] "1 while purges of other nodes may have been missed, so that what is kept is validated before it is used";
+        [] "1 while purges of other nodes may have been missed, so that stored responses are validated before they are used";
     PURGE_LOG_FAILING = Gauge "larder_purge_log_failing"
-        [] "1 while the log of purges on disk cannot be written, so that a restart would bring back what is purged or invalidated";
+        [] "1 while the log of purges on disk cannot be written, so that a restart would bring back what was purged or invalidated";
     DISK_RECORDS = Gauge "larder_disk_records"
         [] "Stored responses on disk that can be found";
     DISK_BYTES = Gauge "larder_disk_bytes"
-        [] "Bytes of all files of the disk tier";
+        [] "Size of all files of the disk tier";
     DISK_LIMIT_BYTES = Gauge "larder_disk_limit_bytes"
-        [] "The most that they may be";
+        [] "Largest size that the files of the disk tier may have";
     DISK_INDEX_BYTES = Gauge "larder_disk_index_bytes"
-        [] "Bytes of memory that the index of the disk tier takes";
+        [] "Bytes of memory that the index of the disk tier uses";
     DISK_SEGMENTS = Gauge "larder_disk_segments"
         [] "Segments of the disk tier";
     DISK_LARGE_FILES = Gauge "larder_disk_large_files"
-        [] "Files with one large body each";
+        [] "Files of the disk tier that hold one large body each";
     DISK_WHOLE = Gauge "larder_disk_index_whole"
-        [] "1 when everything that an earlier run left on disk has been found";
+        [] "1 once everything that an earlier run left on disk has been found";
     DISK_HITS = Counter "larder_disk_hits"
         [] "Cache keys that were found on disk";
     DISK_MISSES = Counter "larder_disk_misses"
@@ -144,17 +144,17 @@ metrics! {
     DISK_WRITTEN_BYTES = Counter "larder_disk_written_bytes"
         [] "Bytes written to disk";
     DISK_REFUSED = Counter "larder_disk_refused_writes"
-        [] "Stored responses that were not written to disk: the queue full, the write rate used up, no room, or the device fails";
+        [] "Stored responses that were not written to disk: the queue was full, the write rate was used up, there was no room, or the device failed";
     DISK_EVICTED = Counter "larder_disk_evicted"
-        [] "Stored responses on disk that went for others";
+        [] "Stored responses on disk that were removed to make room for others";
     DISK_FORWARDED = Counter "larder_disk_rewritten"
-        [] "How many of those were written again since they were asked for";
+        [] "How many of those were written again because they had been requested";
     DISK_ERRORS = Counter "larder_disk_errors"
-        [] "Operations on disk that the operating system failed";
+        [] "Operations on disk for which the operating system reported an error";
     DISK_DAMAGED = Counter "larder_disk_damaged"
-        [] "Times that bytes on disk were not what was written; they are never answered with";
+        [] "Times that bytes on disk were not what had been written; such bytes are never sent";
     DISK_FAILING = Gauge "larder_disk_failing"
-        [] "1 while the disk tier is left alone because its device fails";
+        [] "1 while the disk tier is not used because its device fails";
     SHARED_HITS = Counter "larder_shared_hits"
         [] "Lookups in the shared tier that found something";
     SHARED_MISSES = Counter "larder_shared_misses"
@@ -162,59 +162,59 @@ metrics! {
     SHARED_STORED = Counter "larder_shared_stored"
         [] "Stored responses written to the shared tier";
     SHARED_PASSED_OVER = Counter "larder_shared_passed_over"
-        [] "Stored responses that were not written to the shared tier: too large, worth too little, older than what is there, too many at once";
+        [] "Stored responses that were not written to the shared tier: too large, useful for too short a time, older than what is there, or too many at once";
     SHARED_LEASES = Counter "larder_shared_leases"
-        [] "Leases taken: fetches for all nodes";
+        [] "Leases taken, each for a fetch on behalf of all nodes";
     SHARED_WAITS = Counter "larder_shared_waits"
-        [] "Waits for what another node fetches";
+        [] "Waits for a fetch of another node";
     SHARED_WAITS_IN_VAIN = Counter "larder_shared_waits_in_vain"
-        [] "Such waits that brought nothing";
+        [] "Waits for a fetch of another node that gave nothing";
     SHARED_NOT_ASKED = Counter "larder_shared_not_asked"
-        [] "Questions that the shared tier was not asked since its breaker was open";
+        [] "Operations on the shared tier that were skipped because its breaker was open";
     SHARED_MALFORMED = Counter "larder_shared_malformed"
-        [] "Values in the shared tier that are not what was written; they are dropped";
+        [] "Values in the shared tier that were not what had been written; they are dropped";
     SHARED_ERRORS = Counter "larder_shared_errors" ["kind"]
-        "Questions to the shared tier that failed";
+        "Operations on the shared tier that failed";
     SHARED_OPENINGS = Counter "larder_shared_breaker_openings"
         [] "Times that the shared tier's breaker has opened";
     SHARED_OPEN = Gauge "larder_shared_breaker_open"
-        [] "1 while the shared tier is not asked, but for a probe now and then";
+        [] "1 while the shared tier is not used, except for an occasional probe";
     CONNECTIONS_ACCEPTED = Counter "larder_connections_accepted"
         [] "Connections accepted from clients";
     CONNECTIONS_ACTIVE = Gauge "larder_connections_active"
-        [] "Connections of clients open now";
+        [] "Connections from clients that are open";
     CONNECTIONS_REFUSED = Counter "larder_connections_refused"
-        [] "Connections turned away by a limit";
+        [] "Connections refused because of a limit";
     CONNECTION_TIMEOUTS = Counter "larder_connection_timeouts"
-        [] "Connections ended by a time limit, idle ones aside";
+        [] "Connections ended by a time limit, except idle ones";
     HANDSHAKES = Counter "larder_handshakes"
         [] "TLS handshakes completed with clients";
     HANDSHAKES_FAILED = Counter "larder_handshakes_failed"
         [] "TLS handshakes and PROXY protocol headers that failed or took too long";
     PROTOCOL_ERRORS = Counter "larder_protocol_errors"
-        [] "Requests that were not HTTP; over HTTP/2 such as end their connection, not those whose stream alone is reset";
+        [] "Requests that were not HTTP; over HTTP/2 only those that end their connection, not those for which only the stream is reset";
     RECEIVED_BYTES = Counter "larder_received_bytes"
         [] "Bytes of HTTP read from clients";
     SENT_BYTES = Counter "larder_sent_bytes"
         [] "Bytes of HTTP written to clients";
     PANICS = Counter "larder_panics"
-        [] "Faults in Larder itself, each of which ended a request, a fetch or a task behind them: please report it";
+        [] "Faults in Larder itself, each of which ended a request, a fetch or a background task: please report them";
     ORIGIN_ACTIVE = Gauge "larder_origin_active" ["origin"]
-        "Fetches under way, but for event streams and tunnels that have begun";
+        "Fetches under way, except event streams and tunnels that have begun";
     ORIGIN_QUEUED = Gauge "larder_origin_queued" ["origin"]
-        "Fetches that wait for their turn";
+        "Fetches waiting for their turn";
     PAGES = Counter "larder_page_store_answers" ["origin", "outcome"]
-        "What page stores were asked for, by what came of it: found, absent, bad (it is no page) or failed (no answer)";
+        "Lookups in page stores, by outcome: found, absent, bad (it is no page) or failed (no answer)";
     SERVER_HEALTHY = Gauge "larder_server_healthy" ["origin", "server"]
-        "1 while a server is asked, 0 from when it rests after failures until it has answered, or while its health check fails; of a name, 0 when that holds for all of its addresses";
+        "1 while a server is used; 0 from the beginning of its rest after failures until it has answered, and while its health check fails. For a name, 0 only if this is so for all of its addresses";
     SERVER_ACTIVE = Gauge "larder_server_active" ["origin", "server"]
-        "Fetches under way with a server, at all of its addresses";
+        "Fetches under way to a server, over all of its addresses";
     SERVER_FAILURES = Counter "larder_server_failures" ["origin", "server"]
         "Failures of a server since the configuration was loaded";
     LOG_LOST = Counter "larder_log_lost"
-        [] "Access log records lost because the writer did not keep up, or the file took no more";
+        [] "Access log records lost because the writer did not keep up, or the file could not take more";
     BUILD = Gauge "larder_build_info" ["version"]
-        "Always 1; its label names the version";
+        "Always 1; the label gives the version";
     STARTED = Gauge "larder_start_time_seconds"
         [] "When the program started, in seconds since 1970";
 }

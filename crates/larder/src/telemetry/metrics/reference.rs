@@ -1,4 +1,4 @@
-//! The reference page of metrics, made from the table.
+//! The reference page of metrics, generated from the table in `names`.
 
 use super::names::{ALL, Kind, Metric};
 use proxy::outcome::{FORWARDS, HIT_KINDS};
@@ -7,17 +7,17 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Metrics
 
-`GET /metrics` on the admin address (127.0.0.1:9180 unless `--admin` or `admin` says otherwise) answers in OpenMetrics text,
-which Prometheus and everything that speaks its language reads. The figures are sums over all workers. Counters begin at zero
-when the program starts; a reload keeps them, except those of origins whose configuration it changes. Their samples end in `_total`.
+`GET /metrics` on the admin address (127.0.0.1:9180 unless `--admin` or `admin` says otherwise) returns OpenMetrics text, which
+Prometheus and compatible tools read. The figures are sums over all workers. The samples of counters end in `_total`. Counters
+begin at zero when the program starts. A reload keeps them, except those of origins whose configuration it changes.
 
-This page is made from the program's own table: `larder/src/telemetry/metrics/names.rs`.
+This page is generated from the program's own table: `larder/src/telemetry/metrics/names.rs`.
 
 | metric | kind | labels | meaning |
 |---|---|---|---|
 ";
 
-/// The page as Markdown.
+/// Returns the page as Markdown.
 pub fn reference() -> String {
     let mut page = HEAD.to_owned();
     for metric in ALL {
@@ -25,8 +25,8 @@ pub fn reference() -> String {
         let _ = writeln!(page, "{}", row(metric));
     }
     let reasons: Vec<&str> = FORWARDS.iter().map(|forward| forward.token()).collect();
-    let _ = writeln!(page, "\n`kind` of hits is one of {}.", list(&HIT_KINDS));
-    let _ = writeln!(page, "`reason` is one of {}.", list(&reasons));
+    let _ = writeln!(page, "\nThe `kind` of hits is one of {}.", list(&HIT_KINDS));
+    let _ = writeln!(page, "The `reason` is one of {}.", list(&reasons));
     page
 }
 

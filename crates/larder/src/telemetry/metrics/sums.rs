@@ -1,4 +1,4 @@
-//! What workers count, added up.
+//! The sums of the workers' counts.
 
 use super::Sources;
 use origin::Report;
@@ -11,7 +11,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// All figures at a moment.
+/// All figures at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     pub(super) hits: [u64; HIT_KINDS.len()],

@@ -19,7 +19,8 @@ use std::{
 /// Samples by name and labels.
 type Samples = BTreeMap<String, f64>;
 
-/// Reads `OpenMetrics` text as strictly as its own rules: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+/// Reads `OpenMetrics` text as strictly as its specification requires:
+/// <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 fn parse(text: &str) -> Samples {
     let mut samples = Samples::new();
     let mut families = HashSet::new();
@@ -57,7 +58,7 @@ fn parse(text: &str) -> Samples {
     samples
 }
 
-/// `name="value"` with commas between; in values `\`, `"` and line feeds are escaped.
+/// Reads `name="value"` pairs with commas between them. In values, `\`, `"` and line feeds are escaped.
 fn parse_labels(mut text: &str) {
     while !text.is_empty() {
         let (name, rest) = text.split_once("=\"").expect(text);

@@ -1,4 +1,4 @@
-//! What is written of a route and cannot be meant, or has no effect.
+//! Settings of a route that contradict each other or have no effect.
 
 use super::value;
 use crate::config::{
@@ -15,7 +15,7 @@ use rules::{
 };
 use std::{ops::Range, time::Duration};
 
-/// Keys of one table that cannot both be meant.
+/// Reports keys of one table that contradict each other.
 pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, sink: &mut Sink<'_>) {
     compress::contradictions(written, sink);
     if let Some(edits) = &written.request_headers
@@ -59,8 +59,8 @@ pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, si
     }
 }
 
-/// Fields with which we ask the origin ourselves for what is stored: what a site puts there is taken out again, but not of what bypasses the
-/// store.
+/// Fields that Larder itself uses to ask the origin about stored responses. If a site sets them, they are removed
+/// again, except from requests that bypass the store.
 const OWN_QUESTIONS: [HeaderName; 6] = [
     header::IF_MATCH,
     header::IF_MODIFIED_SINCE,
@@ -70,7 +70,7 @@ const OWN_QUESTIONS: [HeaderName; 6] = [
     header::RANGE,
 ];
 
-/// Conditions and ranges that the site would have the origin asked with.
+/// Reports conditions and ranges that the site sets on requests to the origin.
 fn own_questions(edits: &written::Edits, sink: &mut Sink<'_>) {
     let lines = edits.set.iter().chain(&edits.add);
     for line in lines.flat_map(|lines| &lines.list) {
@@ -82,7 +82,7 @@ fn own_questions(edits: &written::Edits, sink: &mut Sink<'_>) {
     }
 }
 
-/// Parameters that are said to count, and to be dropped.
+/// Reports parameters that are both part of the key and dropped.
 fn counted_and_dropped(written: &written::Key, sink: &mut Sink<'_>) {
     let Some(At {
         value: Query(QueryChoice::Only(counted)),
@@ -108,8 +108,8 @@ fn counted_and_dropped(written: &written::Key, sink: &mut Sink<'_>) {
     }
 }
 
-/// Keys of `written` that are about what is stored, where nothing is. `beside` is the table's own place, where what a preset says
-/// stands too: that is left as it is.
+/// Reports keys of `written` that are about stored responses, on a route that stores none. `beside` is the place of the
+/// table, which is also the place of what a preset says. Keys with that place are not reported.
 pub(in crate::config::meant) fn stores_nothing(
     written: &Defaults,
     beside: Option<&Range<usize>>,
@@ -161,7 +161,7 @@ pub(in crate::config::meant) fn stores_nothing(
     }
 }
 
-/// One page for all hosts, made for the one that asks first.
+/// Reports a route on which all hosts share a page that was made for the host of the first client.
 pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Sink<'_>) {
     let host = written.key.as_ref().and_then(|key| key.host.as_ref());
     if let Some(At { value: false, span }) = host
@@ -175,7 +175,8 @@ pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Si
     }
 }
 
-/// Keys of a table that do nothing for want of another. `has_lifetime`: there is a `ttl` for them, here or where else it counts.
+/// Reports keys of a table without effect because another is missing. `has_lifetime`: a `ttl` applies to them, here or
+/// elsewhere.
 pub(in crate::config::meant) fn without_effect(
     written: &Defaults,
     has_lifetime: bool,
@@ -193,14 +194,14 @@ pub(in crate::config::meant) fn without_effect(
     }
 }
 
-/// Reports a table of lifetimes that has none.
+/// Reports an empty table of lifetimes.
 fn no_lifetimes(ttl: &At<Ttl>, sink: &mut Sink<'_>) {
     if ttl.value.0.is_empty() {
         let fault = Fault::at(
             &ttl.span,
             "`ttl` is empty: which status has which lifetime?",
         );
-        // What was in it may have been faulty.
+        // A faulty member may have been removed from it.
         let instead = "write `ttl = \"60s\"`, or leave it out";
         sink.missing(&["ttl"], fault.instead(instead));
     }
@@ -221,7 +222,7 @@ fn never_stored(ttl: &At<Ttl>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Operations that are not told from each other.
+/// Reports operations that cannot be distinguished.
 fn unclear_operations(written: &written::GraphQl, sink: &mut Sink<'_>) {
     let mut known: Vec<&str> = Vec::new();
     for table in written.operation.iter().flatten() {

@@ -1,4 +1,4 @@
-//! The parts of a document that presets are about: where they are named, and the routes.
+//! The parts of a document that presets are about: the names of presets, and the routes.
 
 use crate::config::{presets::key, written::Preset};
 use std::{mem, ops::Range};
@@ -7,7 +7,7 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-/// What a preset says: its defaults and its routes, as if all of it stood at `span`.
+/// Returns the content of a preset: its defaults and its routes, all with the place `span`.
 pub(super) fn said(
     preset: Preset,
     span: &Range<usize>,
@@ -48,7 +48,7 @@ fn moved_value<'i>(value: DeValue<'i>, span: &Range<usize>) -> DeValue<'i> {
     }
 }
 
-/// The preset that a table names, where it is one.
+/// Returns the preset that a table names, if it is a known one.
 pub(super) fn preset_of(table: &DeValue<'_>) -> Option<(Preset, Range<usize>)> {
     let value = table.as_table()?.get("preset")?;
     let preset = Preset::named(value.get_ref().as_str()?)?;

@@ -1,4 +1,4 @@
-//! A preset that holds on one route: it becomes several, which match what it matches.
+//! A preset on one route: the route becomes several, which match what it matches.
 
 use super::{said, special::filled_up, under::under_all};
 use crate::config::{
@@ -13,10 +13,11 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// How every path of a preset's routes begins, be it at any depth or at the root of the application: a folder goes behind it.
+/// How every path of a preset's routes begins, whether at any depth or at the root of the application. A folder is
+/// inserted after it.
 const BEGIN: &str = "~ (?i)";
 
-/// Presets that hold on one route each: such a route becomes several, which match what it matches.
+/// Applies presets that single routes name. Each such route becomes several, which match what it matches.
 pub(super) fn on_routes<'i>(
     document: &DeTable<'i>,
     routes: Vec<Spanned<DeValue<'i>>>,
@@ -51,7 +52,7 @@ pub(super) fn on_routes<'i>(
     all
 }
 
-/// Takes up from `[defaults]` what the preset would hide.
+/// Copies from `[defaults]` the keys that the preset would hide.
 fn inherit<'i>(route: &mut DeTable<'i>, defaults: Option<&DeTable<'i>>, base: &DeTable<'_>) {
     for (name, value) in defaults.into_iter().flatten() {
         let name_text = name.get_ref().as_ref();
@@ -61,7 +62,7 @@ fn inherit<'i>(route: &mut DeTable<'i>, defaults: Option<&DeTable<'i>>, base: &D
     }
 }
 
-/// A route of the preset, for what `route` matches: as `route`, with what it says itself over that.
+/// Returns `route` with the keys of `special`, a route of the preset. It matches what both match.
 fn within<'i>(
     route: &DeTable<'i>,
     special: DeTable<'i>,
@@ -92,7 +93,8 @@ fn within<'i>(
     Some(Spanned::new(span.clone(), DeValue::Table(made)))
 }
 
-/// The folders that a route's paths cover, without the slash at the end. `None` where it matches single paths or patterns.
+/// The folders that a route's paths cover, without the slash at the end. `None` if the route matches single paths or
+/// patterns.
 fn folders(route: &DeTable<'_>) -> Option<Vec<String>> {
     let Some(paths) = route.get("path") else {
         return Some(vec![String::new()]);
@@ -107,7 +109,7 @@ fn folders(route: &DeTable<'_>) -> Option<Vec<String>> {
         .collect()
 }
 
-/// The members of a list of texts, or the one that stands without brackets.
+/// The members of a list of texts, or a single text without brackets.
 fn texts(value: &DeValue<'_>) -> Vec<String> {
     match value {
         DeValue::String(text) => vec![text.to_string()],

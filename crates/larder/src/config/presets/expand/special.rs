@@ -1,4 +1,4 @@
-//! Routes of a preset that say for themselves what bypasses the store, and what is keyed.
+//! Routes of a preset that have their own `bypass` or `key`.
 
 use super::under::under;
 use toml::{
@@ -6,11 +6,11 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// A preset's route with the tables that it has of its own filled up, since such a table takes the place of that in `[defaults]`.
+/// Returns a preset's route with its own tables completed, because a table of a route replaces the one in `[defaults]`.
 ///
-/// In `bypass` the route's lists take the place of its preset's (`base`), and of those alone: what the user adds (`own`) holds there
-/// too, and so do the preset's other lists. In `key` the route's word takes the place of whatever is written: where no cookie bypasses
-/// the store, none may reach the application.
+/// In `bypass`, the route's lists replace those of its preset (`base`), and no others: the preset's other lists and
+/// what the user adds (`own`) still apply. In `key`, the route's keys replace whatever is written: if no cookie
+/// bypasses the store, no cookie may reach the application.
 pub(super) fn filled_up<'i>(
     special: DeTable<'static>,
     own: &DeTable<'i>,
@@ -36,7 +36,7 @@ pub(super) fn filled_up<'i>(
         .collect()
 }
 
-/// The table of this name, or whatever stands there and is none; empty where nothing does.
+/// Returns the table of this name, or the value there even if it is no table. An empty table if there is nothing.
 fn table<'i>(of: &DeTable<'i>, name: &str) -> DeValue<'i> {
     let written = of.get(name).map(|value| value.get_ref().clone());
     written.unwrap_or_else(|| DeValue::Table(DeTable::default()))

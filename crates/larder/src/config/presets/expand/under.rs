@@ -1,11 +1,11 @@
-//! Putting what a preset says under what the user writes, key by key.
+//! Puts the content of a preset under what the user writes, key by key.
 
 use toml::{
     Spanned,
     de::{DeArray, DeTable, DeValue},
 };
 
-/// Tables in which keys are combined one by one. Any other value replaces the preset's whole.
+/// Tables whose keys are combined one by one. Any other value replaces the preset's as a whole.
 pub(super) const TABLES: [&str; 5] = [
     "bypass",
     "key",
@@ -14,7 +14,7 @@ pub(super) const TABLES: [&str; 5] = [
     "response_headers",
 ];
 
-/// Puts every key of `base` into `table` that it does not have, and combines the tables of both.
+/// Copies every key of `base` that `table` lacks, and combines the tables that both have.
 pub(super) fn under_all(table: &mut DeTable<'_>, base: &DeTable<'static>) {
     for (name, preset) in base {
         let text = name.get_ref().as_ref();
@@ -28,7 +28,7 @@ pub(super) fn under_all(table: &mut DeTable<'_>, base: &DeTable<'static>) {
     }
 }
 
-/// Combines what both say in the table called `name`.
+/// Combines the keys of `own` and `preset`, both tables called `name`.
 pub(super) fn under(name: &str, own: &mut DeValue<'_>, preset: &DeValue<'static>) {
     let (DeValue::Table(own), DeValue::Table(preset)) = (own, preset) else {
         return;
@@ -44,7 +44,7 @@ pub(super) fn under(name: &str, own: &mut DeValue<'_>, preset: &DeValue<'static>
     }
 }
 
-/// Adds to the user's list what the preset's has beside it. A single member may stand without brackets.
+/// Adds the members of the preset's list that the user's list lacks. A single member may be without brackets.
 fn join(own: &mut Spanned<DeValue<'_>>, preset: &DeValue<'static>) {
     if own.get_ref().is_str() {
         let single = own.clone();

@@ -50,7 +50,7 @@ fn paths_are_compared_as_clients_send_them() {
         let parsed = PathPattern::parse(pattern).unwrap();
         assert!(matches(&parsed, path), "{pattern} {path}");
     }
-    // Files have their own names.
+    // Names of files are not percent-encoded.
     for (pattern, path) in [("/é b/*", "/é b/x"), ("~ .*/ü", "/a/ü")] {
         let FilePattern(parsed) = FilePattern::parse(pattern).unwrap();
         assert!(matches(&parsed, path), "{pattern} {path}");
