@@ -1,4 +1,4 @@
-//! What a request asks for, once it has been received: normalised, routed, keyed.
+//! A request after receipt: normalised, routed, keyed.
 
 mod cache_key;
 mod keyed_uri;
@@ -24,80 +24,84 @@ use rules::{directives::RequestDirectives, key, time::Time};
 use std::{cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
 use store::{Stored, Variant};
 
-/// A request that may be answered from the store. Everything but its content, as far as that is not part of the key.
+/// A request that may be answered from the store. Its content is included only as far as that is part of the key.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent of one another: each is known of a request or not"
 )]
 pub struct Ask {
-    /// What was configured when it came: it stays so until it is answered.
+    /// The configuration when it came, which stays in force for it until it is answered.
     pub site: OwnSite,
-    /// Index of the route taken.
+    /// The index of the route taken.
     pub route: usize,
-    /// Whether the origin may take the path for one of another route ([`routing::is_ambiguous`]). Then the store is bypassed: what is
-    /// kept from everybody there must not be kept for everybody here.
+    /// Whether the origin may take the path for one of another route ([`routing::is_ambiguous`]). The store is then
+    /// bypassed: what is withheld from everybody on that route must not be stored for everybody on this one.
     pub is_ambiguous: bool,
-    /// The client's method. A fetch that may be stored is a `GET` even where this is `HEAD`.
+    /// The client's method. A fetch that may be stored is a `GET` even if this is `HEAD`.
     pub method: Method,
     /// The version of HTTP that the client speaks.
     pub version: Version,
-    /// The client's fields as they came, but for those of its connection and what was set aside: cookies that are kept from what may be stored
-    /// ([`set_cookies_aside`]), and what only a trusted proxy may say.
+    /// The client's fields as they came, without those of its connection and those that were set aside: cookies that
+    /// are kept out of what may be stored ([`set_cookies_aside`]), and fields that only a trusted proxy may send.
     pub fields: HeaderMap,
-    /// `Cookie` as it came, where it was set aside. The includes of a page get it.
+    /// The `Cookie` lines as they came, if they were set aside. The includes of a page get them.
     pub cookies: Vec<HeaderValue>,
-    /// What it says that only a trusted proxy may, and its client is none: the origin does not get it, and no variant depends on it.
+    /// The fields that only a trusted proxy may send, if the client is not one: the origin does not get them, and no
+    /// variant depends on them.
     pub aside: Vec<(HeaderName, HeaderValue)>,
-    /// Whether its answer must not fill the store, whatever it is: the cookies that were set aside go to the origin then.
+    /// Whether its answer must not fill the store, whatever it is. The cookies that were set aside then go to the
+    /// origin.
     pub stores_nothing: bool,
-    /// What is stored and answers it no more, where it bypasses the store because of that: if the origin fails, it may have to.
+    /// The stored response that no longer answers it, if it bypasses the store for that reason. It may have to stand in
+    /// if the origin fails.
     pub stand_in: Option<Arc<Stored>>,
-    /// What it brings that is part of the key.
+    /// Its content that is part of the key.
     pub content: Content,
-    /// What its `Cache-Control` and `Pragma` ask for (RFC 9111 section 5.2.1).
+    /// The directives of its `Cache-Control` and `Pragma` (RFC 9111 section 5.2.1).
     pub directives: RequestDirectives,
-    /// What its fields speak of at all, so that a hit looks for nothing that is not there.
+    /// Which kinds of fields it has at all, so that a hit does not look for those that are absent.
     pub said: FieldPresence,
-    /// The key of what it asks for, without its variant (RFC 9111 section 2).
+    /// The cache key, without the variant (RFC 9111 section 2).
     pub key: Key,
     /// `http` or `https`, as the client sees it.
     pub scheme: &'static str,
-    /// When it was read: it is judged as of this moment, until it has waited.
+    /// When it was read. It is judged as of this time, until it has waited.
     pub now: Time,
-    /// When it came, where the access log wants to know how long it took.
+    /// When it came, if the access log needs its duration.
     pub began: Option<Instant>,
-    /// The connection that it came on.
+    /// The connection on which it came.
     pub connection: Rc<Connection>,
-    /// Where interim responses for its client go.
+    /// The sink for interim responses to its client.
     pub interim: InterimSink,
-    /// The client's wish to switch protocols.
+    /// The client's request to switch protocols.
     pub upgrade: Option<Box<Upgrade>>,
-    /// Whether it brings content.
+    /// Whether it has content.
     pub has_content: bool,
-    /// Fields meant for the origin that `Connection` names: it does not get them, and the store is bypassed where that may matter.
+    /// Fields meant for the origin that `Connection` names. The origin does not get them, and the store is bypassed if
+    /// they may matter.
     pub connection_options: Box<[HeaderName]>,
-    /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
+    /// Whether fields that were removed because `Connection` named them say that its peer acts for somebody else.
     pub for_another: bool,
     /// The target as the client wrote it.
     pub target: Target,
-    /// The pages whose include it is, where it is one.
+    /// The pages that include it, if it is a fragment.
     pub within: Option<Rc<Within>>,
     /// Whether its answer is composed of fragments.
     pub composed: Cell<bool>,
 }
 
-/// A client's wish to switch protocols.
+/// A client's request to switch protocols.
 #[derive(Debug)]
 pub struct Upgrade {
-    /// Its connection, once we have answered 101.
+    /// The client's connection, once it has been answered with 101.
     pub client: OnUpgrade,
-    /// What it wants to speak.
+    /// The protocol that the client asks for.
     pub protocol: HeaderValue,
 }
 
 impl Ask {
-    /// What it shows of who asks.
+    /// Returns the kind of asker that its fields show.
     pub fn asker(&self) -> Asker {
         let has = |name| rules::fields::has(&self.fields, name);
         if has(&header::AUTHORIZATION) {
@@ -109,12 +113,12 @@ impl Ask {
         }
     }
 
-    /// The policy of the route taken.
+    /// Returns the policy of the route taken.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.route().policy
     }
 
-    /// The route taken.
+    /// Returns the route taken.
     #[allow(
         clippy::indexing_slicing,
         reason = "the number comes from routing within this site, which never changes"
@@ -123,18 +127,19 @@ impl Ask {
         &self.site.routes[self.route]
     }
 
-    /// The authority the request is for.
+    /// Returns the authority that the request is for.
     pub fn host(&self) -> &str {
         self.key.host()
     }
 
-    /// The host by which the application knows its own origin, where the site says another than the client's.
+    /// Returns the host by which the application knows its own origin, if the site gives another than the client's.
     pub fn known_as(&self) -> Option<&str> {
         self.policy().host.as_ref()?.to_str().ok()
     }
 
-    /// The names of these cache groups within the request's origin (RFC 9875 section 2.1); where the key does not tell hosts apart,
-    /// within the one that the application knows, and where it does not tell schemes apart, within both.
+    /// Returns the names of these cache groups within the request's origin (RFC 9875 section 2.1). If the key does not
+    /// tell hosts apart, they are within the origin that the application knows; if it does not tell schemes apart,
+    /// within both.
     pub fn groups(&self, groups: &[String]) -> Vec<String> {
         let spec = &self.policy().key;
         let schemes = if spec.scheme {
@@ -156,12 +161,12 @@ impl Ask {
         all
     }
 
-    /// The target URI (RFC 9110 section 7.1).
+    /// Returns the target URI (RFC 9110 section 7.1).
     pub fn uri(&self) -> String {
         [self.scheme, "://", self.host(), self.key.path_and_query()].concat()
     }
 
-    /// Has `fields` say again what was set aside of them.
+    /// Restores the cookies that were set aside to `fields`.
     pub fn take_cookies_back(&mut self) {
         if self.cookies.is_empty() {
             return;
@@ -172,8 +177,9 @@ impl Ask {
         }
     }
 
-    /// The request that is made for the store after this one was answered: what its client says of caching was about that answer. But the
-    /// fields by which `variant` was chosen stay (RFC 9111 section 4.3.1): it is that which is fetched anew.
+    /// Returns the request that is made for the store after this one was answered. Its client's caching directives were
+    /// about that answer, and are removed. But the fields that selected `variant` stay (RFC 9111 section 4.3.1), since
+    /// that variant is fetched again.
     pub fn for_store(&self, variant: Option<&Variant>) -> Self {
         let mut fields = self.fields.clone();
         for name in [header::CACHE_CONTROL, header::PRAGMA] {
@@ -203,7 +209,7 @@ impl Ask {
         }
     }
 
-    /// Takes the client's fields out: all of them, and with the values they came with.
+    /// Takes out all the client's fields, with the values that they came with.
     pub fn fields_as_they_came(&mut self) -> HeaderMap {
         self.take_cookies_back();
         for (name, line) in mem::take(&mut self.aside) {
@@ -212,8 +218,8 @@ impl Ask {
         mem::take(&mut self.fields)
     }
 
-    /// The `Range` field of a `GET`: with no other method it means anything (RFC 9110 section 14.2). Several lines of it are none
-    /// (section 5.3: it is no list).
+    /// Returns the `Range` field of a `GET`. It has no meaning with other methods (RFC 9110 section 14.2). Several
+    /// lines count as none (section 5.3: the field is not a list).
     pub fn range(&self) -> Option<&HeaderValue> {
         if !self.said.conditions || self.method != Method::GET {
             return None;
@@ -224,8 +230,8 @@ impl Ask {
     }
 }
 
-/// Takes the cookies out of a request, all but those that are part of the key: nothing that is fetched for the store, and no
-/// variant, depends on them. Returns the lines as they came.
+/// Takes the cookies out of a request, except those that are part of the key. No fetch for the store and no variant
+/// then depends on them. Returns the lines as they came.
 pub fn set_cookies_aside(fields: &mut HeaderMap, spec: &KeySpec) -> Vec<HeaderValue> {
     let header::Entry::Occupied(entry) = fields.entry(header::COOKIE) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What workers share; what each has of its own is in `worker`.
+//! The state that workers share. The state of each worker is in `worker`.
 
 mod worker;
 
@@ -20,19 +20,19 @@ use store::{
 };
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Where stored responses are kept, the nearest first.
+/// The tiers, nearest first.
 #[derive(Debug)]
 pub struct Tiers {
-    /// Asked by every request.
+    /// Every request looks here.
     pub memory: Arc<Memory>,
-    /// Bigger than memory, survives a restart.
+    /// Larger than memory; survives a restart.
     pub disk: Option<Arc<Disk>>,
-    /// One for many nodes.
+    /// One tier for many nodes.
     pub shared: Option<Arc<SharedTier>>,
 }
 
 impl Tiers {
-    /// Memory alone.
+    /// Returns tiers that are memory alone.
     pub const fn memory(memory: Arc<Memory>) -> Self {
         Self {
             memory,
@@ -42,50 +42,50 @@ impl Tiers {
     }
 }
 
-/// The cache: shared by all workers, outlives every configuration.
+/// The cache: shared by all workers, and kept across changes of the configuration.
 #[derive(Debug)]
 pub struct Cache {
     /// The memory tier.
     pub memory: Arc<Memory>,
-    /// The disk tier, where there is one.
+    /// The disk tier, if there is one.
     pub disk: Option<Arc<Disk>>,
-    /// The shared tier, where there is one.
+    /// The shared tier, if there is one.
     pub shared: Option<Arc<SharedTier>>,
     /// Takes purges.
     pub purger: Purger,
     /// Makes codings.
     pub compressor: Compressor,
-    /// The site's say; swapped whole on reload.
+    /// The configuration of the site; replaced as a whole on reload.
     pub site: Arc<ArcSwap<Site>>,
     pub(crate) flights: Arc<Flights>,
     pub(crate) readings: Readings,
     pub(crate) hit_for_miss: HitForMiss,
-    /// Keys, as flights have them, of which a fetch has just failed: no refresh is worth beginning.
+    /// Keys of flights whose fetch has just failed: a refresh is not worth starting.
     pub(crate) failed: RecentKeys,
-    /// Keys that were fetched lately: what is fetched again is worth writing to disk, although memory did not keep it.
+    /// Keys that were fetched lately. What is fetched again is worth writing to disk, although memory did not keep it.
     pub(crate) fetched: RecentKeys,
     refetch: Sender<Vec<Busy>>,
     refetched: Mutex<Option<Receiver<Vec<Busy>>>>,
 }
 
-/// Seconds within which something must be fetched again to be worth writing to disk.
+/// The number of seconds within which a response must be fetched again to be worth writing to disk.
 const FETCHED: u64 = 3600;
 
-/// Seconds for which a page is not refreshed again whose origin has failed.
+/// The number of seconds for which a page is not refreshed again after its origin failed.
 const FAILED: u64 = 1;
 
-/// Batches for the refetch that may wait; more are left out: what is asked for is fetched anyway.
+/// The number of batches that may wait for the refetch. More are dropped: what clients ask for is fetched anyway.
 const BATCHES: usize = 64;
 
 impl Cache {
-    /// A cache over these tiers.
+    /// Creates a cache over these tiers.
     pub fn new(tiers: Tiers, purger: Purger, site: Site) -> Arc<Self> {
         let Tiers {
             memory,
             disk,
             shared,
         } = tiers;
-        // Eight megabytes, where there is a disk to be spared.
+        // Eight megabytes, if there is a disk to spare writes to.
         let fetched = if disk.is_some() { 1 << 20 } else { 1 };
         let (refetch, refetched) = channel(BATCHES);
         Arc::new(Self {
@@ -105,7 +105,8 @@ impl Cache {
         })
     }
 
-    /// Purges, all of them or on an error none; see [`Purger::purge`]. What is busy is fetched again where the site wants that.
+    /// Applies all of these purges, or none on an error; see [`Purger::purge`]. Busy responses are fetched again if the
+    /// site wants that.
     ///
     /// # Errors
     /// See [`PurgeError`].
@@ -133,7 +134,7 @@ impl Cache {
         door.purge_here(purges, now, asker, self.busiest()).await
     }
 
-    /// Who fetches again what soft purges touched, where the site wants that.
+    /// Returns the refetch's limit and channel for what soft purges touch, if the site wants a refetch.
     fn busiest(&self) -> Option<Busiest> {
         let refetch = self.site.load().refetch?;
         Some(Busiest {
@@ -142,7 +143,7 @@ impl Cache {
         })
     }
 
-    /// What is to be fetched again, for the one worker that does it ([`refetch`](mod@crate::refetch)).
+    /// Returns the batches to fetch again, for the one worker that does so ([`refetch`](mod@crate::refetch)).
     pub fn refetches(&self) -> Option<Receiver<Vec<Busy>>> {
         let mut refetched = self
             .refetched

@@ -1,9 +1,9 @@
 //! Collapse: of several requests for one key, the first leads and fetches, the rest follow.
 //!
-//! A follower waits for the leader's *head*, never for its body: once the head has landed, the stored response is in the
-//! store with its body on the way, and the follower looks it up like anybody else. A part is stored when it has come; until then
-//! those who ask for the same get it from the flight. Whatever happens to the leader, its
-//! [`Flight`] lands: when it is dropped without a word, followers are released to fetch on their own.
+//! A follower waits for the leader's *head*, never for its body. Once the head has landed, the stored response is in
+//! the store with its body on the way, and the follower looks it up like any other request. A part is stored when all
+//! of it has come; until then, requests for the same part get it from the flight. Whatever happens to the leader, its
+//! [`Flight`] lands: if it is dropped before that, followers are released to fetch on their own.
 
 use crate::{error::Failure, outcome::Failing};
 use std::{
@@ -20,32 +20,33 @@ use store::{
 use tokio::sync::watch;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// How a flight stands or ended, as its followers see it.
+/// The state of a flight, as its followers see it.
 #[derive(Clone, Debug)]
 pub enum FlightStatus {
     /// Still under way.
     Flying,
-    /// Another variant than its request's was stored meanwhile: look again.
+    /// A variant other than its request's was stored: look again.
     OtherVariant,
-    /// This was stored or freshened: look again. It is newer than any request that was there before the flight [began](Follower::began).
+    /// This response was stored or freshened: look again. It is newer than any request that was there before the flight
+    /// [began](Follower::began).
     Fetched(Arc<Stored>),
-    /// A part is on its way: follow it, where it has what you want of it, and look again otherwise. The flight goes on, for others to
-    /// follow it too, until the part has come.
+    /// A part is on its way: follow it if it has what you need of it, and look again otherwise. The flight continues,
+    /// so that others can follow it too, until the part has come.
     PartComing(Arc<Stored>),
-    /// What came was purged, or replaced, before it could be shared: look again, and fetch it together.
+    /// The answer was purged or replaced before it could be shared: look again, and collapse the next fetch.
     Overtaken,
     /// It is in memory by now, from a lower tier or another flight: look again.
     FoundHere,
     /// Nothing to share: fetch on your own.
     Released,
-    /// The origin failed; the same failure is yours, unless something stale may be sent.
+    /// The origin failed: fail alike, unless something stale may be sent.
     Failed(Failure),
-    /// The origin failed and the leader sent something stale: so may you, where your request allows it.
+    /// The origin failed and the leader sent something stale: do so too, if your request allows it.
     Stale(Failing),
 }
 
 impl FlightStatus {
-    /// What is known of what it brings for others.
+    /// Returns the response that it is known to bring for others.
     pub const fn brought(&self) -> Option<&Arc<Stored>> {
         match self {
             Self::Fetched(brought) | Self::PartComing(brought) => Some(brought),
@@ -60,7 +61,7 @@ impl FlightStatus {
     }
 }
 
-/// Whether `stored`, fetched for `key`, was purged since, be it softly.
+/// Whether `stored`, fetched for `key`, was purged since, even softly.
 pub fn is_purged(log: &Log, key: &[u8], stored: &Stored) -> bool {
     match log.standing(key, stored) {
         Standing::Gone | Standing::Stale { .. } => true,
@@ -72,21 +73,21 @@ pub fn is_purged(log: &Log, key: &[u8], stored: &Stored) -> bool {
 #[derive(Debug)]
 pub struct Flights {
     shards: Box<[Mutex<Shard>]>,
-    /// Nobody else knows it, lest keys be made that fall into one shard.
+    /// Secret, so that nobody can make keys that fall into one shard.
     seed: u64,
 }
 
-/// The flights whose keys fall together.
+/// The flights whose keys fall into one shard.
 type Shard = HashMap<Box<[u8]>, Flying>;
 
-/// Where followers hear how their flight ended. The first of them makes it: most flights have none.
+/// Tells followers the state of their flight. The first follower creates the channel: most flights have none.
 type Word = Arc<OnceLock<watch::Sender<FlightStatus>>>;
 
 #[derive(Debug)]
 struct Flying {
     word: Word,
     fill: Arc<Fill>,
-    /// Where the log of purges stood when it began.
+    /// The number of the log of purges when it began.
     log_at: u64,
     began: Instant,
 }
@@ -103,13 +104,13 @@ impl Flying {
         }
     }
 
-    /// Whether it is the flight of which followers hear there.
+    /// Whether it is the flight that `word` belongs to.
     fn is(&self, word: Option<&Word>) -> bool {
         word.is_some_and(|word| Arc::ptr_eq(word, &self.word))
     }
 }
 
-/// What a request is to do.
+/// What a request is to do: lead or follow.
 #[derive(Debug)]
 pub enum Seat {
     /// Fetch; land the flight when the head is there.
@@ -118,23 +119,23 @@ pub enum Seat {
     Follow(Follower),
 }
 
-/// A flight in its leader's hands.
+/// A flight, held by its leader.
 #[derive(Debug)]
 pub struct Flight {
     flights: Arc<Flights>,
     key: Box<[u8]>,
     shard: usize,
     word: Word,
-    /// Whether it is off the map and its followers know.
+    /// Whether it is off the map and its followers have been told.
     ended: bool,
 }
 
-/// The last word to the followers of a flight, in the hands of whoever moves in the body that it has brought.
+/// Tells the followers of a flight that its body breaks off. Held by the task that moves the body.
 #[derive(Debug)]
 pub struct LastWord(Word);
 
-/// A request that waits for a leader. While it is held, the leader's fetch goes on even if the leader's client leaves: until whoever
-/// waits has looked for what has landed.
+/// A request that waits for a leader. While it is held, the leader's fetch continues even if the leader's client
+/// leaves, until the follower has looked for what has landed.
 #[derive(Debug)]
 pub struct Follower {
     status: watch::Receiver<FlightStatus>,
@@ -152,8 +153,8 @@ impl Default for Flights {
 }
 
 impl Flights {
-    /// Joins the flight for `key`, or leads a new one whose body goes into `fill`. A flight that began before its key was
-    /// purged, be it softly, brings what is out of date: it is not joined.
+    /// Joins the flight for `key`, or leads a new one whose body goes into `fill`. A flight that began before its key
+    /// was purged, even softly, brings an outdated response: it is not joined.
     pub fn join(self: &Arc<Self>, key: &[u8], log: &Log, fill: Arc<Fill>) -> Seat {
         let index = self.shard(key);
         let outdated = self.outdated(key, log);
@@ -182,7 +183,7 @@ impl Flights {
         })
     }
 
-    /// Joins the flight for `key` as [`join`](Self::join) does; `None`: there is none.
+    /// Joins the flight for `key` as [`join`](Self::join) does; returns `None` if there is none.
     pub fn follow(&self, key: &[u8], log: &Log) -> Option<Follower> {
         let outdated = self.outdated(key, log);
         let shard = self.hold(self.shard(key));
@@ -190,8 +191,8 @@ impl Flights {
         (!flying.is(outdated.as_ref())).then(|| flying.follower())
     }
 
-    /// Whether a flight for `key` is under way that brings something: the key was not purged since, but softly at most. Nobody waits for
-    /// a refresh, so that one is enough, however often what it brings is purged softly.
+    /// Whether a flight for `key` is under way that is still of use: its key was not purged since, or only softly. No
+    /// client waits for a refresh, so one is enough, however often what it brings is purged softly.
     pub fn flying(&self, key: &[u8], log: &Log) -> bool {
         let log_at = self
             .hold(self.shard(key))
@@ -200,7 +201,8 @@ impl Flights {
         log_at.is_some_and(|log_at| !log.refuses(key, None, log_at))
     }
 
-    /// The flight for `key` that began before that was purged. Judged without the lock: purges by expressions take their time.
+    /// Returns the flight for `key` if it began before the key was purged. Judged without the lock, since purges by
+    /// expressions take time.
     fn outdated(&self, key: &[u8], log: &Log) -> Option<Word> {
         let (word, log_at) = {
             let shard = self.hold(self.shard(key));
@@ -215,12 +217,12 @@ impl Flights {
         };
         let brings = word.get().and_then(|word| word.borrow().brought().cloned());
         let is_outdated = log.has_touched(&label)
-            // Of what it brings the tags are known too.
+            // The tags of a response that it already brings are known too.
             || brings.is_some_and(|brings| is_purged(log, key, &brings));
         is_outdated.then_some(word)
     }
 
-    /// Which shard the flights for `key` are in.
+    /// Returns the index of the shard with the flights for `key`.
     fn shard(&self, key: &[u8]) -> usize {
         xxh3_64_with_seed(key, self.seed) as usize % self.shards.len()
     }
@@ -237,7 +239,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// What is fetched.
+    /// Returns the key that is fetched.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
@@ -247,7 +249,7 @@ impl Flight {
         self.end(status);
     }
 
-    /// Tells those who follow, now and later, of a part that is on its way.
+    /// Tells present and later followers of a part that is on its way.
     pub fn tell(&self, part: Arc<Stored>) {
         let word = self
             .word
@@ -255,18 +257,18 @@ impl Flight {
         word.send_replace(FlightStatus::PartComing(part));
     }
 
-    /// What tells the followers, once the flight has landed too, that its body breaks off.
+    /// Returns what tells the followers that the body breaks off, even after the flight has landed.
     pub fn last_word(&self) -> LastWord {
         LastWord(self.word.clone())
     }
 
-    /// Ends it once; later calls do nothing. That it has failed stays the last word.
+    /// Ends the flight once; later calls do nothing. A failure that was already told stays.
     fn end(&mut self, status: FlightStatus) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
         self.leave();
-        // Nobody can join any more: who has not asked for word by now never will.
+        // Nobody can join any more: if there is no channel by now, there are no followers.
         if let Some(word) = self.word.get() {
             word.send_if_modified(|told| {
                 let is_open = !matches!(told, FlightStatus::Failed(_));
@@ -278,13 +280,13 @@ impl Flight {
         }
     }
 
-    /// Off the map, if it is still this flight that stands there.
+    /// Takes it off the map, if its key still belongs to this flight.
     fn leave(&self) {
         let mut shard = self.flights.hold(self.shard);
         if let Some((key, flying)) = shard.remove_entry(&self.key)
             && !Arc::ptr_eq(&flying.word, &self.word)
         {
-            // Another, which took off when this one was out of date.
+            // Another flight, which began when this one was outdated.
             shard.insert(key, flying);
         }
     }
@@ -297,7 +299,8 @@ impl Drop for Flight {
 }
 
 impl LastWord {
-    /// What has landed is about to break off. Who has not found it yet would find nothing, and ask the origin by himself.
+    /// Tells that the body of what has landed is about to break off. A follower that has not found it yet would find
+    /// nothing, and would ask the origin on its own.
     pub fn failed(&self, failure: &Failure) {
         if let Some(word) = self.0.get() {
             word.send_replace(FlightStatus::Failed(failure.clone()));
@@ -306,12 +309,12 @@ impl LastWord {
 }
 
 impl Follower {
-    /// When the flight began: nothing was asked of the origin before.
+    /// Returns when the flight began: nothing was asked of the origin before.
     pub const fn began(&self) -> Instant {
         self.began
     }
 
-    /// Waits until there is news of the flight: it has landed, or a part is coming.
+    /// Waits for news of the flight: it has landed, or a part is coming.
     pub async fn next_status(&mut self) -> FlightStatus {
         match self
             .status
@@ -323,7 +326,7 @@ impl Follower {
         }
     }
 
-    /// Why the flight has failed, be it after it had landed.
+    /// Returns why the flight has failed, even if it failed after it had landed.
     pub fn failure(&self) -> Option<Failure> {
         match &*self.status.borrow() {
             FlightStatus::Failed(failure) => Some(failure.clone()),

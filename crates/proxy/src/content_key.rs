@@ -1,9 +1,10 @@
 //! Content as part of the cache key: of `QUERY`, and of `POST` to a GraphQL service.
 //!
-//! Content is read before lookup, bounded and counted against the budget, and what it means stands in the key: JSON in a
-//! canonical form ([`json`]), anything else byte for byte. It is sent on as it came. What is not understood, is too large, or is
-//! no query ([`operation`]) bypasses the store. Other requests never come here. What a GraphQL service is asked is judged alike,
-//! whichever method asks: `QUERY` says that nothing changes, and a document may say otherwise.
+//! Content is read before lookup, within a limit and counted in the budget, and its meaning is added to the key: JSON
+//! in a canonical form ([`json`]), anything else byte for byte. The origin gets it as it came. A request bypasses the
+//! store if its content is not understood, too large, or not a query ([`operation`]). Other requests never come here.
+//! GraphQL requests are judged alike by any method: `QUERY` says that nothing changes, but a document may say
+//! otherwise.
 
 pub mod json;
 pub mod operation;
@@ -28,12 +29,12 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use store::Reservation;
 
-/// What content a request brings that is part of its key, and what it asks for.
+/// The content of a request that is part of its key, and the operation that it asks for.
 #[derive(Debug, Default)]
 pub struct Content {
-    /// As it came, where it is keyed, and the bytes of the budget that it holds.
+    /// The content as it came, if it is keyed, and the bytes of the budget that it holds.
     pub keyed: Option<Box<(Bytes, Reservation)>>,
-    /// Why it is not keyed, where it might have been.
+    /// Why it is not keyed, if it might have been.
     pub unkeyed: Option<Unkeyed>,
     /// The name of the GraphQL operation.
     pub operation: Option<Box<str>>,
@@ -42,26 +43,26 @@ pub struct Content {
 /// Why a request whose content might have been keyed bypasses the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unkeyed {
-    /// Longer than the route reads, or than the budget has room for.
+    /// Longer than the route reads, or no room in the budget.
     TooLarge,
-    /// Of a type, or with a coding, that is not read.
+    /// A type or a coding that is not read.
     Type,
-    /// Not what its type says, or open to more than one reading.
+    /// Not what its type says, or ambiguous.
     Malformed,
     /// Several GraphQL requests in one.
     Batch,
-    /// GraphQL without a document: nobody here knows what it does.
+    /// GraphQL without a document: its effect is unknown.
     NoDocument,
     /// A mutation or a subscription.
     Effect,
     /// A query that the site does not store.
     Operation,
-    /// Conditions and ranges are not for content.
+    /// A condition or a range: these do not apply to content.
     Condition,
 }
 
 impl Unkeyed {
-    /// The reason as `detail` of `Cache-Status` spells it.
+    /// Returns the reason as written in `detail` of `Cache-Status`.
     pub const fn token(self) -> &'static str {
         match self {
             Self::TooLarge => "content-too-large",
@@ -76,7 +77,7 @@ impl Unkeyed {
     }
 }
 
-/// Whether the content of this request is to be read before lookup.
+/// Whether the content of this request must be read before lookup.
 pub fn concerns(ask: &Ask) -> bool {
     let policy = ask.policy();
     let by_method = match ask.method {
@@ -86,12 +87,13 @@ pub fn concerns(ask: &Ask) -> bool {
     by_method && policy.cache && policy.largest_content > 0 && ask.upgrade.is_none()
 }
 
-/// Whether the method is `QUERY` (draft-ietf-httpbis-safe-method-w-body): safe, idempotent, and its content is part of the key.
+/// Whether the method is `QUERY` (draft-ietf-httpbis-safe-method-w-body): safe and idempotent, with its content part of
+/// the key.
 pub fn is_query(method: &Method) -> bool {
     method.as_str() == "QUERY"
 }
 
-/// Reads the content of a request that [`concerns`] us into its key, and gives it back as it came.
+/// Reads the content of a request that it [`concerns`] into its key, and returns it as it came.
 ///
 /// # Errors
 /// The client left, or framed its content wrongly.
@@ -140,8 +142,8 @@ pub async fn read(
     Ok(content)
 }
 
-/// Conditions and ranges choose among representations of a resource, not among answers; an encoded GraphQL request is for those
-/// who decode it.
+/// Checks the head of the request. Conditions and ranges choose among representations of a resource, not among answers.
+/// An encoded GraphQL request is only for a recipient that decodes it.
 fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
     const CONDITIONS: [HeaderName; 6] = [
         header::IF_MATCH,
@@ -163,8 +165,8 @@ fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
         .ok_or(Unkeyed::Type)
 }
 
-/// Whether a media type says of the content's form only what JSON says anyway: a service that believes another charset would
-/// read another query than is keyed.
+/// Whether a media type adds nothing that JSON does not say anyway. A service that obeys another charset would read
+/// another query than is keyed.
 fn is_in_utf8(media: &str) -> bool {
     let mut parameters = media.split(';').skip(1).map(str::trim);
     parameters.all(|parameter| {
@@ -173,7 +175,7 @@ fn is_in_utf8(media: &str) -> bool {
     })
 }
 
-/// Puts the content's meaning into the key.
+/// Adds the meaning of the content to the key.
 fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     if ask.policy().graphql.is_some() {
         return key_graphql(ask, bytes);
@@ -205,13 +207,13 @@ fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     Ok(())
 }
 
-/// As [`key`], of what a GraphQL service is asked, where it is a query that the site stores.
+/// As [`key`], for a GraphQL request, if it is a query that the site stores.
 fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     if !matches!(
         operation::of_query(ask.target.query().unwrap_or_default()),
         Ok(None)
     ) {
-        // Some services prefer it to what the content asks for.
+        // Some services prefer the query string to the content.
         return Err(Unkeyed::Malformed);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| Unkeyed::Malformed)?;
@@ -227,7 +229,7 @@ fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     Ok(())
 }
 
-/// Reads what a `GET` asks of a GraphQL service: a query stays where it is, anything else bypasses the store.
+/// Reads the GraphQL operation of a `GET`. A query is left as it is; anything else bypasses the store.
 pub fn read_get(ask: &mut Ask) {
     if !is_retrieval(&ask.method) {
         return;
@@ -243,7 +245,7 @@ pub fn read_get(ask: &mut Ask) {
     }
 }
 
-/// Takes up which operation is asked for, where the site stores it.
+/// Records the operation that is asked for; an error if the site does not store it.
 fn take(ask: &mut Ask, selected: Selected) -> Result<(), Unkeyed> {
     ask.content.operation = selected.name.map(String::into_boxed_str);
     match ask.operation() {
@@ -253,27 +255,27 @@ fn take(ask: &mut Ask, selected: Selected) -> Result<(), Unkeyed> {
 }
 
 impl GraphQl {
-    /// What the site says of an operation, if anything.
+    /// Returns the site's settings for an operation, if any.
     pub fn operation(&self, name: &str) -> Option<&Operation> {
         self.operations.get(name)
     }
 }
 
 impl Ask {
-    /// What the site says of the GraphQL operation that is asked for, if anything.
+    /// Returns the site's settings for the GraphQL operation that is asked for, if any.
     pub fn operation(&self) -> Option<&Operation> {
         let graphql = self.policy().graphql.as_ref()?;
         graphql.operation(self.content.operation.as_deref()?)
     }
 
-    /// Whether an answer is looked through for errors before it is kept.
+    /// Whether an answer is searched for errors before it is stored.
     pub fn checks_errors(&self) -> bool {
         let graphql = self.policy().graphql.as_ref();
         graphql.is_some_and(|graphql| !graphql.store_errors)
     }
 
-    /// Whether the request is known to change nothing, although its method is not safe; or the site says that what it changes
-    /// ends by other means.
+    /// Whether stored responses stay: the request is known to change nothing although its method is not safe, or the
+    /// site says that what it changes is invalidated by other means.
     pub fn leaves_stored_responses(&self) -> bool {
         let content = &self.content;
         let known = content.keyed.is_some() || content.unkeyed == Some(Unkeyed::Operation);
@@ -282,7 +284,7 @@ impl Ask {
     }
 }
 
-/// The one `Content-Type`, as it is written.
+/// Returns the value of `Content-Type` as written, if there is exactly one.
 fn media_type(fields: &HeaderMap) -> Option<&str> {
     let mut lines = fields.get_all(header::CONTENT_TYPE).iter();
     let (first, more) = (lines.next()?, lines.next());
@@ -293,13 +295,13 @@ fn essence(media: &str) -> &str {
     media.split(';').next().unwrap_or_default().trim()
 }
 
-/// `application/json`, and what is named after it (RFC 6839 section 3.1).
+/// Whether the type is `application/json` or has its suffix (RFC 6839 section 3.1).
 fn is_json(essence: &str) -> bool {
     let lower = essence.to_ascii_lowercase();
     lower == "application/json" || lower.ends_with("+json")
 }
 
-/// SHA-256 in hex: nobody can make two contents of one digest.
+/// Returns the SHA-256 in hex, so that nobody can make two contents with one digest.
 pub fn digest(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {

@@ -1,9 +1,9 @@
-//! Bodies of which all has come and that are not stored yet: the disk may take the end of one after its client has it.
+//! Bodies that have come whole and are not stored yet: the disk may take the end of a body after its client has it.
 
 use std::{cell::Cell, rc::Rc};
 use tokio::sync::Notify;
 
-/// How many there are of one worker.
+/// The number of such bodies of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Endings(Rc<OpenEndings>);
 
@@ -13,18 +13,18 @@ struct OpenEndings {
     none: Notify,
 }
 
-/// One of them, until it is stored or given up.
+/// One such body, until it is stored or given up.
 #[derive(Debug)]
 pub(crate) struct Ending(Rc<OpenEndings>);
 
 impl Endings {
-    /// All of a body has come.
+    /// Counts a body that has come whole.
     pub fn begin(&self) -> Ending {
         self.0.count.set(self.0.count.get() + 1);
         Ending(self.0.clone())
     }
 
-    /// Waits until there is none.
+    /// Waits until none is left.
     pub async fn over(&self) {
         while self.0.count.get() > 0 {
             self.0.none.notified().await;

@@ -1,74 +1,75 @@
-//! Failures of the walk, and the status and `detail` that each becomes. Requests that a listener refuses before the walk have a
-//! `listen::Fault` instead; `rules::status` spells the field `Cache-Status`.
+//! Failures of the walk, with the status and `detail` of each. A request that a listener refuses before the walk has a
+//! `listen::Fault` instead. `rules::status` writes the field `Cache-Status`.
 
 use http::StatusCode;
 use std::sync::Arc;
 
-/// Why a request gets an answer of our own instead of one from the store or an origin. Clients read its words: where the origin is, and
-/// what the system says of it, stands in the log.
+/// Why a request gets an answer made here instead of one from the store or an origin. Clients read its texts: the
+/// origin's address, and what the operating system reports, are only in the log.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// The request cannot be understood; the client's fault.
+    /// The request cannot be understood: the client's fault.
     #[error("bad request: {}", .0.detail())]
     BadRequest(BadRequest),
-    /// `CONNECT`, or `TRACE` addressed to us: not offered.
+    /// `CONNECT`, or `TRACE` addressed to this server: not offered.
     #[error("method not allowed")]
     MethodNotAllowed,
-    /// The target is of the other of `http` and `https` than the connection (RFC 9110 section 7.4); the client's fault.
+    /// The scheme of the target is not that of the connection, `http` or `https` (RFC 9110 section 7.4): the client's
+    /// fault.
     #[error("misdirected request")]
     Misdirected,
-    /// The site refuses it, with this status.
+    /// The site refuses it with this status.
     #[error("refused")]
     Denied(StatusCode),
-    /// The request's content is larger than the site allows; the client's fault.
+    /// The request's content is larger than the site allows: the client's fault.
     #[error("request body too large")]
     BodyTooLarge,
-    /// The request's content did not come in time; the client's fault.
+    /// The request's content did not come in time: the client's fault.
     #[error("request body too late")]
     BodyTooLate,
-    /// `only-if-cached` and nothing to answer with (RFC 9111 section 5.2.1.7).
+    /// `only-if-cached`, and nothing stored can answer (RFC 9111 section 5.2.1.7).
     #[error("only-if-cached, and nothing stored to answer with")]
     OnlyIfCached,
-    /// The request has come through us too often: our configuration's fault.
+    /// The request has passed through here too often: the fault of this server's configuration.
     #[error("the request loops")]
     Loop,
-    /// The origin switched to a protocol that nobody asked for (RFC 9110 section 7.8): its fault.
+    /// The origin switched to a protocol that was not requested (RFC 9110 section 7.8): its fault.
     #[error("the origin switched protocols unasked")]
     UnaskedSwitch,
-    /// The origin's 304 confirms nothing that it was asked about, or its 206 is part of what was asked for whole (RFC 9110 sections 15.3.7
-    /// and 15.4.5), twice: its fault.
+    /// Twice the origin sent a 304 that confirms nothing that it was asked about, or a 206 for a request without a
+    /// range (RFC 9110 sections 15.3.7 and 15.4.5): its fault.
     #[error("the origin answered what it was not asked")]
     Unasked,
-    /// The origin's 206 brought other bytes than its `Content-Range` says: its fault.
+    /// The origin's 206 had other bytes than its `Content-Range` says: its fault.
     #[error("the origin sent another part than it said")]
     BadPart,
-    /// The memory budget does not hold what this answer would need; worth retrying.
+    /// The memory budget has no room for what this answer would need; worth retrying.
     #[error("no room in memory for this answer")]
     NoRoom,
-    /// A task of ours ended without an answer: our fault.
+    /// A task of this process ended without an answer: its own fault.
     #[error("internal error")]
     Internal,
-    /// The origin failed; worth retrying where [`origin::Error::worth_retrying`] says so.
+    /// The origin failed; worth retrying if [`origin::Error::worth_retrying`] says so.
     #[error("{}", .0.kind())]
     Origin(Arc<origin::Error>),
 }
 
-/// Why a request cannot be understood, or is not believed.
+/// Why a request cannot be understood, or is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadRequest {
-    /// Its target is none that can be passed on.
+    /// Its target cannot be forwarded.
     Target,
-    /// No host, where there has to be one (RFC 9112 section 3.2).
+    /// It has no host, although one is required (RFC 9112 section 3.2).
     HostMissing,
     /// More than one `Host` (RFC 9112 section 3.2).
     HostRepeated,
-    /// Its host is none.
+    /// Its host is not valid.
     HostInvalid,
-    /// No route is for it.
+    /// No route matches it.
     NoRoute,
-    /// It claims a group of users, which the application alone tells.
+    /// It claims a group of users, which only the application may tell.
     UserContext,
-    /// Its content broke off, or is not well framed.
+    /// Its content broke off, or is framed wrongly.
     Content,
 }
 
@@ -87,8 +88,9 @@ impl BadRequest {
 }
 
 impl Failure {
-    /// Whether the origin, or the way to it, is why there is no answer: it is counted among its errors, something stale may stand in (RFC 9111
-    /// section 4.2.4), and who waits for the same hears of it. What its client sent is not its fault.
+    /// Whether the origin, or the way to it, is the cause. Such a failure is counted among the origin's errors,
+    /// something stale may stand in (RFC 9111 section 4.2.4), and followers are told. What the client sent is not the
+    /// origin's fault.
     pub fn is_the_origins(&self) -> bool {
         match self {
             Self::Origin(error) => error.kind() != origin::Kind::RequestBody,
@@ -106,12 +108,12 @@ impl Failure {
         }
     }
 
-    /// Whether it came before any server could be asked: no turn was free, say, or none is well.
+    /// Whether it happened before any server could be asked: for example, no turn was free, or no server is healthy.
     pub fn asked_nobody(&self) -> bool {
         matches!(self, Self::Origin(error) if error.server().is_none())
     }
 
-    /// Whether an origin may have got some of the request, on whose way it was found, and may have done what it was asked to.
+    /// Whether an origin may have received some of the request before the failure, and may have acted on it.
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::Origin(error) => error.was_sent(),
@@ -131,7 +133,7 @@ impl Failure {
         }
     }
 
-    /// The status a client gets.
+    /// Returns the status for the client.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
@@ -149,7 +151,7 @@ impl Failure {
         }
     }
 
-    /// The token for `detail` in `Cache-Status`.
+    /// Returns the token for `detail` in `Cache-Status`.
     pub fn detail(&self) -> &'static str {
         match self {
             Self::BadRequest(why) => why.detail(),
@@ -170,7 +172,7 @@ impl Failure {
     }
 }
 
-/// RFC 9110 sections 15.6.3 to 15.6.5: the origin's answer was bad, there is no capacity, or it did not come in time.
+/// Returns the status for a failed fetch (RFC 9110 sections 15.6.3 to 15.6.5): a bad answer, no capacity, or too late.
 fn origin_status(kind: origin::Kind) -> StatusCode {
     use origin::Kind;
     match kind {

@@ -1,5 +1,5 @@
-//! Explain: why a URL is or is not answered from the store, without asking an origin or the shared tier. The request is received, routed
-//! and judged by the walk's own functions, in `asked`; what is stored is judged in `judge`.
+//! Explain: why a URL is or is not answered from the store, without asking an origin or the shared tier. The walk's own
+//! functions receive, route and judge the request, in `asked`. Stored responses are judged in `judge`.
 
 mod asked;
 mod judge;
@@ -21,14 +21,14 @@ pub struct Explanation {
     pub route: String,
     /// The cache key as text ([`Key::text`](crate::ask::Key::text)).
     pub key: String,
-    /// What it is for the cache itself, if it is: then no route answers it.
+    /// The request to the cache itself that its path makes, if any: then no route answers it.
     pub by_path: Option<ByPath>,
-    /// A route for some clients that would be taken, were the one who asks among them: nobody says who asks.
+    /// The route for certain clients that would be taken if the client were among them: the client is not known.
     pub passed_over: Option<String>,
     /// The status with which the route refuses it.
     pub denied: Option<StatusCode>,
-    /// Whether it claims a group of users, for which a client is refused: the application alone tells it. On a route with groups
-    /// `X-User-Context-Hash` is no claim, but what the application would tell.
+    /// Whether it claims a group of users, for which a client is refused: only the application may tell it. On a route
+    /// with groups, `X-User-Context-Hash` is not a claim, but stands for what the application would tell.
     pub claims_group: bool,
     /// Whether the client is sent to HTTPS.
     pub redirected: bool,
@@ -42,23 +42,24 @@ pub struct Explanation {
     pub hit_for_miss: bool,
     /// Why the last answer for this key was of no use to others, as far as that is remembered.
     pub unshared: Option<Unshared>,
-    /// What is stored under the key: newest first, memory before disk. What lies on disk is there where memory does not decide.
+    /// The responses stored under the key, newest first, memory before disk. Those on disk are included if memory does
+    /// not decide.
     pub stored: Vec<StoredExplanation>,
-    /// Which of `stored` the request selects.
+    /// The index in `stored` of the response that the request selects.
     pub selected: Option<usize>,
     /// Whether there is a shared tier that would be asked before the origin. It was not asked for this.
     pub shared: bool,
-    /// Whether active checks hold every server of the origin for down, so that none is asked.
+    /// Whether active checks consider every server of the origin down, so that none is asked.
     pub origin_down: bool,
-    /// Whether the request says `no-cache`, which this route heeds from those alone who may purge, and the one who asks may be one of them:
-    /// nobody says who asks.
+    /// Whether the request says `no-cache`, which this route obeys only from clients that may purge, and the client may
+    /// be one of them: it is not known.
     pub may_be_forced: bool,
 }
 
-/// Where a stored response lies.
+/// The tier that has a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// In memory; its body may lie on disk.
+    /// In memory; its body may be on disk.
     Memory,
     /// On disk alone.
     Disk,
@@ -71,7 +72,7 @@ pub enum Tier {
     reason = "each is a question of its own"
 )]
 pub struct StoredExplanation {
-    /// Where it lies.
+    /// The tier that has it.
     pub tier: Tier,
     /// The status it answers with.
     pub status: StatusCode,
@@ -81,23 +82,25 @@ pub struct StoredExplanation {
     pub nominated: Vec<String>,
     /// Those of them in which the request differs.
     pub differing: Vec<String>,
-    /// Whether it would be sent now (RFC 9111 section 4), were it chosen.
+    /// Whether it would be sent now (RFC 9111 section 4) if it were chosen.
     pub verdict: Verdict,
-    /// Whether what is held of its content is all that the request wants.
+    /// Whether the content that is held is all that the request wants.
     pub is_enough: bool,
-    /// Whether the request has a condition that it does not meet, and that the origin alone may judge (RFC 9111 section 4.3.2).
+    /// Whether the request has a condition that it does not meet, and that only the origin may judge (RFC 9111 section
+    /// 4.3.2).
     pub condition_fails: bool,
-    /// Whether its lifetime lasts.
+    /// Whether it is within its lifetime.
     pub is_fresh: bool,
     /// Its age now (RFC 9111 section 4.2.3).
     pub age: Duration,
-    /// How long it is fresh from its birth on (RFC 9111 section 4.2.1).
+    /// How long it is fresh after its birth (RFC 9111 section 4.2.1).
     pub lifetime: Duration,
-    /// Who set the lifetime.
+    /// What set the lifetime.
     pub source: freshness::LifetimeSource,
-    /// Whether the site gives answers of its status a lifetime: what a default is otherwise is the origin's own, a folder's second.
+    /// Whether the site gives answers of its status a lifetime. If not, a default is the origin's own: one second for a
+    /// folder.
     pub site_gives_lifetime: bool,
-    /// Bytes; `None` while the body is on its way and its length unknown.
+    /// Length in bytes; `None` while the body is on its way with unknown length.
     pub length: Option<u64>,
     /// How much of the body is held, and where: `whole`, `disk` (whole, in a file of its own or in its segment), `parts` or
     /// `filling`.
@@ -106,18 +109,19 @@ pub struct StoredExplanation {
     pub invalidated: bool,
     /// Whether it may have been purged on another node: this one cannot know.
     pub unsure: bool,
-    /// What the origin's failing would make of it.
+    /// What is done with it if the origin fails.
     pub on_failure: OnFailure,
-    /// Seconds past its lifetime in which it is sent while a fresh one is fetched behind it (RFC 5861 section 3).
+    /// Seconds past its lifetime in which it is sent while a fresh one is fetched in the background (RFC 5861 section
+    /// 3).
     pub while_revalidate: u32,
-    /// Whether another's copy would do where this one may not be sent, and not just the origin's word.
+    /// Whether a copy of another node would do if this one may not be sent, instead of only the origin's answer.
     pub replaceable: bool,
 }
 
-/// What is done with a stored response where the origin, once asked, fails (RFC 5861 section 4, RFC 9111 section 4.2.4).
+/// What is done with a stored response if the origin is asked and fails (RFC 5861 section 4, RFC 9111 section 4.2.4).
 #[derive(Clone, Copy, Debug)]
 pub struct OnFailure {
-    /// Whether it would be sent now, were it chosen, if the origin answered with an error.
+    /// Whether it would be sent now if it were chosen and the origin answered with an error.
     pub error: bool,
     /// The same, if the origin could not be reached.
     pub unreachable: bool,
@@ -127,11 +131,11 @@ pub struct OnFailure {
     pub unreachable_window: u32,
 }
 
-/// Explains a GET for `uri` (absolute) with `fields`. `None` if the URI is not one we could be asked for. Waits for the disk
-/// where that may decide.
+/// Explains a GET for `uri` (absolute) with `fields`; `None` if no client could ask for that URI here. Waits for the
+/// disk if that may decide.
 pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
     let site = cache.site.load_full();
-    // Requests stay on their thread; what waits need not.
+    // A request stays on its thread, but the future of this function need not: so no request is held while it waits.
     let wanted = ExplainedRequest::read(&site, uri, fields)?.wanted_below(cache);
     let below = match (&cache.disk, wanted) {
         (Some(disk), Some(key)) => disk.peek(&key).await,

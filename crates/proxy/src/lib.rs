@@ -1,6 +1,6 @@
 //! One request from socket to socket: the walk, collapse, outcome.
 //!
-//! Begin with [`walk`]: one page that shows every way a request can end.
+//! Begin with [`walk`]: one page that shows every way in which a request can end.
 
 #![forbid(unsafe_code)]
 

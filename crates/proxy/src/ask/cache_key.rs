@@ -6,21 +6,21 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, header};
 
-/// A cache key: `scheme://host/path?query`, then what the site adds. The part that goes to the origin is a slice of it,
-/// so that what is keyed and what is sent cannot differ.
+/// A cache key: `scheme://host/path?query`, then what the site adds. The origin is sent a slice of it, so that what is
+/// keyed and what is sent cannot differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     bytes: Vec<u8>,
-    /// Where the host begins, the path begins, and path and query end.
+    /// Where the host begins, where the path begins, and where path and query end.
     host: usize,
     path: usize,
     end: usize,
-    /// The host, where it is no part of the key.
+    /// The host, if it is not part of the key.
     host_apart: Option<Box<str>>,
 }
 
 impl Key {
-    /// Builds a key. `path` and `query` are normalised; `query` is chosen already.
+    /// Builds a key. `path` and `query` are normalised; the parameters of `query` are already chosen.
     pub fn build(
         spec: &KeySpec,
         scheme: &str,
@@ -56,8 +56,8 @@ impl Key {
         }
     }
 
-    /// Adds the route, where others may hold for what is keyed of the URI, and the fields and cookies that the site keys on. Absent,
-    /// empty and present differ; lengths are part of the bytes, so that no value can pass for two.
+    /// Adds the route, if requests for the same URI may take others, and the fields and cookies that the site keys on.
+    /// Absent, empty and present values differ. Lengths are part of the bytes, so that one value cannot pass for two.
     pub fn extend(&mut self, route: &Route, fields: &HeaderMap) {
         self.on(route);
         let spec = &route.policy.key;
@@ -73,8 +73,9 @@ impl Key {
         }
     }
 
-    /// Adds a cookie that the site keys on. `alone`: no other reaches the origin. Where others do, those that it may take for this one
-    /// count as they are written, and in their order: which of them holds is the application's to say.
+    /// Adds a cookie that the site keys on. `alone` means that no other cookie reaches the origin. If others do, those
+    /// that the application may take for this one are keyed as they are written and in their order, since only the
+    /// application decides which of them counts.
     fn cookie(&mut self, name: &str, alone: bool, fields: &HeaderMap) {
         let all = || {
             let lines = fields.get_all(header::COOKIE).iter();
@@ -92,17 +93,17 @@ impl Key {
     /// Adds the route alone.
     pub fn on(&mut self, route: &Route) {
         if route.matcher.looks_beyond(&route.policy.key) {
-            // Other requests that would have the same key take other routes, with origins of their own.
+            // Requests that would have the same key may take other routes, with origins of their own.
             self.part(b'r', &route.keyed, std::iter::empty());
         }
     }
 
-    /// Adds what a request's content means, in `values`.
+    /// Adds the meaning of a request's content, given in `values`.
     pub fn content(&mut self, method: &str, values: &[&str]) {
         self.part(b'q', method, values.iter().map(|value| value.as_bytes()));
     }
 
-    /// Adds who asks, as a digest: what answers this key is for nobody else.
+    /// Adds the client, as a digest: answers for this key are for nobody else.
     pub fn asker(&mut self, digest: &str) {
         self.part(b'u', "", std::iter::once(digest.as_bytes()));
     }
@@ -117,17 +118,18 @@ impl Key {
         }
     }
 
-    /// The whole key.
+    /// Returns the whole key.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The key as text for people; bytes that are not UTF-8 are replaced.
+    /// Returns the key as readable text. Bytes that are not UTF-8 are replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// The normalised authority of the request, with port where it is not the scheme's own. It was a string before it was keyed.
+    /// Returns the normalised authority of the request, with the port if it is not the scheme's default. It is always
+    /// UTF-8, since it was a string before it was keyed.
     pub fn host(&self) -> &str {
         std::str::from_utf8(self.host_bytes()).unwrap_or_default()
     }
@@ -139,13 +141,14 @@ impl Key {
         apart.unwrap_or_else(keyed)
     }
 
-    /// The path alone.
+    /// Returns the path without the query.
     pub fn path(&self) -> &str {
         let target = self.path_and_query();
         target.split_once('?').map_or(target, |(path, _)| path)
     }
 
-    /// Path and query as they are sent to the origin. They were a string before they were keyed.
+    /// Returns path and query as sent to the origin. They are always UTF-8, since they were strings before they were
+    /// keyed.
     pub fn path_and_query(&self) -> &str {
         std::str::from_utf8(self.path_and_query_bytes()).unwrap_or("/")
     }

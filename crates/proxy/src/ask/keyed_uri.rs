@@ -1,4 +1,4 @@
-//! What of a URI is keyed and sent.
+//! The parts of a URI that are keyed and sent.
 
 use super::Key;
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 use rules::key::{self, QueryChoice};
 use std::{borrow::Cow, fmt::Write as _};
 
-/// The key of another URI of this site, as `policy` builds it, without the parts that depend on request fields.
-/// `None` if it is no URI of ours.
+/// Returns the key of another URI of this site, as `policy` builds it, without the parts that depend on request fields;
+/// `None` if `uri` is not a URI of this site.
 pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
     let (scheme, rest) = uri.split_once("://")?;
     let at = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -33,7 +33,8 @@ pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
     ))
 }
 
-/// The query as it is keyed and sent, of a normalised one: tracking parameters dropped, chosen, sorted.
+/// Returns the query as it is keyed and sent, from a normalised query: tracking parameters dropped, the rest chosen and
+/// sorted.
 pub fn chosen<'a>(policy: &Policy, normal: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
     let spec = &policy.key;
     let mut normal = normal?;
@@ -50,15 +51,15 @@ pub fn chosen<'a>(policy: &Policy, normal: Option<Cow<'a, str>>) -> Option<Cow<'
     Some(Cow::Owned(kept.into_owned()))
 }
 
-/// The query with the JSON in `variables` and `extensions` in its canonical form, where it has one: of a persisted GraphQL query
-/// each client writes it in another order. `None` where there is nothing to do.
+/// Returns the query with the JSON in `variables` and `extensions` in canonical form, if it has one: clients write the
+/// JSON of the same persisted GraphQL query in different orders. `None` if nothing changes.
 fn canonical_json(query: &str) -> Option<String> {
     let mut changed = false;
     let pairs: Vec<Cow<'_, str>> = query
         .split('&')
         .map(|pair| {
             let canonical = pair.split_once('=').and_then(|(name, value)| {
-                // A plus sign is a space to some and a plus sign to others.
+                // Some services take a plus sign for a space, others do not.
                 let is_json = matches!(name, "variables" | "extensions") && !value.contains('+');
                 let text = operation::decode(value).filter(|_| is_json)?;
                 let form = percent_encoded(&json::canonical(&text)?);
@@ -71,7 +72,7 @@ fn canonical_json(query: &str) -> Option<String> {
     changed.then(|| pairs.join("&"))
 }
 
-/// As [`key::normalize`] leaves it: all but unreserved bytes encoded (RFC 3986 section 2.3).
+/// Encodes all but unreserved bytes (RFC 3986 section 2.3), as [`key::normalize`] leaves them.
 fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() * 2);
     for byte in text.bytes() {

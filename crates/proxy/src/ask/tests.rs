@@ -74,7 +74,8 @@ fn of_the_cookies_only_those_named_count() {
     assert_eq!(with("currency"), with("currency="));
 }
 
-/// What an application may take for a keyed cookie is keyed as it is written: which of several it takes is its own to say.
+/// What an application may take for a keyed cookie is keyed as written: the application decides which of several it
+/// takes.
 #[test]
 fn a_cookie_that_may_pass_for_a_keyed_one_counts() {
     let keyed = |drop_cookies| {

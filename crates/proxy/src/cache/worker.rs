@@ -1,4 +1,4 @@
-//! A worker: what it has of its own, and how a listener calls it.
+//! A worker: its own state, and the interface by which a listener calls it.
 
 use super::Cache;
 use crate::{
@@ -22,39 +22,40 @@ use std::{
 };
 use store::Memory;
 
-/// One worker's view of the cache. Lives on its thread.
+/// One worker's view of the cache. It stays on the worker's thread.
 pub struct Worker {
     pub(crate) cache: Arc<Cache>,
     pub(crate) counters: Arc<Counters>,
-    /// The access log's queue; `None`: no log.
+    /// The queue of the access log; `None` if there is no log.
     pub(crate) log: Option<SyncSender<Record>>,
     site: RefCell<SiteView>,
     /// Reused for variant keys, so that a hit allocates none.
     pub(crate) scratch: Cell<Vec<u8>>,
-    /// Heads this worker sends often.
+    /// Heads that this worker sends often.
     pub(crate) heads: RefCell<Heads>,
-    /// What it says with them.
+    /// Field values that it sends with them.
     pub(crate) told: RefCell<FieldValueCache>,
-    /// Counts what was read from disk at once.
+    /// Counts responses that were read from disk without waiting.
     reads: Cell<u32>,
     pub(crate) endings: Endings,
 }
 
-/// One of so many responses read from disk is taken into memory: what is hot is soon there, and what is asked for once in a long
-/// while does not push others out.
+/// One in this many responses read from disk is taken into memory. Hot responses soon get there, and those that are
+/// rarely asked for do not push others out.
 const PROMOTED: u32 = 8;
 
-/// The site's say, counted by one worker alone: cloning it touches no memory that other workers write.
+/// The configuration of the site, with a reference count of one worker: cloning it touches no memory that other workers
+/// write.
 pub(crate) type OwnSite = Rc<Own>;
 
-/// The site's say, and what is made of it once.
+/// The configuration of the site, and values that are derived from it once.
 #[derive(Debug)]
 pub struct Own {
     site: Arc<Site>,
     pub(crate) via: Via,
-    /// The same on requests, with what tells this process from others of the name.
+    /// The same for requests, with a comment that tells this process from others of that name.
     pub(crate) via_of_requests: Via,
-    /// Whether some route keeps groups of users apart: then no client says which group it is, whatever its route.
+    /// Whether some route tells groups of users apart. Then no client may claim a group, on any route.
     pub(crate) has_groups: bool,
 }
 
@@ -81,14 +82,14 @@ impl Deref for Own {
     }
 }
 
-/// A worker's view of the site's say, and the latest that it is held against.
+/// A worker's view of the configuration, and the latest one, with which it is compared.
 struct SiteView {
     latest: arc_swap::Cache<Arc<ArcSwap<Site>>, Arc<Site>>,
     own: OwnSite,
 }
 
 impl Worker {
-    /// A worker's view. `counters` are this worker's alone to write.
+    /// Creates a worker's view. Only this worker may write to `counters`.
     pub fn new(
         cache: Arc<Cache>,
         counters: Arc<Counters>,
@@ -110,19 +111,19 @@ impl Worker {
         })
     }
 
-    /// Waits until every body of which all has come is stored, or given up; for who stops when no client is left.
+    /// Waits until every body that has come whole is stored or given up; for a shutdown once no clients are left.
     pub async fn has_stored(&self) {
         self.endings.over().await;
     }
 
-    /// Whether what was just read from disk, without waiting for the device, is taken into memory.
+    /// Whether to take into memory what was just read from disk without waiting for the device.
     pub(crate) fn promotes(&self) -> bool {
         let reads = self.reads.get().wrapping_add(1);
         self.reads.set(reads);
         reads.is_multiple_of(PROMOTED)
     }
 
-    /// The site's say as it stands.
+    /// Returns the current configuration of the site.
     pub(crate) fn site(&self) -> OwnSite {
         let mut view = self.site.borrow_mut();
         let view = &mut *view;
@@ -144,7 +145,7 @@ impl From<WalkAnswer> for Served<ReplyBody> {
     }
 }
 
-/// A worker as a listener calls it.
+/// A worker, as a listener calls it.
 #[derive(Clone)]
 pub struct Service(pub Rc<Worker>);
 

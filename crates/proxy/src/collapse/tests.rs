@@ -29,7 +29,7 @@ async fn a_leader_that_vanishes_releases_its_followers() {
     assert!(matches!(join(&flights), Seat::Lead(_)));
 }
 
-/// What has landed is told until it breaks off; that it has is told for good.
+/// The response that has landed is told until its body breaks off; after that, the failure is.
 #[tokio::test]
 async fn a_flight_whose_body_breaks_off_has_failed_whenever_it_lands() {
     for is_landed in [true, false] {
@@ -57,7 +57,8 @@ async fn a_flight_whose_body_breaks_off_has_failed_whenever_it_lands() {
     }
 }
 
-/// A purge, be it soft, of the page or of all, makes a flight that began before it out of date: with its variants and ranges.
+/// Any purge of the page or of everything, even a soft one, outdates a flight that began before it, with its variants
+/// and ranges.
 #[tokio::test]
 async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone() {
     let keys = ["", "\nvariant:de", "\nrange:bytes=0-9"];
@@ -92,7 +93,7 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
         assert!(flights.flying(key.as_bytes(), &log));
     }
 }
-/// Its leader's client may be gone: nobody else wants the fetch before the follower has found what has landed.
+/// The leader's client may have left: then only the follower needs the fetch, until it has found what has landed.
 #[tokio::test]
 async fn a_fetch_goes_on_until_its_followers_have_looked() {
     let flights = Arc::new(Flights::default());

@@ -1,5 +1,6 @@
-//! JSON in one form (after RFC 8785): members in the order of their names, no white space, one spelling of each string. Numbers
-//! stay as they are written, since receivers differ in what they take for equal: `1`, `1.0` and `1e0` are three texts here.
+//! JSON in canonical form (after RFC 8785): members in the order of their names, no white space, one spelling of each
+//! string. Numbers stay as written, since receivers differ in which they take for equal: `1`, `1.0` and `1e0` are three
+//! texts here.
 
 use serde::{
     Deserialize, Deserializer,
@@ -8,11 +9,11 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{collections::BTreeMap, fmt};
 
-/// How deep values may lie in each other.
+/// How deep values may be nested.
 pub const DEEPEST: usize = 32;
 
-/// The canonical form. `None` for what is no JSON, for members of one name (receivers differ in which of them counts), for
-/// strings that are no Unicode, and for what lies deeper than [`DEEPEST`].
+/// Returns the canonical form; `None` for what is not JSON, for two members with one name (receivers differ in which of
+/// them counts), for strings that are not Unicode, and for what is nested deeper than [`DEEPEST`].
 pub fn canonical(text: &str) -> Option<String> {
     let mut form = String::with_capacity(text.len());
     write(serde_json::from_str(text).ok()?, DEEPEST, &mut form)?;
@@ -56,7 +57,7 @@ fn write(value: &RawValue, deeper: usize, form: &mut String) -> Option<()> {
     Some(())
 }
 
-/// The members of an object, each with its value as it is written. Of one name there is one.
+/// The members of an object, each with its value as written. No name occurs twice.
 #[derive(Debug)]
 pub struct Members<'a>(pub BTreeMap<String, &'a RawValue>);
 

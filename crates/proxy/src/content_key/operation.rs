@@ -1,5 +1,5 @@
-//! What a GraphQL request asks for: which operation, and whether it is a query. The document is parsed; a text that looks like a
-//! query and is none does not pass for one.
+//! The operation of a GraphQL request, and whether it is a query. The document is parsed, so that a text that only
+//! looks like a query does not pass for one.
 
 use super::{Unkeyed, json::Members};
 use apollo_parser::{
@@ -10,10 +10,10 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// How deep selections may lie in each other.
+/// How deep selections may be nested.
 const DEEPEST: usize = 64;
 
-/// Tokens of a document at most.
+/// The most tokens that a document may have.
 const MOST_TOKENS: usize = 16 << 10;
 
 /// The operation that a request selects.
@@ -23,10 +23,10 @@ pub struct Selected {
     pub name: Option<String>,
 }
 
-/// The members of a request that mean something.
+/// The members of a request that have a meaning.
 const MEANT: [&str; 4] = ["query", "operationName", "variables", "extensions"];
 
-/// The operation of a request in JSON.
+/// Returns the operation of a request in JSON.
 ///
 /// # Errors
 /// Why it must not be answered from the store.
@@ -38,7 +38,7 @@ pub fn of_json(text: &str) -> Result<Selected, Unkeyed> {
         return Err(Unkeyed::Batch);
     }
     let Members(members) = serde_json::from_str(text).map_err(|_| Unkeyed::Malformed)?;
-    // There are services that read names in any case, and take the last.
+    // Some services ignore the case of names, and take the last.
     let is_like = |name: &str| {
         let mut known = MEANT.iter();
         known.any(|known| name.eq_ignore_ascii_case(known) && name != *known)
@@ -58,8 +58,8 @@ pub fn of_json(text: &str) -> Result<Selected, Unkeyed> {
     of_document(&document, text("operationName")?.as_deref())
 }
 
-/// The operation of a request by `GET`, from its query string. `None` where it names none, and is a page like any other. Without
-/// a document (a persisted query) it is a query, since nothing else may be asked for by `GET`.
+/// Returns the operation of a `GET` from its query string; `None` if it names none, and is a page like any other.
+/// Without a document (a persisted query) it is a query, since a `GET` may ask for nothing else.
 ///
 /// # Errors
 /// Why it must not be answered from the store.
@@ -72,7 +72,7 @@ pub fn of_query(query: &str) -> Result<Option<Selected>, Unkeyed> {
     }
 }
 
-/// The one value of a parameter, decoded as forms are.
+/// Returns the only value of a parameter, decoded as in forms.
 fn parameter(query: &str, name: &str) -> Result<Option<String>, Unkeyed> {
     let normal = rules::key::normalize(query);
     let mut values = normal.split('&').filter_map(|pair| {
@@ -87,7 +87,7 @@ fn parameter(query: &str, name: &str) -> Result<Option<String>, Unkeyed> {
     decoded.map_or(Ok(None), |text| text.map(Some).ok_or(Unkeyed::Malformed))
 }
 
-/// Percent-encoded text, decoded. `None` where it is no UTF-8.
+/// Decodes percent-encoded text; `None` if the result is not UTF-8.
 pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
@@ -110,8 +110,8 @@ pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// The operation of a document that a request selects by `name`, or the only one there is. Every operation of the document must
-/// be a query: services differ in how they choose.
+/// Returns the operation of a document that a request selects by `name`, or the only one. Every operation of the
+/// document must be a query, since services differ in how they choose.
 ///
 /// # Errors
 /// Why it must not be answered from the store.
@@ -150,7 +150,7 @@ pub fn of_document(document: &str, name: Option<&str>) -> Result<Selected, Unkey
     }
 }
 
-/// Whether an answer in JSON tells of errors, or cannot be read.
+/// Whether an answer in JSON reports errors, or cannot be read.
 pub fn has_errors(text: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct GraphqlResponse {

@@ -18,7 +18,7 @@ proptest! {
 
     #[test]
     fn nothing_with_a_mutation_in_it_passes_for_a_query(before in "\\PC{0,20}", after in "\\PC{0,20}") {
-        // Wherever a mutation stands as an operation, the whole document is none to store.
+        // A document with a mutation anywhere among its operations must not be stored.
         let document = format!("{before}\nmutation {{ a }}\n{after}");
         if !before.contains(['"', '{', '#']) {
             prop_assert!(of_document(&document, None).is_err(), "{}", document);

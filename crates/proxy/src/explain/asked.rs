@@ -1,4 +1,4 @@
-//! The request that is explained: read as a client's, by the walk.
+//! The request that is explained, read by the walk like a client's.
 
 use super::{Explanation, judge::Judge};
 use crate::{
@@ -32,7 +32,8 @@ pub(super) struct ExplainedRequest {
 }
 
 impl ExplainedRequest {
-    /// Reads a GET for `uri` with `fields`, as it would be received. Who asks is whom a trusted proxy names in them.
+    /// Reads a GET for `uri` with `fields`, as it would be received. Its client is the one that a trusted proxy names
+    /// in `fields`.
     pub(super) fn read(site: &Arc<Site>, uri: &str, fields: &HeaderMap) -> Option<Self> {
         let site: OwnSite = Rc::new(Arc::clone(site).into());
         let (mut head, tls) = head(uri)?;
@@ -67,7 +68,7 @@ impl ExplainedRequest {
         })
     }
 
-    /// The key to look for on disk, where memory has nothing for this request.
+    /// Returns the key to look for on disk, if memory has nothing for this request.
     pub(super) fn wanted_below(&self, cache: &Cache) -> Option<Vec<u8>> {
         let judge = self.judge(cache);
         (!judge.decides_here()).then(|| self.ask.key.as_bytes().to_vec())
@@ -81,7 +82,7 @@ impl ExplainedRequest {
         }
     }
 
-    /// What would happen to it; `below` is what the disk has.
+    /// Returns what would happen to it; `below` is what the disk has.
     pub(super) fn explained(&self, cache: &Cache, below: Vec<Arc<Stored>>) -> Explanation {
         let ask = &self.ask;
         let (stored, selected) = self.judge(cache).stored(below);
@@ -114,7 +115,8 @@ impl ExplainedRequest {
     }
 }
 
-/// The head that a client sends for `uri`, without its own fields, and whether it does so in TLS. `None`: no client can.
+/// Returns the head that a client sends for `uri`, without its own fields, and whether it uses TLS; `None` if no client
+/// can.
 fn head(uri: &str) -> Option<(RequestHead, bool)> {
     let (scheme, rest) = uri.split_once("://")?;
     let tls = scheme.eq_ignore_ascii_case("https");
@@ -135,14 +137,15 @@ fn head(uri: &str) -> Option<(RequestHead, bool)> {
     Some((head, tls))
 }
 
-/// Who wants a page fetched anew: only who may is asked about.
+/// Returns an address that may refresh pages, if the request asks for a refresh: it is assumed to come from such a
+/// client.
 fn refresher(purge: &PurgePolicy, fields: &HeaderMap) -> Option<SocketAddr> {
     let refreshes = fields.contains_key(&crate::purge_clients::X_REFRESH);
     let net = purge.allow.first().filter(|_| refreshes)?;
     (!PurgePolicy::is_for_another(fields)).then(|| SocketAddr::new(net.addr(), 0))
 }
 
-/// What it may say to the cache itself.
+/// Returns the part of the head that may be a request to the cache itself.
 fn spoken<'a>(connection: &Connection, head: &'a RequestHead) -> Head<'a> {
     Head {
         method: &head.method,
@@ -153,7 +156,7 @@ fn spoken<'a>(connection: &Connection, head: &'a RequestHead) -> Head<'a> {
     }
 }
 
-/// Says in the fields what `X-Refresh` means, from who may say it.
+/// Adds to the fields what `X-Refresh` means, if the client may send it.
 fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut RequestHead) {
     if matches!(recognise(purge, spoken(connection, head)), Spoken::Refresh) {
         let no_cache = HeaderValue::from_static("no-cache");
@@ -161,20 +164,21 @@ fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut Requ
     }
 }
 
-/// Why it bypasses the store. `switches`: it wants to speak another protocol.
+/// Returns why it bypasses the store. `switches` means that it asks for another protocol.
 fn bypass(ask: &Ask, switches: bool) -> Option<BypassReason> {
     let why = bypassed::bypassed(ask).map(Bypassed::reason);
     if switches && why != Some(BypassReason::Route) {
         return Some(BypassReason::Upgrade);
     }
-    // The application alone knows it, and is not asked here.
+    // Only the application knows the group, and is not asked here.
     let by_group = ask.policy().user_context.is_some()
         && user_context::is_somebody(&ask.fields)
         && !ask.fields.contains_key(user_context::HASH);
     why.or_else(|| by_group.then_some(BypassReason::Group))
 }
 
-/// Whether a client that sends it is refused, but for the field that stands here for what the application would tell.
+/// Whether a client that sends these fields is refused. On routes with groups, the field that stands here for what the
+/// application would tell is ignored.
 fn claims_group(ask: &Ask) -> bool {
     let mut fields = ask.fields.clone();
     if ask.policy().user_context.is_some() {
@@ -183,20 +187,20 @@ fn claims_group(ask: &Ask) -> bool {
     ask.site.has_groups && user_context::is_forged(&fields)
 }
 
-/// Whether active checks hold every server of its origin for down.
+/// Whether active checks consider every server of its origin down.
 fn is_down(ask: &Ask) -> bool {
     let servers = ask.policy().origin.report().servers;
     !servers.is_empty() && servers.iter().all(|server| server.down)
 }
 
-/// Whether its `no-cache`, which is not heeded, would be from a client that may purge.
+/// Whether its `no-cache`, which is not obeyed, would be obeyed from a client that may purge.
 fn may_be_forced(ask: &Ask) -> bool {
     let is_heeded = lookup::reuse_site_for(ask).client_may_force;
     let is_anybody = !PurgePolicy::is_for_another(&ask.fields);
     ask.directives.no_cache && !is_heeded && is_anybody && !ask.site.purge.allow.is_empty()
 }
 
-/// The first route that would be taken, were it for whoever asks.
+/// Returns the first route before its own that it would take if its client were known and matched.
 fn passed_over(ask: &Ask) -> Option<String> {
     let client = receive::client(&ask.connection, &ask.site);
     if client.address(&ask.fields).is_some() {
@@ -216,7 +220,7 @@ fn passed_over(ask: &Ask) -> Option<String> {
     Some(route.name.clone())
 }
 
-/// What is remembered of such a request is remembered under this key.
+/// Returns the key under which hit-for-miss remembers such a request.
 fn page_of<'a>(cache: &Cache, key: &'a [u8], fields: &HeaderMap) -> Cow<'a, [u8]> {
     let held = cache.memory.peek(key);
     let held = held.iter().flat_map(Variants::as_slice);

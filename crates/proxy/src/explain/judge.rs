@@ -1,4 +1,4 @@
-//! What is stored under a key, judged for one request.
+//! Judges what is stored under a key for one request.
 
 use super::{OnFailure, StoredExplanation, Tier};
 use crate::{
@@ -23,14 +23,15 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether what memory has selects one that stands: then nobody asks the disk.
+    /// Whether memory has a response that the request selects and that is not invalidated: then the disk is not asked.
     pub(super) fn decides_here(&self) -> bool {
         let (here, selected) = self.among(self.here().as_ref(), Tier::Memory);
         let selected = selected.and_then(|index| here.get(index));
         selected.is_some_and(|one| !one.invalidated)
     }
 
-    /// What is stored, and which of it is selected: as lookup has it, the disk's where memory has none that matches and stands.
+    /// Returns what is stored, and which of it is selected, as lookup would: from the disk if memory has nothing that
+    /// matches and stands.
     pub(super) fn stored(
         &self,
         below: Vec<Arc<Stored>>,
@@ -48,12 +49,12 @@ impl Judge<'_> {
         (all, selected)
     }
 
-    /// What memory has.
+    /// Returns what memory has.
     fn here(&self) -> Option<Variants> {
         self.cache.memory.peek(self.ask.key.as_bytes())
     }
 
-    /// Variants of one tier, judged, and which of them is selected.
+    /// Judges the variants of one tier, and returns which of them is selected.
     fn among(
         &self,
         variants: Option<&Variants>,
@@ -64,7 +65,7 @@ impl Judge<'_> {
             all.select(&self.ask.fields, &mut Vec::new(), self.ask.now)
                 .cloned()
         };
-        // What was invalidated hides no other that matches.
+        // An invalidated response must not hide another that matches.
         let stands = |stored: &&Arc<Stored>| self.standing(stored) != Standing::Gone;
         let left = Variants::from_vec(all.iter().filter(stands).cloned().collect());
         let chosen = left.as_ref().and_then(select);
@@ -74,7 +75,7 @@ impl Judge<'_> {
         (judged.collect(), selected)
     }
 
-    /// What purges say of it.
+    /// Returns what purges say of it.
     fn standing(&self, stored: &Stored) -> Standing {
         let log = self.cache.memory.log();
         log.standing(self.ask.key.as_bytes(), stored)
@@ -86,13 +87,14 @@ impl Judge<'_> {
         let unsure = standing == Standing::Unsure;
         let own = stored.facts;
         let stored = standing_as(stored, standing);
-        // Who does not know whether it was purged knows how long it would have lasted all the same.
+        // It is unknown whether it was purged, but its own lifetime is known.
         let told = if unsure { &own } else { &stored.facts };
         let (ask, now) = (self.ask, self.ask.now);
         let (request, site) = (&ask.directives, reuse_site_for(ask));
         let verdict = reuse::judge(&stored.facts, request, &site, now);
         let invalidated = standing == Standing::Gone;
-        // Parts stand in for no whole, no failure for another, and nothing for those whose condition it does not meet.
+        // Parts never stand in for a whole, nor a failure for another, nor anything that does not meet the request's
+        // condition.
         let condition_fails = condition_is_the_origins(ask, &stored);
         let fails = ask.policy().stale.is_failure(stored.status);
         let stands_in = !self.bypassed
@@ -148,19 +150,19 @@ fn is_same(stored: &Arc<Stored>, chosen: Option<&Arc<Stored>>) -> bool {
     chosen.is_some_and(|chosen| Arc::ptr_eq(stored, chosen))
 }
 
-/// The window in seconds; 0 where there is none, or one that is shut.
+/// Returns the window in seconds; 0 if there is none, or it is closed.
 fn while_revalidate(stored: &Stored) -> u32 {
     let facts = &stored.facts;
     let window = facts.stale_while_revalidate.filter(|_| !facts.no_cache);
     window.unwrap_or(0)
 }
 
-/// Whether the client takes nothing but what the origin says now.
+/// Whether the client accepts only what the origin says now.
 const fn wants_the_origin(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Validate(reason) if reason.is_the_clients())
 }
 
-/// What purges have left of a stored response, as lookup takes it.
+/// Returns the stored response as lookup takes it, after what purges have left of it.
 fn standing_as(stored: &Stored, standing: Standing) -> Cow<'_, Stored> {
     match standing {
         Standing::Stale { since, checked } => Cow::Owned(stored.stale_since(since, checked)),
@@ -185,8 +187,8 @@ const fn form(body: &Body) -> &'static str {
     }
 }
 
-/// The nominated fields whose value in the request that was answered is another one: [`vary::variant_key`] writes one line
-/// for each.
+/// Returns the nominated fields whose values differ from those of the request that was answered: [`vary::variant_key`]
+/// writes one line for each.
 fn differing(variant: &Variant, fields: &HeaderMap) -> Vec<String> {
     let lines = variant.key.split_inclusive(|byte| *byte == b'\n');
     let differs = |(name, line): &(&HeaderName, &[u8])| {
