@@ -34,7 +34,7 @@ pub struct Explanation {
     pub redirected: bool,
     /// Why the route bypasses the store, if it does.
     pub bypass: Option<&'static str>,
-    /// Why the store is bypassed after all, where nothing in it answers.
+    /// Why the store is bypassed after all, if nothing in it answers.
     pub late_bypass: Option<LateBypass>,
     /// Whether the request wants what is stored or nothing (`only-if-cached`).
     pub only_stored: bool,

@@ -1,6 +1,6 @@
-//! Hit-for-miss: keys whose last answer was of no use to others, so that requests for them do not queue behind each other; and why,
-//! which is told for as long as the table has room for it. What came of a request with cookies or credentials may be that user's own: it
-//! says nothing of requests without any.
+//! Hit-for-miss: keys whose last answer was of no use to others, so that requests for them do not queue behind each
+//! other. The reason is remembered as long as the table has room for it. The answer to a request with cookies or
+//! credentials may be that user's own: it says nothing about requests without them.
 
 use crate::{
     error::Failure,
@@ -11,13 +11,13 @@ use origin::Kind;
 use rules::{storable::NotStorable, time::Time};
 use std::time::Duration;
 
-/// Seconds for which a key counts as not reusable.
+/// The number of seconds for which a key counts as not reusable.
 const SECONDS: u64 = 120;
 
-/// What a request shows of who asks, which may be why its answer was of no use to others.
+/// What a request shows of its client that may be why its answer was of no use to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
-    /// Nothing.
+    /// Neither cookies nor credentials.
     Anybody,
     /// Cookies that the origin gets.
     WithCookies,
@@ -26,7 +26,7 @@ pub enum Asker {
 }
 
 impl Asker {
-    /// The place of such requests for `key`, which is no key; `None` for that of all.
+    /// Returns the place of such requests for `key`, which is not itself a key; `None` for requests that show nothing.
     fn place(self, key: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Anybody => None,
@@ -36,36 +36,36 @@ impl Asker {
     }
 }
 
-/// Why an answer was of no use to anybody but its client.
+/// Why an answer was of use only to its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unshared {
     /// It may not be stored.
     NotStored(NotStorable),
-    /// It is larger than what is kept.
+    /// It is larger than what may be stored.
     TooLarge,
-    /// It answers the request's own condition or range (206, 304, 412, 416), or finds fault with the request itself (400, 431, 429),
-    /// which says nothing of the page.
+    /// It answers the request's own condition or range (206, 304, 412, 416), or rejects the request itself (400, 431,
+    /// 429): this says nothing about the page.
     OfRequest,
-    /// The origin failed, which says nothing of its next answer.
+    /// The origin failed, which says nothing about its next answer.
     Failed,
-    /// No answer came of it, or not all of one, which says as little.
+    /// There was no answer, or not a whole one, which says nothing about the next either.
     Unanswered(Kind),
-    /// It brought other bytes than it said, which says as little.
+    /// It had other bytes than it said, which says nothing about the next either.
     BadPart,
-    /// It was none to what was asked, which says as little.
+    /// It was not an answer to the request, which says nothing about the next either.
     Unasked,
     /// Its key was purged or invalidated while it was fetched.
     Invalidated,
-    /// A later request had brought something newer meanwhile.
+    /// A later request had already brought something newer.
     Superseded,
-    /// It is stored, and each use has to be validated.
+    /// It is stored, but must be validated before each use.
     Validated,
-    /// It is stored, and was past its lifetime when it came: some have waited for it in vain.
+    /// It is stored, but was past its lifetime when it came: followers may have waited for it in vain.
     Late,
 }
 
 impl Unshared {
-    /// All of them. A note in the table is a place in this list, counted from one.
+    /// All reasons. A note in the table is a position in this list, counted from one.
     pub const ALL: [Self; 43] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
@@ -112,7 +112,7 @@ impl Unshared {
         Self::Late,
     ];
 
-    /// Why it was not stored, as `detail` of `Cache-Status` spells it, and `failed`; `None` where it was.
+    /// Returns why it was not stored, as written in `detail` of `Cache-Status`, or `failed`; `None` if it was stored.
     pub fn token(self) -> Option<&'static str> {
         match self {
             Self::NotStored(why) => Some(why.token()),
@@ -128,7 +128,7 @@ impl Unshared {
         }
     }
 
-    /// Whether the next answer, whoever asks, will most likely not be stored either.
+    /// Whether the next answer, to any client, will most likely not be stored either.
     pub const fn is_lasting(self) -> bool {
         match self {
             Self::NotStored(why) => !why.is_of_this_request(),
@@ -145,13 +145,14 @@ impl Unshared {
         }
     }
 
-    /// Whether who asked may be why: others may be given what all can share.
+    /// Whether the client may be the reason: others may be given an answer that all can share.
     const fn may_be_for_asker(self) -> bool {
         matches!(self, Self::NotStored(_) | Self::Validated)
     }
 
-    /// How long requests for its key do not collapse. `None` where it says nothing of other requests, which may well be answered
-    /// together: the request alone is the reason, a failure, or what came meanwhile. Once the page comes again, one request is to fetch it for all.
+    /// Returns for how long requests for its key do not collapse. `None` if it says nothing about other requests, which
+    /// may well share an answer: the reason is only this request, a failure, or what happened meanwhile. One request is
+    /// then to fetch the page for all.
     pub const fn keeps_apart(self) -> Option<Duration> {
         match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
@@ -167,7 +168,7 @@ impl Unshared {
     }
 }
 
-/// The table. Shared by all workers; half a megabyte.
+/// The table of such keys. Shared by all workers; half a megabyte.
 #[derive(Debug)]
 pub struct HitForMiss(RecentKeys);
 
@@ -178,8 +179,8 @@ impl Default for HitForMiss {
 }
 
 impl HitForMiss {
-    /// The answer for `key`, to such a request, was of no use to others. Where that says nothing of other requests, the key does not count as
-    /// known.
+    /// Records that the answer for `key` to such a request was of no use to others. If that says nothing about other
+    /// requests, the key does not count as known.
     pub fn remember(&self, key: &[u8], asker: Asker, why: Unshared, now: Time) {
         let place = Unshared::ALL.iter().position(|one| *one == why);
         let note = place.map_or(0, |place| place as u8 + 1);
@@ -197,7 +198,7 @@ impl HitForMiss {
         }
     }
 
-    /// The answer for `key`, to such a request, is of use to others.
+    /// Records that the answer for `key` to such a request is of use to others.
     pub fn forget(&self, key: &[u8], asker: Asker) {
         self.0.forget(key);
         if let Some(own) = asker.place(key) {
@@ -205,13 +206,13 @@ impl HitForMiss {
         }
     }
 
-    /// Whether the last answer for `key` was lately of no use to others, as far as such a request is concerned.
+    /// Whether the last answer for `key` was recently of no use to others, as far as such a request is concerned.
     pub fn knows(&self, key: &[u8], asker: Asker, now: Time) -> bool {
         let is_own = |place: Vec<u8>| self.0.knows(&place, now);
         self.0.knows(key, now) || asker.place(key).is_some_and(is_own)
     }
 
-    /// Why the last answer for `key` was of no use to others, however long ago that was.
+    /// Returns why the last answer for `key` was of no use to others, however long ago that was.
     pub fn why(&self, key: &[u8]) -> Option<Unshared> {
         let place = usize::from(self.0.noted(key)?).checked_sub(1)?;
         Unshared::ALL.get(place).copied()

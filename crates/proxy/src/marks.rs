@@ -1,22 +1,23 @@
-//! Names under which stored responses are purged, besides the tags they carry: cache groups, which hold within one origin
-//! (RFC 9875 section 2.1), and pools of servers. They stand among the tags, in a form that no application gives to its own.
+//! Names under which stored responses are purged, besides their tags: cache groups, which are scoped to one origin (RFC
+//! 9875 section 2.1), and pools of servers. They are kept among the tags, in a form that an application's own never
+//! have.
 
 use http::HeaderName;
 use store::purge::pool;
 
 pub use store::purge::of_pool;
 
-/// The response field in which servers say to which pool they belong, and of requests to purge one (Magento's deployments).
+/// The response field in which servers name their pool, and the request field that purges one (Magento's deployments).
 pub const X_POOL: HeaderName = HeaderName::from_static("x-pool");
 
 const GROUP: &str = "group ";
 
-/// A cache group's name, scoped to its origin (RFC 9875 section 2.1).
+/// Returns the name of a cache group, scoped to its origin (RFC 9875 section 2.1).
 pub fn of_group(scheme: &str, host: &str, group: &str) -> String {
     format!("{GROUP}{scheme}://{host} {group}")
 }
 
-/// Host and name of the cache group that `name` stands for; `None`: it is none's.
+/// Returns the host and name of the cache group that `name` stands for; `None` if it is not one.
 pub fn group(name: &str) -> Option<(&str, &str)> {
     let origin = name.strip_prefix(GROUP)?;
     let rest = origin.strip_prefix("http://");
@@ -24,7 +25,7 @@ pub fn group(name: &str) -> Option<(&str, &str)> {
         .split_once(' ')
 }
 
-/// Whether `name` is a tag of the application, and neither a cache group's nor a pool's.
+/// Whether `name` is a tag of the application: not a cache group or a pool.
 pub fn is_tag(name: &str) -> bool {
     group(name).is_none() && pool(name).is_none()
 }

@@ -18,20 +18,20 @@ use std::time::Duration;
 /// What happened to one request.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Hit, forwarded and why, or answered by ourselves (RFC 9211 section 2).
+    /// A hit, forwarded and why, or answered here (RFC 9211 section 2).
     pub handled: Handled,
     /// Remaining lifetime of what was sent, in seconds; negative when stale.
     pub ttl: Option<i64>,
-    /// Why, where there is more to say.
+    /// The reason, if there is more to say.
     pub detail: Option<Detail>,
-    /// From the request to the origin's final head, or its failure; `None` where no origin was asked.
+    /// The time from the request to the origin's final head, or its failure; `None` if no origin was asked.
     pub origin_time: Option<Duration>,
-    /// The origin said itself how old its answer is: a cache stands before it.
+    /// Whether the origin's answer states its own age: there is a cache in front of it.
     pub aged: bool,
 }
 
 impl Outcome {
-    /// Answered by ourselves, and that is all.
+    /// An answer made here, with nothing to add.
     pub const OWN: Self = Self {
         handled: Handled::Own,
         ttl: None,
@@ -43,7 +43,7 @@ impl Outcome {
     /// Whether the answer is for everybody: it is stored, or would be if there were room.
     pub const fn is_for_all(&self) -> bool {
         match self.handled {
-            // What we say ourselves, where an origin was asked in vain.
+            // An answer made here, because the origin was asked in vain.
             _ if matches!(self.detail, Some(Detail::Failed(_))) => false,
             Handled::Hit => true,
             Handled::Forwarded {
@@ -75,7 +75,7 @@ impl Outcome {
         )
     }
 
-    /// Answered from the store.
+    /// An answer from the store.
     pub const fn hit(ttl: i64) -> Self {
         Self {
             handled: Handled::Hit,
@@ -86,7 +86,7 @@ impl Outcome {
         }
     }
 
-    /// Forwarded for `why`.
+    /// A request forwarded for `why`.
     pub const fn forwarded(why: ForwardReason) -> Self {
         let handled = Handled::Forwarded {
             why,
@@ -103,7 +103,7 @@ impl Outcome {
         }
     }
 
-    /// Answered by ourselves.
+    /// A failure, answered here.
     pub const fn failed(failure: Failure) -> Self {
         Self {
             handled: Handled::Own,
@@ -114,7 +114,7 @@ impl Outcome {
         }
     }
 
-    /// nginx's word for it (`$upstream_cache_status`).
+    /// Returns nginx's word for it (`$upstream_cache_status`).
     pub fn nginx_word(&self) -> &'static str {
         match (self.handled, &self.detail) {
             (Handled::Hit, Some(Detail::Stale(StaleReason::WhileRevalidate))) => "UPDATING",
@@ -143,8 +143,8 @@ impl Outcome {
     }
 }
 
-/// Whether a 304 to a request forwarded for this reason confirms something stored. Where nothing is, it answers the client's own
-/// condition.
+/// Whether a 304 to a request forwarded for this reason confirms a stored response. If nothing is stored, the 304
+/// answers the client's own condition.
 const fn may_validate(why: ForwardReason) -> bool {
     matches!(
         why,

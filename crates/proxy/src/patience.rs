@@ -1,4 +1,4 @@
-//! How long whoever writes a fill waits for room in it, and for whom.
+//! How long the writer of a fill waits for room in it, and for which readers.
 
 use std::{
     future::poll_fn,
@@ -8,19 +8,19 @@ use std::{
 use store::fill::Writer;
 use tokio::time::{Instant, timeout};
 
-/// For so long nothing may move: the slowest reader of a spilled fill, or the device.
+/// For how long the slowest reader of a spilled fill, or the device, may stand still.
 pub const STILL: Duration = Duration::from_secs(30);
 
-/// For so long none of a spilled fill's readers may move, neither the slowest nor the fastest. Connections cut off clients that take nothing far
-/// sooner (`Limits::write_time`): who stands still for longer is read for nobody.
+/// For how long all readers of a spilled fill may stand still, the slowest and the fastest. Connections cut off clients
+/// that take nothing far sooner (`Limits::write_time`): a reader that stands still for longer reads for nobody.
 const GIVEN_UP: Duration = Duration::from_mins(10);
 
-/// A wait is looked at so often.
+/// How often a wait is checked.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Waits until more may be pushed. The device is given up that hangs. Of a spilled fill's readers, one that does not move is cut off,
-/// and one for whom others have waited too long; where none of them moves any more, all are, and the fill has failed. `looked` is told
-/// whenever it may have been spilled.
+/// Waits until more may be pushed. A device that hangs is given up. A reader of a spilled fill is cut off if it does
+/// not move, or if others have waited too long for it. If none of the readers moves any more, all are cut off, and the
+/// fill has failed. `looked` is called whenever the fill may have been spilled.
 pub async fn wait_for_room(writer: &mut Writer, mut looked: impl FnMut(&Writer)) {
     let mut poll = |writer: &mut Writer, context: &mut Context<'_>| {
         let room = writer.poll_room(context);
@@ -58,7 +58,8 @@ pub async fn wait_for_room(writer: &mut Writer, mut looked: impl FnMut(&Writer))
     }
 }
 
-/// What changes while it is worth waiting for: whether it is kept, and where the slowest reader of what is not kept stands.
+/// Returns what changes while waiting is worthwhile: whether the fill is spilled, and its slowest reader's position if
+/// so.
 fn standing(writer: &Writer) -> Option<u64> {
     writer.is_spilled().then(|| writer.fill().slowest())
 }
@@ -88,7 +89,7 @@ mod tests {
         [one.await.expect("it reads"), two.await.expect("it reads")]
     }
 
-    /// A reader that is held, and never asked again.
+    /// A reader that is held but never polled again.
     #[tokio::test(start_paused = true)]
     async fn where_nobody_moves_any_more_it_is_given_up() {
         let (fill, mut writer) = Fill::begin(Budget::new(64 << 20).reservation());
@@ -117,9 +118,9 @@ mod tests {
         let run = LocalSet::new();
         let rows = run.run_until(async {
             [
-                // One that is slower by far, and always moves.
+                // One is far slower, but always moves.
                 both(600, [1, 500]).await,
-                // Both are slow alike: each waits for the other now and then.
+                // Both are equally slow: each waits for the other now and then.
                 both(600, [500, 500]).await,
             ]
         });

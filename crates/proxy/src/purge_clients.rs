@@ -1,14 +1,12 @@
-//! How the clients people already use ask a cache to forget: one wish out of many wire formats.
+//! How existing clients ask a cache to purge: one model for many wire formats.
 //!
-//! [`recognise`] reads a request's head. What it finds is the application's ([`Spoken::Nothing`]), a [`Command`], or calls for
-//! the request's content ([`Spoken::Content`]). A command names what is to be purged in the client's words; [`resolve`] turns them
-//! into purges of this site, and [`answer`] says what came of it as the client expects.
+//! [`recognise`] reads a request's head. The request is for the application ([`Spoken::Nothing`]), is a [`Command`], or
+//! needs its content to be read ([`Spoken::Content`]). A command names what to purge in the client's terms. [`resolve`]
+//! turns them into purges of this site, and [`answer`] reports the result in the form that the client expects.
 //!
-//! | module | speaks to |
-//! |---|---|
-//! | [`varnish`] | what was made for Varnish, nginx's `cache_purge`, Symfony's cache: `PURGE`, `BAN`, `PURGEKEYS`, `PURGETAGS` |
-//! | [`api`] | clients of Fastly's and Cloudflare's API, and of Souin's |
-//! | [`expression`], [`mod@tag_set`] | regular expressions, and the sets of tags they mean |
+//! | module | serves | |---|---| | [`varnish`] | clients for Varnish, nginx's `cache_purge`, Symfony's cache: `PURGE`,
+//! `BAN`, `PURGEKEYS`, `PURGETAGS` | | [`api`] | clients of the APIs of Fastly, Cloudflare and Souin | |
+//! [`expression`], [`mod@tag_set`] | regular expressions, and the sets of tags they mean |
 
 pub mod answer;
 pub mod api;
@@ -25,28 +23,28 @@ use store::purge::BadPattern;
 
 pub use tag_set::tag_set;
 
-/// What a client wants purged, and in whose words.
+/// What a client wants purged, and the form in which it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// All of it, or none.
+    /// What to purge: all of it, or nothing.
     pub wishes: Vec<Wish>,
-    /// Stale from now on instead of gone.
+    /// Makes responses stale from now on instead of gone.
     pub soft: bool,
-    /// How it wants to be answered.
+    /// The form of the answer.
     pub dialect: Dialect,
 }
 
-/// What is to be purged, as a client names it.
+/// What to purge, in the terms of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// One URL with all its variants.
     Url {
-        /// With a port or without, as it came.
+        /// With or without a port, as it came.
         host: String,
         /// Path and query.
         target: String,
     },
-    /// Everything on a host that begins so.
+    /// Everything on a host whose path and query begin so.
     Prefix {
         /// As in `Url`.
         host: String,
@@ -59,14 +57,15 @@ pub enum Wish {
         host: String,
         /// The expression.
         target: String,
-        /// Whether the client says that it is one. What is none, and was not said to be, is the place alone beside which it stands.
+        /// Whether the client says that it is an expression. If not, and it is not a valid one, only the place that is
+        /// purged with it counts.
         is_said: bool,
     },
     /// One host.
     Host(String),
-    /// Whatever carries one of these tags.
+    /// Everything that carries one of these tags.
     Tags(Vec<String>),
-    /// Whatever all of the expressions given match.
+    /// Everything that all of the given expressions match.
     Matching(Box<Matching>),
     /// Everything.
     Everything,
@@ -75,24 +74,24 @@ pub enum Wish {
 /// Regular expressions; `None`: anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matching {
-    /// On the host.
+    /// Matched with the host.
     pub host: Option<String>,
-    /// On path and query.
+    /// Matched with path and query.
     pub target: Option<String>,
-    /// On `Content-Type`.
+    /// Matched with `Content-Type`.
     pub content_type: Option<String>,
-    /// On the tags, joined by commas.
+    /// Matched with the tags, joined by commas.
     pub tags: Option<String>,
-    /// On what Souin would name it.
+    /// Matched with the name that Souin would give it.
     pub souin: Option<String>,
-    /// On the pool of servers that it came from.
+    /// Matched with the pool of servers that it came from.
     pub pool: Option<String>,
 }
 
-/// In which form a client is answered.
+/// The form in which a client is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// A status and a line of text, for whom that is enough.
+    /// A status and a line of text, for clients that need no more.
     Plain,
     /// Varnish's xkey: `Purged N objects, expired M objects`.
     Xkey,
@@ -106,7 +105,7 @@ pub enum Dialect {
     Souin,
 }
 
-/// The kind of what was done, in the words of `Cache-Purge-Result`.
+/// The kind of purge, in the terms of `Cache-Purge-Result`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// URLs.
@@ -120,7 +119,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word.
+    /// Returns the word for the field.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -132,7 +131,7 @@ impl Operation {
 }
 
 impl Command {
-    /// What kind of purge it is; of several kinds the widest.
+    /// Returns the kind of purge; of several kinds, the widest.
     pub fn operation(&self) -> Operation {
         let kinds = self.wishes.iter().map(|wish| match wish {
             Wish::Url { .. } => Operation::Exact,
@@ -156,21 +155,21 @@ impl Command {
     }
 }
 
-/// A purge that cannot be understood; the client's fault, nothing was purged.
+/// A purge that cannot be understood: the client's fault. Nothing was purged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Nothing says what is to be purged.
+    /// Nothing says what to purge.
     #[error("nothing says what to purge: {0}")]
     Nothing(&'static str),
-    /// A field that limits what is banned, in words that are not known here.
+    /// A field that limits what is banned, but is not known here.
     #[error(
         "`{0}` is not known here, and without it more would be purged than was meant: send `X-Url`, `X-Host` or `X-Cache-Tags`"
     )]
     Limit(String),
-    /// A host that is none.
+    /// A host that is not valid.
     #[error("`{0}` is not a host")]
     Host(String),
-    /// A URL that is none.
+    /// A URL that is not valid.
     #[error("`{0}` is not a URL that could be stored: write scheme, host and path")]
     Url(String),
     /// An expression that cannot be used.
@@ -184,11 +183,11 @@ pub enum Malformed {
     NotOffered(&'static str),
 }
 
-/// Beyond that not all of them are read ([`surrogate::fits`]).
+/// With more tags than this, some would not be read ([`surrogate::fits`]).
 const TOO_MANY_TAGS: Malformed =
     Malformed::NotOffered("more than 64 KiB of tags in one request: purge in several");
 
-/// A request's head, as far as purging is concerned.
+/// The part of a request's head that matters for purging.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     /// The method.
@@ -203,30 +202,30 @@ pub struct Head<'a> {
     pub peer: Option<IpAddr>,
 }
 
-/// What a request says of purging.
+/// What a request says about purging.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spoken {
-    /// Nothing: it is the application's.
+    /// Nothing: it is for the application.
     Nothing,
-    /// It may not.
+    /// A purge by a client that may not purge.
     Denied,
-    /// It is a GET that wants what is stored to be fetched anew.
+    /// A GET that wants the stored response to be fetched again.
     Refresh,
-    /// A command, or why it is none.
+    /// A command, or why it is not valid.
     Command(Result<Command, Malformed>),
-    /// The content says what.
+    /// A purge whose content says what to purge.
     Content(api::Expected),
-    /// It is a GET of the list that Souin's API has of what is stored.
+    /// A GET of Souin's list of what is stored.
     List,
 }
 
-/// The method that asks for a page to be fetched anew.
+/// The method that asks for a page to be fetched again.
 pub const REFRESH: &str = "REFRESH";
 
-/// With `1` in this field `FOSHttpCache` asks for a page to be fetched anew.
+/// With `1` in this field, `FOSHttpCache` asks for a page to be fetched again.
 pub static X_REFRESH: HeaderName = HeaderName::from_static("x-refresh");
 
-/// Reads a request's head. On the path of a hit: none of a GET's fields is looked for unless it is there.
+/// Reads a request's head. On the path of a hit: a GET's fields are only searched for those that are present.
 pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     match *head.method {
         Method::GET => get(policy, head),
@@ -241,7 +240,7 @@ pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     }
 }
 
-/// Methods that are for caches and never for an application.
+/// Whether the method is only for caches, never for an application.
 pub fn is_ours(method: &Method) -> bool {
     ["PURGE", "BAN", "PURGEKEYS", "PURGETAGS", REFRESH].contains(&method.as_str())
 }
@@ -264,23 +263,23 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     if policy.admits(head.peer, head.fields) {
         Spoken::Refresh
     } else if PurgePolicy::is_for_another(head.fields) || !policy.admits_anybody() {
-        // A site may have its visitors' browsers say so to the application.
+        // A site's visitors' browsers may send the field to the application.
         Spoken::Nothing
     } else {
         Spoken::Denied
     }
 }
 
-/// What a GET is for the cache itself by its path, whoever sends it: from who may not, it is refused.
+/// What a GET is for the cache itself by its path, from any client: a client that may not is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByPath {
-    /// A purge of what stands behind a prefix.
+    /// A purge of the path after a prefix.
     Purge,
     /// The list of what is stored.
     List,
 }
 
-/// What a GET says by its path.
+/// Returns what a GET is by its path.
 pub fn by_path(policy: &PurgePolicy, head: Head<'_>) -> Option<ByPath> {
     if prefixed(policy, head).is_some() {
         return Some(ByPath::Purge);
@@ -293,7 +292,7 @@ fn names_list(policy: &PurgePolicy, head: Head<'_>) -> bool {
     policy.souin.as_deref() == Some(head.target.path())
 }
 
-/// The target behind the prefix that means purging, with its query.
+/// Returns the target after the prefix that means purging, with its query.
 fn prefixed(policy: &PurgePolicy, head: Head<'_>) -> Option<String> {
     let target = key::normalize(head.path_and_query());
     let rest = target.strip_prefix(policy.get_prefix.as_deref()?)?;
@@ -301,12 +300,13 @@ fn prefixed(policy: &PurgePolicy, head: Head<'_>) -> Option<String> {
 }
 
 impl<'a> Head<'a> {
-    /// Path and query.
+    /// Returns path and query.
     fn path_and_query(self) -> &'a str {
         self.target.path_and_query().unwrap_or("/")
     }
 
-    /// The authority: of the target where it has one, otherwise of `Host` (RFC 9112 section 3.3); empty without either.
+    /// Returns the authority: of the target if it has one, otherwise of `Host` (RFC 9112 section 3.3); empty without
+    /// either.
     fn authority(self) -> Cow<'a, str> {
         let named = self.target.authority().map(Cow::from);
         let field = || {
@@ -316,13 +316,13 @@ impl<'a> Head<'a> {
         named.unwrap_or_else(field)
     }
 
-    /// A field's first line; `None` where it is absent or blank.
+    /// Returns a field's first line; `None` if it is absent or blank.
     fn text(self, name: impl AsHeaderName) -> Option<Cow<'a, str>> {
         let line = self.fields.get(name)?.as_bytes().trim_ascii();
         (!line.is_empty()).then(|| String::from_utf8_lossy(line))
     }
 
-    /// Whether a field stands in more than one line.
+    /// Whether a field has more than one line.
     fn repeats(self, name: &str) -> bool {
         self.fields.get_all(name).iter().nth(1).is_some()
     }

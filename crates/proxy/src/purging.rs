@@ -1,4 +1,4 @@
-//! What a purge names, in the words of the site's keys: so that it finds what requests have stored.
+//! Translates what a purge names into the terms of the site's keys, so that it finds what requests have stored.
 
 mod prefix;
 
@@ -15,21 +15,21 @@ use rules::key::{self, QueryChoice};
 use std::borrow::Cow;
 use store::purge::{Address, What};
 
-/// One URL (`http://host/path?query`) with all its variants, in each form in which routes of `site` may have keyed it. What
-/// the site does not key (parameters that are dropped, their order) does not count here either. `None`: it is no URL that a
-/// client could ask for.
+/// Returns the purge of one URL (`http://host/path?query`) with all its variants, in each form in which routes of
+/// `site` may have keyed it. What the site does not key (dropped parameters, the order of parameters) does not count
+/// here either. `None` if no client could ask for the URL.
 pub fn url(site: &Site, url: &str) -> Option<What> {
     let addresses = addresses(keys_and_routes(site, without_fragment(url), Hosts::Its));
     (!addresses.is_empty()).then_some(What::Url(addresses))
 }
 
-/// The addresses of one URL as every route may have keyed it that takes its path, whichever hosts that is for.
+/// Returns the addresses of one URL as every route for its path may have keyed it, whatever hosts the route is for.
 pub fn addresses_on_any_host(site: &Site, url: &str) -> Vec<String> {
     addresses(keys_and_routes(site, without_fragment(url), Hosts::Any))
 }
 
-/// Whether some route that takes what begins with this URL, whichever hosts it is for, keys its query otherwise than it is written: what it
-/// begins with says nothing then of what the key begins with.
+/// Whether some route for URLs that begin with this one, whatever hosts it is for, keys their query otherwise than it
+/// is written: then the beginning of the URL does not determine the beginning of the key.
 pub fn rewrites_query(site: &Site, url: &str) -> bool {
     rewrites(site, without_fragment(url), Hosts::Any)
 }
@@ -51,31 +51,31 @@ fn addresses<'a>(keys: impl Iterator<Item = (Key, &'a Route)>) -> Vec<String> {
     addresses
 }
 
-/// Whose routes count.
+/// The hosts whose routes count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hosts {
-    /// Those of the URL's host.
+    /// Only the URL's host.
     Its,
-    /// Those of every host.
+    /// Every host.
     Any,
 }
 
-/// How much of a URL is there.
+/// How much of a URL is given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     /// All of it.
     Whole,
-    /// Its query may go on.
+    /// The beginning: its query may continue.
     Beginning,
 }
 
-/// Path and query of an address as it is keyed (`//host/path?query`).
+/// Returns path and query of an address as it is keyed (`//host/path?query`).
 pub(crate) fn target_of(address: &str) -> Option<&str> {
     let rest = address.strip_prefix("//")?;
     rest.get(rest.find('/')?..)
 }
 
-/// One host, with a port where it is not the scheme's own. `None`: it is no host.
+/// Returns the purges of one host, with a port if it is not the scheme's default; `None` if `text` is not a host.
 pub fn host(text: &str) -> Option<Vec<What>> {
     let known = ["http", "https"].map(|scheme| key::normalize_host(text, scheme));
     let mut hosts: Vec<_> = known
@@ -87,8 +87,8 @@ pub fn host(text: &str) -> Option<Vec<What>> {
     (!hosts.is_empty()).then_some(hosts)
 }
 
-/// The cache groups `names` of one host (RFC 9875), over both schemes, with a port where it is not the scheme's own. `None`: it is
-/// no host.
+/// Returns the purge of the cache groups `names` of one host (RFC 9875), over both schemes, with a port if it is not
+/// the scheme's default; `None` if `host` is not a host.
 pub fn groups(host: &str, names: &[String]) -> Option<What> {
     let mut found = Vec::new();
     for scheme in ["http", "https"] {
@@ -101,14 +101,16 @@ pub fn groups(host: &str, names: &[String]) -> Option<What> {
     Some(What::Tags(found))
 }
 
-/// The keys of a GET for `uri` on each route that it could take, without the parts that depend on request fields. Conditions on
-/// fields and clients may hold for some requests and not for others, so every route counts whose host and path match.
+/// Returns the keys of a GET for `uri` on each route that it could take, without the parts that depend on request
+/// fields. Conditions on fields and clients may hold for some requests and not for others, so every route counts whose
+/// host and path match.
 pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
     let all = keys_and_routes(site, uri, Hosts::Its);
     all.map(|(key, _)| key).collect()
 }
 
-/// The same, each with its route where that is part of it: what is stored under them can be looked up, unless fields are keyed.
+/// As [`keys`], with the route if it is part of the key. What is stored under them can be looked up, unless fields are
+/// keyed.
 pub(crate) fn stored_keys(site: &Site, uri: &str) -> Vec<Key> {
     let on = |(mut key, route): (Key, &Route)| {
         key.on(route);
@@ -127,7 +129,7 @@ fn keys_and_routes<'a>(
     matching.into_iter().filter_map(keyed)
 }
 
-/// The routes that some request for `uri`, or for what begins so, could take.
+/// Returns the routes that some request for `uri`, or for a URL that begins so, could take.
 fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts, asked: Asked) -> Vec<&'a Route> {
     let Some((scheme, authority, target)) = parts(uri) else {
         return Vec::new();
@@ -164,7 +166,7 @@ fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts, asked: Asked) -> Vec<&'
     routes.filter(could_match).collect()
 }
 
-/// Scheme, authority, path and query. `None`: it is no URL, or holds what no URL does.
+/// Returns scheme, authority, and path with query; `None` if it is not a URL, or has characters that no URL has.
 fn parts(url: &str) -> Option<(&str, &str, &str)> {
     let (scheme, rest) = url.split_once("://")?;
     let is_known = matches!(scheme, "http" | "https");
@@ -173,14 +175,14 @@ fn parts(url: &str) -> Option<(&str, &str, &str)> {
     (is_known && is_target(target)).then_some((scheme, authority, target))
 }
 
-/// Whether a request could hold it: neither blanks nor control characters.
+/// Whether a request could have this target: no white space and no control characters.
 fn is_target(text: &str) -> bool {
     !text
         .chars()
         .any(|letter| letter.is_whitespace() || letter.is_control())
 }
 
-/// A fragment is the browser's own business (RFC 9110 section 7.1).
+/// Removes the fragment, which is only for the browser (RFC 9110 section 7.1).
 fn without_fragment(url: &str) -> &str {
     url.split_once('#').map_or(url, |(before, _)| before)
 }

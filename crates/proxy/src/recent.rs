@@ -1,8 +1,8 @@
-//! Keys of which something was lately learnt: hit-for-miss (their answers were not reusable), and what was fetched once and may be
-//! worth a place on disk.
+//! Keys of which something was recently learnt: hit-for-miss (their answers were not reusable), and responses that were
+//! fetched once and may be worth a place on disk.
 //!
-//! A fixed table without locks. A slot holds the upper bits of a key's hash, a note, and the second until which the key counts.
-//! Keys that fall on one slot replace each other: forgetting only costs a collapse that was in vain.
+//! A fixed table without locks. A slot holds the upper bits of a key's hash, a note, and the second until which the key
+//! counts. Keys in the same slot replace each other: a forgotten key only costs a collapse in vain.
 
 use rules::time::Time;
 use std::{
@@ -11,10 +11,10 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bits of a slot that hold the second.
+/// The number of bits of a slot that hold the second.
 const TIME_BITS: u32 = 32;
 
-/// Bits of a slot below those of the hash: the second and the note.
+/// The number of bits of a slot below those of the hash, for the second and the note.
 const LOW_BITS: u32 = TIME_BITS + 8;
 
 /// The table. Shared by all workers.
@@ -23,13 +23,13 @@ pub struct RecentKeys {
     /// How long a key stays known.
     seconds: u64,
     slots: Box<[AtomicU64]>,
-    /// Nobody else knows it, lest keys be made that fall on one slot.
+    /// Secret, so that nobody can make keys that fall into one slot.
     seed: u64,
 }
 
 impl RecentKeys {
-    /// An empty table in which keys stay known for so many seconds. It has at least as many `slots`, eight bytes each: their number is a
-    /// power of two.
+    /// Creates an empty table in which keys stay known for `seconds`. `slots` is rounded up to a power of two; each
+    /// slot has eight bytes.
     pub fn lasting(seconds: u64, slots: usize) -> Self {
         let slots = slots.next_power_of_two();
         Self {
@@ -58,8 +58,9 @@ impl RecentKeys {
         }
     }
 
-    /// Whether `key` is remembered. At a `now` from before it was, it is not: the clock was set back since, and would have it known for as
-    /// long as that. So who has waited for others asks by the clock, and not by when it came.
+    /// Whether `key` is remembered. It is not if `now` is before the time when it was: then the clock was set back, and
+    /// the key would stay known for that much longer. So a request that has waited for others must pass the current
+    /// time, not the time when it came.
     pub fn knows(&self, key: &[u8], now: Time) -> bool {
         let (slot, mark) = self.place(key);
         let held = slot.load(Relaxed);
@@ -67,7 +68,7 @@ impl RecentKeys {
         held >> LOW_BITS == mark && (1..=self.seconds).contains(&left)
     }
 
-    /// The last note of `key`, however old.
+    /// Returns the last note of `key`, however old.
     pub fn noted(&self, key: &[u8]) -> Option<u8> {
         let (slot, mark) = self.place(key);
         let held = slot.load(Relaxed);
@@ -80,7 +81,7 @@ impl RecentKeys {
         slot.store(mark << LOW_BITS | note | until, Relaxed);
     }
 
-    /// The slot of `key`, and the bits of its hash that tell it from others there.
+    /// Returns the slot of `key`, and the bits of its hash that tell it from other keys there.
     #[allow(
         clippy::indexing_slicing,
         reason = "no index is greater than the last, whose bits are all ones"

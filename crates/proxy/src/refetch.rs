@@ -1,4 +1,4 @@
-//! Refetch: what soft purges have made stale and is asked for often is fetched again before anybody asks.
+//! Refetch: busy responses that soft purges have made stale are fetched again before a client asks.
 
 use crate::{
     body::ReplyBody,
@@ -22,13 +22,13 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// What is fetched again is waited for so long, to come as a whole, before the next is asked for.
+/// For how long to wait for a whole response before the next fetch.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// So many that take longer are read on beside the next; the body of any more is let go.
+/// How many slower responses are read on during the next fetches. The bodies of others are dropped.
 const MOST_SLOW: usize = 8;
 
-/// Fetches what comes, one after another, no faster than the site allows. Ends when nothing can come any more.
+/// Fetches what comes, one after another, no faster than the site allows. Ends when nothing more can come.
 pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
     let mut slow = JoinSet::new();
     while let Some(batch) = busiest.recv().await {
@@ -42,7 +42,7 @@ pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
             {
                 let mut reading = Box::pin(read(body));
                 if timeout(LONGEST, &mut reading).await.is_err() && slow.len() < MOST_SLOW {
-                    // It holds up the rest no more.
+                    // It must not delay the rest any longer.
                     slow.spawn_local(reading);
                 }
             }
@@ -51,8 +51,8 @@ pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
     }
 }
 
-/// The request that a client would make for it. `None` where that client was somebody in particular: nobody's credentials are
-/// used again.
+/// Returns the request that a client would make for it; `None` if that client had cookies or credentials, or a group:
+/// nobody's are used again.
 fn request(busy: &Busy) -> Option<Request<RequestBody>> {
     let mut request = Request::get(&busy.url).body(RequestBody::none()).ok()?;
     if let Some(variant) = &busy.variant {
@@ -65,12 +65,12 @@ fn request(busy: &Busy) -> Option<Request<RequestBody>> {
     Some(request)
 }
 
-/// A client's connection, over TLS or not.
+/// Returns an imagined client's connection, over TLS or not.
 fn connection(tls: bool) -> Rc<Connection> {
     Rc::new(Connection::imagined(None, tls))
 }
 
-/// Whether clients must ask for it over TLS. The key does not tell where it holds no scheme.
+/// Whether clients must ask for it over TLS. A key without a scheme does not tell.
 fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
     if request.uri().scheme_str() == Some("https") {
         return true;
@@ -89,14 +89,14 @@ fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
     asked.is_ok_and(|ask| receive::is_redirected(&ask))
 }
 
-/// The same target as it is asked for over TLS.
+/// Returns the target with the scheme `https`.
 fn over_tls(uri: &Uri) -> Option<Uri> {
     let mut parts = uri.clone().into_parts();
     parts.scheme = Some(Scheme::HTTPS);
     Uri::from_parts(parts).ok()
 }
 
-/// Asks for it. Gives what is still to be read, so that all of it comes into the store.
+/// Sends the request through the walk. Returns the body that must be read to its end to be stored.
 async fn walk_through(worker: &Rc<Worker>, mut request: Request<RequestBody>) -> Option<ReplyBody> {
     let tls = wants_tls(worker, &request);
     if tls && let Some(uri) = over_tls(request.uri()) {
@@ -105,11 +105,11 @@ async fn walk_through(worker: &Rc<Worker>, mut request: Request<RequestBody>) ->
     let connection = connection(tls);
     let answer = walk::walk(worker, request, &connection, InterimSink::deaf());
     let response = answer.response().await;
-    // What does not come into the store may have no end.
+    // A body that is not stored may have no end.
     deliver::reads_fill(&response).then(|| response.into_body())
 }
 
-/// Reads all of it. What breaks off is not stored: there is nothing to do about it here.
+/// Reads the whole body. A body that breaks off is not stored, which needs no action here.
 async fn read(mut body: ReplyBody) {
     while let Some(Ok(_)) = body.frame().await {}
 }

@@ -1,8 +1,9 @@
-//! Replay: what the walk would decide about requests that were made elsewhere, long ago. No sockets, no store, no clock.
+//! Replay: what the walk would decide about past requests that were made elsewhere. No sockets, no store, no clock.
 //!
-//! The decisions are the walk's own functions: a request is read by `receive`, bypassed or not by `lookup`, and its answer
-//! judged by `admit`. What is left to the caller is what takes time: keeping answers. What is kept it puts to the functions that the
-//! walk puts its store to: [`rules::reuse`] with [`ReplayedRequest::reuse`], and [`way`](crate::way) with [`ReplayedRequest::terms`].
+//! The decisions are the walk's own functions: `receive` reads a request, `lookup` decides whether it bypasses the
+//! store, and `admit` judges its answer. The caller does what takes time: keeping answers. It asks about them the
+//! functions that the walk asks about its store: [`rules::reuse`] with [`ReplayedRequest::reuse`], and
+//! [`way`](crate::way) with [`ReplayedRequest::terms`].
 
 use crate::{
     ask::Ask,
@@ -29,37 +30,37 @@ use rules::{
 use std::{mem, rc::Rc, sync::Arc, time::Duration};
 use store::Variant;
 
-/// A site to which requests are put. Lives on one thread, as a worker does.
+/// A site to which requests are replayed. It stays on one thread, like a worker.
 #[derive(Debug)]
 pub struct Replay {
     site: OwnSite,
     interim: InterimSink,
 }
 
-/// A request as the walk has received it and put to the store.
+/// A request as the walk has received it and looked it up.
 #[derive(Debug)]
 pub struct ReplayedRequest {
     ask: Ask,
     bypass: Option<BypassReason>,
 }
 
-/// What becomes of a request before anything is decided about the store.
+/// The result of receiving a request, before any decision about the store.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "it is taken apart at once, and mostly a request"
 )]
 pub enum Received {
-    /// It goes on.
+    /// It goes on to the store.
     Asked(ReplayedRequest),
-    /// It came by HTTP and is sent to HTTPS: the origin is not asked.
+    /// It came by HTTP and is redirected to HTTPS: the origin is not asked.
     Redirected,
-    /// It is refused; why, as `Cache-Status` says it.
+    /// It is refused, with the reason as written in `Cache-Status`.
     Refused(&'static str),
 }
 
 impl Replay {
-    /// Replays requests to `site`.
+    /// Creates a replay of requests to `site`.
     pub fn new(site: Arc<Site>) -> Self {
         Self {
             site: Rc::new(site.into()),
@@ -67,7 +68,7 @@ impl Replay {
         }
     }
 
-    /// Receives a request without content that came at `at`, and sets those cookies aside that the store must not see.
+    /// Receives a request without content that came at `at`, and sets aside cookies that the store must not see.
     pub fn receive(&self, request: Request<()>, connection: &Rc<Connection>, at: Time) -> Received {
         let mut head = RequestHead::from(request.into_parts().0);
         let (site, interim) = (self.site.clone(), self.interim.clone());
@@ -87,8 +88,8 @@ impl Replay {
         Received::Asked(ReplayedRequest { ask, bypass })
     }
 
-    /// Whether the answer to `asked` would be stored. This site may differ from the one that received it in lifetimes alone:
-    /// its routes are taken to be the same.
+    /// Judges whether the answer to `asked` would be stored. This site may differ from the one that received `asked`
+    /// only in lifetimes: its routes are assumed to be the same.
     ///
     /// # Errors
     /// Why it would not be.
@@ -108,11 +109,12 @@ impl Replay {
             response: now.plus(took),
             lifetime: None,
         };
-        // HEAD goes out as GET.
+        // A HEAD is forwarded as a GET.
         admit::judge(&asked.ask, &Method::GET, times, status, fields)
     }
 
-    /// As [`judge`](Self::judge), where the answer comes to a refresh behind a stale one: what the client says of caching was about that.
+    /// As [`judge`](Self::judge), for the answer to a refresh after a stale hit: the client's caching directives were
+    /// for the hit.
     ///
     /// # Errors
     /// Why it would not be stored.
@@ -131,58 +133,58 @@ impl Replay {
 }
 
 impl ReplayedRequest {
-    /// The cache key.
+    /// Returns the cache key.
     pub fn key(&self) -> &[u8] {
         self.ask.key.as_bytes()
     }
 
-    /// The target URI (RFC 9110 section 7.1).
+    /// Returns the target URI (RFC 9110 section 7.1).
     pub fn uri(&self) -> String {
         self.ask.uri()
     }
 
-    /// What the request says of caching.
+    /// Returns the request's caching directives.
     pub fn directives(&self) -> &RequestDirectives {
         &self.ask.directives
     }
 
-    /// Why the store would have been bypassed, if it would.
+    /// Returns why the store would have been bypassed, if it would.
     pub fn bypass(&self) -> Option<BypassReason> {
         self.bypass
     }
 
-    /// Whether its answer may depend on the group of users that its sender is of, which the application alone knows.
+    /// Whether its answer may depend on the client's group of users, which only the application knows.
     pub fn is_by_group(&self) -> bool {
         self.ask.policy().user_context.is_some()
     }
 
-    /// The terms on which it asks.
+    /// Returns the terms of the request.
     pub fn terms(&self) -> Terms {
         lookup::terms(&self.ask)
     }
 
-    /// The site's say on reuse for this request.
+    /// Returns the site's settings for reuse for this request.
     pub fn reuse(&self) -> reuse::Site {
         lookup::reuse_site_for(&self.ask)
     }
 
-    /// Whether the origin fails, as the site counts failures, where it answers with `status`.
+    /// Whether an answer of `status` counts as a failure of the origin on this site.
     pub fn is_failure(&self, status: StatusCode) -> bool {
         self.ask.policy().stale.is_failure(status)
     }
 
-    /// What would select an answer with these fields among its key's variants; `None` when any request does.
+    /// Returns what would select an answer with these fields among its key's variants; `None` if any request does.
     pub fn variant(&self, fields: &HeaderMap) -> Option<Box<Variant>> {
         admit::variant(&self.ask, fields)
     }
 
-    /// The largest body that the route stores, in bytes.
+    /// Returns the largest body that the route stores, in bytes.
     pub fn largest_body(&self) -> u64 {
         self.ask.policy().largest_body
     }
 
-    /// The keys under which an answer of `status` would make something invalid, without the parts that depend on request
-    /// fields (RFC 9111 section 4.4). Empty where it would not.
+    /// Returns the keys that an answer of `status` would invalidate, without the parts that depend on request fields
+    /// (RFC 9111 section 4.4). Empty if it would invalidate nothing.
     pub fn invalidated(&self, status: StatusCode, fields: &HeaderMap) -> Vec<Vec<u8>> {
         let ask = &self.ask;
         if !invalidate::invalidates(ask, status) {

@@ -1,10 +1,10 @@
-//! What a request speaks of.
+//! Which kinds of fields a request has.
 
 use crate::{purge_clients::X_REFRESH, walk::outbound};
 use http::{HeaderMap, header};
 
-/// What a request speaks of: found in one look at the names of its fields, so that those that do not speak of it are not searched
-/// again and again.
+/// Which kinds of fields a request has: found in one pass over the names of its fields, so that absent fields are not
+/// searched for again and again.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -21,16 +21,16 @@ pub struct FieldPresence {
     pub codings: bool,
     /// `X-Refresh`.
     pub refresh: bool,
-    /// That it came as a [`REFRESH`](crate::purge_clients::REFRESH), though it goes on as a `GET`.
+    /// Whether it came as a [`REFRESH`](crate::purge_clients::REFRESH), though it continues as a `GET`.
     pub as_refresh: bool,
     /// `Forwarded`.
     pub forwarded: bool,
-    /// What only a trusted proxy may say ([`outbound::is_of_proxies`]).
+    /// Fields that only a trusted proxy may send ([`outbound::is_of_proxies`]).
     pub of_proxies: bool,
 }
 
 impl FieldPresence {
-    /// What a request with these fields says.
+    /// Returns the kinds of fields among these.
     pub fn by(fields: &HeaderMap) -> Self {
         let mut said = Self::default();
         for name in fields.keys() {

@@ -17,7 +17,7 @@ fn every_reason_comes_back() {
     assert_eq!(table.why(b"other"), None);
 }
 
-/// A new kind is put into the list, and counted here.
+/// A new kind must be added to the list, and counted here.
 #[test]
 fn no_failure_is_forgotten() {
     const fn is_listed(kind: Kind) -> bool {
@@ -56,7 +56,7 @@ fn no_failure_is_forgotten() {
     assert_eq!(kinds.len(), 22);
 }
 
-/// The same of reasons for not storing.
+/// The same for the reasons for not storing.
 #[test]
 fn no_reason_is_forgotten() {
     const fn is_listed(why: NotStorable) -> bool {

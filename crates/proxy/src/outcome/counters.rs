@@ -1,14 +1,14 @@
-//! What a worker counts of the requests it answers.
+//! The counters of a worker for the requests that it answers.
 
 use super::{Detail, Outcome, may_validate};
 use http::StatusCode;
 use rules::status::{ForwardReason, Handled};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Kinds of hits counted apart.
+/// The kinds of hits that are counted separately.
 pub const HIT_KINDS: [&str; 3] = ["fresh", "stale", "stale-on-failure"];
 
-/// Forward reasons, in the order of [`Counters::forwarded`].
+/// The forward reasons, in the order of [`Counters::forwarded`].
 pub const FORWARDS: [ForwardReason; 8] = [
     ForwardReason::Bypass,
     ForwardReason::Method,
@@ -20,44 +20,44 @@ pub const FORWARDS: [ForwardReason; 8] = [
     ForwardReason::Partial,
 ];
 
-/// One worker's counters. Only that worker writes; anybody reads.
+/// One worker's counters. Only that worker writes them; any thread may read.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// By [`HIT_KINDS`].
     pub hits: [AtomicU64; 3],
     /// By [`FORWARDS`].
     pub forwarded: [AtomicU64; 8],
-    /// Answers of our own: errors, redirects, refusals.
+    /// Answers made here: errors, redirects, refusals.
     pub own: AtomicU64,
     /// Requests whose client left before an answer began.
     pub clients_left: AtomicU64,
     /// Forwarded answers that were stored.
     pub stored: AtomicU64,
-    /// Requests that followed the fetch of another.
+    /// Requests that followed another's fetch.
     pub collapsed: AtomicU64,
     /// Stored responses that an origin confirmed with 304.
     pub validated: AtomicU64,
-    /// Background fetches for what was sent stale.
+    /// Background fetches after stale hits.
     pub refreshes: AtomicU64,
-    /// Pages that were read for what they include.
+    /// Pages that were read to find their includes.
     pub pages_read: AtomicU64,
     /// Includes of composed pages.
     pub fragments: AtomicU64,
-    /// Includes that came to nothing.
+    /// Includes that failed.
     pub fragments_failed: AtomicU64,
-    /// Bodies that began to be stored.
+    /// Bodies whose storing began.
     pub fills: AtomicU64,
     /// Bodies that were given up before they were whole.
     pub fills_failed: AtomicU64,
     /// Invalidations by answers to unsafe requests (RFC 9111 section 4.4).
     pub invalidations: AtomicU64,
-    /// Purges over the listeners, by clients in their own words.
+    /// Purges over the listeners, in the clients' own formats.
     pub purges: AtomicU64,
-    /// Such purges from clients that may not.
+    /// Such purges by clients that may not purge.
     pub purges_denied: AtomicU64,
     /// Fetches without a usable answer.
     pub origin_errors: AtomicU64,
-    /// By status class, 1xx to 5xx.
+    /// Answers by status class, 1xx to 5xx.
     pub statuses: [AtomicU64; 5],
     /// Access log records that were lost because the writer did not keep up.
     pub log_lost: AtomicU64,
@@ -67,7 +67,7 @@ impl Counters {
     /// Counts an answer.
     pub fn count(&self, outcome: &Outcome, status: StatusCode) {
         match outcome.handled {
-            // It went forward in vain, or whom it followed did: the store answered.
+            // This request, or the one that it followed, was forwarded in vain: the store answered.
             Handled::Forwarded { collapsed, .. } if outcome.is_on_failure() => {
                 self.hit(outcome);
                 if collapsed {
@@ -102,7 +102,7 @@ impl Counters {
         }
     }
 
-    /// Counts a request whose client left before an answer began, forwarded for `why` by then or not at all.
+    /// Counts a request whose client left before an answer began, forwarded for `why` by then, or not forwarded.
     pub fn left(&self, why: Option<ForwardReason>) {
         bump(&self.clients_left);
         if let Some(why) = why {
@@ -127,7 +127,7 @@ impl Counters {
     }
 }
 
-/// Adds one. A worker is its counters' only writer, so a load and a store are enough: no locked instruction.
+/// Adds one. Only one worker writes the counter, so a load and a store suffice, without a locked instruction.
 pub fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);
 }

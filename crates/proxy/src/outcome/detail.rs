@@ -1,4 +1,4 @@
-//! Why a request went as it did, beyond RFC 9211's own words, and the token of each reason.
+//! Why a request went as it did, beyond the terms of RFC 9211, and the token of each reason.
 
 use crate::{content_key::Unkeyed, error::Failure, purge_clients::Operation};
 use http::StatusCode;
@@ -9,46 +9,46 @@ use rules::{
 use std::sync::Arc;
 use store::Refused;
 
-/// Why, beyond RFC 9211's own words: the `detail` of `Cache-Status`.
+/// The reason, beyond the terms of RFC 9211: the `detail` of `Cache-Status`.
 #[derive(Clone, Debug)]
 pub enum Detail {
     /// The answer was not stored.
     NotStored(NotStorable),
-    /// It was not stored for a reason of ours.
+    /// It was storable, but was not stored for a reason of this cache.
     Unkept(Unkept),
-    /// Something stored was not used before the origin confirmed it.
+    /// A stored response was not used before the origin confirmed it.
     Validated(ValidateReason),
-    /// Something stored was not used before the origin confirmed it: purges on other nodes may have been missed.
+    /// A stored response was not used before the origin confirmed it: purges on other nodes may have been missed.
     Unsure,
-    /// It was sent stale, and was allowed to be.
+    /// Sent stale, as was allowed.
     Stale(StaleReason),
     /// Sent stale because the origin failed.
     StaleOnFailure(Failing),
-    /// Fresh, and sent because the origin, whose word the client wanted, failed.
+    /// Sent fresh because the origin, whose answer the client wanted, failed.
     FreshOnFailure(Failing),
-    /// The site says so.
+    /// The store was bypassed.
     Bypass(BypassReason),
-    /// We answered ourselves.
+    /// The request failed, and the answer was made here.
     Failed(Failure),
-    /// The listener answered, without asking: why, in one token.
+    /// The listener answered on its own: the reason, in one token.
     Refused(&'static str),
-    /// It was a purge, which was carried out.
+    /// The request was a purge, and was carried out.
     Purged(Operation),
-    /// It was a purge, which was not: why, in one token.
+    /// The request was a purge, and was not carried out: the reason, in one token.
     Unpurged(&'static str),
 }
 
-/// How an origin failed for whose answer something stored stands in.
+/// How an origin failed when a stored response stands in for its answer.
 #[derive(Clone, Debug)]
 pub enum Failing {
     /// It answered with this error.
     Status(StatusCode),
-    /// No answer of its came. Apart, lest each outcome be as large.
+    /// It gave no answer. Behind a pointer, so that outcomes stay small.
     Unreachable(Arc<Failure>),
 }
 
 impl Failing {
-    /// As the rules know it.
+    /// Returns it in the terms of the rules.
     pub const fn kind(&self) -> reuse::Failure {
         match self {
             Self::Status(_) => reuse::Failure::Status,
@@ -56,7 +56,7 @@ impl Failing {
         }
     }
 
-    /// The status that came, where one did.
+    /// Returns the status that came, if any.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Status(status) => Some(status.as_u16()),
@@ -93,19 +93,19 @@ impl From<Refused> for Detail {
 /// Why a storable answer was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unkept {
-    /// Larger than the route stores, or than there is room for.
+    /// Larger than the route stores, or no room for it.
     TooLarge,
     /// Its key was invalidated while it was fetched.
     Invalidated,
-    /// Something newer had come meanwhile, of which nobody knew when the origin was asked.
+    /// Something newer had come that was not known when the origin was asked.
     Superseded,
-    /// An error in answer to a request for a part, which may be about the range.
+    /// An error answer to a request for a part, which may be about the range.
     OfRange,
-    /// A part that was fetched beside the whole on its way: that is what stays.
+    /// A part that was fetched while the whole was on its way: the whole is kept.
     Beside,
 }
 
-/// Why the store was bypassed: mostly a rule of the site.
+/// Why the store was bypassed: usually a rule of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BypassReason {
     /// Nothing is stored on this route (`cache = false`).
@@ -116,28 +116,28 @@ pub enum BypassReason {
     Header,
     /// The path.
     Path,
-    /// The path leads to another route once it is read as some applications read it (`..`, empty segments, `;`): no rule, but what is
-    /// meant is the application's to say.
+    /// The path leads to another route as some applications read it (`..`, empty segments, `;`). Not a rule: only the
+    /// application decides what the path means.
     Ambiguous,
     /// The method.
     Method,
     /// A query parameter.
     Query,
-    /// The client wants to switch protocols (RFC 9110 section 7.8); no rule, but nothing a store could answer.
+    /// The client asks for another protocol (RFC 9110 section 7.8). Not a rule: the store could not answer.
     Upgrade,
-    /// The request brings content with a method that has none.
+    /// The request has content, although its method has none.
     Content,
-    /// Its content, or what it asks of a GraphQL service.
+    /// The request's content, or the GraphQL operation that it asks for.
     Unkeyed(Unkeyed),
-    /// `Connection` names fields that are meant for the origin, which it does not get then (RFC 9110 section 7.6.1): no rule, but what
-    /// is fetched without them is not for those who have them.
+    /// `Connection` names fields that are meant for the origin, which therefore does not get them (RFC 9110 section
+    /// 7.6.1). Not a rule: what is fetched without these fields is not for requests that have them.
     Connection,
-    /// Which group of users its sender belongs to is not known (`user_context`).
+    /// The client's group of users is not known (`user_context`).
     Group,
 }
 
 impl Detail {
-    /// The reason as `detail` of `Cache-Status` spells it.
+    /// Returns the reason as written in `detail` of `Cache-Status`.
     pub fn token(&self) -> &'static str {
         match self {
             Self::NotStored(why) => why.token(),
@@ -163,7 +163,7 @@ impl Detail {
 }
 
 impl BypassReason {
-    /// The rule as `detail` of `Cache-Status` spells it.
+    /// Returns the reason as written in `detail` of `Cache-Status`.
     pub const fn token(self) -> &'static str {
         match self {
             Self::Route => "route",

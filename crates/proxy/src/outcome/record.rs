@@ -1,4 +1,4 @@
-//! What the access log tells of a request.
+//! The access log's record of a request.
 
 use super::{Counters, bump};
 use http::{HeaderValue, Method, StatusCode, Version};
@@ -8,10 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One line of the access log, before it is text.
+/// One line of the access log, before it is formatted.
 #[derive(Debug)]
 pub struct Record {
-    /// The peer, after the PROXY protocol, or whom it speaks for where it is trusted; `None` where nobody said so on a Unix socket.
+    /// The peer, after the PROXY protocol, or, if it is trusted, the client that it acts for; `None` if a request on a
+    /// Unix socket names none.
     pub client: Option<IpAddr>,
     /// The request's method.
     pub method: Method,
@@ -27,21 +28,21 @@ pub struct Record {
     pub referer: Option<HeaderValue>,
     /// The request's `User-Agent`.
     pub user_agent: Option<HeaderValue>,
-    /// [`Outcome::nginx_word`](super::Outcome::nginx_word).
+    /// As [`Outcome::nginx_word`](super::Outcome::nginx_word).
     pub cache: &'static str,
-    /// [`Detail::token`](super::Detail::token); where the answer broke off, why.
+    /// As [`Detail::token`](super::Detail::token); if the answer broke off, why.
     pub detail: Option<&'static str>,
     /// As [`Outcome::origin_time`](super::Outcome::origin_time).
     pub origin_time: Option<Duration>,
-    /// When the request came, milliseconds since the Unix epoch.
+    /// When the request came, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// From the request to the end of the answer's body.
+    /// The time from the request to the end of the answer's body.
     pub took: Duration,
     /// Bytes of the body handed to the connection.
     pub bytes: u64,
 }
 
-/// Completes a [`Record`] when the body has ended and hands it to the writer of the access log.
+/// Completes a [`Record`] when the body has ended, and sends it to the writer of the access log.
 #[derive(Debug)]
 pub struct Ending {
     record: Option<Record>,
@@ -51,8 +52,8 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// `record` goes to `log` when this is dropped, on the worker that `counters` belong to; where it cannot go there, it is
-    /// counted as lost.
+    /// Creates an ending that sends `record` to `log` when it is dropped, on the worker that `counters` belong to. If
+    /// that fails, the record is counted as lost.
     pub fn new(
         record: Record,
         began: Instant,
@@ -74,7 +75,7 @@ impl Ending {
         }
     }
 
-    /// The answer breaks off: why, in one token.
+    /// Records that the answer breaks off, with the reason in one token.
     pub fn breaks_off(&mut self, why: &'static str) {
         if let Some(record) = &mut self.record {
             record.detail = Some(why);
@@ -86,7 +87,7 @@ impl Drop for Ending {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
             record.took = self.began.elapsed();
-            // A full queue loses the record rather than make a client wait for a log.
+            // If the queue is full, the record is dropped: a client must not wait for a log.
             if self.log.try_send(record).is_err() {
                 bump(&self.counters.log_lost);
             }

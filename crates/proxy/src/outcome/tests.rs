@@ -36,7 +36,7 @@ fn answered(why: ForwardReason, status: u16) -> Outcome {
     }
 }
 
-/// The values of nginx's `$upstream_cache_status`, and `NONE` where it writes nothing.
+/// The values of nginx's `$upstream_cache_status`, and `NONE` if nginx writes nothing.
 #[test]
 fn each_outcome_in_the_words_of_nginx() {
     for (outcome, word) in [
@@ -67,7 +67,7 @@ fn each_outcome_in_the_words_of_nginx() {
         (answered(ForwardReason::Stale, 200), "EXPIRED"),
         (answered(ForwardReason::Stale, 304), "REVALIDATED"),
         (answered(ForwardReason::VaryMiss, 304), "REVALIDATED"),
-        // The client's own condition: nothing is stored that could be confirmed.
+        // The client's own condition: there is no stored response to confirm.
         (answered(ForwardReason::UriMiss, 304), "MISS"),
         (answered(ForwardReason::Bypass, 304), "BYPASS"),
         (Outcome::failed(Failure::OnlyIfCached), "NONE"),

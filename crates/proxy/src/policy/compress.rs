@@ -2,16 +2,16 @@
 
 use rules::coding::{Coding, TypePattern};
 
-/// What is coded here, and how. A route without one leaves every body as its origin sent it.
+/// What is coded here, and how. A route without it leaves every body as its origin sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compress {
-    /// The codings that are made, the one we like best first. Never empty.
+    /// The codings that are made, the preferred one first. Never empty.
     pub codings: Vec<Coding>,
     /// Media types worth coding. `text/event-stream` never is.
     pub types: Vec<TypePattern>,
-    /// Smaller bodies, in bytes, are left alone.
+    /// Smaller bodies, in bytes, are not coded.
     pub least: u64,
-    /// Whether answers are coded too that are not stored and were made for one user: the request came with a cookie or with
-    /// credentials, or the answer sets a cookie. Their length could tell an attacker of what is in them (BREACH).
+    /// Whether to code also answers that are not stored and were made for one user: the request had a cookie or
+    /// credentials, or the answer sets a cookie. The length could tell an attacker what is in them (BREACH).
     pub personal: bool,
 }

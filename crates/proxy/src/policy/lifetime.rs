@@ -3,42 +3,42 @@
 use http::StatusCode;
 use std::time::Duration;
 
-/// Lifetimes by status, as nginx's `proxy_cache_valid`.
+/// Lifetimes by status, like nginx's `proxy_cache_valid`.
 #[derive(Debug, Default, Clone)]
 pub struct Lifetime {
-    /// How `by_status` stands to what the origin says.
+    /// How `by_status` relates to what the origin says.
     pub mode: LifetimeMode,
-    /// First match wins.
+    /// The lifetimes; the first match wins.
     pub by_status: Vec<(StatusPattern, Duration)>,
     /// Whether a response without any lifetime gets one from its `Last-Modified` (RFC 9111 section 4.2.2).
     pub heuristic: bool,
 }
 
-/// How `by_status` stands to what the origin says.
+/// How `by_status` relates to what the origin says.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum LifetimeMode {
-    /// Only where the origin gives no explicit lifetime.
+    /// Only if the origin gives no explicit lifetime.
     #[default]
     Default,
-    /// As `Default`, and in place of the origin's for static types (styles, scripts, images, fonts, media).
+    /// As `Default`, but for static types (styles, scripts, images, fonts, media) in place of the origin's.
     Static,
     /// In place of whatever the origin says.
     Override,
 }
 
-/// Which status codes are meant.
+/// A set of status codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusPattern {
-    /// This one alone.
+    /// Only this code.
     Exact(u16),
     /// All with this hundreds digit: 4 is `4xx`.
     Class(u8),
-    /// All of them.
+    /// All codes.
     Any,
 }
 
 impl StatusPattern {
-    /// Whether `status` is meant.
+    /// Whether the pattern includes `status`.
     pub fn covers(self, status: StatusCode) -> bool {
         match self {
             Self::Exact(code) => code == status.as_u16(),
@@ -48,14 +48,14 @@ impl StatusPattern {
     }
 }
 
-/// Windows past the lifetime. What the origin says goes first (RFC 5861).
+/// Windows past the lifetime. What the origin says takes precedence (RFC 5861).
 #[derive(Debug, Clone)]
 pub struct Stale {
-    /// Sent at once, while a refresh runs in the background; `None`: only where the origin says so.
+    /// Sent at once, while a refresh runs in the background; `None`: only if the origin says so.
     pub while_revalidate: Option<Duration>,
-    /// Sent when the origin answers with one of `statuses`; `None`: only where the origin says so.
+    /// Sent when the origin answers with one of `statuses`; `None`: only if the origin says so.
     pub if_error: Option<Duration>,
-    /// The statuses with which an origin fails: what is stored hides them while it may.
+    /// The statuses that count as failures: stored responses hide them while they may.
     pub statuses: Vec<StatusPattern>,
     /// Sent when the origin cannot be reached or gives no head in time (RFC 9111 section 4.2.4).
     pub unreachable: Duration,
@@ -70,7 +70,7 @@ impl Stale {
         StatusPattern::Exact(504),
     ];
 
-    /// Whether an origin that answers with `status` fails.
+    /// Whether an origin that answers with `status` has failed.
     pub fn is_failure(&self, status: StatusCode) -> bool {
         let mut statuses = self.statuses.iter();
         statuses.any(|pattern| pattern.covers(status))

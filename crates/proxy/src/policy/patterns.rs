@@ -1,32 +1,32 @@
-//! What requests are matched against, as plain values. How they match is told in [`crate::routing`].
+//! Patterns that requests are matched against, as plain values. [`crate::routing`] does the matching.
 
 use http::HeaderName;
 
-/// Which hosts are meant. Names are lower case and without port.
+/// A set of hosts. Names are lower case and without port.
 #[derive(Debug, Clone)]
 pub enum HostPattern {
-    /// This host alone.
+    /// Only this host.
     Exact(String),
-    /// Every host below this one, as `*.example.com` is written; not the host itself.
+    /// Every host below this one, written `*.example.com`; not the host itself.
     Suffix(String),
-    /// All of them.
+    /// All hosts.
     Any,
 }
 
-/// Which paths are meant. Compared with the path as normalised; case counts.
+/// A set of paths. Compared with the normalised path, case-sensitively.
 #[derive(Debug, Clone)]
 pub enum PathPattern {
-    /// This path alone.
+    /// Only this path.
     Exact(String),
-    /// Every path that begins so; `/a/` does not match `/a`.
+    /// Every path with this prefix; `/a/` does not match `/a`.
     Prefix(String),
-    /// `*` within a segment, `**` across.
+    /// `*` matches within a segment, `**` across segments.
     Wildcard(regex::Regex),
     /// A regular expression, which the configuration has anchored at both ends.
     Regex(regex::Regex),
 }
 
-/// Any of several paths. Expressions are tried together, in one pass: a preset has many, and a hit waits for them.
+/// A set of several paths. Expressions are tried together, in one pass: a preset has many, and each hit waits for them.
 #[derive(Debug, Clone)]
 pub struct AnyPath {
     list: Vec<PathPattern>,
@@ -43,7 +43,7 @@ impl Default for AnyPath {
 }
 
 impl AnyPath {
-    /// Any of these. Expressions that are too large together are tried one by one.
+    /// Creates the set. Expressions that are too large together are tried one by one.
     pub fn of(list: Vec<PathPattern>) -> Self {
         let (expressions, plain): (Vec<_>, Vec<_>) = list
             .into_iter()
@@ -67,18 +67,18 @@ impl AnyPath {
         }
     }
 
-    /// Whether it is this one, as normalised.
+    /// Whether a normalised path matches.
     pub fn matches(&self, path: &str) -> bool {
         self.list.iter().any(|pattern| pattern.matches(path))
             || (!self.expressions.is_empty() && self.expressions.is_match(path))
     }
 
-    /// The patterns that are no regular expressions.
+    /// Returns the patterns that are not regular expressions, or could not be tried together.
     pub fn plain(&self) -> &[PathPattern] {
         &self.list
     }
 
-    /// The others.
+    /// Returns the expressions that are tried together.
     pub fn expressions(&self) -> &[String] {
         self.expressions.patterns()
     }
@@ -88,36 +88,36 @@ impl AnyPath {
         self.count() == 0
     }
 
-    /// How many patterns there are.
+    /// Returns the number of patterns.
     pub fn count(&self) -> usize {
         self.list.len() + self.expressions.len()
     }
 }
 
-/// A header by name, and its value where asked.
+/// A header field by name and, if required, by value.
 #[derive(Debug, Clone)]
 pub struct FieldPattern {
     /// The field.
     pub name: HeaderName,
-    /// What one of its lines must match; `None`: it is enough that the field is there.
+    /// What one of its lines must match; `None`: the field need only be present.
     pub value: Option<regex::Regex>,
 }
 
-/// A cookie or parameter by name, and its value where asked.
+/// A cookie or parameter by name and, if required, by value.
 #[derive(Debug, Clone)]
 pub struct NamePattern {
-    /// Which names are meant.
+    /// The names that match.
     pub name: TextPattern,
     /// What the value must match; `None`: any value.
     pub value: Option<regex::Regex>,
 }
 
-/// Which names are meant. Case counts.
+/// A set of names. Case-sensitive.
 #[derive(Debug, Clone)]
 pub enum TextPattern {
-    /// This name alone.
+    /// Only this name.
     Exact(String),
-    /// Every name that begins so, as `utm_*` is written.
+    /// Every name with this prefix, written `utm_*`.
     Prefix(String),
     /// A regular expression.
     Regex(regex::Regex),

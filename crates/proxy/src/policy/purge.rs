@@ -1,4 +1,4 @@
-//! The site's say on purging over the listeners that serve everybody.
+//! The policy for purging over the listeners that serve everybody.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
@@ -7,26 +7,27 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// Who may purge, and what the clients in use expect. With neither networks nor a secret nobody may.
+/// Who may purge, and what existing clients expect. With neither networks nor a secret, nobody may.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PurgePolicy {
     /// Networks whose peers may purge.
     pub allow: Vec<IpNet>,
-    /// A field, and the value with which whoever sends it may purge. That never goes to an origin; what others have in the field does.
+    /// A field and its secret value: a client that sends it may purge. The secret never goes to an origin; other values
+    /// of the field do.
     pub secret: Option<(HeaderName, HeaderValue)>,
-    /// Fields with tags that clients get as well; the others speak to caches alone.
+    /// Fields with tags that clients get as well; the other such fields are only for caches.
     pub pass_tags: Vec<HeaderName>,
-    /// Answers the purge of a URL of which nothing was stored: 200, or 404 and 412 as `ngx_cache_purge` does. Most clients take
-    /// anything but 200 for a failure.
+    /// The answer to the purge of a URL of which nothing was stored: 200, or 404 and 412 as `ngx_cache_purge` does.
+    /// Most clients take anything except 200 for a failure.
     pub missed: StatusCode,
-    /// `GET <prefix><path>` purges the path, as nginx's `cache_purge` does. The application loses these paths.
+    /// `GET <prefix><path>` purges the path, like nginx's `cache_purge`. The application loses these paths.
     pub get_prefix: Option<String>,
-    /// Where Souin's API is, e.g. `/souin-api/souin`. The application loses these paths.
+    /// The path of Souin's API, e.g. `/souin-api/souin`. The application loses these paths.
     pub souin: Option<String>,
 }
 
 impl Default for PurgePolicy {
-    /// This machine may purge.
+    /// Lets this machine purge.
     fn default() -> Self {
         Self {
             allow: vec![
@@ -42,9 +43,9 @@ impl Default for PurgePolicy {
     }
 }
 
-/// Fields that only a request carries which is not its peer's own: those with which proxies tell for whom they ask, and those
-/// with which browsers tell whose page asks. No purge client sends any of them. A page can have its reader's browser leave out most of
-/// the latter, which is why [`ACCEPT_LANGUAGE`](header::ACCEPT_LANGUAGE) counts too.
+/// Fields that only a request on somebody else's behalf has: those with which proxies name the client they act for, and
+/// those with which browsers name the page that sends the request. No purge client sends any of them. A page can make
+/// its reader's browser omit most of the latter, which is why [`ACCEPT_LANGUAGE`](header::ACCEPT_LANGUAGE) counts too.
 static NOT_THE_PEERS_OWN: [HeaderName; 15] = [
     HeaderName::from_static("x-forwarded-for"),
     header::FORWARDED,
@@ -64,9 +65,9 @@ static NOT_THE_PEERS_OWN: [HeaderName; 15] = [
 ];
 
 impl PurgePolicy {
-    /// Whether this peer's request may purge. A request that came through a proxy, or that a page has its reader's browser send,
-    /// is not its peer's own: then the networks, among them this machine where a TLS proxy or a browser may run, do not count,
-    /// and nothing but the secret does. A peer on a Unix socket (`None`) is in no network.
+    /// Whether this peer's request may purge. A request that came through a proxy, or that a page makes its reader's
+    /// browser send, is not its peer's own. Then the networks do not count, and only the secret does: among them is
+    /// this machine, where a TLS proxy or a browser may run. A peer on a Unix socket (`None`) is in no network.
     pub fn admits(&self, peer: Option<IpAddr>, fields: &HeaderMap) -> bool {
         let near = peer.is_some_and(|peer| {
             let peer = peer.to_canonical();
@@ -75,18 +76,18 @@ impl PurgePolicy {
         (near && !Self::is_for_another(fields)) || self.knows_secret(fields)
     }
 
-    /// Whether there is anybody who may purge.
+    /// Whether any client may purge.
     pub fn admits_anybody(&self) -> bool {
         !self.allow.is_empty() || self.secret.is_some()
     }
 
-    /// Whether a request with these fields is made for somebody else than its peer.
+    /// Whether a request with these fields is made for somebody other than its peer.
     pub(crate) fn is_for_another(fields: &HeaderMap) -> bool {
         let mut names = NOT_THE_PEERS_OWN.iter();
         names.any(|name| fields.contains_key(name)) || speaks_a_language(fields)
     }
 
-    /// Takes the secret out of the fields for an origin. Other lines of its field stay: it may be `Authorization`.
+    /// Removes the secret from the fields for an origin. Other lines of its field stay: it may be `Authorization`.
     pub(crate) fn withhold_secret(&self, fields: &mut HeaderMap) {
         let Some((name, secret)) = &self.secret else {
             return;
@@ -103,7 +104,7 @@ impl PurgePolicy {
         }
     }
 
-    /// Whether `name` is the field of the secret, and these fields tell it there.
+    /// Whether `name` is the field of the secret, and these fields have the secret in it.
     pub(crate) fn is_told_in(&self, name: &HeaderName, fields: &HeaderMap) -> bool {
         let secret = self.secret.as_ref();
         secret.is_some_and(|(field, _)| field == name) && self.knows_secret(fields)
@@ -118,15 +119,16 @@ impl PurgePolicy {
     }
 }
 
-/// Whether somebody's language is told, as browsers always do. `*` is what Node.js sends by itself, and what a page can have a browser send:
-/// no page sets `Sec-Fetch-Mode`, which Node.js sends as well, and browsers never without `Sec-Fetch-Site`.
+/// Whether the fields name a language, as browsers always do. `*` is what Node.js sends by itself, and what a page can
+/// make a browser send. But no page can set `Sec-Fetch-Mode`: Node.js sends it as well, and browsers never without
+/// `Sec-Fetch-Site`.
 fn speaks_a_language(fields: &HeaderMap) -> bool {
     let is_of_node = fields.contains_key("sec-fetch-mode");
     let mut lines = fields.get_all(header::ACCEPT_LANGUAGE).iter();
     lines.any(|line| !is_of_node || line != "*")
 }
 
-/// Whether two values are the same, in a time that tells nothing of where they differ.
+/// Whether two values are equal, in a time that does not show where they differ.
 fn same(given: &[u8], secret: &[u8]) -> bool {
     let mut difference = given.len() ^ secret.len();
     for (index, byte) in given.iter().enumerate() {
@@ -175,7 +177,7 @@ mod tests {
             (Some("192.0.2.1"), &[("x-purge-key", "")], false),
             (None, &[], false),
             (None, &[("x-purge-key", "s3cret")], true),
-            // A proxy on this machine asks for somebody else.
+            // A proxy on this machine acts for somebody else.
             (
                 Some("127.0.0.1"),
                 &[("x-forwarded-for", "192.0.2.1")],
@@ -219,7 +221,7 @@ mod tests {
                 &[("origin", "null"), ("x-purge-key", "s3cret")],
                 true,
             ),
-            // Over plain HTTP a browser tells of an image no more than this.
+            // Over plain HTTP, a browser sends no more than this for an image.
             (
                 Some("127.0.0.1"),
                 &[("referer", "http://evil.example/")],
@@ -230,7 +232,7 @@ mod tests {
                 &[("accept-language", "de-DE,de;q=0.9")],
                 false,
             ),
-            // Whatever a page sets itself.
+            // A page can set this itself.
             (Some("127.0.0.1"), &[("accept-language", "*")], false),
             // Node.js.
             (
@@ -252,7 +254,7 @@ mod tests {
                 ],
                 false,
             ),
-            // Whatever it says there is no reason to believe it.
+            // The peer is not in the networks, so what it says does not count.
             (
                 Some("192.0.2.1"),
                 &[("x-forwarded-for", "127.0.0.1")],

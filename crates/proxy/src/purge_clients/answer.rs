@@ -1,4 +1,4 @@
-//! What came of a purge, as the client expects to read it.
+//! The result of a purge, in the form that the client expects.
 
 use super::{Command, Dialect, Malformed, Operation};
 use crate::policy::PurgePolicy;
@@ -8,18 +8,18 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use store::{PurgeError, purge::TooMany};
 
-/// Says which kind of purge was done, and how many stored responses it touched: `tags; count=3`.
+/// The kind of purge, and how many stored responses it touched: `tags; count=3`.
 const CACHE_PURGE_RESULT: HeaderName = HeaderName::from_static("cache-purge-result");
 
-/// Seconds after which a shared log that does not answer is worth another try.
+/// After how many seconds to try again if a shared log does not answer.
 const RETRY_AFTER: u32 = 2;
 
-/// An answer of our own, without the fields that all answers have.
+/// An answer made here, without the fields that all answers have.
 #[derive(Clone, Debug)]
 pub struct Own {
     /// The status.
     pub status: StatusCode,
-    /// Its own fields.
+    /// The fields of this answer alone.
     pub fields: HeaderMap,
     /// The content; empty for a 204.
     pub content: Bytes,
@@ -28,19 +28,19 @@ pub struct Own {
 /// Why nothing was purged.
 #[derive(Debug, thiserror::Error)]
 pub enum Unpurged {
-    /// The request is wrong; the client's fault.
+    /// The request is wrong: the client's fault.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The content is larger than any list of URLs or tags; the client's fault.
+    /// The content is larger than any list of URLs or tags: the client's fault.
     #[error("the content is larger than {} KiB", super::api::LARGEST >> 10)]
     TooLarge,
-    /// The content did not come whole; the client's fault.
+    /// The content did not come whole: the client's fault.
     #[error("the content did not come whole")]
     CutShort,
-    /// The content did not come in time; the client's fault.
+    /// The content did not come in time: the client's fault.
     #[error("the content did not come in time")]
     Late,
-    /// It could not be done.
+    /// The purge failed.
     #[error(transparent)]
     Failed(#[from] PurgeError),
 }
@@ -58,7 +58,7 @@ impl Unpurged {
         }
     }
 
-    /// The token for `detail` in `Cache-Status`.
+    /// Returns the token for `detail` in `Cache-Status`.
     pub fn token(&self) -> &'static str {
         match self {
             Self::Malformed(_) | Self::CutShort => "purge-malformed",
@@ -71,7 +71,7 @@ impl Unpurged {
     }
 }
 
-/// The answer to a command that was carried out and touched `count` stored responses.
+/// Returns the answer to a command that was carried out and touched `count` stored responses.
 pub fn done(policy: &PurgePolicy, command: &Command, count: u64) -> Own {
     let operation = command.operation();
     let missed = count == 0 && operation == Operation::Exact;
@@ -107,13 +107,13 @@ pub fn done(policy: &PurgePolicy, command: &Command, count: u64) -> Own {
     own
 }
 
-/// The list of what is stored, in Souin's names.
+/// Returns the list of what is stored, by Souin's names.
 pub fn listed(names: &BTreeSet<String>) -> Own {
     let list = serde_json::to_string(names).unwrap_or_default();
     own(StatusCode::OK, Content::JsonText(list))
 }
 
-/// The answer to what was not carried out.
+/// Returns the answer to a purge that was not carried out.
 pub fn failed(dialect: Option<&Dialect>, why: &Unpurged) -> Own {
     let status = why.status();
     let reason = why.to_string();
@@ -141,7 +141,7 @@ enum Content {
     Nothing,
     Text(String),
     Json(serde_json::Value),
-    /// JSON that is written already: the list is long.
+    /// JSON that is already serialised: the list is long.
     JsonText(String),
 }
 
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(told["errors"][0]["code"], 503, "{told}");
     }
 
-    /// What an answer says: JSON, whatever the order of its members, or text.
+    /// The meaning of an answer: JSON, whatever the order of its members, or text.
     fn meaning(content: &[u8]) -> Result<serde_json::Value, String> {
         let text = || String::from_utf8_lossy(content).into_owned();
         serde_json::from_slice(content).map_err(|_| text())

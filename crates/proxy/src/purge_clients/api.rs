@@ -1,20 +1,21 @@
 //! The purging APIs of Fastly, Cloudflare and Souin, as far as clients use them.
 //!
-//! Their paths could be the application's as well, so a request is taken for a purge only where it carries the key that these
-//! services ask for. Whose key it is does not matter: who may purge is the site's to say, and anybody else is refused.
+//! Their paths could also be the application's. So a request counts as a purge only if it has the key that these
+//! services require. The key itself is not checked: the site decides who may purge, and all others are refused.
 
 use super::{Command, Dialect, Head, Malformed, Matching, Spoken, TOO_MANY_TAGS, Wish, expression};
 use crate::policy::PurgePolicy;
 use rules::{key, surrogate};
 use serde::Deserialize;
 
-/// Largest content read, in bytes.
+/// The largest content that is read, in bytes.
 pub const LARGEST: usize = 256 << 10;
 
-/// Most URLs, prefixes and hosts of one request. Each is held against every route, while the worker answers nobody else.
+/// The most URLs, prefixes and hosts in one request. Each is matched against every route, and blocks the worker
+/// meanwhile.
 const MOST: usize = 1000;
 
-/// Whose JSON the content is to be.
+/// The service in whose JSON the content is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// Fastly's, hard or soft.
@@ -27,7 +28,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// How whoever speaks so is answered.
+    /// Returns the form in which such a client is answered.
     pub fn dialect(&self) -> Dialect {
         match self {
             Self::Fastly { .. } => Dialect::Fastly,
@@ -68,7 +69,7 @@ pub fn post(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     }
 }
 
-/// `POST /service/<id>/purge_all`, `…/purge/<key>`, `…/purge` with keys in `Surrogate-Key` or in the content.
+/// Reads `POST /service/<id>/purge_all`, `…/purge/<key>`, or `…/purge` with keys in `Surrogate-Key` or in the content.
 fn fastly(head: Head<'_>, word: &str, key: Option<&str>) -> Spoken {
     let soft = head
         .text("fastly-soft-purge")
@@ -93,7 +94,7 @@ fn fastly(head: Head<'_>, word: &str, key: Option<&str>) -> Spoken {
     }
 }
 
-/// A path segment as text.
+/// Decodes a path segment.
 fn decoded(segment: &str) -> String {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
@@ -124,7 +125,7 @@ struct CloudflarePurge {
     prefixes: Vec<String>,
 }
 
-/// A URL, alone or with the fields of the request that it was stored for, which do not matter: all variants go together.
+/// A URL, alone or with the fields of the request that it was stored for. These do not matter: all variants are purged.
 struct File(String);
 
 impl<'de> Deserialize<'de> for File {
@@ -143,7 +144,7 @@ impl<'de> Deserialize<'de> for File {
 /// Reads the content of a request.
 ///
 /// # Errors
-/// It is not what the dialect takes, or names nothing.
+/// It is not what the dialect requires, or names nothing.
 pub fn content(expected: &Expected, bytes: &[u8]) -> Result<Command, Malformed> {
     let json = |error: serde_json::Error| Malformed::Json(error.to_string());
     let (wishes, soft) = match expected {
@@ -180,8 +181,7 @@ fn cloudflare(purge: CloudflarePurge) -> Result<Vec<Wish>, Malformed> {
         wishes.push(Wish::Url { host, target });
     }
     for prefix in purge.prefixes {
-        // `host/path`, without a scheme.
-        // With a scheme or without.
+        // `host/path`, with or without a scheme.
         let prefix = prefix
             .split_once("://")
             .map_or(prefix.as_str(), |(_, rest)| rest);
@@ -195,7 +195,7 @@ fn cloudflare(purge: CloudflarePurge) -> Result<Vec<Wish>, Malformed> {
     Ok(wishes)
 }
 
-/// Host and target of a URL.
+/// Returns the host and target of a URL.
 fn parts(url: &str) -> Result<(String, String), Malformed> {
     let rest = url.split_once("://").map(|(_scheme, rest)| rest);
     let rest = rest.ok_or_else(|| Malformed::Url(url.to_owned()))?;
@@ -203,8 +203,8 @@ fn parts(url: &str) -> Result<(String, String), Malformed> {
     Ok((host.to_owned(), target.to_owned()))
 }
 
-/// Reads a request to Souin's API, where the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`,
-/// `PURGE <api>/<key>`, `PURGE <api>/<expression>`.
+/// Reads a request to Souin's API, if the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`, `PURGE
+/// <api>/<key>`, `PURGE <api>/<expression>`.
 pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Malformed>> {
     let target = key::normalize(head.path_and_query());
     let rest = target.strip_prefix(policy.souin.as_deref()?)?;
@@ -227,7 +227,7 @@ pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Mal
     }))
 }
 
-/// `GET-http-example.com-/path`, as Souin names what it stores, or an expression on such names.
+/// Reads `GET-http-example.com-/path`, Souin's name for a stored response, or an expression on such names.
 fn souin_key(key: &str) -> Wish {
     if expression::is_everything(key) {
         return Wish::Everything;
@@ -244,9 +244,9 @@ fn souin_key(key: &str) -> Wish {
     }))
 }
 
-/// Host and target in one of Souin's names; `None` where it is an expression.
+/// Returns host and target in one of Souin's names; `None` if it is an expression.
 fn named(key: &str) -> Option<(&str, &str)> {
-    // What a host and a target hold as well does not tell.
+    // Only signs count that hosts and targets do not have.
     if key.contains(['*', '+', '(', ')', '[', ']', '{', '}', '|', '\\', '^', '$']) {
         return None;
     }

@@ -1,26 +1,26 @@
-//! Regular expressions as clients write them, for PCRE, and what the simple ones among them mean.
+//! Regular expressions that clients write for PCRE, and the meaning of the simple ones.
 
 use super::tag_set::tag_set;
 
 /// What an expression on tags means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnTags {
-    /// Anything, also what carries no tag.
+    /// Anything, also responses without tags.
     Everything,
-    /// These tags.
+    /// Any of these tags.
     Set(Vec<String>),
-    /// What matches.
+    /// Tags that match.
     Expression(String),
 }
 
 /// What an expression on a target means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnTarget {
-    /// Any.
+    /// Any target.
     Everything,
-    /// Those that begin so.
+    /// Targets that begin so.
     Prefix(String),
-    /// What matches.
+    /// Targets that match.
     Expression(String),
 }
 
@@ -47,7 +47,7 @@ pub fn on_target(text: &str) -> OnTarget {
     }
 }
 
-/// The one host that an expression names, if it does nothing else.
+/// Returns the one host that an expression names, if it does nothing else.
 pub fn one_host(text: &str) -> Option<String> {
     literal(text.strip_prefix('^')?.strip_suffix('$')?)
 }
@@ -57,7 +57,7 @@ pub fn is_everything(text: &str) -> bool {
     matches!(text, ".*" | "^.*" | ".*$" | "^.*$" | "(.*)" | "." | ".+")
 }
 
-/// The text that an expression stands for, if it has no other meaning.
+/// Returns the text that an expression matches literally, if it has no other meaning.
 fn literal(expression: &str) -> Option<String> {
     let mut text = String::with_capacity(expression.len());
     let mut letters = expression.chars();
@@ -73,8 +73,8 @@ fn literal(expression: &str) -> Option<String> {
     Some(text)
 }
 
-/// The expression with PCRE's escapes as this crate's regular expressions know them: there a backslash before whatever is
-/// neither letter nor digit makes it itself.
+/// Translates PCRE's escapes into those of the `regex` crate: in PCRE, a backslash before anything that is neither a
+/// letter nor a digit makes it literal.
 pub fn translated(expression: &str) -> String {
     let mut text = String::with_capacity(expression.len());
     let mut letters = expression.chars();

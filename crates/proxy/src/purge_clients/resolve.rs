@@ -1,4 +1,4 @@
-//! From what a client names to purges of this site: hosts and URLs as they are keyed.
+//! Turns what a client names into purges of this site: hosts and URLs as they are keyed.
 
 use super::{Command, Malformed, Matching, Wish};
 use crate::{
@@ -9,10 +9,10 @@ use rules::key;
 use std::net::IpAddr;
 use store::purge::{BadPattern, On, Pattern, Purge, What};
 
-/// The purges that a command comes to on `site`; none in half.
+/// Returns all the purges that a command means on `site`.
 ///
 /// # Errors
-/// Something in it is not what it should be.
+/// Something in it is not valid. Then nothing is to be purged.
 pub fn resolve(site: &Site, command: &Command) -> Result<Vec<Purge>, Malformed> {
     let mut found: Vec<What> = Vec::new();
     let mut urls = Vec::new();
@@ -90,15 +90,15 @@ fn purges(site: &Site, wish: &Wish) -> Result<Vec<What>, Malformed> {
     })
 }
 
-/// Whether a host is a cache's own rather than a site's: nothing, an address, this machine. Who purges much through such a name
-/// means whatever is there.
+/// Whether a host is the cache's own rather than a site's: empty, an address, this machine. A client that purges many
+/// responses by such a name means all sites.
 fn names_no_site(host: &str) -> bool {
     let name = crate::routing::without_port(host);
     let bare = name.trim_start_matches('[').trim_end_matches(']');
     name.is_empty() || name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok()
 }
 
-/// The URL as every route that it could take keys it, with either scheme.
+/// Returns the URL as every route that it could take keys it, with either scheme.
 fn addresses(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malformed> {
     let mut found = Vec::new();
     for scheme in ["http", "https"] {
@@ -112,7 +112,7 @@ fn addresses(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malfo
     Ok(found)
 }
 
-/// Path and query as every route keys them that takes the path, whichever hosts it is for.
+/// Returns path and query as every route for the path keys them, whatever hosts the route is for.
 fn targets(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malformed> {
     let host = normal_host(host, "http")?;
     let addresses = purging::addresses_on_any_host(site, &format!("http://{host}{target}"));
@@ -123,8 +123,9 @@ fn targets(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malform
     Ok(targets)
 }
 
-/// What begins with a path and query of which a route keys something else: the order of parameters, or some of them alone. The beginning
-/// cannot be told any more: whatever has the path and a query goes, and what is keyed as this is.
+/// Returns more purges for a prefix with a query that a route keys otherwise: with sorted parameters, or only some of
+/// them. The beginning of the key is then not known: everything with this path and a query is purged, and what this
+/// text itself is keyed as.
 fn keyed_otherwise(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
     let is_somewhere = !names_no_site(host);
     let known = if host.is_empty() { "localhost" } else { host };
@@ -147,8 +148,8 @@ fn keyed_otherwise(site: &Site, host: &str, target: &str) -> Result<Vec<What>, M
     Ok(found)
 }
 
-/// What was asked of the cache by its own address, on every host: what begins so, since no site is named that could be purged
-/// exactly; the start page alone, with which everything begins.
+/// Returns purges on every host, for a request to the cache's own address: everything with this prefix, since no site
+/// is named in which to purge exactly. Of `/`, only the start page, since every path begins with it.
 fn on_every_host(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
     let all = targets(site, host, target)?.into_iter().map(|path| {
         Ok(if path == "/" {
@@ -160,7 +161,8 @@ fn on_every_host(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Mal
     all.collect()
 }
 
-/// A host as it is keyed, without the port of either scheme; nothing where a route does not keep hosts apart.
+/// Returns the host as it is keyed, without the port of either scheme; also the empty host if a route does not key
+/// hosts.
 fn keyed_hosts(site: &Site, host: &str) -> Result<Vec<String>, Malformed> {
     let mut hosts = vec![normal_host(host, "http")?, normal_host(host, "https")?];
     if !keys(site).all(|spec| spec.host) {
@@ -171,7 +173,7 @@ fn keyed_hosts(site: &Site, host: &str) -> Result<Vec<String>, Malformed> {
     Ok(hosts)
 }
 
-/// What matches a host as it is keyed; `None` where no site is named: then any does.
+/// Returns an expression for a host as it is keyed; `None` if no site is named: then any host matches.
 fn expression_on_host(site: &Site, host: &str) -> Result<Option<String>, Malformed> {
     if names_no_site(host) {
         return Ok(None);
@@ -193,8 +195,8 @@ fn keys(site: &Site) -> impl Iterator<Item = &KeySpec> {
     site.routes.iter().map(|route| &route.policy.key)
 }
 
-/// Expressions ready to be matched. One on hosts, or on names with hosts in them, is left out where some route keeps none: purging
-/// too much is safe.
+/// Compiles expressions. Those on hosts, or on names with hosts in them, are left out if some route does not key hosts:
+/// purging too much is safe.
 fn pattern(site: &Site, matching: &Matching) -> Result<Pattern, Malformed> {
     let with_hosts = keys(site).all(|spec| spec.host);
     let host = matching.host.as_ref().filter(|_| with_hosts);

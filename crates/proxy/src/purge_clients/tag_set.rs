@@ -1,13 +1,13 @@
 //! Regular expressions that mean a set of tags.
 //!
-//! Clients made for Varnish write the tags they want purged as an expression, since a ban knows nothing else:
-//! `(^|,)(a|b)(,|$)`, `((^|,)a(,|$))|((^|,)b(,|$))`, `a|b`, `\ba\b`, `(a|b)($|\,)`, with PCRE's escapes. Read as the set they
-//! mean, they are found by name instead of being held against everything that is stored.
+//! Clients made for Varnish write the tags to purge as an expression, since a ban knows nothing else:
+//! `(^|,)(a|b)(,|$)`, `((^|,)a(,|$))|((^|,)b(,|$))`, `a|b`, `\ba\b`, `(a|b)($|\,)`, with PCRE's escapes. Read as sets
+//! of tags, they are found by name instead of being matched against everything that is stored.
 
-/// How deep groups may lie in each other.
+/// How deep groups may be nested.
 const DEEPEST: usize = 8;
 
-/// The tags that `expression` names, each once, if it does nothing but name tags; `None`: it is to be matched.
+/// Returns the tags that `expression` names, each once, if it only names tags; `None` if it must be matched instead.
 pub fn tag_set(expression: &str) -> Option<Vec<String>> {
     let mut reader = Reader {
         rest: expression,
@@ -29,7 +29,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Alternatives up to a closing parenthesis or the end.
+    /// Reads alternatives up to a closing parenthesis or the end.
     fn set(&mut self, depth: usize) -> Option<()> {
         if depth > DEEPEST {
             return None;
@@ -41,7 +41,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// A tag or a group of them, between the edges of a tag.
+    /// Reads a tag or a group of tags, between the edges of a tag.
     fn one(&mut self, depth: usize) -> Option<()> {
         while self.edge("^") {}
         if self.open() {
@@ -57,7 +57,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Text without any meaning of its own; not empty, and no comma, which would be two tags.
+    /// Reads text without special meaning. It is not empty, and has no comma, since that would mean two tags.
     fn literal(&mut self) -> Option<String> {
         let mut text = String::new();
         let mut letters = self.rest.chars();
@@ -65,7 +65,7 @@ impl Reader<'_> {
             let rest = letters.as_str();
             let letter = match letters.next() {
                 Some('\\') => match letters.next() {
-                    // A letter has a meaning of its own, and a comma parts tags.
+                    // An escaped letter has a special meaning, and a comma separates tags.
                     Some(escaped) if escaped != ',' && !escaped.is_alphanumeric() => Some(escaped),
                     _ => None,
                 },
@@ -86,7 +86,7 @@ impl Reader<'_> {
         (!text.is_empty() && !padded).then_some(text)
     }
 
-    /// What stands for one end of a tag: `anchor` (`^` or `$`), `\b`, and groups that hold one of them, such as `(^|,)` and
+    /// Reads one edge of a tag: `anchor` (`^` or `$`), `\b`, or a group that contains one of them, such as `(^|,)` and
     /// `($|\,)`.
     fn edge(&mut self, anchor: &str) -> bool {
         if self.take(anchor) || self.take("\\b") {
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(tag_set(&deep), None);
     }
 
-    /// As PHP's `preg_quote`.
+    /// Quotes like PHP's `preg_quote`.
     fn quoted(tag: &str) -> String {
         let mut text = String::new();
         for letter in tag.chars() {
@@ -235,7 +235,7 @@ mod tests {
                 return Ok(());
             };
             prop_assert!(!tags.is_empty());
-            // What a word's edge is depends on the tag.
+            // Where a word has its edge depends on the tag.
             if !expression.contains("\\b") && let Ok(regex) = Regex::new(&translated(&expression)) {
                 for tag in tags {
                     prop_assert!(regex.is_match(&tag), "{} of {}", tag, expression);

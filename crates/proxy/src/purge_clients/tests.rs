@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 mod clients;
 mod content;
 
-/// A head as on the wire, from this machine.
+/// Reads a head as on the wire, from this machine.
 fn read(policy: &PurgePolicy, head: &str) -> Spoken {
     read_from(policy, head, Ipv4Addr::LOCALHOST.into())
 }
@@ -179,7 +179,7 @@ fn an_expression_in_a_target_is_read_beside_it() {
         ),
         (r"PURGE /a\.b", regex, url("s", r"/a\.b"), Some(r"/a\.b")),
         (r"BAN /a\.b", regex, prefix("s", r"/a\.b"), Some(r"/a\.b")),
-        // What URLs have too.
+        // URLs have these too.
         ("BAN /a.*", "", prefix("s", "/a"), None),
         ("BAN /a*", "", prefix("s", "/a"), None),
         ("BAN /Foo_(bar)", "", prefix("s", "/Foo_(bar)"), None),
@@ -217,7 +217,7 @@ fn a_ban_that_is_limited_in_unknown_words_is_malformed() {
         };
         assert_eq!(name, field.to_ascii_lowercase());
     }
-    // What is banned is said by another field, or by the target alone; a secret says who asks.
+    // The ban's limit is in another field, or in the target alone; the secret says who asks.
     for head in [
         "BAN / HTTP/1.1\nHost: c\nX-Url: ^/pu\nX-Ban-Id: 7",
         "BAN / HTTP/1.1\nHost: c\nX-Banana: 1\nIf-None-Match: \"a\"",

@@ -1,4 +1,4 @@
-//! `PURGE`, `BAN`, `PURGEKEYS` and `PURGETAGS` with the fields that clients made for Varnish, nginx and Symfony send.
+//! `PURGE`, `BAN`, `PURGEKEYS` and `PURGETAGS`, with the fields of clients for Varnish, nginx and Symfony.
 
 use super::{
     Command, Dialect, Head, Malformed, Matching, Wish,
@@ -16,10 +16,10 @@ const TAG_EXPRESSIONS: [&str; 3] = [
     "apiplatform-ban-regex",
 ];
 
-/// Fields with an expression on something else, of `FOSHttpCache`.
+/// Other fields with an expression, of `FOSHttpCache`.
 const EXPRESSIONS: [&str; 3] = ["x-host", "x-url", "x-content-type"];
 
-/// Fields with a list of tags, beside those that responses carry.
+/// Fields with a list of tags, besides those of responses.
 const TAG_LISTS: [&str; 2] = ["xkey-purge", "xkey-softpurge"];
 
 /// Reads a request whose method is for caches.
@@ -41,7 +41,7 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
             .text(*names)
             .ok_or(Malformed::Nothing("the expression on tags is empty"))?;
         let mut command = command(on_tags(&text));
-        // Magento's configuration bans what either of them names.
+        // Magento's configuration bans what either field names.
         command.wishes.extend(pool(head));
         return Ok(command);
     }
@@ -84,14 +84,14 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     }
 }
 
-/// The field with which a client of somebody's own VCL limits what it bans (`X-Ban-Url`, `X-Tags`): the target alone would be the beginning
-/// of much else.
+/// Returns the field with which a client of a custom VCL limits what it bans (`X-Ban-Url`, `X-Tags`). Without it, the
+/// target alone would be the beginning of much more.
 fn unknown_limit<'a>(policy: &PurgePolicy, head: Head<'a>) -> Option<&'a HeaderName> {
     let is_secret = |name: &HeaderName| {
         let secret = policy.secret.as_ref();
         secret.is_some_and(|(secret, _)| secret == name)
     };
-    // Those that say so first: libraries send fields of their own (`x-datadog-tags`).
+    // Only names that begin with such a word: libraries send fields of their own (`x-datadog-tags`).
     let limits = |name: &HeaderName| {
         let name = name.as_str();
         let word = name.trim_start_matches("x-").split('-').next();
@@ -101,8 +101,8 @@ fn unknown_limit<'a>(policy: &PurgePolicy, head: Head<'a>) -> Option<&'a HeaderN
     names.find(|name| head.method == "BAN" && limits(name) && !is_secret(name))
 }
 
-/// Whether what may be a list of tags is an expression: it says where a tag begins or ends, or names several. Single characters that mean
-/// something in expressions are in tags too.
+/// Whether a possible list of tags is an expression: it says where a tag begins or ends, or names several. Single
+/// special characters do not show it, since tags have them too.
 fn is_expression(text: &str) -> bool {
     text.contains('|')
         || text.contains("\\b")
@@ -111,7 +111,7 @@ fn is_expression(text: &str) -> bool {
         || text.ends_with('$')
 }
 
-/// What Drupal's purger bans, set to send an expression, or several tags in one field, which is one in Varnish.
+/// Returns the ban of Drupal's purger if it sends an expression, or several tags in one field, which is one in Varnish.
 fn drupals(head: Head<'_>) -> Option<Result<Wish, Malformed>> {
     let text = head.text("cache-tags").filter(|_| head.method == "BAN")?;
     match alternatives(&text) {
@@ -121,8 +121,8 @@ fn drupals(head: Head<'_>) -> Option<Result<Wish, Malformed>> {
     }
 }
 
-/// Tags with bars between them, and blanks or commas, and nothing else that means something in an expression: `config:a.b` has a dot, and is
-/// found by its name.
+/// Returns tags separated by bars, perhaps also by blanks or commas, without other special characters. A dot is
+/// allowed: `config:a.b` is found by its name.
 fn alternatives(text: &str) -> Option<Vec<String>> {
     let is_plain = !text.contains(['^', '$', '(', ')', '[', ']', '{', '}', '\\', '*', '?']);
     let is_between = |letter: char| matches!(letter, '|' | ',') || letter.is_ascii_whitespace();
@@ -130,10 +130,10 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
     (is_plain && text.contains('|')).then(|| tags.map(str::to_owned).collect())
 }
 
-/// Whether a field with an expression has several lines, of which one alone would be read.
+/// Whether a field with an expression has several lines: only one of them would be read.
 fn repeats_expression(head: Head<'_>) -> bool {
     let always = [&TAG_EXPRESSIONS[..], &EXPRESSIONS, &["x-pool"]].concat();
-    // Lists of tags elsewhere, expressions in what bans.
+    // Elsewhere lists of tags, but expressions in a ban.
     let bans = head.method == "BAN" || EXPRESSIONS.iter().any(|name| head.has(name));
     let is_expression = |name| {
         let text = head.text(name);
@@ -145,7 +145,8 @@ fn repeats_expression(head: Head<'_>) -> bool {
             .any(|name| bans && head.repeats(name) && is_expression(name))
 }
 
-/// What came from a pool of servers, as it named itself in `X-Pool`: of those that the expression in the request's names.
+/// Returns the purge of pools of servers, which name themselves in `X-Pool`: those that the request's expression
+/// matches.
 fn pool(head: Head<'_>) -> Option<Wish> {
     let text = head.text(marks::X_POOL)?;
     Some(match expression::on_tags(&text) {
@@ -161,7 +162,7 @@ fn pool(head: Head<'_>) -> Option<Wish> {
     })
 }
 
-/// In which form the client wants its answer.
+/// Returns the form of the client's answer.
 fn dialect(head: Head<'_>) -> Dialect {
     if head.has("x-magento-tags-pattern") || head.has("x-pool") {
         Dialect::Magento
@@ -196,7 +197,7 @@ fn on_tags(text: &str) -> Wish {
     }
 }
 
-/// The tags that a field lists, in any of the dialects.
+/// Returns the tags that a field lists, in any dialect.
 fn tags(head: Head<'_>) -> Vec<String> {
     let mut found = surrogate::tags(head.fields);
     for line in TAG_LISTS.iter().flat_map(|name| head.fields.get_all(*name)) {
@@ -206,7 +207,7 @@ fn tags(head: Head<'_>) -> Vec<String> {
     found
 }
 
-/// `FOSHttpCache`'s ban: expressions on host, target, content type and tags, of which all must match.
+/// Returns `FOSHttpCache`'s ban: expressions on host, target, content type and tags, all of which must match.
 fn matching(head: Head<'_>) -> Wish {
     let given = |name| {
         head.text(name)
@@ -247,7 +248,7 @@ fn matching(head: Head<'_>) -> Wish {
     }))
 }
 
-/// A ban on one host, whole or by the beginning of the target.
+/// Returns a ban of a whole host, or of targets on it that begin so.
 fn on_host(host: &str, target: Option<&OnTarget>) -> Option<Wish> {
     let host = expression::one_host(host)?;
     match target {
@@ -260,7 +261,7 @@ fn on_host(host: &str, target: Option<&OnTarget>) -> Option<Wish> {
     }
 }
 
-/// What the target itself names: a place, and beside it what it says as an expression.
+/// Returns what the target names: a place, and also an expression if it is written as one.
 fn in_target(policy: &PurgePolicy, head: Head<'_>) -> Vec<Wish> {
     let place = [place(policy, head)].into_iter();
     place.chain(expression_in_target(policy, head)).collect()
@@ -278,13 +279,13 @@ fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
         return Wish::Everything;
     }
     match target.as_str() {
-        // nginx-helper's; Drupal's and Shopware's, which know no host.
+        // `/purgeall` is nginx-helper's; the others are Drupal's and Shopware's, which name no host.
         "/purgeall" => return Wish::Everything,
         "/site" | "/" if ban => return Wish::Everything,
         _ => {}
     }
     match named(host, target, exact) {
-        // What Varnish bans is an expression: `/a` is in `/a/b` as well.
+        // A ban in Varnish is an expression: `/a` also matches `/a/b`.
         Wish::Url { host, target } if ban => Wish::Prefix { host, path: target },
         wish => wish,
     }
@@ -299,7 +300,7 @@ fn has_purge_method(head: Head<'_>, word: &str) -> bool {
     method.is_some_and(|method| method == word)
 }
 
-/// What the target says where it is written as an expression: Varnish's usual configuration holds it against URLs as one.
+/// Returns the target as an expression if it is written as one: Varnish's usual configuration matches URLs with it.
 fn expression_in_target(policy: &PurgePolicy, head: Head<'_>) -> Option<Wish> {
     let bans = head.method == "BAN" && !has_purge_method(head, "exact");
     let target = target(policy, head);
@@ -311,8 +312,9 @@ fn expression_in_target(policy: &PurgePolicy, head: Head<'_>) -> Option<Wish> {
     })
 }
 
-/// Whether a target has what expressions have and hardly a URL, but for the asterisk at its end. Parentheses are in URLs, and mean
-/// nothing in an expression unless something is said of what they hold; in a query bars and brackets are a URL's too.
+/// Whether a target has signs that expressions have and URLs rarely do, apart from an asterisk at its end. Parentheses
+/// occur in URLs, and count only if they are modified; bars and brackets occur in queries of URLs, and count only in
+/// the path.
 fn has_signs(target: &str) -> bool {
     let path = target.split('?').next().unwrap_or_default();
     let beginning = target.strip_suffix(".*").unwrap_or(target);
@@ -322,7 +324,7 @@ fn has_signs(target: &str) -> bool {
         || target.ends_with('$')
 }
 
-/// One URL, or what begins so where it ends in an asterisk, unless the client says that this is meant `exact`ly.
+/// Returns one URL, or a prefix if the target ends in an asterisk, unless the client wants it purged `exact`ly.
 pub(super) fn named(host: String, target: String, exact: bool) -> Wish {
     let beginning = target
         .strip_suffix(".*")

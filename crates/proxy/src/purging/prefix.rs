@@ -1,4 +1,4 @@
-//! Beginnings of URLs.
+//! Purges of URLs that begin alike.
 
 use super::{
     Hosts, addresses, is_target, keys_and_routes, parts, rewrites, target_of, without_fragment,
@@ -7,11 +7,12 @@ use crate::policy::Site;
 use rules::key;
 use store::purge::What;
 
-/// Stands for a host in a URL of which only path and query count.
+/// The host of a URL of which only path and query count.
 const NO_HOST: &str = "localhost";
 
-/// Everything whose URL begins so: `http://host/path`, or `/path` for every host. What begins with a query that a route keys otherwise than
-/// it is written is everything with that path and a query, and what is keyed as this is. `None`: no URL begins so.
+/// Returns the purges of everything whose URL begins so: `http://host/path`, or `/path` for every host. If it has a
+/// query that a route keys otherwise than it is written, everything with that path and a query is purged, and what the
+/// text itself is keyed as. `None` if no URL begins so.
 pub fn prefix(site: &Site, text: &str) -> Option<Vec<What>> {
     let text = without_fragment(text);
     let (host, target) = if text.starts_with('/') && !text.starts_with("//") {
@@ -37,7 +38,7 @@ pub fn prefix(site: &Site, text: &str) -> Option<Vec<What>> {
     Some(found)
 }
 
-/// What `url` is keyed as that does not begin with this path and `?`: all that it says of the query is dropped.
+/// Returns the keys of `url` that do not begin with this path and `?`: all that it has of the query is dropped.
 fn keyed_elsewhere(site: &Site, url: &str, hosts: Hosts, begins: &str) -> Vec<What> {
     let mut addresses = addresses(keys_and_routes(site, url, hosts));
     addresses

@@ -14,7 +14,7 @@ fn at(path: &str, spec: KeySpec) -> Route {
     route(matcher, policy(spec))
 }
 
-/// A site with a route of each kind of key.
+/// A site with routes for each kind of key.
 fn several() -> Site {
     let sorted = KeySpec {
         sort: true,
@@ -65,7 +65,7 @@ fn urls_become_the_addresses_of_keys() {
                 "//a.example/sorted/?b=2&utm_source=m&a=1",
             ]),
         ),
-        // The last route matches everything, and so could be taken as far as anybody knows.
+        // The last route matches everything, and so could be taken as far as is known.
         (
             "http://a.example/all/x",
             Some(&["///all/x", "//a.example/all/x"]),
@@ -131,7 +131,7 @@ fn prefixes() {
     }
 }
 
-/// Whatever has the path and a query goes, and what is keyed as this is.
+/// Everything with the path and a query is purged, and what the text itself is keyed as.
 #[test]
 fn prefixes_that_end_in_a_query_which_is_keyed_otherwise() {
     for (given, expected) in [
@@ -208,7 +208,7 @@ fn groups_are_of_one_host() {
 }
 
 proptest! {
-    /// What a request for a URL is stored under, a purge of that URL names.
+    /// A purge of a URL names everything that a request for it is stored under.
     #[test]
     fn a_purge_of_a_url_names_its_keys(path in "/(sorted/|all/|mixed/)?[a-z%4/.]{0,6}", query in prop::option::of("[a-z=&%_]{0,8}")) {
         let site = several();

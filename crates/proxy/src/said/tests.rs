@@ -1,7 +1,7 @@
 use super::*;
 use crate::sample::fields;
 
-/// What does not speak of a thing is not searched for it: so nothing that does may be missed.
+/// A field is not searched for if this says that it is absent: so no present field may be missed.
 #[test]
 fn what_a_request_speaks_of_is_seen_by_its_names() {
     for (name, speaks) in [

@@ -5,7 +5,7 @@ use crate::{
     sample,
 };
 
-/// Hosts apart, but for those below `together.example`.
+/// Keys hosts, except below `together.example`.
 fn site() -> Site {
     let mut together = sample::policy(sample::key_spec());
     together.key.host = false;
@@ -40,7 +40,7 @@ fn urls_are_found_in_each_form_in_which_they_are_keyed() {
         ("A.example", "/%7ea", &["//a.example/~a"][..]),
         ("a.example:443", "/", &["//a.example/", "//a.example:443/"]),
         ("a.example:8080", "/", &["//a.example:8080/"]),
-        // Both routes match, for all that is known here.
+        // Both routes may match, as far as is known here.
         (
             "x.together.example",
             "/p",
