@@ -60,7 +60,7 @@ pub enum Unshared {
     Superseded,
     /// It is stored, but must be validated before each use.
     Validated,
-    /// It is stored, but was past its lifetime when it came: followers may have waited for it in vain.
+    /// It is stored, but was past its lifetime when it came: requests that waited for it did so in vain.
     Late,
 }
 
@@ -151,8 +151,8 @@ impl Unshared {
     }
 
     /// Returns for how long requests for its key do not collapse. `None` if it says nothing about other requests, which
-    /// may well share an answer: the reason is only this request, a failure, or what happened meanwhile. One request is
-    /// then to fetch the page for all.
+    /// may well share an answer: the reason is only this request, a failure, or what happened meanwhile. Once the page
+    /// comes again, one request is to fetch it for all.
     pub const fn keeps_apart(self) -> Option<Duration> {
         match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)

@@ -1,5 +1,5 @@
-//! Names under which stored responses are purged, besides their tags: cache groups, which are scoped to one origin (RFC
-//! 9875 section 2.1), and pools of servers. They are kept among the tags, in a form that an application's own never
+//! Names under which stored responses are purged, besides their tags: cache groups, which are scoped to one origin
+//! (RFC 9875 section 2.1), and pools of servers. They are kept among the tags, in a form that an application's own never
 //! have.
 
 use http::HeaderName;

@@ -207,7 +207,7 @@ pub struct Head<'a> {
 pub enum Spoken {
     /// Nothing: it is for the application.
     Nothing,
-    /// A purge by a client that may not purge.
+    /// A request to the cache by a client that may not make it.
     Denied,
     /// A GET that wants the stored response to be fetched again.
     Refresh,
@@ -225,7 +225,7 @@ pub const REFRESH: &str = "REFRESH";
 /// With `1` in this field, `FOSHttpCache` asks for a page to be fetched again.
 pub static X_REFRESH: HeaderName = HeaderName::from_static("x-refresh");
 
-/// Reads a request's head. On the path of a hit: a GET's fields are only searched for those that are present.
+/// Reads a request's head. On the path of a hit: a GET's fields are looked up only if they are present.
 pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     match *head.method {
         Method::GET => get(policy, head),

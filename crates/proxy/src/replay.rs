@@ -1,8 +1,8 @@
 //! Replay: what the walk would decide about past requests that were made elsewhere. No sockets, no store, no clock.
 //!
 //! The decisions are the walk's own functions: `receive` reads a request, `lookup` decides whether it bypasses the
-//! store, and `admit` judges its answer. The caller does what takes time: keeping answers. It asks about them the
-//! functions that the walk asks about its store: [`rules::reuse`] with [`ReplayedRequest::reuse`], and
+//! store, and `admit` judges its answer. The caller does what takes time: keeping answers. For those it calls the
+//! functions that the walk calls for its store: [`rules::reuse`] with [`ReplayedRequest::reuse`], and
 //! [`way`](crate::way) with [`ReplayedRequest::terms`].
 
 use crate::{

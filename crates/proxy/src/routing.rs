@@ -1,4 +1,4 @@
-//! Which route a request takes: first match wins. Who asks is told in `client`.
+//! The route that a request takes: the first match wins. The client of a request is determined in `client`.
 
 mod client;
 mod cookies;
@@ -18,24 +18,25 @@ use crate::policy::{
 use http::{HeaderMap, Method};
 use rules::key::QueryChoice;
 
-/// What routes are matched against, after normalisation.
+/// The parts of a request that routes are matched against, after normalisation.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// Lower case, without port.
     pub host: &'a str,
     /// Normalised, without query.
     pub path: &'a str,
-    /// Normalised, without `?`; whole, whatever part of it is keyed.
+    /// Normalised, without `?`; the whole query, whatever part of it is keyed.
     pub query: Option<&'a str>,
     /// The request's method.
     pub method: &'a Method,
     /// The client's header fields.
     pub fields: &'a HeaderMap,
-    /// Who asks.
+    /// The client.
     pub client: Client<'a>,
 }
 
-/// The index of the first route that matches; the last route where none does (it matches everything by construction).
+/// Returns the index of the first route that matches; the last route if none does (it matches everything by
+/// construction).
 pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
     let cookies = Cookies::of(subject.fields);
     routes
@@ -45,7 +46,7 @@ pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
 }
 
 impl Matcher {
-    /// Whether two requests with one key, as `spec` has it, may fare differently here.
+    /// Whether two requests that have one key under `spec` may differ in whether they match.
     pub fn looks_beyond(&self, spec: &KeySpec) -> bool {
         let keeps_query = spec.query == QueryChoice::All && spec.drop == QueryChoice::All;
         !(self.methods.is_empty()
@@ -56,12 +57,12 @@ impl Matcher {
             && (self.query.is_empty() || keeps_query))
     }
 
-    /// Whether all conditions hold; an empty list holds always. `cookies` are those of the subject.
+    /// Whether all conditions hold; an empty list always holds. `cookies` are those of the subject.
     pub fn matches(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
         self.matches_target(subject) && self.matches_but_target(subject, cookies)
     }
 
-    /// Whether all conditions hold but those on the client.
+    /// Whether all conditions hold except those on the client.
     pub fn matches_but_client(&self, subject: &Subject<'_>) -> bool {
         self.matches_target(subject) && self.matches_fields(subject, &Cookies::of(subject.fields))
     }
@@ -87,7 +88,7 @@ impl Matcher {
             })
     }
 
-    /// Whether it is for this client. Who that is matters to few routes only.
+    /// Whether it is for this client. The client is determined only here, since it matters to few routes.
     fn matches_client(&self, subject: &Subject<'_>) -> bool {
         self.clients.is_empty() || {
             let client = subject.client.address(subject.fields);
@@ -96,13 +97,14 @@ impl Matcher {
     }
 }
 
-/// Whether a matcher for one method is for requests of the other too: `HEAD` is answered from what `GET` has stored (RFC 9110 section
-/// 9.3.2).
+/// Whether a matcher for one method is also for requests of the other: `HEAD` is answered from what `GET` has stored
+/// (RFC 9110 section 9.3.2).
 pub fn takes_in(method: &Method, other: &Method) -> bool {
     method == other || *method == Method::GET && *other == Method::HEAD
 }
 
-/// Whether some request for the subject's path and query could match on some host that it is for, whatever its method, fields and client.
+/// Whether some request for the subject's path and query could match on one of the matcher's hosts, whatever its
+/// method, fields and client.
 pub fn may_match_on_its_hosts(matcher: &Matcher, subject: &Subject<'_>) -> bool {
     is_for_path(matcher, subject)
         && any(&matcher.query, |parameter| {
@@ -125,7 +127,7 @@ fn any<T>(list: &[T], holds: impl FnMut(&T) -> bool) -> bool {
 }
 
 impl HostPattern {
-    /// `host` without port, lower case.
+    /// Whether `host` matches. It is lower case, without port.
     pub fn matches(&self, host: &str) -> bool {
         match self {
             Self::Any => true,
@@ -138,7 +140,7 @@ impl HostPattern {
 }
 
 impl PathPattern {
-    /// The path as normalised, compared as bytes.
+    /// Whether the normalised path matches, compared as bytes.
     pub fn matches(&self, path: &str) -> bool {
         match self {
             Self::Exact(exact) => path == exact,
@@ -149,7 +151,7 @@ impl PathPattern {
 }
 
 impl FieldPattern {
-    /// Whether any line of the field matches; without a value, whether the field is there.
+    /// Whether any line of the field matches or, without a value, whether the field is present.
     pub fn matches(&self, fields: &HeaderMap) -> bool {
         fields.get_all(&self.name).iter().any(|value| {
             let text = String::from_utf8_lossy(value.as_bytes());
@@ -182,9 +184,9 @@ impl TextPattern {
     }
 }
 
-/// A host without its port.
+/// Returns a host without its port.
 pub fn without_port(host: &str) -> &str {
-    // It is short: found soonest by a look at each byte.
+    // The text is short: a look at each byte is fastest.
     let colon = host.bytes().rposition(|byte| byte == b':');
     match colon.and_then(|colon| host.split_at_checked(colon)) {
         Some((name, port)) if port.bytes().all(|byte| byte != b']') => name,

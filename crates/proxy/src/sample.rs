@@ -32,7 +32,7 @@ use std::{
 use store::{Body, Fields, Horizon, Memory, Purger, Remember, Stored, Sweeper, fill::Reader};
 use tokio::time::sleep;
 
-/// A worker of a cache with this memory alone, before a site that says nothing.
+/// A worker of a cache with only this memory, for a site with default settings.
 pub(crate) fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
     let hour = Remember::fetches(Duration::from_hours(1));
     let sweeper = Sweeper::start(memory.clone(), Box::new(|| Horizon::NOTHING), hour);
@@ -72,7 +72,7 @@ pub(crate) fn key_spec() -> KeySpec {
     }
 }
 
-/// A policy with this key that otherwise follows the origin, which nobody asks.
+/// A policy with this key that otherwise follows the origin, which is never asked.
 pub(crate) fn policy(key: KeySpec) -> Policy {
     let server = Server::new(Address::Unix("/never/asked".into()));
     let config = OriginConfig {
@@ -169,7 +169,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
     }
 }
 
-/// A response of nothing but `status` and `fields`, stored.
+/// A stored response of only `status` and `fields`.
 pub(crate) fn stored(status: StatusCode, fields: &HeaderMap) -> Arc<Stored> {
     let now = Time::from_secs(1_000_000);
     let (directives, site) = Default::default();
@@ -178,7 +178,8 @@ pub(crate) fn stored(status: StatusCode, fields: &HeaderMap) -> Arc<Stored> {
     Arc::new(Stored::new(0, status, fields, facts, None, None, body))
 }
 
-/// Reads a fill to its end or until it is cut off, a piece each `pause`. How much that was, and whether all of it.
+/// Reads a fill to its end or until it is cut off, one piece per `pause`. Returns how many bytes came, and whether all
+/// did.
 pub(crate) async fn read_slowly(mut reader: Reader, pause: Duration) -> (u64, bool) {
     let mut got = 0;
     loop {
@@ -191,7 +192,7 @@ pub(crate) async fn read_slowly(mut reader: Reader, pause: Duration) -> (u64, bo
     }
 }
 
-/// Bytes of which codings save a quarter.
+/// Returns bytes of which codings save a quarter.
 pub(crate) fn letters(length: usize) -> Bytes {
     let mut number = 1_u32;
     let letter = || {
@@ -201,7 +202,7 @@ pub(crate) fn letters(length: usize) -> Bytes {
     std::iter::repeat_with(letter).take(length).collect()
 }
 
-/// Whether somebody who waits was woken.
+/// Whether a waiting task was woken.
 #[derive(Debug, Default)]
 pub(crate) struct WakeFlag(AtomicBool);
 

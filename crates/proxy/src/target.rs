@@ -1,4 +1,4 @@
-//! What a request is for, as its client wrote it.
+//! The target of a request, as its client wrote it.
 
 use http::{
     Uri,
@@ -7,26 +7,26 @@ use http::{
 use rules::key;
 use std::{borrow::Cow, fmt, rc::Rc};
 
-/// The target of a request (RFC 9112 section 3.2). A clone counts on its worker alone.
+/// The target of a request (RFC 9112 section 3.2). The reference count of a clone is its worker's own.
 #[derive(Clone, Debug)]
 pub struct Target(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// A path, and perhaps a query, in the characters that a URI has: nearly all.
+    /// A path, and perhaps a query, of characters that a URI may have: nearly all targets.
     Usual {
         text: Rc<str>,
         /// Where the path ends.
         path: usize,
-        /// Whether there is one spelling of it alone.
+        /// Whether it is in normal form, since nothing is percent-encoded.
         is_normal: bool,
     },
-    /// Any.
+    /// Any other target.
     Uri(Uri),
 }
 
 impl Target {
-    /// The target that `text` is, where it is of the usual form.
+    /// Returns the target in `text`, if it is of the usual form.
     #[inline]
     pub fn usual(text: &[u8]) -> Option<Self> {
         let kinds = text.iter().fold(0, |all, byte| all | kind(*byte));
@@ -44,7 +44,7 @@ impl Target {
         }))
     }
 
-    /// The path; of an absolute target that has none, `/`.
+    /// Returns the path; `/` for an absolute target without one.
     pub fn path(&self) -> &str {
         match &self.0 {
             Form::Usual { text, path, .. } => text.get(..*path).unwrap_or_default(),
@@ -52,7 +52,7 @@ impl Target {
         }
     }
 
-    /// The query, without `?`.
+    /// Returns the query, without `?`.
     pub fn query(&self) -> Option<&str> {
         match &self.0 {
             Form::Usual { text, path, .. } => text.get(path + 1..),
@@ -60,7 +60,7 @@ impl Target {
         }
     }
 
-    /// Path and query; `None` where it has neither.
+    /// Returns path and query; `None` if it has neither.
     pub fn path_and_query(&self) -> Option<&str> {
         match &self.0 {
             Form::Usual { text, .. } => Some(text),
@@ -68,8 +68,8 @@ impl Target {
         }
     }
 
-    /// Path and query as they are told to others (RFC 9112 section 3.2.1): of an absolute target whose path is empty, from `/` on. `None`
-    /// where it has neither.
+    /// Returns path and query in origin form (RFC 9112 section 3.2.1): for an absolute target with an empty path,
+    /// beginning with `/`. `None` if it has neither.
     pub fn origin_form(&self) -> Option<Cow<'_, str>> {
         Some(match self.path_and_query()? {
             query if query.starts_with('?') => ["/", query].concat().into(),
@@ -77,7 +77,7 @@ impl Target {
         })
     }
 
-    /// The scheme, where it is told.
+    /// Returns the scheme, if the target has one.
     pub fn scheme(&self) -> Option<&str> {
         match &self.0 {
             Form::Usual { .. } => None,
@@ -85,7 +85,7 @@ impl Target {
         }
     }
 
-    /// The authority, where it is told.
+    /// Returns the authority, if the target has one.
     pub fn authority(&self) -> Option<&str> {
         match &self.0 {
             Form::Usual { .. } => None,
@@ -93,7 +93,7 @@ impl Target {
         }
     }
 
-    /// [Path](Self::path) and [query](Self::query) in one spelling ([`key::normalize`]).
+    /// Returns [path](Self::path) and [query](Self::query) in normal form ([`key::normalize`]).
     #[inline]
     pub fn normal(&self) -> (Cow<'_, str>, Option<Cow<'_, str>>) {
         match &self.0 {
@@ -104,7 +104,7 @@ impl Target {
         }
     }
 
-    /// The query in one spelling.
+    /// Returns the query in normal form.
     pub fn normal_query(&self) -> Option<Cow<'_, str>> {
         self.query().map(key::normalize)
     }
@@ -116,7 +116,7 @@ impl Target {
         }
     }
 
-    /// As a URI, as far as it is one.
+    /// Converts it to a URI; returns the default one if it is none.
     pub fn into_uri(self) -> Uri {
         match self.0 {
             Form::Usual { text, .. } => Uri::try_from(&*text).unwrap_or_default(),
@@ -131,7 +131,7 @@ impl Default for Target {
     }
 }
 
-/// Whatever its form: one that was written in its encoded form by us is the one that a client wrote so.
+/// Compares targets of any form: one that was encoded here equals one that a client wrote so.
 impl PartialEq for Target {
     fn eq(&self, other: &Self) -> bool {
         self.authority() == other.authority() && self.path_and_query() == other.path_and_query()
@@ -157,12 +157,12 @@ impl fmt::Display for Target {
 
 /// The byte begins a query.
 const QUERY: u8 = 1;
-/// The byte begins a character that is percent-encoded.
+/// The byte begins a percent-encoded character.
 const ENCODED: u8 = 2;
-/// The byte is none that a URI has.
+/// The byte may not be in a URI.
 const UNUSUAL: u8 = 4;
 
-/// What the byte is, beside `unreserved`, `sub-delims`, `:`, `@` and `/` (RFC 3986 section 3.3).
+/// Returns the kind of a byte; 0 for `unreserved`, `sub-delims`, `:`, `@` and `/` (RFC 3986 section 3.3).
 #[inline]
 fn kind(byte: u8) -> u8 {
     KINDS.get(usize::from(byte)).map_or(UNUSUAL, |kind| *kind)
@@ -216,7 +216,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is of the usual form is the URI that anybody else reads.
+        /// A target of the usual form equals the URI that the `http` crate reads.
         #[test]
         fn the_usual_is_a_uri_like_any(text in "[/a?é][%?/a-e0-9@:;=\"#|é-]{0,12}") {
             let uri = Uri::try_from(&*text).map(Target::from);

@@ -1,5 +1,5 @@
-//! Way: how a request goes on where nothing stored answers it, and what its answer does to what is stored. No store, no socket, no
-//! clock: the walk asks these functions, and so does whoever replays requests ([`replay`](crate::replay)).
+//! Way: how a request goes on if nothing stored answers it, and what its answer does to what is stored. No store, no
+//! socket, no clock: the walk calls these functions, and so does [`replay`](crate::replay).
 
 use crate::{
     error::Failure,
@@ -10,7 +10,7 @@ use http::StatusCode;
 use rules::{freshness::Facts, storable::NotStorable};
 use std::time::Duration;
 
-/// The terms on which a request asks: what its way depends on.
+/// The terms of a request, on which its way depends.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a question of its own"
@@ -36,18 +36,18 @@ pub enum LateBypass {
     Condition,
 }
 
-/// With whom a request goes to an origin.
+/// With which other requests a request goes to an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Company {
-    /// It does not go: it wants what is stored, or nothing.
+    /// It does not go: it wants only what is stored.
     Stays,
-    /// Alone: others could hardly be helped with its answer, nor it with theirs.
+    /// Alone: its answer would rarely help others, nor theirs help it.
     Alone,
-    /// With all who want the same meanwhile.
+    /// Together with all requests for the same meanwhile.
     Together,
 }
 
-/// Whether a request bypasses the store, now that nothing stored answers it.
+/// Returns why a request bypasses the store after all, now that nothing stored answers it.
 pub const fn late_bypass(terms: Terms) -> Option<LateBypass> {
     if terms.stores_nothing {
         Some(LateBypass::Cookie)
@@ -58,8 +58,8 @@ pub const fn late_bypass(terms: Terms) -> Option<LateBypass> {
     }
 }
 
-/// With whom a request that does not bypass the store goes to an origin. `is_unshared` says whether answers for its key were lately of
-/// no use to others (hit-for-miss).
+/// Returns with which requests one that does not bypass the store goes to an origin. `is_unshared` returns whether
+/// answers for its key were recently of no use to others (hit-for-miss).
 pub fn company(terms: Terms, is_unshared: impl FnOnce() -> bool) -> Company {
     if terms.only_if_cached {
         Company::Stays
@@ -70,18 +70,19 @@ pub fn company(terms: Terms, is_unshared: impl FnOnce() -> bool) -> Company {
     }
 }
 
-/// Whether an answer was past its lifetime when it came, and past the window in which it may be sent while the next is fetched: what the
-/// fetch took counts into its age (RFC 9111 section 4.2.3). It helps nobody who has waited for it.
+/// Whether an answer was already past its lifetime when it came, and past the window in which it may be sent while the
+/// next is fetched: the duration of the fetch counts into its age (RFC 9111 section 4.2.3). It helps no request that
+/// waited for it.
 pub fn is_late(facts: &Facts) -> bool {
     let came = facts.response_time;
     let window = Duration::from_secs(facts.stale_while_revalidate.unwrap_or(0).into());
     facts.remaining(came).is_none() && facts.staleness(came) >= window
 }
 
-/// Whether an answer of `status` finds fault with how one client wrote its request, or how often it asks: with fields, content, framing or
-/// version, which are no part of the key (RFC 9110 section 15.5, RFC 8470 section 5.2, RFC 6585). Another request for the same may well get
-/// another answer. 405, 414 and 501 are to method and target, and 404 and 410 to the target: these are heuristically cacheable (RFC 9110
-/// section 15.1).
+/// Whether an answer of `status` rejects how one client wrote its request, or how often it asks: because of fields,
+/// content, framing or version, which are not part of the key (RFC 9110 section 15.5, RFC 8470 section 5.2, RFC 6585).
+/// Another request for the same may well get another answer. 405, 414 and 501 are about method and target, 404 and 410
+/// about the target: these are heuristically cacheable (RFC 9110 section 15.1).
 pub const fn is_of_request(status: StatusCode) -> bool {
     matches!(
         status.as_u16(),
@@ -103,20 +104,20 @@ pub const fn is_of_request(status: StatusCode) -> bool {
     )
 }
 
-/// Whether an answer of `status` refuses the credentials of its request, of which others have none or others.
+/// Whether an answer of `status` refuses the credentials of its request: others have none, or other ones.
 fn refuses(status: StatusCode, has_credentials: bool) -> bool {
     has_credentials && matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-/// Whether an answer of `status` to a request for a part finds fault with the range, as many origins write it, or may well do so: of the
-/// whole only 404 and 410 say something.
+/// Whether an answer of `status` to a request for a part rejects the range, or may well do so, as many origins do: only
+/// 404 and 410 say something about the whole.
 pub fn is_of_range(status: StatusCode) -> bool {
     let is_error = status.is_client_error() || status.is_server_error();
     is_error && !matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE)
 }
 
-/// Whether an answer of `status` says that what was there is there no more, or not for everybody: it is gone, has moved, or is guarded
-/// now.
+/// Whether an answer of `status` says that what was there is no longer there, or not for everybody: it is gone, has
+/// moved, or is now guarded.
 fn is_elsewhere(status: StatusCode) -> bool {
     matches!(
         status.as_u16(),
@@ -124,12 +125,12 @@ fn is_elsewhere(status: StatusCode) -> bool {
     )
 }
 
-/// Whether an answer of `status` keeps something from its client, of which others may be given it.
+/// Whether an answer of `status` withholds from its client something that others may be given.
 pub fn is_guarded(status: StatusCode) -> bool {
     matches!(status.as_u16(), 401 | 403 | 451)
 }
 
-/// Whether an answer of `status` is to a condition or a range of its request.
+/// Whether an answer of `status` is to a condition or range of its request.
 fn is_conditional(status: StatusCode) -> bool {
     matches!(
         status,
@@ -141,7 +142,7 @@ fn is_conditional(status: StatusCode) -> bool {
 }
 
 impl Unshared {
-    /// Of an answer of `status` that is not kept, for this reason.
+    /// Returns the reason for an answer of `status` that is not stored because of `why`.
     pub fn of(status: StatusCode, why: &Detail) -> Self {
         match why {
             _ if status.is_server_error() => Self::Failed,
@@ -156,7 +157,8 @@ impl Unshared {
         }
     }
 
-    /// Of an answer that did not come, or not whole; `None` where that is nobody's concern but the request's.
+    /// Returns the reason for an answer that did not come, or not whole; `None` if the failure only concerns the
+    /// request itself.
     pub fn of_failure(failure: &Failure) -> Option<Self> {
         match failure {
             Failure::Origin(error) => Some(Self::Unanswered(error.kind())),
@@ -166,7 +168,7 @@ impl Unshared {
         }
     }
 
-    /// Of an answer that is kept; `None` where it is of use to others.
+    /// Returns the reason for an answer that is stored; `None` if it is of use to others.
     pub const fn of_kept(facts: &Facts) -> Option<Self> {
         if facts.is_always_validated() {
             Some(Self::Validated)
@@ -175,10 +177,11 @@ impl Unshared {
         }
     }
 
-    /// Whether the answer of `status`, which is not kept, shows that what is stored is out of date: the origin has something else now, or
-    /// nothing (RFC 9111 section 4.3.3). `is_fresh`: what is stored is, so that the client alone wanted the origin's word. That it is
-    /// refused, or gets what is its own, says nothing of others then, to whom the origin has promised what is stored. What may not be stored
-    /// and was said to who has credentials is about these.
+    /// Whether the answer of `status`, which is not stored, shows that the stored response is out of date: the origin
+    /// now has something else, or nothing (RFC 9111 section 4.3.3). `is_fresh` means that the stored response is fresh,
+    /// so that only the client wanted the origin's answer. If that refuses the client, or is private to it, it says
+    /// nothing about others, to whom the origin has promised the stored response. If an answer to a request with
+    /// credentials may not be stored, these are taken for the reason.
     pub fn withdraws(self, status: StatusCode, is_fresh: bool, asker: Asker) -> bool {
         let has_credentials = asker == Asker::WithCredentials;
         let is_the_requests = match self {
@@ -260,7 +263,7 @@ mod tests {
                 "{status} {why:?}"
             );
         }
-        // The client alone wanted to know.
+        // Only the client wanted the origin's answer.
         for (status, why, withdraws) in [
             (200, not(NotStorable::NoStore), true),
             (200, not(NotStorable::Private), false),

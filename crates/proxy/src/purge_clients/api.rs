@@ -203,8 +203,8 @@ fn parts(url: &str) -> Result<(String, String), Malformed> {
     Ok((host.to_owned(), target.to_owned()))
 }
 
-/// Reads a request to Souin's API, if the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`, `PURGE
-/// <api>/<key>`, `PURGE <api>/<expression>`.
+/// Reads a request to Souin's API, if the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`,
+/// `PURGE <api>/<key>`, `PURGE <api>/<expression>`.
 pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Malformed>> {
     let target = key::normalize(head.path_and_query());
     let rest = target.strip_prefix(policy.souin.as_deref()?)?;

@@ -145,8 +145,8 @@ fn repeats_expression(head: Head<'_>) -> bool {
             .any(|name| bans && head.repeats(name) && is_expression(name))
 }
 
-/// Returns the purge of pools of servers, which name themselves in `X-Pool`: those that the request's expression
-/// matches.
+/// Returns the purge of what came from pools of servers, which name themselves in `X-Pool`: those that the expression
+/// in the request's `X-Pool` names.
 fn pool(head: Head<'_>) -> Option<Wish> {
     let text = head.text(marks::X_POOL)?;
     Some(match expression::on_tags(&text) {
@@ -313,8 +313,8 @@ fn expression_in_target(policy: &PurgePolicy, head: Head<'_>) -> Option<Wish> {
 }
 
 /// Whether a target has signs that expressions have and URLs rarely do, apart from an asterisk at its end. Parentheses
-/// occur in URLs, and count only if they are modified; bars and brackets occur in queries of URLs, and count only in
-/// the path.
+/// occur in URLs, and count only with a modifier; bars and brackets occur in queries of URLs, and count only in the
+/// path.
 fn has_signs(target: &str) -> bool {
     let path = target.split('?').next().unwrap_or_default();
     let beginning = target.strip_suffix(".*").unwrap_or(target);

@@ -1,4 +1,4 @@
-//! Who asks, and how, where proxies that the site trusts speak for others.
+//! The client of a request, and its scheme, if proxies that the site trusts act for others.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
 use ipnet::IpNet;
@@ -8,39 +8,40 @@ use std::net::IpAddr;
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Who asks: the peer, or whom proxies that the site trusts speak for.
+/// The client of a request: the peer, or the client that proxies trusted by the site act for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Client<'a> {
-    /// Who is at the other end of the connection.
+    /// The peer of the connection.
     pub peer: Peer,
-    /// The networks of those proxies.
+    /// The networks of the trusted proxies.
     pub trusted: &'a [IpNet],
 }
 
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Peer {
-    /// Whoever has this address, an IPv4 address as one.
+    /// A peer with this address; IPv4-mapped addresses are IPv4 addresses.
     At(IpAddr),
-    /// Somebody on a Unix socket, who is trusted.
+    /// A peer on a Unix socket, which is trusted.
     #[default]
     OnSocket,
-    /// Nobody who is known: a proxy that did not say for whom it asks. It is in no network, and what it says is not believed, however
-    /// trusted the proxy itself may be: anybody could have said it.
+    /// An unknown peer: a proxy that did not say for whom it acts. It is in no network, and what it says is not
+    /// trusted, even if the proxy itself is: anybody could have said it.
     Nameless,
 }
 
-/// How far the words of trusted proxies lead.
+/// How far the entries of trusted proxies lead.
 struct Reach {
     client: Option<IpAddr>,
-    /// How many of them speak.
+    /// The number of entries that were followed.
     words: usize,
-    /// Whether what stands before their words is a stranger's own.
+    /// Whether what precedes these entries comes from an untrusted client.
     is_stranger: bool,
 }
 
 impl Reach {
-    /// Of a list whose members were said together with those words, what the first of these proxies said of its client.
+    /// Returns, from a list whose members were added together with these entries, what the first trusted proxy said of
+    /// its client.
     fn first<'a, T>(&self, list: &'a [T]) -> Option<&'a T> {
         let at = if self.is_stranger {
             list.len().saturating_sub(self.words)
@@ -52,7 +53,7 @@ impl Reach {
 }
 
 impl Client<'_> {
-    /// Whether what the peer says of somebody else is believed.
+    /// Whether what the peer says about its client is trusted.
     pub fn is_believed(&self) -> bool {
         match self.peer {
             Peer::At(address) => self.believes(address),
@@ -65,9 +66,10 @@ impl Client<'_> {
         self.trusted.iter().any(|net| net.contains(&address))
     }
 
-    /// Its address, as far as it is known: the last one in the request's `X-Forwarded-For`, or else in `Forwarded`, that no trusted
-    /// proxy has. What stands before a stranger's is the stranger's own. `None` where a trusted proxy hides it (`unknown`), or says
-    /// what cannot be read: that is anybody, and least of all the proxy.
+    /// Returns the client's address, if known: the last one in the request's `X-Forwarded-For`, or else in `Forwarded`,
+    /// that is not a trusted proxy's. What precedes an untrusted address comes from that client itself. `None` if a
+    /// trusted proxy hides the address (`unknown`), or its entry cannot be read: that may be anybody, and certainly not
+    /// the proxy.
     pub fn address(&self, fields: &HeaderMap) -> Option<IpAddr> {
         if !self.is_believed() {
             return match self.peer {
@@ -82,8 +84,8 @@ impl Client<'_> {
         }
     }
 
-    /// The scheme that it used, where a trusted peer tells: in `X-Forwarded-Proto` or else, if the request is said to be
-    /// `forwarded`, in `Forwarded`. Of several the one that the client's own proxy says.
+    /// Returns the scheme that the client used, if a trusted peer tells it: in `X-Forwarded-Proto` or else, if the
+    /// request is said to be `forwarded`, in `Forwarded`. Of several, it is the one told by the client's own proxy.
     pub fn scheme(&self, fields: &HeaderMap, forwarded: bool) -> Option<&'static str> {
         if !self.is_believed() {
             return None;
@@ -106,7 +108,7 @@ impl Client<'_> {
         }
     }
 
-    /// Follows what is said from the peer on, who is believed, its own word first.
+    /// Follows the entries as long as trusted proxies made them, beginning with that of the peer, which is trusted.
     fn follow(&self, said: impl Iterator<Item = Option<IpAddr>>) -> Reach {
         let mut client = match self.peer {
             Peer::At(address) => Some(address),
@@ -129,8 +131,8 @@ impl Client<'_> {
     }
 }
 
-/// The members of a list, in their order, and as bytes: one that is no text hides none of the others. An empty one is none (RFC 9110
-/// section 5.6.1.2).
+/// Returns the members of a list, in order. They are bytes, so that a member that is not text does not hide the others.
+/// An empty member does not count (RFC 9110 section 5.6.1.2).
 fn members<'a>(
     fields: &'a HeaderMap,
     name: &'static HeaderName,
@@ -141,20 +143,20 @@ fn members<'a>(
         .filter(|member| !member.is_empty())
 }
 
-/// The addresses that `X-Forwarded-For` tells, the last word first.
+/// Returns the addresses in `X-Forwarded-For`, the last first.
 fn words(fields: &HeaderMap) -> impl Iterator<Item = Option<IpAddr>> {
     let nodes = members(fields, &X_FORWARDED_FOR).rev();
     nodes.map(|node| forwarded::address(std::str::from_utf8(node).ok()?))
 }
 
-/// What `Forwarded` says, in its order.
+/// Returns the elements of `Forwarded`, in order.
 fn elements(fields: &HeaderMap) -> Vec<Option<Element<'_>>> {
     let lines = fields.get_all(FORWARDED).iter();
     let lines = lines.map(HeaderValue::as_bytes);
     lines.flat_map(forwarded::elements).collect()
 }
 
-/// The addresses in it, the last word first.
+/// Returns the addresses in these elements, the last first.
 fn told(elements: &[Option<Element<'_>>]) -> impl Iterator<Item = Option<IpAddr>> {
     elements
         .iter()
@@ -162,7 +164,7 @@ fn told(elements: &[Option<Element<'_>>]) -> impl Iterator<Item = Option<IpAddr>
         .map(|element| forwarded::address(&element.as_ref()?.get("for")?))
 }
 
-/// One of the schemes that there are here; it has no case (RFC 3986 section 3.1).
+/// Returns one of the supported schemes; case does not matter (RFC 3986 section 3.1).
 fn known(scheme: &[u8]) -> Option<&'static str> {
     let scheme = scheme.trim_ascii();
     let mut all = ["https", "http"].into_iter();

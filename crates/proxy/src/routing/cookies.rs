@@ -1,4 +1,4 @@
-//! The cookies of a request, and what applications may take them for.
+//! The cookies of a request, and the cookies that applications may take them for.
 
 use crate::policy::{NamePattern, TextPattern};
 use http::{HeaderMap, header};
@@ -9,12 +9,13 @@ use std::{
     cell::{Cell, OnceCell},
 };
 
-/// One cookie as it is written. Bytes: values that are no text differ all the same.
+/// One cookie as it is written. In bytes, so that values that are not text differ too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie<'a> {
-    /// With the white space behind it, which is part of the name to PHP.
+    /// The name with the white space after it, which PHP takes for part of the name.
     pub spelled: &'a [u8],
-    /// With the white space around it, which is part of the value to PHP; empty where there is no `=`, as PHP and Go have it.
+    /// The value with the white space around it, which PHP takes for part of the value. Empty if there is no `=`, as in
+    /// PHP and Go.
     pub value: &'a [u8],
 }
 
@@ -24,23 +25,23 @@ struct CookieText<'a> {
     cookie: Cookie<'a>,
     /// [`Cookie::name`].
     name: Cow<'a, str>,
-    /// Without white space around it.
+    /// The value, without white space around it.
     value: Cow<'a, str>,
-    /// Other names that applications may know it by, where they were looked up: for several who ask.
+    /// Other names that applications may give it, if they were looked up; kept for several lookups.
     others: Option<Vec<Vec<u8>>>,
 }
 
-/// The cookies of a request, for several who ask.
+/// The cookies of a request, for several lookups.
 #[derive(Debug)]
 pub struct Cookies<'a> {
     fields: &'a HeaderMap,
     was_asked: Cell<bool>,
-    /// Kept when it is asked again: for most requests one route looks at cookies, if any does.
+    /// Read on the second lookup: for most requests at most one route looks at cookies.
     all: OnceCell<Vec<CookieText<'a>>>,
 }
 
 impl<'a> Cookies<'a> {
-    /// Those of a request with these `fields`. Nothing is read yet.
+    /// Returns the cookies of a request with these `fields`. Nothing is read yet.
     pub const fn of(fields: &'a HeaderMap) -> Self {
         Self {
             fields,
@@ -63,7 +64,7 @@ impl<'a> Cookies<'a> {
     }
 }
 
-/// The cookies of one `Cookie` line (RFC 6265 section 4.2.1).
+/// Returns the cookies of one `Cookie` line (RFC 6265 section 4.2.1).
 pub fn cookies(line: &[u8]) -> impl Iterator<Item = Cookie<'_>> {
     line.split(|byte| *byte == b';').filter_map(|pair| {
         let at = pair.iter().position(|byte| *byte == b'=');
@@ -74,7 +75,7 @@ pub fn cookies(line: &[u8]) -> impl Iterator<Item = Cookie<'_>> {
 }
 
 impl<'a> Cookie<'a> {
-    /// Without outer white space.
+    /// Returns the name, without white space around it.
     pub fn name(&self) -> &'a [u8] {
         self.spelled.trim_ascii_end()
     }
@@ -86,9 +87,9 @@ impl<'a> Cookie<'a> {
             && (self.name() == name.as_bytes() || self.may_be_called(is_called))
     }
 
-    /// Whether `is_it` holds for one of the names that applications may know it by beside its own. PHP has an underscore for a dot, a
-    /// space and an opening bracket, and takes what stands before brackets for the name of a list, and before a zero byte for all of
-    /// it; before version 7.4.11 it decoded names too.
+    /// Whether `is_it` holds for one of the other names that applications may give it. PHP replaces a dot, a space and
+    /// an opening bracket with an underscore. It takes what precedes brackets for the name of a list, and what precedes
+    /// a zero byte for the whole name. Before version 7.4.11 it also decoded names.
     fn may_be_called(&self, mut is_it: impl FnMut(&mut dyn Iterator<Item = u8>) -> bool) -> bool {
         let is_special = |byte: &u8| matches!(byte, b'.' | b' ' | b'[' | b'%' | b'+' | 0);
         if !self.spelled.iter().any(is_special) {
@@ -110,7 +111,8 @@ impl<'a> Cookie<'a> {
         CookieText::from(self).is_like(patterns)
     }
 
-    /// The value as applications may read it where it is not what is written: without quotation marks, and decoded.
+    /// Returns the value as applications may read it, without quotation marks and decoded, if it may differ from what
+    /// is written.
     fn read(&self) -> Option<Vec<u8>> {
         let value = self.value.trim_ascii();
         let is_special = |byte: &u8| matches!(byte, b'"' | b'%' | b'+');
@@ -147,8 +149,8 @@ impl<'a> CookieText<'a> {
         }
     }
 
-    /// Whether any of these matches one of its names and its value, as written or as read: what one application does not take for a
-    /// cookie another does.
+    /// Whether any pattern matches one of its names and its value, as written or as read: some applications accept as a
+    /// cookie what others do not.
     fn is_like(&self, patterns: &[NamePattern]) -> bool {
         let has_other = |wanted: &TextPattern| match &self.others {
             Some(others) => {
@@ -172,7 +174,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// Whether a name matches that is not there as a text.
+/// Whether a name matches that is given as bytes, without a string of its own.
 fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>) -> bool {
     match wanted {
         TextPattern::Exact(exact) => name.eq(exact.bytes()),
@@ -181,7 +183,7 @@ fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>) -> bool {
     }
 }
 
-/// Whether any cookie of the request matches any of these; the request is read once.
+/// Whether any cookie of the request matches any of these patterns. The request is read once.
 pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     !patterns.is_empty()
         && fields
@@ -190,8 +192,8 @@ pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool 
             .any(|line| cookies(line.as_bytes()).any(|cookie| cookie.is_like(patterns)))
 }
 
-/// Whether any parameter of the query matches any of these, as written or as an application may read it: PHP reads the names of
-/// parameters as it reads those of cookies, and some take `;` for `&`.
+/// Whether any parameter of the query matches any of these patterns, as written or as an application may read it: PHP
+/// treats the names of parameters like those of cookies, and some applications take `;` for `&`.
 pub fn any_parameter_matches(patterns: &[NamePattern], query: Option<&str>) -> bool {
     let Some(query) = query.filter(|_| !patterns.is_empty()) else {
         return false;
@@ -204,11 +206,11 @@ pub fn any_parameter_matches(patterns: &[NamePattern], query: Option<&str>) -> b
     query.split('&').any(is_meant) || (query.contains(';') && query.split(['&', ';']).any(is_meant))
 }
 
-/// Whether a response sets a cookie that matches any of these.
+/// Whether a response sets a cookie that matches any of these patterns.
 pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     !patterns.is_empty()
         && fields.get_all(header::SET_COOKIE).iter().any(|line| {
-            // Attributes follow the first (RFC 6265 section 4.1.1).
+            // Only the first pair is a cookie: attributes follow it (RFC 6265 section 4.1.1).
             let mut first = cookies(line.as_bytes()).take(1);
             first.any(|cookie| cookie.is_like(patterns))
         })

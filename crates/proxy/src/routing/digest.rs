@@ -1,13 +1,14 @@
-//! What stands for a route in cache keys.
+//! The digest of a route in cache keys.
 
 use crate::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern};
 use regex::Regex;
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A digest of what a route matches and of who answers there, by name: another route, wherever it stands among the others, has another,
-/// and the same one has it after every restart, with every version and on every node. So the text that goes into it is written out here,
-/// and must stay as it is: of each list its entries in the order of their bytes, with their lengths.
+/// Returns a digest of what a route matches and of the names of its origins. It does not depend on the route's
+/// position, and differs from other routes' digests. It is the same after every restart, with every version and on
+/// every node. So the text that it is made of is defined here and must not change: the entries of each list in byte
+/// order, with their lengths.
 pub fn digest(matcher: &Matcher, origins: &[&str]) -> u64 {
     let mut text = String::new();
     let mut list = |kind: &str, entries: Vec<String>| {
@@ -27,7 +28,7 @@ pub fn digest(matcher: &Matcher, origins: &[&str]) -> u64 {
         "client",
         sorted(&matcher.clients, |net| net.trunc().to_string()),
     );
-    // The first that has it answers: their order counts.
+    // The first origin that has the answer gives it: their order counts.
     list("origin", origins.iter().map(ToString::to_string).collect());
     xxh3_64(text.as_bytes())
 }
@@ -114,7 +115,7 @@ mod tests {
         }
     }
 
-    /// Nodes of different versions find each other's pages, and each its own after an upgrade.
+    /// Nodes of different versions must find each other's pages, and each node its own after an upgrade.
     #[test]
     fn it_stays_as_it_is() {
         let found = [

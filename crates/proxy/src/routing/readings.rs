@@ -1,4 +1,4 @@
-//! Which routes origins may take a request for that read its path otherwise.
+//! The routes that a request would take if an origin reads its path differently.
 
 use super::{Cookies, Matcher, Subject};
 use crate::policy::Route;
@@ -14,12 +14,12 @@ pub struct Reading {
     route: usize,
 }
 
-/// The other readings of the subject's path. None where one route is for all of them.
+/// Returns the other readings of the subject's path. Empty if one route is for all of them.
 pub fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
     if let [only] = routes
         && only.policy.bypass.paths.is_empty()
     {
-        // However it is read.
+        // The only route is taken, however the path is read.
         return Vec::new();
     }
     let paths = key::readings(subject.path);
@@ -30,8 +30,8 @@ pub fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
     all.map(|(path, route)| Reading { path, route }).collect()
 }
 
-/// Whether an origin that has one of these `readings` would have the path on another route than `route`, or among the paths that bypass
-/// the store.
+/// Whether an origin with one of these `readings` would take the path for one of another route than `route`, or for one
+/// of the paths that bypass the store.
 pub fn is_ambiguous(routes: &[Route], readings: &[Reading], route: usize) -> bool {
     let chosen = routes.get(route);
     readings.iter().any(|reading| {
@@ -40,7 +40,7 @@ pub fn is_ambiguous(routes: &[Route], readings: &[Reading], route: usize) -> boo
     })
 }
 
-/// The route that refuses requests to which the path leads in one of these `readings`.
+/// Returns the route that refuses the request in one of these `readings` of its path, if any.
 pub fn refusing<'a>(routes: &'a [Route], readings: &[Reading]) -> Option<(usize, &'a Route)> {
     readings.iter().find_map(|reading| {
         let route = routes.get(reading.route)?;
@@ -52,7 +52,7 @@ pub fn refusing<'a>(routes: &'a [Route], readings: &[Reading]) -> Option<(usize,
     })
 }
 
-/// The methods that applications know best, of those that are passed on, which are all but `CONNECT`. `TRACE` is not offered.
+/// The methods that applications know best. All methods are forwarded except `CONNECT`; `TRACE` is not offered.
 const METHODS: [Method; 7] = [
     Method::GET,
     Method::HEAD,
@@ -63,7 +63,8 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-/// The best known methods that no route refuses for the subject, whatever its own, in any reading that an origin may have of its path.
+/// Returns the best-known methods that no route refuses for the subject, whatever its own method, in any reading that
+/// an origin may have of its path.
 pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
     let others = key::readings(subject.path);
     let paths: Vec<&str> = iter::once(subject.path)
@@ -88,14 +89,14 @@ pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
     unrefused.map(|(method, _)| method).collect()
 }
 
-/// Whether all that a route asks of the subject beside host, path and method holds.
+/// Returns whether a route's conditions hold for the subject, except those on host, path and method.
 fn judge(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
     let cookies = Cookies::of(subject.fields);
     move |matcher| matcher.matches_but_target(subject, &cookies)
 }
 
-/// As [`choose`](super::choose) for each of `subjects`, which differ in path and method alone. Beside these each route is judged once at
-/// most, by `suits`: what it asks may take long to find.
+/// As [`choose`](super::choose) for each of `subjects`, which differ only in path and method. The other conditions of
+/// each route are judged at most once, by `suits`, since that may take long.
 fn choose_each(
     routes: &[Route],
     subjects: &[Subject<'_>],

@@ -181,7 +181,7 @@ fn a_route_is_part_of_the_key_where_it_is_chosen_by_what_is_not() {
     }
 }
 
-/// Every kind of pattern at once, one entry each.
+/// One entry of every kind of pattern.
 fn one_of_each() -> Vec<Matcher> {
     let names = || {
         vec![
@@ -280,7 +280,7 @@ fn a_client_is_whom_trusted_proxies_speak_for() {
             &["2001:db8:1::7, 2001:db9::7"],
             "2001:db9::7",
         ),
-        // Whom the proxy does not tell is anybody, and least of all the proxy.
+        // A client that the proxy does not name may be anybody, and certainly not the proxy.
         ("10.0.0.1", &["198.51.100.7, unknown"], ""),
         ("10.0.0.1", &["unknown, 198.51.100.7"], "198.51.100.7"),
         ("10.0.0.1", &["é, 198.51.100.7"], "198.51.100.7"),
@@ -328,7 +328,7 @@ fn whoever_asks_over_a_unix_socket_is_believed_and_a_nameless_peer_is_not() {
     assert!(!nameless.is_believed());
 }
 
-/// Whose peer says what in `Forwarded`, and the address and scheme of the client.
+/// A peer, its lines of `Forwarded`, and the client's address and scheme.
 type Named = (
     &'static str,
     &'static [&'static str],
@@ -387,7 +387,7 @@ const NAMED: &[Named] = &[
         Some("6.6.6.6"),
         None,
     ),
-    // Of what cannot be read nobody is the sender, least of all the proxy.
+    // If the entry cannot be read, the client is unknown, and certainly not the proxy.
     ("10.0.0.1", &["for=\"6.6.6.6"], None, None),
     (
         "10.0.0.1",

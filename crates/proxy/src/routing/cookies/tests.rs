@@ -40,7 +40,7 @@ fn matches(name: TextPattern, value: Option<&str>, line: &str) -> bool {
     any_cookie_matches(&patterns, &fields) && first
 }
 
-/// As PHP 8.2 reads them (`php -S`), or versions before 7.4.11 did.
+/// As PHP 8.2 reads them (`php -S`), or as versions before 7.4.11 did.
 #[test]
 fn a_cookie_matches_by_each_name_that_php_has_for_it() {
     for line in [
@@ -107,7 +107,7 @@ fn a_value_matches_as_it_is_written_and_as_it_is_read() {
 }
 
 proptest! {
-    /// Whatever the cookies, those that browsers write are the ones that are found, by their own names.
+    /// Whatever else is in the line, cookies as browsers write them are found by their own names.
     #[test]
     fn any_line(line: Vec<u8>, name in "[a-z_]{1,9}", value in "[a-z0-9]{0,9}") {
         let line = [&line[..], format!("; {name}={value}").as_bytes()].concat();

@@ -34,7 +34,7 @@ fn limited(path: &str, methods: &[Method], cookies: &[&str]) -> Route {
     route(matcher, policy(key_spec()))
 }
 
-/// Which routes are taken for `subjects`, and how often it was asked whether one suits.
+/// Which routes are taken for `subjects`, and how often `suits` was called.
 fn chosen(routes: &[Route], subjects: &[Subject<'_>]) -> (Vec<usize>, usize) {
     let count = Cell::new(0);
     let suits = judge(&subjects[0]);
