@@ -166,7 +166,7 @@ impl Ask {
         [self.scheme, "://", self.host(), self.key.path_and_query()].concat()
     }
 
-    /// Restores the cookies that were set aside to `fields`.
+    /// Puts the cookies that were set aside back into `fields`.
     pub fn take_cookies_back(&mut self) {
         if self.cookies.is_empty() {
             return;
