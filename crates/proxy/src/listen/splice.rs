@@ -54,7 +54,8 @@ impl Splices {
 
     /// Waits until the next span can be sent without waiting for the disk.
     ///
-    /// # Errors As [`FileSpan::poll_at_hand`].
+    /// # Errors
+    /// As [`FileSpan::poll_at_hand`].
     pub(super) fn poll_at_hand(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.spans().front_mut() {
             Some(span) => span.poll_at_hand(context),
@@ -64,7 +65,8 @@ impl Splices {
 
     /// Sends what `slice` stands for, as far as `socket` takes it, and returns how many bytes that was.
     ///
-    /// # Errors As [`FileSpan::send_to`]; `InvalidData` if the slice is not the rest of the next span.
+    /// # Errors
+    /// As [`FileSpan::send_to`]; `InvalidData` if the slice is not the rest of the next span.
     pub(super) fn send(&self, slice: &[u8], socket: impl AsFd) -> io::Result<usize> {
         let mut spans = self.spans();
         let next = spans

@@ -87,7 +87,8 @@ impl Decoder {
     /// bytes of input, and is lowered by what was done. An empty piece means that more input is needed, or the turn is
     /// over.
     ///
-    /// # Errors The bytes are not of this coding, or need a larger window than a sender may use or memory has room for.
+    /// # Errors
+    /// The bytes are not of this coding, or need a larger window than a sender may use or memory has room for.
     pub fn step(&mut self, input: &mut Bytes, turn: &mut usize) -> io::Result<Bytes> {
         let mut out = BytesMut::new();
         while out.is_empty() && *turn > 0 && (self.full || !input.is_empty()) {

@@ -111,7 +111,8 @@ impl Encoder {
 
     /// Takes `input`, and appends what is ready to `out`.
     ///
-    /// # Errors The encoder has failed, for lack of memory.
+    /// # Errors
+    /// The encoder has failed, for lack of memory.
     pub fn push(&mut self, input: &[u8], out: &mut BytesMut) -> io::Result<()> {
         let mut input = PartialBuffer::new(input);
         while !input.unwritten().is_empty() {
@@ -122,7 +123,8 @@ impl Encoder {
 
     /// Appends everything that was taken so far, so that the client can read up to here.
     ///
-    /// # Errors As [`push`](Self::push).
+    /// # Errors
+    /// As [`push`](Self::push).
     pub fn flush(&mut self, out: &mut BytesMut) -> io::Result<()> {
         while !step(out, |out| self.codec.flush(out))? {}
         Ok(())
@@ -130,7 +132,8 @@ impl Encoder {
 
     /// Appends the rest and the end.
     ///
-    /// # Errors As [`push`](Self::push).
+    /// # Errors
+    /// As [`push`](Self::push).
     pub fn finish(&mut self, out: &mut BytesMut) -> io::Result<()> {
         while !step(out, |out| self.codec.finish(out))? {}
         Ok(())
