@@ -48,11 +48,6 @@ impl Parts {
         self.coming.is_some()
     }
 
-    /// The fill of the part that is on its way in, if there is one.
-    pub fn fill(&self) -> Option<&Arc<Fill>> {
-        self.coming.as_ref().map(|(_, fill)| fill)
-    }
-
     /// The offset of the part that is on its way in; 0 if there is none.
     pub fn begins(&self) -> u64 {
         self.coming.as_ref().map_or(0, |(first, _)| *first)

@@ -37,13 +37,6 @@ impl Memory {
         largest_body(self.limit)
     }
 
-    /// Whether there is room now for a body of `length` bytes under `key`, of which `missing` have not come yet. What
-    /// else is in flight when it has come may change that.
-    pub fn has_room(&self, key: &[u8], length: u64, missing: u64) -> bool {
-        let in_flight = self.budget.reserved().saturating_add(missing);
-        length <= self.heaviest(key) && in_flight <= self.budget.limit()
-    }
-
     /// A snapshot for metrics.
     pub fn statistics(&self) -> Statistics {
         self.evictions.leaving.look();

@@ -5,7 +5,7 @@ use crate::{
     body::ReplyBody,
     cache::Worker,
     clock,
-    outcome::{Detail, Failing, Outcome, Unkept},
+    outcome::{Detail, Failing, Outcome},
     walk::{
         deliver,
         fetch::{Fetched, Landing},
@@ -15,7 +15,7 @@ use crate::{
 use http::Response;
 use rules::status::{self, Handled};
 use std::rc::Rc;
-use store::{Body, Stored};
+use store::Stored;
 
 /// What a request comes to by a tier below.
 pub const fn not_fetched(landing: Landing) -> Fetched {
@@ -48,7 +48,7 @@ pub fn answer(
     need: &Need,
     fetched: Fetched,
 ) -> Response<ReplyBody> {
-    let outcome = outcome(worker, ask, need, &fetched);
+    let outcome = outcome(need, &fetched);
     let hit = match fetched.landing {
         Landing::Found(hit) => *hit,
         Landing::Stored {
@@ -79,7 +79,7 @@ pub fn answer(
 }
 
 /// What is told of a fetch.
-fn outcome(worker: &Worker, ask: &Ask, need: &Need, fetched: &Fetched) -> Outcome {
+fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
     let asked_nobody = match &fetched.landing {
         Landing::Failed(failure) => failure.asked_nobody(),
         Landing::Stale { why, .. } => why.asked_nobody(),
@@ -101,7 +101,6 @@ fn outcome(worker: &Worker, ask: &Ask, need: &Need, fetched: &Fetched) -> Outcom
         Landing::Found(hit) => return hit.outcome.clone(),
         Landing::Stored { stored, kept, .. } => {
             let left = stored.facts.remaining(clock::now());
-            let kept = kept.clone().and_then(|()| has_room(worker, ask, stored));
             let detail = kept.clone().err().or_else(|| need.detail.clone());
             // What was said to this request alone has no lifetime for others.
             let is_for_others = !matches!(kept, Err(Detail::NotStored(_)));
@@ -126,29 +125,6 @@ fn outcome(worker: &Worker, ask: &Ask, need: &Need, fetched: &Fetched) -> Outcom
         ttl,
         detail,
         ..forwarded
-    }
-}
-
-/// Whether what is on its way will be stored, as far as that is known: there is room now for all that is to come.
-fn has_room(worker: &Worker, ask: &Ask, stored: &Stored) -> Result<(), Detail> {
-    let fill = match &stored.body {
-        Body::Filling(fill) => Some(fill),
-        Body::Parts(parts) => parts.fill(),
-        Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) => None,
-    };
-    let Some(fill) = fill else {
-        return Ok(());
-    };
-    let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
-    let fits = fill.length().is_none_or(|length| {
-        let missing = length.saturating_sub(fill.received());
-        // More than memory takes is on its way to the disk.
-        length > memory.largest_body() || memory.has_room(key, length, missing)
-    });
-    if fits && fill.is_open() {
-        Ok(())
-    } else {
-        Err(Detail::Unkept(Unkept::TooLarge))
     }
 }
 
