@@ -129,10 +129,11 @@ impl Content {
         }
     }
 
-    /// The fill that goes to the client as it is.
+    /// The fill that it comes from, unless it is composed.
     fn followed(&self) -> Option<&Following> {
         match self {
             Self::Following(following) => Some(following),
+            Self::Recoded(recoded) => recoded.content().followed(),
             Self::Passing(passing) => passing.0.followed(),
             _ => None,
         }

@@ -1,6 +1,7 @@
 //! What the requests for fragments take over from the page's, and how they are waited for.
 
 use crate::{
+    coding_origin::gzipped,
     common::{Said, command, sample, start_with},
     esi::{ON, html, page, text},
     leaks::whose,
@@ -179,6 +180,28 @@ fn an_error_that_may_be_stored_is_asked_for_once() {
             assert_eq!(text(&larder, "/"), "[]");
         }
         assert_eq!(origin.requests("/gone"), 1);
+    }
+}
+
+/// A page or not: decoded for the page that includes it, it is stored all the same.
+#[test]
+fn an_error_that_came_coded_is_asked_for_once() {
+    for kind in ["text/css", "text/html"] {
+        let (origin, larder) = start_with(ON);
+        let gate = Gate::new();
+        let error = Reply::status(404).cache("max-age=60");
+        let error = error.header("Content-Type", kind);
+        let content = gzipped("not here");
+        let (first, rest) = content.split_at(content.len() / 2);
+        let error = error.header("Content-Encoding", "gzip").body(first);
+        origin.reply("/gone", error.hold(&gate).body(rest));
+        origin.reply("/", page("[<esi:include src=\"/gone\"/>]"));
+        assert_eq!(text(&larder, "/"), "[]");
+        gate.wait_reached();
+        gate.open();
+        testkit::wait_until("it is stored", || larder.get("/gone").send().hit());
+        assert_eq!(text(&larder, "/"), "[]");
+        assert_eq!(origin.requests("/gone"), 1, "{kind}");
     }
 }
 

@@ -58,7 +58,9 @@ pub fn stored(
     fields: &mut HeaderMap,
 ) -> Option<Shaped> {
     let status = stored.status;
-    if !is_page(ask, status, fields, stored.is_esi()) {
+    // An error in a fragment's place is not shown: it need not be composed, only stored.
+    let is_shown = ask.within.is_none() || status.is_success();
+    if !is_shown || !is_page(ask, status, fields, stored.is_esi()) {
         return None;
     }
     let known = known(worker, ask, stored, fields);
