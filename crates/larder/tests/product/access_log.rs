@@ -181,6 +181,50 @@ fn targets_are_taken_in_their_encoded_form() {
     }
 }
 
+/// What else a head says may make it the HTTP library's to read, which refuses such a target.
+#[test]
+fn a_target_is_taken_in_its_encoded_form_whatever_the_fields_say() {
+    const ENCODED: &str = "/%3Ca%3E?%22%C3%A9%60";
+    let path = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "[log]\naccess = {:?}\n[[origin]]\nservers = \"{{origin}}\"\n",
+        path.display().to_string()
+    ));
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let say = |line: &str, fields: &str| {
+        let mut client = larder.client();
+        client.send(format!("{line}\r\nHost: own.test\r\n{fields}\r\n"));
+        client.read()
+    };
+    assert_eq!(say(&format!("GET {ENCODED} HTTP/1.1"), "").status, 200);
+    for fields in [
+        "Connection: TE, close\r\nTE: trailers\r\n",
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n",
+        "Content-Length: 0\r\n",
+        &"X-A: b\r\n".repeat(80),
+    ] {
+        for version in ["1.1", "1.2"] {
+            let line = format!("GET /<a>?\"\u{e9}` HTTP/{version}");
+            let answer = say(&line, fields);
+            assert_eq!((answer.status, answer.hit()), (200, true), "{fields}");
+        }
+    }
+    let line = "PURGE /<a>?\"\u{e9}` HTTP/1.1";
+    assert_eq!(say(line, "Content-Length: 0\r\n").status, 200);
+    assert!(!say(&format!("GET {ENCODED} HTTP/1.1"), "").hit());
+    wait_until("all are logged", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == 11)
+    });
+    let text = std::fs::read_to_string(&path).expect("a log");
+    let encoded = format!(" {ENCODED} HTTP");
+    assert!(text.lines().all(|line| line.contains(&encoded)), "{text}");
+    // Neither other bytes nor other methods are read so.
+    for line in ["GET /<\x01", "POST /<"] {
+        let line = format!("{line} HTTP/1.1");
+        assert_eq!(say(&line, "Content-Length: 0\r\n").status, 400, "{line}");
+    }
+}
+
 /// To all who had begun to read it, whether or not it was to be stored.
 #[test]
 fn an_answer_that_breaks_off_is_told_with_the_reason() {

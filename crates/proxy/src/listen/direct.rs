@@ -22,6 +22,7 @@ mod sheets;
 mod wait;
 
 pub(super) use desk::Desk;
+pub(super) use head::encoded;
 pub use head::request;
 pub use prepared::{Head, PackedHead, Prepared, PreparedHead};
 

@@ -17,6 +17,7 @@ use line::Start;
 use origin::spares;
 use std::{cell::RefCell, mem::MaybeUninit, rc::Rc};
 
+pub(in crate::listen) use encoded::encoded;
 pub(super) use fields::FieldSummary;
 
 /// The most field lines; a head with more is for `hyper` to judge.

@@ -5,6 +5,7 @@
 
 use super::Meter;
 use crate::listen::{
+    direct::encoded,
     http2::Frames,
     version::{WrittenVersion, lowered, written},
     watch::Order,
@@ -102,6 +103,9 @@ impl Meter {
         }
         self.watch.awaits_head();
         self.judge_version();
+        if let Some(encoded) = encoded(&self.ahead) {
+            self.ahead = encoded.into();
+        }
         let ahead = self.ahead.clone();
         if !self.keep_head(true, &ahead) {
             self.watch.tell(Order::TargetTooLong);

@@ -2,7 +2,8 @@
 //! `"`, `<`, `>`, `` ` ``, and everything beyond ASCII. They are read as their encoded form, which is keyed, sent and
 //! logged.
 
-use http::Uri;
+use crate::listen::direct::page::Verb;
+use http::{Method, Uri};
 use rules::key;
 
 /// The URI that `target` is or means; `None` if there is none.
@@ -13,4 +14,25 @@ pub(super) fn uri(target: &str) -> Option<Uri> {
         return Some(uri);
     }
     Uri::try_from(key::encode_rest(target)).ok()
+}
+
+/// Returns input that begins with a head whose line needs its target encoded, with that done. The head is left to
+/// `hyper`, which refuses such a target or takes it as it came. `None` for any other head, and for one that is never
+/// answered here.
+pub(in crate::listen) fn encoded(head: &[u8]) -> Option<Vec<u8>> {
+    let begin = head
+        .iter()
+        .position(|byte| !matches!(byte, b'\r' | b'\n'))?;
+    let line = head.get(begin..)?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    let (method, target) = (words.next()?, words.next()?);
+    Verb::of(&Method::from_bytes(method).ok()?)?;
+    let written = std::str::from_utf8(target).ok()?;
+    let encoded = key::encode_rest(written);
+    if encoded == written || Uri::try_from(&encoded).is_err() {
+        return None;
+    }
+    let at = begin + method.len() + 1;
+    let (before, after) = (head.get(..at)?, head.get(at + target.len()..)?);
+    Some([before, encoded.as_bytes(), after].concat())
 }

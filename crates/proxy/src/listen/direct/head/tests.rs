@@ -68,6 +68,36 @@ fn a_target_is_read_in_its_encoded_form() {
     }
 }
 
+/// Whatever the head goes on with, or does not yet.
+#[test]
+fn a_head_that_is_left_has_its_target_encoded() {
+    for (came, expected) in [
+        ("GET /<a>", "GET /%3Ca%3E"),
+        (
+            "\r\nPURGE /\u{e9}?\" HTTP/1.1\r\nA: <",
+            "\r\nPURGE /%C3%A9?%22 HTTP/1.1\r\nA: <",
+        ),
+        (
+            "HEAD http://a/`#< HTTP/1.0\n\n",
+            "HEAD http://a/%60#%3C HTTP/1.0\n\n",
+        ),
+    ] {
+        let encoded = encoded(came.as_bytes());
+        assert_eq!(encoded.as_deref(), Some(expected.as_bytes()), "{came:?}");
+    }
+    for came in [
+        "GET / HTTP/1.1\r\nA: <\r\n\r\n",
+        "POST /< HTTP/1.1\r\n",
+        "GET  /< HTTP/1.1\r\n",
+        "GET /<\x01 HTTP/1.1\r\n",
+        "GET /<\r\n",
+        "GET",
+        "",
+    ] {
+        assert_eq!(encoded(came.as_bytes()), None, "{came:?}");
+    }
+}
+
 /// Names known at sight, and others, in any case.
 #[test]
 fn a_name_known_at_sight_is_the_name_read_byte_for_byte() {
