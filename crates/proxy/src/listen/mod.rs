@@ -17,6 +17,7 @@ mod bind;
 mod check;
 mod config;
 mod counters;
+mod date;
 mod deferral;
 mod direct;
 mod drain;

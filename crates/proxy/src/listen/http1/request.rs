@@ -5,6 +5,7 @@ use super::{
         InterimSink, RequestBody, Serve, Served,
         answer::AnswerBody,
         check::{behind_head, check, check_framing},
+        date,
         in_flight::InFlight,
         own,
         service::{Begun, Panicked, Session, begin, unpanicked},
@@ -120,6 +121,7 @@ fn finished<B: http_body::Body<Data = Bytes>>(
         let none = ReasonPhrase::from_static(b"");
         answer.extensions_mut().insert(none);
     }
+    date::complete(answer.headers_mut());
     let upgrades = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
     if may_upgrade && !upgrades {
         watch.let_go();
@@ -142,3 +144,6 @@ fn take_head(watch: &Watch, brings_content: bool) -> Vec<u8> {
     }
     raw
 }
+
+#[cfg(test)]
+mod tests;

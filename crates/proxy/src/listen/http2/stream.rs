@@ -4,7 +4,7 @@ use super::{
     super::{
         InterimSink, Later, RequestBody, Serve, Served,
         check::check,
-        own,
+        date, own,
         service::{Begun, Panicked, Session, begin as begin_request, unpanicked},
     },
     head,
@@ -13,7 +13,7 @@ use super::{
 };
 use bytes::Bytes;
 use h2::{RecvStream, server::SendResponse};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http::{HeaderMap, Method, Request, Response, header};
 use http_body::Body;
 use http_body_util::{Either, Full};
 use std::{
@@ -22,7 +22,6 @@ use std::{
     rc::Rc,
     sync::Arc,
     task::{Context, Poll},
-    time::SystemTime,
 };
 
 /// Answers a request. What is available, as most answers are, is sent as far as the client takes it; a task sends the
@@ -143,11 +142,7 @@ fn send_head<B: Body<Data = Bytes> + Unpin>(
 /// section 8.2.2).
 fn complete(fields: &mut HeaderMap, length: Option<u64>) {
     rules::fields::remove_hop_by_hop(fields);
-    if !fields.contains_key(header::DATE) {
-        let now = httpdate::fmt_http_date(SystemTime::now());
-        // Always valid: letters, digits, colons.
-        fields.extend(HeaderValue::try_from(now).map(|now| (header::DATE, now)));
-    }
+    date::complete(fields);
     if let (Some(length), false) = (length, fields.contains_key(header::CONTENT_LENGTH)) {
         fields.insert(header::CONTENT_LENGTH, length.into());
     }
