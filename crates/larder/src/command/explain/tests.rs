@@ -308,3 +308,20 @@ fn no_reason_is_left_as_a_token() {
         assert!(!told.contains(&format!("({})", bypass.token())), "{told}");
     }
 }
+
+/// As long as the clock says so, it is not known how old it is.
+#[test]
+fn what_came_later_than_the_clock_says_it_is_has_no_lifetime_left() {
+    let ahead = Judged {
+        verdict: "validate".to_owned(),
+        reason: Some("expired".to_owned()),
+        age: 0.1,
+        ..judged()
+    };
+    let all = vec![ahead];
+    let told = told(&answer(From::Origin, "stale", Some("expired"), all));
+    assert!(!told.contains("fresh for"), "{told}");
+    assert!(!told.contains("it is past its lifetime"), "{told}");
+    let why = "it was received later than it is by the clock, so that its age is not known";
+    assert_eq!(told.matches(why).count(), 2, "{told}");
+}

@@ -8,6 +8,9 @@ use std::{
     time::Duration,
 };
 
+/// Why a response that [is ahead](is_ahead) of the clock is not sent.
+const AHEAD: &str = "the clock was set back since it was received, so its age is not known";
+
 /// Writes `answer` for a person.
 pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", answer.url)?;
@@ -90,11 +93,20 @@ fn one(number: usize, stored: &Judged, answer: &Answer, out: &mut impl Write) ->
 
 fn age(stored: &Judged) -> String {
     let (age, left) = (time(stored.age), stored.lifetime - stored.age);
-    if left > 0.0 {
+    if is_ahead(stored) {
+        format!("age {age} at least")
+    } else if left > 0.0 {
         format!("age {age}, fresh for {} more", time(left))
     } else {
         format!("age {age}, stale for {}", time(-left))
     }
+}
+
+/// Whether its lifetime is over only because the clock was set back since: there is time left, but its age is unknown.
+fn is_ahead(stored: &Judged) -> bool {
+    matches!(stored.reason.as_deref(), Some("expired" | "max-stale"))
+        && stored.source != "soft-purge"
+        && stored.lifetime > stored.age
 }
 
 /// Says from where the request is answered, and why from there.
@@ -208,6 +220,7 @@ fn standing(stored: &Judged, answers: bool) -> String {
             "may be sent although stale, while it is refreshed".to_owned()
         }
         "stale" => format!("may be sent although stale: {}", token(reason)),
+        _ if is_ahead(stored) => format!("not without asking the origin: {AHEAD}"),
         _ => format!("not without asking the origin: {}", token(reason)),
     };
     match (stored.selected, stored.matches) {
@@ -222,10 +235,18 @@ fn why(answer: &Answer) -> String {
     match &answer.detail {
         // Not a rule of the site: HTTP itself treats such a request so.
         Some(detail) if is_rule_of_http(answer, detail) => bypass(detail).to_owned(),
+        Some(detail) if detail == "expired" && selects_ahead(answer) => {
+            format!("{reason} ({AHEAD})")
+        }
         Some(detail) if answer.why == "bypass" => format!("{reason} ({})", bypass(detail)),
         Some(detail) => format!("{reason} ({})", token(detail)),
         None => reason.to_owned(),
     }
+}
+
+fn selects_ahead(answer: &Answer) -> bool {
+    let mut stored = answer.stored.iter();
+    stored.any(|stored| stored.selected && is_ahead(stored))
 }
 
 fn is_rule_of_http(answer: &Answer, detail: &str) -> bool {
