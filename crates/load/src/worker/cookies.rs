@@ -1,6 +1,10 @@
 //! The cookies of one user. What servers set is sent back, by name (RFC 6265, without its rules on domains and paths,
 //! because a run asks only a few servers that were named).
 
+mod date;
+
+use std::time::SystemTime;
+
 /// The most cookies that a user keeps.
 const MOST: usize = 100;
 
@@ -54,8 +58,9 @@ impl Jar {
     }
 }
 
-fn is_past(date: &str) -> bool {
-    httpdate::parse_http_date(date).is_ok_and(|date| date < std::time::SystemTime::now())
+fn is_past(written: &str) -> bool {
+    let now = httpdate::fmt_http_date(SystemTime::now());
+    date::parse(written).is_some_and(|date| Some(date) < date::parse(&now))
 }
 
 #[cfg(test)]
@@ -73,6 +78,9 @@ mod tests {
             ("nonsense", Some("a=2")),
             ("=7", Some("a=2")),
             ("a=3; Expires=Thu, 01 Jan 1970 00:00:00 GMT", None),
+            ("a=4; Expires=Mon, 11-Oct-2199 22:00:00 GMT", Some("a=4")),
+            ("a=5; Expires=tomorrow", Some("a=5")),
+            ("a=; Expires=Mon, 11-Oct-1999 22:00:00 GMT", None),
         ] {
             jar.set(0, line.as_bytes());
             assert_eq!(jar.field(0, None).as_deref(), sent, "{line}");
