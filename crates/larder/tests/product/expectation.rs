@@ -54,6 +54,22 @@ fn over_http2_it_is_the_applications_to_answer_too() {
 }
 
 #[test]
+fn over_http2_a_client_that_does_not_wait_is_not_told_to_go_on() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store").body("answer"));
+    let url = format!("{}/", larder.listeners()[0]);
+    for (expected, goes_on) in [("100-Continue", true), ("something", false)] {
+        let mut curl = std::process::Command::new("curl");
+        curl.args(["-sSi", "--max-time", "20", "--http2-prior-knowledge"]);
+        curl.args(["-H", &format!("Expect: {expected}"), "--data", "content"]);
+        let answer = curl.arg(&url).output().expect("curl runs");
+        let answer = String::from_utf8_lossy(&answer.stdout);
+        assert!(answer.ends_with("answer"), "{answer}");
+        assert_eq!(answer.contains("HTTP/2 100"), goes_on, "{answer}");
+    }
+}
+
+#[test]
 fn an_application_refuses_content_before_it_is_sent() {
     let (application, (_origin, larder)) = before(|mut stream, head| {
         let refusal = "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 2\r\n\r\nno";

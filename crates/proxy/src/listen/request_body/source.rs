@@ -27,7 +27,11 @@ pub(super) enum ContentSource {
 impl ContentSource {
     /// The content of the request with this head, whose answer goes to `reply`.
     pub(super) fn http2(head: &Parts, stream: RecvStream, reply: &Arc<Reply>) -> Self {
-        let expects = head.headers.contains_key(header::EXPECT);
+        let expected = head.headers.get_all(header::EXPECT);
+        let expects = expected.iter().any(|line| {
+            let mut all = line.as_bytes().split(|byte| *byte == b',');
+            all.any(|one| one.trim_ascii().eq_ignore_ascii_case(b"100-continue"))
+        });
         Self::Http2 {
             content: http2::Incoming::new(&head.headers, stream),
             held_back: expects.then(|| Arc::clone(reply)),
