@@ -202,7 +202,7 @@ pub(crate) fn fragment(
     worker: &Rc<Worker>,
     request: Request<RequestBody>,
     connection: &Rc<Connection>,
-    within: Rc<Within>,
+    within: &Rc<Within>,
 ) -> WalkAnswer {
     let (mut parts, content) = request.into_parts();
     let brought = Brought::with(&mut parts, &content);
@@ -219,20 +219,19 @@ pub(crate) fn fragment(
         Ok(ask) => ask,
         Err(failure) => return WalkAnswer::Now(deliver::refusal(worker, None, &failure)),
     };
+    ask.began = None;
+    ask.for_another = within.for_another;
+    ask.within = Some(Rc::clone(within));
     if let Some(answer) = turned_away(worker, &ask) {
         return WalkAnswer::Now(answer);
     }
-    ask.began = None;
-    ask.for_another = within.for_another;
     if ask.policy().graphql.is_some() {
         content_key::read_get(&mut ask);
     }
     if within.has(ask.key.as_bytes()) {
         return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::Loop));
     }
-    let asks_group = within.asks_group;
-    ask.within = Some(within);
-    if asks_group {
+    if within.asks_group {
         return user_context::look_up_group(worker, ask, content);
     }
     if ask.policy().user_context.is_none() {

@@ -3,6 +3,7 @@
 use crate::{
     collapse::reading,
     common::{Said, counted, sample, start_with},
+    esi::page,
 };
 use serde_json::Value;
 use std::{fs::File, path::Path, process::Command};
@@ -278,6 +279,28 @@ fn an_encoded_target_is_that_for_all_who_read_it() {
             (301, Some("https://a.test/%C3%A9?%22a%22"))
         );
     }
+}
+
+/// Whatever answers it.
+#[test]
+fn an_include_has_no_line() {
+    let path = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "workers = 1\n[log]\naccess = {:?}\n[[origin]]\nservers = \"{{origin}}\"\n[defaults]\nesi = true\n\
+         [[route]]\npath = \"/refused\"\nrefuse = \"403\"\n\
+         [[route]]\npath = \"/moved\"\nredirect_https = true\n",
+        path.display().to_string()
+    ));
+    let includes = ["/fine", "/refused", "/moved", "/"];
+    let includes = includes.map(|path| format!("<esi:include src=\"{path}\"/>"));
+    origin.reply("/", page(includes.concat()));
+    origin.reply("/fine", Reply::ok().body("fine"));
+    assert_eq!(larder.get("/").send().text(), "fine");
+    wait_until("the page is logged", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.contains(" / HTTP"))
+    });
+    let text = std::fs::read_to_string(&path).expect("a log");
+    assert_eq!(text.lines().count(), 1, "{text}");
 }
 
 /// A log that the disk takes nothing of: what is lost is counted, and requests go on.

@@ -108,8 +108,8 @@ impl Context {
                 .insert(header::HOST, HeaderValue::from_str(host).ok()?);
             *request.uri_mut() = uri;
         }
-        let (worker, within) = (&self.worker, self.within.clone());
-        Some(walk::fragment(worker, request, &self.connection, within).at_once())
+        let answer = walk::fragment(&self.worker, request, &self.connection, &self.within);
+        Some(answer.at_once())
     }
 
     /// The address of an include. It never leaves this site: only routes answer it. The page's own host may be named, and any
