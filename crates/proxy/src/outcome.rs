@@ -28,6 +28,8 @@ pub struct Outcome {
     pub origin_time: Option<Duration>,
     /// Whether the origin's answer states its own age: there is a cache in front of it.
     pub aged: bool,
+    /// What was sent was found after others had been waited for: the time of the request's arrival is not the present.
+    pub waited: bool,
 }
 
 impl Outcome {
@@ -38,6 +40,7 @@ impl Outcome {
         detail: None,
         origin_time: None,
         aged: false,
+        waited: false,
     };
 
     /// Whether the answer is for everybody: it is stored, or would be if there were room.
@@ -83,6 +86,7 @@ impl Outcome {
             detail: None,
             origin_time: None,
             aged: false,
+            waited: false,
         }
     }
 
@@ -100,6 +104,7 @@ impl Outcome {
             detail: None,
             origin_time: None,
             aged: false,
+            waited: false,
         }
     }
 
@@ -111,6 +116,7 @@ impl Outcome {
             detail: Some(Detail::Failed(failure)),
             origin_time: None,
             aged: false,
+            waited: false,
         }
     }
 

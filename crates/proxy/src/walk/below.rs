@@ -89,7 +89,10 @@ async fn in_tier(
         need = match lookup::adopted(worker, ask, clock::now(), here) {
             // What is to be refreshed has been answered with already: the same again refreshes nothing.
             Decision::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
-            Decision::Hit(hit) | Decision::StaleHit(hit) => return SharedLookup::Hit(hit),
+            Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
+                hit.outcome.waited = true;
+                return SharedLookup::Hit(hit);
+            }
             Decision::Forward(need) => need,
             // Conditions that are the origin's to judge: as if nothing had been found.
             Decision::Bypass(_) => return SharedLookup::Need(need, None),

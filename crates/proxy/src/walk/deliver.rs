@@ -95,7 +95,8 @@ fn shaped_stored(
             ..
         }
     );
-    let waited = collapsed || outcome.origin_time.is_some() || outcome.is_on_failure();
+    let waited =
+        outcome.waited || collapsed || outcome.origin_time.is_some() || outcome.is_on_failure();
     let age = stored
         .facts
         .age(if waited { clock::now() } else { ask.now });

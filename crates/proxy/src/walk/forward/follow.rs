@@ -128,7 +128,10 @@ async fn found_meanwhile(
     need: Need,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
     match below::find(worker, ask, clock::now()).await {
-        Decision::Hit(hit) | Decision::StaleHit(hit) => Ok(deliver::stored(worker, ask, hit)),
+        Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
+            hit.outcome.waited = true;
+            Ok(deliver::stored(worker, ask, hit))
+        }
         Decision::Forward(now) => Err(FollowerFallback::Together(now)),
         Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
     }

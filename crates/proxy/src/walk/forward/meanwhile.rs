@@ -25,7 +25,11 @@ pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
         return Meanwhile::Nothing;
     }
     match lookup::find(worker, ask, clock::now()) {
-        Looked::Decided(Decision::Hit(hit)) => Meanwhile::Answer(Box::new(hit)),
+        Looked::Decided(Decision::Hit(mut hit)) => {
+            // The request may have followed another flight before.
+            hit.outcome.waited = true;
+            Meanwhile::Answer(Box::new(hit))
+        }
         Looked::Decided(Decision::Forward(now))
             if now.why == ForwardReason::VaryMiss && need.why != ForwardReason::VaryMiss =>
         {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{clock, outcome::Detail, sample};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, StatusCode};
-use rules::{freshness, reuse::ValidateReason, status::ForwardReason, vary};
+use http::{HeaderMap, HeaderName, StatusCode, header};
+use rules::{freshness, reuse::ValidateReason, status::ForwardReason, time::Time, vary};
 use std::{
     pin::pin,
     task::{Context, Poll, Waker},
@@ -17,7 +17,12 @@ fn ask(foo: &str) -> Rc<Ask> {
 
 /// Another request's flight lands: a page of an hour, which varies by `Foo`.
 fn land(worker: &Worker, ask: &Ask) {
-    let (now, fields) = (clock::now(), HeaderMap::new());
+    land_at(worker, ask, clock::now());
+}
+
+/// As [`land`], at that time.
+fn land_at(worker: &Worker, ask: &Ask, now: Time) {
+    let fields = HeaderMap::new();
     let (directives, site) = Default::default();
     let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
     let facts = freshness::Facts {
@@ -106,4 +111,28 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
         "nobody waits for it"
     );
     assert_ne!(&*collapse_key(&ask, &need), ask.key.as_bytes());
+}
+
+/// As old as it is by then: the request came long before that.
+#[tokio::test]
+async fn what_is_found_after_a_wait_says_its_age_then() {
+    let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));
+    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    let (fill, _writer) = begin_fill(&worker);
+    let Seat::Lead(flight) = flights.join(ask.key.as_bytes(), log, fill) else {
+        panic!("nobody leads yet");
+    };
+    let follower = flights.follow(ask.key.as_bytes(), log);
+    let follower = follower.expect("it is under way");
+    let before = clock::now().as_secs() - 100;
+    land_at(&worker, &ask, Time::from_secs(before));
+    flight.land(FlightStatus::FoundHere);
+    let need = need(ForwardReason::UriMiss);
+    let answer = follow(&worker, &ask, need, follower, History::new()).await;
+    let Ok(answer) = answer else {
+        panic!("it is there");
+    };
+    let age = answer.headers().get(header::AGE).expect("a hit");
+    let age: u64 = age.to_str().expect("text").parse().expect("seconds");
+    assert!(age >= 100, "{age}");
 }
