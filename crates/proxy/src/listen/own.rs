@@ -78,7 +78,11 @@ pub(super) fn panicked<S: Serve>(service: &S, watch: &Watch) -> Box<Response<Byt
 
 /// The [last word](last_word) to a request whose content does not come in time, for its log.
 pub fn to_late_content() -> OwnAnswer<'static> {
-    let fault = Fault::TimedOut;
+    of_last_word(Fault::TimedOut)
+}
+
+/// What is told of the [last word](last_word) about `fault`: it goes out with its text.
+fn of_last_word(fault: Fault) -> OwnAnswer<'static> {
     OwnAnswer {
         bytes: fault.text().len() as u64,
         ..fault.answer(None)
@@ -87,7 +91,7 @@ pub fn to_late_content() -> OwnAnswer<'static> {
 
 /// Returns the answer as bytes, for when `hyper` is out of the way. It always ends the connection.
 pub(super) fn last_word<S: Serve>(service: &S, fault: Fault) -> Vec<u8> {
-    let told = service.answered(&fault.answer(None));
+    let told = service.answered(&of_last_word(fault));
     fault.wire(&told)
 }
 

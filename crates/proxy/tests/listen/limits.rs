@@ -10,6 +10,10 @@ fn a_slow_head_gets_408() {
     client.send("GET / HTTP/1.1\r\nHost");
     let response = client.read();
     assert_eq!(response.status, 408);
+    assert_eq!(
+        response.header("told-bytes"),
+        response.header("content-length")
+    );
     assert_eq!(response.header("connection"), Some("close"));
     assert_eq!(
         response.header("cache-status"),

@@ -239,6 +239,7 @@ impl Serve for Script {
             let value = format!("script; detail={detail}");
             told.insert("cache-status", HeaderValue::try_from(value).unwrap());
         }
+        told.insert("told-bytes", own.bytes.into());
         told
     }
 }
