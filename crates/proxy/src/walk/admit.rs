@@ -1,5 +1,5 @@
-//! Admit: whether an answer is stored, and in which form. How long it is fresh is told in `lifetime`, what becomes of its fields
-//! in `fields`, what is stored of it is made in `made`, and how its body gets into the store in `pump`.
+//! Admit: whether an answer is stored, and in which form. The answer's lifetime is in `lifetime`, its stored fields in
+//! `fields`, the stored response in `made`. `pump` brings its body into the store.
 
 mod fields;
 mod lifetime;
@@ -29,17 +29,18 @@ use store::Variant;
 /// When an exchange with an origin took place.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// When the request went out (`request_time` of RFC 9111 section 4.2.3): what it waited for before is not counted.
+    /// When the request went out (`request_time` of RFC 9111 section 4.2.3). Time that the request waited before that
+    /// is not counted.
     pub request: Time,
     /// When the head of the response came (`response_time` there).
     pub response: Time,
-    /// How long the answer holds, where the origin knows and no field says so.
+    /// How long the answer holds, if the origin knows it and no field says so.
     pub lifetime: Option<origin::Lifetime>,
 }
 
 impl Times {
-    /// Of an exchange that began at `began` and whose response came at `response`, with these extensions. What the request waited for
-    /// makes no response older (RFC 9111 section 4.2.3).
+    /// The times of an exchange that began at `began` and whose response, with these extensions, came at `response`.
+    /// Time that the request waited does not make the response older (RFC 9111 section 4.2.3).
     pub fn of(began: Time, response: Time, extensions: &Extensions) -> Self {
         let waited = extensions.get::<origin::Waited>();
         Self {
@@ -52,13 +53,13 @@ impl Times {
 
 /// An answer that may be stored.
 pub struct Admitted {
-    /// What was judged of it.
+    /// The result of judging it.
     pub storable: Storable,
     variant: Option<Box<Variant>>,
 }
 
 impl Admitted {
-    /// An answer to `ask` with the fields `response`, of which `storable` was judged.
+    /// An answer to `ask` with the fields `response`, which was judged to be `storable`.
     pub fn new(ask: &Ask, storable: Storable, response: &HeaderMap) -> Self {
         Self {
             storable,
@@ -81,7 +82,7 @@ pub fn admit(
     })
 }
 
-/// As [`admit`], of an answer to a request of `method`, of which nothing new is made.
+/// Like [`admit`], for an answer to a request of `method` from which nothing new is made.
 pub fn judge(
     ask: &Ask,
     method: &Method,
@@ -92,8 +93,8 @@ pub fn judge(
     judged(ask, method, times, status, fields).map(|(storable, _)| storable)
 }
 
-/// As [`judge`] of a GET, of `fields` that were merged of what is stored and of what has come now, `update`. A cookie goes where it may not
-/// be stored any more and is none of the update's: it was for another client.
+/// Like [`judge`] for a GET, where `fields` were merged from a stored response and the newly arrived `update`. A cookie
+/// that may no longer be stored and is not in `update` is removed: it was for another client.
 pub fn judge_merged(
     ask: &Ask,
     times: Times,
@@ -116,7 +117,7 @@ fn judged(
     status: StatusCode,
     fields: &HeaderMap,
 ) -> Result<(Storable, Nominated), NotStorable> {
-    // Nobody else's is compared with anything.
+    // Only for a POST is the target compared with anything.
     let uri = if *method == Method::POST {
         ask.uri()
     } else {
@@ -152,7 +153,7 @@ fn judged(
     }
 }
 
-/// What selects the response among its key's variants; `None` when any request does.
+/// What selects the response among its key's variants; `None` if any request does.
 pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
     selected_by(ask, nominated(ask, response))
 }
@@ -170,9 +171,10 @@ fn selected_by(ask: &Ask, nominated: Nominated) -> Option<Box<Variant>> {
     }
 }
 
-/// The nominated fields in which requests for this key can differ as the *origin* sees them: those that are the same for all
-/// of them are left out, `Accept-Encoding` unless the answer is in a coding that not everybody can be given, and one that we write
-/// anew for each client selects by what nobody later can know.
+/// The nominated fields in which requests for this key can differ as the *origin* sees them. Fields that are the same
+/// for all of them are left out. So is `Accept-Encoding`, unless the answer is in a coding that not every client can be
+/// given. A field that we write anew for each client selects by something that no later request can know: then the
+/// result is [`Nominated::Everything`].
 fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     let fields = match vary::nominated(response) {
         Nominated::Fields(fields) => fields,

@@ -1,4 +1,4 @@
-//! Arrival: the content of an origin's answer, some of which may have come together with its head.
+//! Arrival: the content of an origin's answer. Some of it may have come together with the head.
 
 use crate::error::Failure;
 use bytes::Bytes;
@@ -13,37 +13,37 @@ use std::{
 };
 use store::Pieces;
 
-/// The longest content, in bytes, that is looked for at once. What is stored of it is copied beside its head, so that nothing holds the
-/// larger buffer that it came in.
+/// The longest content, in bytes, that is looked for at once. When it is stored, it is copied next to its head, so that
+/// nothing holds the larger buffer in which it came.
 pub const AT_ONCE: u64 = 16 << 10;
 
-/// What is stored comes in pieces of at most so many bytes: it is copied, and others want the worker too.
+/// Stored content comes in pieces of at most this many bytes: each is copied, and other tasks need the worker too.
 const STORED_AT_ONCE: usize = 256 << 10;
 
 /// The content of an origin's answer.
 pub struct Arrival {
     body: ResponseBody,
-    /// Bytes that the body must bring yet, where anybody relies on that.
+    /// Bytes that the body must still bring, if anything relies on that.
     owed: Option<u64>,
-    /// What is stored already of what the body completes.
+    /// Stored content that the body completes.
     around: Option<Box<Around>>,
-    /// What was read already, and is to be read again first.
+    /// What was already read and is to be read again first.
     ahead: VecDeque<ArrivalPiece>,
 }
 
-/// What lies before and behind that which comes.
+/// The stored content before and after the content that arrives.
 pub struct Around {
-    /// Given before what comes.
+    /// Comes before the body.
     pub before: Pieces,
-    /// Given when all that is [owed](Arrival::of_length) has come.
+    /// Comes after all that is [owed](Arrival::of_length).
     pub after: Pieces,
 }
 
-/// What comes next.
+/// The next piece of an arrival.
 pub enum ArrivalPiece {
     /// From the origin, perhaps a slice of a larger buffer.
     Received(Bytes),
-    /// From what is stored. There may be much more of it at hand.
+    /// From the store. There may be much more of it at hand.
     Stored(Bytes),
     /// Nothing: the content was whole.
     End,
@@ -52,7 +52,7 @@ pub enum ArrivalPiece {
 }
 
 impl Arrival {
-    /// What comes with `body`, of any length.
+    /// An arrival of `body`, of any length.
     pub fn new(body: ResponseBody) -> Self {
         Self {
             body,
@@ -62,7 +62,7 @@ impl Arrival {
         }
     }
 
-    /// It is broken where the body does not bring `length` bytes exactly.
+    /// Makes it broken unless the body brings exactly `length` bytes.
     #[must_use]
     pub fn of_length(self, length: u64) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Arrival {
         }
     }
 
-    /// It comes between what is stored.
+    /// Puts it between stored content.
     #[must_use]
     pub fn between(self, around: Around) -> Self {
         Self {
@@ -80,20 +80,22 @@ impl Arrival {
         }
     }
 
-    /// As [`ResponseBody::unread`].
+    /// See [`ResponseBody::unread`].
     pub fn unread(&self) -> u64 {
         self.body.unread()
     }
 
-    /// As [`ResponseBody::read_little`].
+    /// See [`ResponseBody::read_little`].
     pub fn read_little(&mut self, little: bool) {
         self.body.read_little(little);
     }
 
-    /// All of the content, at most `most` bytes, if it has come already; it is taken out. Otherwise what has come comes next.
+    /// Takes out all of the content, at most `most` bytes, if it has already come. Otherwise what has come is returned
+    /// next.
     ///
     /// # Errors
-    /// It has come, and is broken.
+    ///
+    /// If it has come and is broken.
     pub fn whole(&mut self, cx: &mut Context<'_>, most: u64) -> Result<Option<Bytes>, Failure> {
         let mut length = 0;
         while length <= most {
@@ -110,7 +112,7 @@ impl Arrival {
         Ok(None)
     }
 
-    /// The next piece. After the last, or an error, it is not polled again.
+    /// Polls for the next piece. Must not be polled again after the last piece or an error.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<ArrivalPiece> {
         let next = match self.ahead.pop_front() {
             Some(piece) => piece,
@@ -138,7 +140,7 @@ impl Arrival {
         }
         match ready!(poll_stored(&mut around.after, cx)) {
             Some(piece) => Poll::Ready(piece),
-            // It ends where it must.
+            // It must end here.
             None => self.poll_body(cx),
         }
     }
@@ -147,7 +149,7 @@ impl Arrival {
         loop {
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => {
-                    // Trailers end here: they are neither stored nor merged into the head (RFC 9110 section 6.5.1).
+                    // Trailers are dropped: they are neither stored nor merged into the head (RFC 9110 section 6.5.1).
                     if let Ok(data) = frame.into_data() {
                         return Poll::Ready(self.counted(data));
                     }
@@ -163,7 +165,7 @@ impl Arrival {
         }
     }
 
-    /// Data of the body, unless that is more than it must bring.
+    /// Returns data of the body, or an error if that is more than the body must bring.
     fn counted(&mut self, data: Bytes) -> ArrivalPiece {
         if let Some(owed) = &mut self.owed {
             let Some(left) = owed.checked_sub(data.len() as u64) else {
@@ -190,7 +192,7 @@ impl Arrival {
     }
 }
 
-/// The next of what is stored; `None` where nothing is left.
+/// Polls for the next stored piece; `None` if nothing is left.
 fn poll_stored(pieces: &mut Pieces, cx: &mut Context<'_>) -> Poll<Option<ArrivalPiece>> {
     let next = ready!(pieces.poll_next(cx));
     Poll::Ready(next.map(|read| {

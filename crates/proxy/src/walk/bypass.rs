@@ -1,5 +1,5 @@
-//! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked for it. What the answer tells
-//! of what is stored counts all the same. The way there is told here, the way back in `answer`.
+//! Bypass: sends the request to the origin as it is and its answer back as it is, without asking the store. What the
+//! answer says about stored responses still counts. This module sends the request; `answer` handles the answer.
 
 mod answer;
 mod content;
@@ -44,7 +44,7 @@ pub async fn bypass(
     why: Bypassed,
 ) -> Response<ReplyBody> {
     if ask.directives.only_if_cached && is_safe(&ask.method) {
-        // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
+        // The store has no say here, so no stored response can be had (RFC 9111 section 5.2.1.7).
         return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
     }
     if max_forwards::ends_here(&ask) {
@@ -58,7 +58,7 @@ pub async fn bypass(
     guard.over();
     let mut response = match passed {
         Ok(response) => {
-            // Who is told that something changed may rely on it, over a restart too.
+            // A client that is told of a change may rely on it, also after a restart.
             worker.cache.purger.settled().await;
             response
         }
@@ -70,7 +70,7 @@ pub async fn bypass(
     response
 }
 
-/// What is told of a request that went to its origin since `began`, and of which nothing came.
+/// The outcome of a request that went to its origin at `began` and got no answer.
 fn failed(why: Bypassed, failure: &Failure, began: Instant) -> Outcome {
     match failure {
         Failure::Origin(_) => Outcome {
@@ -90,7 +90,7 @@ fn forward_reason(why: Bypassed) -> ForwardReason {
     }
 }
 
-/// Whether the application itself is meant, and not what it keeps for everybody.
+/// Whether the request is for the application itself, and not for pages that it keeps for everybody.
 fn means_application(ask: &Ask, why: Bypassed) -> bool {
     let by_rule = matches!(
         why,
@@ -132,7 +132,7 @@ async fn pass(
         && let Ok(response) = &answer
         && only_whole_is_right(ask, response.status(), response.headers())
     {
-        // It keeps its turn while it is not read.
+        // An answer holds its turn until it is read or dropped.
         drop(answer);
         asked = clock::now();
         let body = request_body(ask, RequestBody::none())?;
@@ -165,7 +165,7 @@ async fn pass(
     Ok(land(worker, ask, response, upgrade, exchanged))
 }
 
-/// The request and its answer, both as they are.
+/// Sends the request as it is and returns the answer as it is.
 async fn exchange(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,

@@ -1,15 +1,15 @@
-//! Coding: which form of a response goes out, and who makes it where it is not there yet.
+//! Coding: which form of a response goes out, and who makes it if it is not there yet.
 //!
 //! | what is stored | the client | what goes out |
 //! |---|---|---|
-//! | identity | names no coding of ours, or asks for a part of it | identity |
+//! | identity | names no coding of ours, or asks for a part of identity | identity |
 //! | identity, with the form | accepts it | the form, a stored response like any other |
 //! | identity, small | accepts a coding | the form, made here and now |
 //! | identity, large or on its way | accepts a coding | the form while it is made, by the pool or as it comes |
-//! | a coding of the origin's own | accepts it | that |
-//! | a coding of the origin's own | does not | decoded on its way, all of it |
-//! | a form is to be made, or a coding taken off, and memory has no room for that | | identity; 503 where a coding is to be taken off |
-//! | parts | wants what they hold | those |
+//! | a coding of the origin's own | accepts it | as stored |
+//! | a coding of the origin's own | does not accept it | decoded on its way, all of it |
+//! | a form is to be made, or a coding removed, and memory has no room for that | | identity; 503 if a coding is to be removed |
+//! | parts | wants what they hold | the parts |
 
 mod make;
 mod part;
@@ -36,37 +36,38 @@ use std::sync::Arc;
 use store::{Body, Level, Stored, fill::Reader};
 use tags::{held, matching_tag};
 
-/// Bodies up to this length, in bytes, are coded on the worker's own time, which at the fast level is less than a millisecond.
+/// Bodies up to this length, in bytes, are coded on the worker's own time. At the fast level that takes less than a
+/// millisecond.
 const AT_ONCE: u64 = 32 << 10;
 
-/// A form that was sent so often is worth the high level; asked again at each doubling until it is made.
+/// A form that was sent this often is worth the high level. The pool is asked again at each doubling until it is made.
 const OFTEN: u64 = 16;
 
-/// What answers, and what is still to be done to it.
+/// The response that answers, and what is still to be done to it.
 pub struct Chosen {
     /// The response as it is stored, or a form of it.
     pub stored: Arc<Stored>,
-    /// Follows its body where that is on its way.
+    /// Follows the response's body if that is still on its way.
     pub reader: Option<Reader>,
-    /// What is to be done to its content before it goes out.
+    /// What is to be done to the content before it goes out.
     pub then: Then,
 }
 
-/// What is done to the content when it has been shaped.
+/// What is done to the content once it has been shaped.
 #[derive(Debug)]
 pub enum Then {
     /// It goes out as it is.
     Nothing,
-    /// The client holds what it asks for: the tag in its `If-None-Match` names a form of it.
+    /// The client holds what it asks for: this tag in its `If-None-Match` names a form of it.
     NotModified(HeaderValue),
-    /// It is coded so.
+    /// It is coded in this coding.
     Encode(Coding),
-    /// It is coded so, and the client gets it without.
+    /// It is in this coding and is decoded for the client.
     Decode(Coding),
 }
 
-/// Chooses the form that answers. On the path of a hit: a request that accepts no coding costs one look at its fields, and one
-/// that finds its form there reads `Accept-Encoding` besides.
+/// Chooses the form that answers. This is on the path of a hit: a request that accepts no coding costs one look at its
+/// fields; one whose form is there reads `Accept-Encoding` besides.
 #[inline]
 pub fn choose(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Reader>) -> Chosen {
     let as_it_is = match &ask.policy().compress {
@@ -80,7 +81,7 @@ pub fn choose(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Re
 }
 
 impl Then {
-    /// The tag of what goes out, whose content has the tag `own`, where that is another.
+    /// Returns the tag of what goes out, if that differs from its content's own tag `own`.
     pub fn tag(&self, own: Option<&[u8]>) -> Option<HeaderValue> {
         let coding = match *self {
             Self::Nothing => return None,
@@ -103,7 +104,7 @@ impl Chosen {
     }
 }
 
-/// What answers a request that names codings, or for which something came in one.
+/// Chooses the answer to a request that names codings, or whose response came in one.
 fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Reader>) -> Chosen {
     let Some(compress) = &ask.policy().compress else {
         return Chosen::as_it_is(stored, reader);
@@ -131,7 +132,7 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     }
 }
 
-/// What answers of a response in identity: that, a form of it, or one to be made.
+/// Chooses the answer from a response in identity: the response itself, a form of it, or one to be made.
 fn of_identity(
     worker: &Worker,
     ask: &Ask,
@@ -140,7 +141,7 @@ fn of_identity(
     stored: Arc<Stored>,
     reader: Option<Reader>,
 ) -> Chosen {
-    // `If-Match` was held against the origin's own tag already.
+    // `If-Match` was already compared with the origin's own tag.
     let is_about_origin = ask.said.conditions && ask.fields.contains_key(header::IF_MATCH);
     if !accepted.takes_any() || is_about_origin || wants_part(ask, accepted) {
         return Chosen::as_it_is(stored, reader);
@@ -169,7 +170,7 @@ fn of_identity(
     }
 }
 
-/// The form that the request resumes: `If-Range` says of which bytes it wants a part.
+/// Returns the form that the request resumes: `If-Range` names the content of which it wants a part.
 fn resumed(ask: &Ask, stored: &Stored, accepted: Accepted) -> Option<Arc<Stored>> {
     ask.range()?;
     let coding = coding::range_form(&ask.fields).flatten();
@@ -177,7 +178,7 @@ fn resumed(ask: &Ask, stored: &Stored, accepted: Accepted) -> Option<Arc<Stored>
     stored.forms.get(coding)?.stored.clone()
 }
 
-/// Whether the client does not accept the coding in which `stored` came, so that it would get it decoded.
+/// Whether the client does not accept the coding in which `stored` came, so that it would be decoded.
 pub fn is_unreadable(ask: &Ask, stored: &Stored) -> bool {
     let Some(compress) = ask.policy().compress.as_ref().filter(|_| stored.is_coded) else {
         return false;
@@ -186,12 +187,13 @@ pub fn is_unreadable(ask: &Ask, stored: &Stored) -> bool {
     coding::to_decode(stored.lines(), &compress.types, accepted).is_some()
 }
 
-/// Whether it is coded on the worker's own time: its content is not in memory, and is coded while it is read.
+/// Whether it is coded on the worker's own time because its content is not in memory. It is coded while it is read.
 fn is_coded_as_read(stored: &Stored) -> bool {
     matches!(stored.body, Body::Disk(_) | Body::Parts(_))
 }
 
-/// The form in `coding`, which is there. What is sent often is made better: this one, or `better` where that is another.
+/// Chooses the form in `coding`, which is there. If it is sent often, a better one is made: of this coding, or of
+/// `better` if that differs.
 fn form(
     worker: &Worker,
     ask: &Ask,
@@ -204,7 +206,7 @@ fn form(
         return Chosen::as_it_is(stored, reader);
     };
     let Some(made) = &form.stored else {
-        // Tried, and of no use.
+        // Making it was tried and was of no use.
         return Chosen::as_it_is(stored, reader);
     };
     if form.level == Level::Fast || coding != better {
@@ -222,7 +224,7 @@ fn form(
     Chosen::as_it_is(made.clone(), None)
 }
 
-/// The form in `coding` is not there.
+/// Handles a form in `coding` that is not there.
 fn missing(
     worker: &Worker,
     ask: &Ask,
@@ -256,7 +258,7 @@ fn missing(
     }
 }
 
-/// Whether the client gets `stored`, which is in identity, in a coding where one can be made of it.
+/// Whether the client gets `stored`, which is in identity, in a coding if a form can be made of it.
 pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
     let Some(compress) = &ask.policy().compress else {
         return false;
@@ -271,7 +273,8 @@ pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
 /// Does what was chosen to the content of a whole answer, and to its fields.
 ///
 /// # Errors
-/// Memory has no room for the decoder that this client needs.
+///
+/// If memory has no room for the decoder that this client needs.
 pub fn apply(
     worker: &Worker,
     ask: &Ask,

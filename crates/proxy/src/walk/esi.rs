@@ -1,11 +1,11 @@
 //! ESI: pages whose fragments are walks of their own.
 //!
-//! What is stored is the page as the origin wrote it; it is composed anew for each client that gets it, so that nothing of one
-//! client's fragments is in what another gets. [`Composer`] is the body of such an answer, [`Fragment`](fragment::Fragment) one include. What is a page
-//! is told in `page`.
+//! A page is stored as the origin wrote it, and composed anew for each client, so that no client gets content of
+//! another's fragments. [`Composer`] is the body of such an answer, [`Fragment`](fragment::Fragment) one include.
+//! `page` decides what is a page.
 //!
-//! A composed answer has no validators, parts or length of the stored page's, and its client may not keep it for others nor use
-//! it again unasked: it is no fresher than its fragments, which are not known when its head goes out.
+//! A composed answer has none of the stored page's validators, parts or length. Its client may neither keep it for
+//! others nor reuse it without asking: it is no fresher than its fragments, which are not known when its head goes out.
 
 mod ahead;
 mod composer;
@@ -46,10 +46,10 @@ use source::PageSource;
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored, fill::Reader};
 
-/// The largest body that is read at once, in bytes; a larger one is read while it is sent.
+/// The largest body that is read at once, in bytes. A larger one is read while it is sent.
 const MOST_AT_ONCE: usize = 1 << 20;
 
-/// Shapes a stored response that may be a page; `None`, and the reader left, where it is none.
+/// Shapes a stored response that may be a page. Returns `None`, and leaves the reader, if it is none.
 pub fn stored(
     worker: &Rc<Worker>,
     ask: &Ask,
@@ -72,7 +72,7 @@ pub fn stored(
             reader.keep();
         }
         if coding_of(fields).is_some() {
-            // What it is composed of has none.
+            // The composed page has no coding.
             fields.remove(header::CONTENT_ENCODING);
         }
         return Some(composed(ask, status, fields, Content::Empty));
@@ -130,7 +130,7 @@ pub fn raw(
     composed(ask, status, fields, content)
 }
 
-/// A page's content, without its coding. Where memory has no room for a decoder, the answer breaks off.
+/// Removes the coding from a page's content. If memory has no room for a decoder, the answer breaks off.
 fn decoded(
     worker: &Worker,
     fields: &mut HeaderMap,
@@ -145,7 +145,8 @@ fn decoded(
     Recoded::decoded(content, coding, counts, memory).unwrap_or(Content::Missing)
 }
 
-/// The same of a stored page that nobody has had all of: whoever gets it meanwhile gets what is decoded here too.
+/// Like [`decoded`], for a stored page that no request has decoded completely: requests that get it meanwhile share
+/// what is decoded here.
 fn decoded_for_all(
     worker: &Worker,
     ask: &Ask,
@@ -160,7 +161,7 @@ fn decoded_for_all(
     shared.unwrap_or(Content::Missing)
 }
 
-/// A stored page that is read as it comes. `decodes`: it is stored in a coding.
+/// A stored page that is read as it comes. `decodes` says that it is stored in a coding.
 fn read(
     worker: &Worker,
     ask: &Ask,
@@ -189,11 +190,11 @@ fn streamed(worker: &Worker, content: Content) -> PageSource {
 
 /// What is known of a page.
 enum Known {
-    /// What it was read to be: kept beside it, or read now and kept from now on.
+    /// Its tokens: kept beside it, or read now and kept from now on.
     Read(ReadPage),
-    /// It is read while it is sent, and kept then.
+    /// It is read while it is sent, and then kept.
     Unread,
-    /// It is read while it is sent, as there is no room to keep it.
+    /// It is read while it is sent and not kept, because there is no room.
     Unkept,
 }
 
@@ -215,10 +216,10 @@ fn known(worker: &Worker, ask: &Ask, stored: &Stored, fields: &HeaderMap) -> Kno
     }
 }
 
-/// The content for this client: at once where everything is at hand, otherwise while it arrives.
+/// Returns the content for this client: at once if everything is at hand, otherwise while it arrives.
 fn compose(worker: &Rc<Worker>, ask: &Ask, source: PageSource, fields: &mut HeaderMap) -> Content {
     if ask.method == Method::HEAD {
-        // A head says nothing that the fragments would have to be asked for.
+        // Nothing in the head depends on the fragments.
         return Content::Empty;
     }
     let mut composer = Composer::new(Context::new(worker, ask), source);

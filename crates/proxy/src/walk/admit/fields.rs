@@ -1,4 +1,4 @@
-//! The fields of an answer that is stored: as they are kept, and as the request's own client gets them.
+//! The fields of an answer that is stored: as they are stored, and as the request's own client gets them.
 
 use crate::{ask::Ask, clock, walk::coding};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header, response};
@@ -14,13 +14,13 @@ use store::{Fields, Stored};
 
 /// The fields of a response as they are stored.
 pub struct StoredFields {
-    /// Without what must not be, with what a recipient must add.
+    /// Without those that must not be stored, and with those that a recipient must add.
     pub fields: HeaderMap,
-    /// What decides about it and is not among them.
+    /// Fields that decide how it is judged and are not among `fields`.
     pub unsent: Option<Box<Fields>>,
 }
 
-/// Fields as they are stored, of a response that was judged by all of `received`.
+/// Returns the fields to store, of a response that was judged by all of `received`.
 pub fn stored_fields(
     ask: &Ask,
     (status, version): (StatusCode, Version),
@@ -33,7 +33,8 @@ pub fn stored_fields(
     kept_fields(ask, (status, version), storable, received, at, &directives)
 }
 
-/// As [`stored_fields`], of a response that is not needed as it was, and whose directives are known, those at least that name fields.
+/// Like [`stored_fields`], but takes the received fields by value. At least those `directives` must be known that name
+/// fields.
 pub(super) fn kept_fields(
     ask: &Ask,
     (status, version): (StatusCode, Version),
@@ -57,14 +58,14 @@ pub(super) fn kept_fields(
     }
 }
 
-/// What of `received` decides how the response is judged, and is not sent: what is said to us alone, and what `no-cache="…"` or
-/// `private="…"` names. A 304, a HEAD or another part need not repeat it.
+/// The fields of `received` that decide how the response is judged but are not sent: those that are for us alone, and
+/// those that `no-cache="…"` or `private="…"` names. A 304, a HEAD or another part need not repeat them.
 fn unsent(ask: &Ask, received: &HeaderMap, directives: &ResponseDirectives) -> Option<Box<Fields>> {
     let decides = |name: &HeaderName| fields::decides(name) || ask.site.targets.contains(name);
     let is_kept = |name: &HeaderName| {
         is_for_us(name) || (fields::is_unstorable(name, directives) && decides(name))
     };
-    // Most have nothing of the kind.
+    // Most responses have no such field.
     if !received.keys().any(is_kept) {
         return None;
     }
@@ -75,12 +76,12 @@ fn unsent(ask: &Ask, received: &HeaderMap, directives: &ResponseDirectives) -> O
     Some(Box::new(Fields::pack(&unsent)))
 }
 
-/// Whether a field is said to us alone.
+/// Whether a field is for us alone.
 fn is_for_us(name: &HeaderName) -> bool {
     *name == surrogate::CONTROL || *name == freshness::REVERSE_PROXY_TTL
 }
 
-/// The fields for the request's own client, where storing takes some away that only later requests must not get: those
+/// Returns the fields for the request's own client if storing removes some that only later requests must not get: those
 /// that `no-cache` or `private` names (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
 pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Option<Box<HeaderMap>> {
     let same = (head.status, head.version);
@@ -88,7 +89,7 @@ pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Opti
     storable.names_fields.then(all).map(Box::new)
 }
 
-/// As [`own_fields`], where `update` (a 304, or another part) made the fields `old` into `new`.
+/// Like [`own_fields`], after `update` (a 304, or another part) turned the fields `old` into `new`.
 pub fn own_updated(
     ask: &Ask,
     (status, version): (StatusCode, Version),
@@ -104,7 +105,7 @@ pub fn own_updated(
     })
 }
 
-/// All fields that a client may have.
+/// Returns all fields that a client may have.
 fn all_fields(
     ask: &Ask,
     (status, version): (StatusCode, Version),
@@ -121,8 +122,8 @@ fn all_fields(
     own
 }
 
-/// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); of several the first, which counts, stays. What is
-/// said to us alone goes.
+/// Adds `Via`, and `Date` if the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3). Of several dates only the first,
+/// which counts, is kept. Fields that are for us alone are removed.
 pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl FnOnce() -> Time) {
     let passed = &ask.site.purge.pass_tags;
     let ends_here = |name: &HeaderName| {
@@ -146,7 +147,8 @@ pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl 
     ask.site.via.append(response, version);
 }
 
-/// Freshened `fields` of what is stored as a page of fragments say so still: the body is the same, and so is what it is written in.
+/// Lets the freshened `fields` of a stored page of fragments still say that it is one: its body is the same, and so is
+/// the language in which it is written.
 pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
     if stored.is_esi() && !surrogate::wants_esi(fields) {
         fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);

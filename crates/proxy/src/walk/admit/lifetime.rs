@@ -1,4 +1,4 @@
-//! The site's say on how long an answer is fresh, for its route and status.
+//! The site's settings for how long an answer is fresh, by route and status.
 
 use super::settled::{self, is_settled};
 use crate::{
@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use rules::freshness;
 use std::time::Duration;
 
-/// The site's say on lifetimes for this route, and for an answer of this status with these fields.
+/// The site's lifetime settings for this route, and for an answer of this status with these fields.
 pub(super) fn freshness_site(
     ask: &Ask,
     status: StatusCode,
@@ -49,16 +49,18 @@ pub(super) fn freshness_site(
     }
 }
 
-/// Whether a page was sent for a file, where the site speaks of styles, scripts and their like: what it says is not meant for that.
+/// Whether a page was sent in place of a file, on a route whose lifetimes are for styles, scripts and the like. They do
+/// not apply to it.
 pub(super) fn is_no_file(ask: &Ask, fields: &HeaderMap) -> bool {
     let is_static = ask.policy().lifetime.mode == LifetimeMode::Static;
     is_static && settled::is_no_file(ask.key.path(), fields)
 }
 
 impl Lifetime {
-    /// The lifetime the site gives to answers of `status`; first match wins. What finds fault with its own request alone, or keeps
-    /// something from its own client, gets one by its very status, or none: others, who ask for the same, did nothing of the kind. A part
-    /// gets that of the whole, unless 206 is named: how much the first client asked for says nothing of how long a page lasts.
+    /// Returns the site's lifetime for answers of `status`; the first match wins. A status that finds fault with its
+    /// own request alone, or that withholds something from its own client, gets a lifetime only if it is named exactly,
+    /// or if the lifetime is zero: other clients ask for the same and did nothing of the kind. A part gets the lifetime
+    /// of the whole unless 206 is named: how much the first client asked for says nothing about how long a page lasts.
     pub fn of(&self, status: StatusCode) -> Option<Duration> {
         let part = StatusPattern::Exact(StatusCode::PARTIAL_CONTENT.as_u16());
         let names_parts = || self.by_status.iter().any(|(pattern, _)| *pattern == part);
@@ -145,7 +147,7 @@ mod tests {
         ] {
             assert_eq!(of(&some, code), seconds, "{code}");
         }
-        // Nothing is kept for no time at all.
+        // A lifetime of zero applies in any case.
         let none = lifetime(&[(StatusPattern::Class(4), 0), (StatusPattern::Any, 3)]);
         assert_eq!(of(&none, 408), Some(0));
         assert_eq!(of(&none, 505), None);

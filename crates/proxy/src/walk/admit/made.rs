@@ -1,4 +1,4 @@
-//! What is stored of an answer: a new response, or one that takes the place of another; and the tags by which it can be purged.
+//! What is stored of an answer: a new response, or one that replaces another; and the tags by which it can be purged.
 
 use super::{
     Admitted,
@@ -15,8 +15,8 @@ use rules::{
 use std::sync::Arc;
 use store::{Body, Fields, Stored, Ticket, Variant, Variants, purge::Marks};
 
-/// The tags by which the response can be purged ([`tags`]), as they are stored; `log_at`: where the log stood when its fetch began.
-/// What takes the place of another of the same tags, being of the same variant, carries that one's.
+/// Returns the tags by which the response can be purged ([`tags`]), as they are stored. `log_at` is where the log stood
+/// when its fetch began. A response that replaces one of the same variant with the same tags shares its marks.
 pub fn marks(
     worker: &Worker,
     ask: &Ask,
@@ -38,8 +38,9 @@ pub fn marks(
         .or_else(|| memory.log().tags().marks(tags, log_at))
 }
 
-/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
-/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
+/// Returns the tags by which the response can be purged, besides its URL: those it carries, its cache groups and its
+/// pool. If it freshens another and carries no tags, it keeps those of the other: they are no longer among its fields,
+/// unlike groups and pool.
 pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<String> {
     let groups = ask.groups(&surrogate::groups(response));
     let pool = response.get(marks::X_POOL);
@@ -59,29 +60,30 @@ pub fn tags(ask: &Ask, response: &HeaderMap, freshens: Option<&Stored>) -> Vec<S
     tags
 }
 
-/// What makes a new stored response of one that is there.
+/// What turns a stored response into a new one.
 pub struct Update<'a> {
-    /// Where the log of purges stood when what came last was asked for.
+    /// Where the log of purges stood when the latest answer was asked for.
     pub log_at: u64,
-    /// The version that it came in.
+    /// The HTTP version of that answer.
     pub version: Version,
-    /// What was judged of `fields`.
+    /// The result of judging `fields`.
     pub storable: Storable,
     /// The fields as they are now.
     pub fields: &'a HeaderMap,
     /// Which requests select it; `None`: all do.
     pub variant: Option<Box<Variant>>,
-    /// The tags that it can be purged by; `None` where it has none.
+    /// The tags that it can be purged by; `None` if there are none.
     pub marks: Option<Arc<Marks>>,
     /// The body of the new one.
     pub body: Body,
-    /// When what came last did.
+    /// When the latest answer came.
     pub at: Time,
-    /// The fetch that brought it; `None`: that of what is there, of which it merely speaks.
+    /// The fetch that brought it; `None` keeps that of the old response, about which the answer merely speaks.
     pub fetch: Option<Ticket>,
 }
 
-/// What takes the place of `old`: in demand as that is, and with what was made of the same content.
+/// Returns the response that replaces `old`. It is as much in demand as `old`, and keeps what was made of the same
+/// content.
 pub fn updated(ask: &Ask, old: &Stored, update: Update<'_>) -> Stored {
     let first_line = (old.status, update.version);
     let kept = stored_fields(ask, first_line, update.storable, update.fields, update.at);
@@ -102,7 +104,8 @@ pub fn updated(ask: &Ask, old: &Stored, update: Update<'_>) -> Stored {
     new.after(old).with_made_of(old)
 }
 
-/// A new stored response for `ask`, and the fields it is sent with as they were before they were packed. `admitted` was judged of `head`.
+/// Returns a new stored response for `ask`, and its fields as they were before they were packed. `admitted` is the
+/// result of judging `head`.
 pub fn new_stored(
     worker: &Worker,
     ask: &Ask,
@@ -113,7 +116,7 @@ pub fn new_stored(
     at: Time,
 ) -> (Stored, HeaderMap) {
     let Admitted { storable, variant } = admitted;
-    // Most responses name no fields, as was found when this one was judged.
+    // Most responses name no fields, as judging this one has shown.
     let directives = if storable.names_fields {
         directives::response(&head.headers, &ask.site.targets).0
     } else {
@@ -145,7 +148,8 @@ mod tests {
     };
     use http::{Method, StatusCode};
 
-    /// Eviction takes first what is seldom asked for: that the origin has spoken of it changes nothing of that.
+    /// Eviction removes what is seldom asked for first. That the origin has spoken of a response does not change how
+    /// often it is asked for.
     #[test]
     fn what_takes_anothers_place_is_in_demand_as_that_was() {
         let ask = sample::ask(

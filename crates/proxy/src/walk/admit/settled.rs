@@ -1,9 +1,10 @@
-//! Content that does not depend on who asks: styles, scripts, images, fonts, media, as `ttl_mode = "static"` has it.
+//! Content that does not depend on the client: styles, scripts, images, fonts, media. `ttl_mode = "static"` uses it.
 
 use http::{HeaderMap, header};
 use rules::key;
 
-/// Endings of paths whose content seldom depends on who asks, and the types that it is served as: whole, or up to a slash.
+/// File name extensions of content that seldom depends on the client, and the types it is served as: the whole type, or
+/// up to the slash.
 const KINDS: [(&[&str], &[&str]); 7] = [
     (&["css"], &["text/css"]),
     (
@@ -53,7 +54,7 @@ const KINDS: [(&[&str], &[&str]); 7] = [
 
 /// Whether an answer under this path, with these fields, is content of such a kind.
 ///
-/// The ending is the client's word and the type the application's, and both must say so: an application that takes
+/// The client chooses the extension and the application the type. Both must match: an application that takes
 /// `/account/x.css` for `/account` answers with a user's page (web cache deception).
 pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     let Some(ending) = ending_of(path) else {
@@ -75,11 +76,11 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     kinds.iter().any(is_served) && key::is_plain(path)
 }
 
-/// Endings of other files, whose content may depend on who asks.
+/// Extensions of other files, whose content may depend on the client.
 const OTHERS: [&str; 4] = ["json", "map", "txt", "xml"];
 
-/// Whether the path names a file, and the answer is a page or does not say what it is: an application answers so for what it has no file
-/// of.
+/// Whether the path names a file while the answer is a page or has no type. An application answers in this way if it
+/// does not have the file.
 pub(super) fn is_no_file(path: &str, fields: &HeaderMap) -> bool {
     let files = KINDS
         .iter()
@@ -94,13 +95,13 @@ pub(super) fn is_no_file(path: &str, fields: &HeaderMap) -> bool {
     names_file && kind_of(fields).is_none_or(is_page)
 }
 
-/// What follows the last dot of the path's last segment.
+/// Returns what follows the last dot of the path's last segment.
 fn ending_of(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     Some(name.rsplit_once('.')?.1)
 }
 
-/// The one type that an answer says it has.
+/// Returns the answer's type, if it has exactly one.
 fn kind_of(fields: &HeaderMap) -> Option<String> {
     let mut lines = fields.get_all(header::CONTENT_TYPE).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else {

@@ -1,5 +1,5 @@
-//! The way back of an answer that bypassed the store. What of a POST's answer is stored is told in `post`, what a HEAD's says in
-//! `head`.
+//! The way back of an answer that bypassed the store. `post` stores the answer to a POST; `head` applies that to a HEAD
+//! to what is stored.
 
 use super::{
     head,
@@ -31,21 +31,21 @@ use rules::{
 use std::{rc::Rc, time::Duration};
 use store::Ticket;
 
-/// What is known of an exchange that bypassed the store, beside its answer.
+/// What is known of an exchange that bypassed the store, besides its answer.
 pub(super) struct Exchanged {
-    /// Why it did.
+    /// Why it bypassed the store.
     pub why: Bypassed,
-    /// Drawn before its request went out.
+    /// The ticket drawn before its request went out.
     pub ticket: Ticket,
-    /// When its request went out, and its answer came.
+    /// When its request went out, and when its answer came.
     pub times: Times,
-    /// The groups of what its answer invalidates, as far as that lies on disk.
+    /// The cache groups that its answer invalidates, as far as they are on disk.
     pub groups: Vec<String>,
-    /// What is told of it, until it is known what the answer comes to.
+    /// Its outcome so far, until the answer is complete.
     pub outcome: Outcome,
 }
 
-/// An answer has come: what it invalidates, freshens or stores, and its way back.
+/// Handles an answer: invalidates, freshens or stores, and sends the answer back.
 pub(super) fn land(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -71,10 +71,11 @@ pub(super) fn land(
     let is_current = is_post && may_fill && is_untouched(worker, ask, response.headers(), asked);
     let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);
     let ticket = worker.cache.memory.begin();
-    // What it invalidates itself is all that came between.
+    // Nothing else was purged in between if the log has moved only by what the answer itself invalidates.
     let is_current = is_current && ticket.log_at == before.log_at + own;
     let (head, body) = response.into_parts();
-    // What the site bypasses the store for may be one user's, and says nothing of what is stored.
+    // An answer that bypasses the store because the site says so may be for one user, and says nothing about what is
+    // stored.
     if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Reason(_)) {
         head::says(worker, ask, &head, (asked, times));
     }
@@ -109,7 +110,7 @@ fn with_status(handled: Handled, status: StatusCode, stored: bool) -> Handled {
     }
 }
 
-/// The answer goes back as it came, its end-to-end part.
+/// Sends the end-to-end part of the answer back as it came.
 fn pass_on(
     worker: &Rc<Worker>,
     ask: &Ask,
@@ -143,8 +144,9 @@ fn pass_on(
     )
 }
 
-/// Whether 101 with these fields switches to what the client asked for (RFC 9110 section 7.8). One that names nothing is believed, and one
-/// to `h2c` is not, which `beside::protocol` offers nobody: the application may find it where we do not.
+/// Whether 101 with these fields switches to a protocol that the client asked for (RFC 9110 section 7.8). If it names
+/// none, it is believed. A switch to `h2c` is not: `beside::protocol` offers it to no origin, but the application may
+/// find the offer where we do not.
 fn is_to_what_was_asked(fields: &HeaderMap, client: &Upgrade) -> bool {
     let lines = fields.get_all(header::UPGRADE).iter();
     lines.flat_map(protocols).all(|name| {
@@ -153,13 +155,13 @@ fn is_to_what_was_asked(fields: &HeaderMap, client: &Upgrade) -> bool {
     })
 }
 
-/// The protocols that a line names, as bytes: what else text has for blanks belongs to a name.
+/// The protocols that a line names, as bytes: other blanks of text belong to a name.
 fn protocols(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
     let names = line.as_bytes().split(|byte| *byte == b',');
     names.map(<[u8]>::trim_ascii)
 }
 
-/// 101: from here on bytes pass both ways untouched.
+/// Handles a 101: from here on bytes pass in both directions untouched.
 fn switch(
     worker: &Worker,
     ask: &Ask,
@@ -186,7 +188,7 @@ fn switch(
         outcome,
         Duration::ZERO,
     );
-    // What goes through the tunnel is the answer's content to whoever reads the log.
+    // For the access log, the bytes that pass through the tunnel are the answer's content.
     let mut ending = answer.body_mut().unwatched();
     tokio::task::spawn_local(async move {
         if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
@@ -198,7 +200,7 @@ fn switch(
             };
             tunnel::pass(client, origin, patience, sent).await;
         }
-        // Until here its server has had one more to serve.
+        // Until here the server counts this request as one that it serves.
         drop(serving);
     });
     answer

@@ -1,4 +1,4 @@
-//! What a request brings, on its way to the origin: its limit, and the memory it may take.
+//! A request's content on its way to the origin: its limit, and the memory it may take.
 
 use crate::{
     ask::Ask,
@@ -28,7 +28,7 @@ pub(super) fn request_body(
     Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
 }
 
-/// What an origin takes of memory for content that it cannot pass on as it comes.
+/// The memory that an origin may take for content that it cannot pass on as it comes.
 pub(super) fn room(worker: &Worker) -> origin::Room {
     let memory = worker.cache.memory.clone();
     let mut held = memory.budget().reservation();
@@ -39,8 +39,8 @@ pub(super) fn room(worker: &Worker) -> origin::Room {
     })
 }
 
-/// What became of the request's content while it was sent on, where that is why nothing came of it: it turned out longer than the site
-/// allows, or did not come in time.
+/// Why sending the request's content failed, if that is why the request failed: it turned out to be longer than the
+/// site allows, or did not come in time.
 pub(super) fn cut(error: &origin::Error) -> Option<Failure> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {

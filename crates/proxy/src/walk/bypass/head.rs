@@ -1,5 +1,5 @@
-//! What a HEAD's answer means for the stored GETs (RFC 9111 section 4.3.5): that of one which bypasses the store, for a condition that its
-//! origin is to judge, say. Any other goes out as a GET.
+//! What a HEAD's answer means for stored responses to GET (RFC 9111 section 4.3.5). This is for a HEAD that bypasses
+//! the store, e.g. because the origin is to judge its condition. Any other HEAD goes out as a GET.
 
 use crate::{
     ask::Ask,
@@ -17,16 +17,16 @@ use rules::{
 use std::sync::Arc;
 use store::{Body, Stored, Ticket, Variants};
 
-/// A HEAD's answer speaks of each stored response that could have been chosen for it, not of the newest alone (RFC 9111 section
-/// 4.3.5). `when`: what was purged since the ticket is not known to it.
+/// Applies a HEAD's answer to each stored response that could have been chosen for it, not to the newest alone (RFC
+/// 9111 section 4.3.5). The answer does not know of purges since the ticket in `when`.
 pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, when: (Ticket, Times)) {
     let variants = worker.cache.memory.peek(ask.key.as_bytes());
     let all = variants.as_ref().map_or(&[][..], Variants::as_slice);
     let mut scratch = Vec::new();
     for stored in all {
-        // Whoever fills a body must find its response again.
+        // The task that fills a body must find its response again.
         let is_filling = matches!(stored.body, Body::Filling(_));
-        // What a later request has brought is newer than what this one says.
+        // What a later request has brought is newer than this answer.
         let is_later = stored.is_later_than(when.0);
         if !is_filling && !is_later && stored.matches(&ask.fields, &mut scratch) {
             says_of(worker, ask, stored, head, when);
@@ -34,7 +34,7 @@ pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, when: (Ticket, T
     }
 }
 
-/// It freshens this one, or shows it to be out of date.
+/// Freshens this stored response, or withdraws it as out of date.
 fn says_of(
     worker: &Worker,
     ask: &Ask,
@@ -47,7 +47,7 @@ fn says_of(
     let length = stored.body.length();
     match validate::head_says(head.status, &head.headers, &fields, length, times.response) {
         HeadSays::Nothing => return,
-        // It was said to us alone.
+        // These fields were for us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
         HeadSays::Disqualify => return below::withdraw(worker, key, stored),
         HeadSays::Freshen => {}
@@ -55,7 +55,7 @@ fn says_of(
     let is_same = validate::is_same_content(&head.headers, &fields);
     validate::freshen(&mut fields, &head.headers, &ask.site.targets);
     let variant = admit::variant(ask, &fields);
-    // By what it varies now it was not chosen when it was stored: for whom it was made then is not known.
+    // It varies by fields that did not select it when it was stored, so it is not known for which requests it was made.
     if variant != stored.variant && !is_same {
         return below::withdraw(worker, key, stored);
     }

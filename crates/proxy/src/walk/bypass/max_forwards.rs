@@ -5,25 +5,25 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 
-/// Whether we are whom the request is meant for.
+/// Whether we are the request's last recipient.
 pub fn ends_here(ask: &Ask) -> bool {
     left(ask) == Some(0)
 }
 
-/// Tells the next server, in `fields`, how many are left with it.
+/// Writes to `fields` how many servers are left after the next one.
 pub fn count_down(ask: &Ask, fields: &mut HeaderMap) {
     if let Some(left) = left(ask) {
         fields.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
     }
 }
 
-/// What the request says, where it counts.
+/// The field's value, for methods to which it applies.
 fn left(ask: &Ask) -> Option<u64> {
     let counts = ask.method == Method::OPTIONS || ask.method == Method::TRACE;
     max_forwards(ask.fields.get(&MAX_FORWARDS).filter(|_| counts)?)
 }
 
-/// Digits alone; what is none, or too great for anybody to count, says nothing.
+/// Parses digits alone. A value that is no number, or is too large, counts as absent.
 fn max_forwards(value: &HeaderValue) -> Option<u64> {
     let text = value.to_str().ok()?.trim();
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());

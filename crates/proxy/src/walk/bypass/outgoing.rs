@@ -1,4 +1,5 @@
-//! What the origin is sent: the fields of a request that goes as it came, and when it is to go without range and condition.
+//! What the origin is sent: the fields of a request that goes as it came, and whether it goes without range and
+//! condition.
 
 use super::max_forwards;
 use crate::{
@@ -10,13 +11,13 @@ use crate::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use rules::{fields, method::is_retrieval};
 
-/// The fields that the origin gets.
+/// The fields for the origin.
 pub fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failure> {
     let mut fields = outbound::fields(ask)?;
     coding::for_origin(ask, &mut fields);
     max_forwards::count_down(ask, &mut fields);
     if let Some(upgrade) = upgrade {
-        // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
+        // Removing the hop-by-hop fields removed the client's wish to upgrade. It is made anew for the next hop.
         fields.insert(header::UPGRADE, upgrade.protocol.clone());
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
@@ -24,7 +25,8 @@ pub fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failu
     Ok(fields)
 }
 
-/// The client is told to send its content once the origin has told us (RFC 9110 section 10.1.1).
+/// Passes `Expect` on, so that the client is told to send its content once the origin has told us (RFC 9110 section
+/// 10.1.1).
 fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
     if ask.has_content
         && ask.version >= Version::HTTP_11
@@ -34,10 +36,13 @@ fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
     }
 }
 
-/// The `fields` of a request for a part, or on condition where pages may be composed, without that. With methods other than `GET` a range
-/// means nothing (RFC 9110 section 14.2); an origin that takes it for one would send a part of a page that is composed here, and what does
-/// something, or brings content, is not asked for twice: there it goes at once. So does a condition on a route of pages. Elsewhere a
-/// `HEAD` on condition is asked again where a `GET` is: what it tells is of the composed page too.
+/// Returns `fields` without range and, where pages may be composed, without condition: for asking again if the answer
+/// is of no use because of them. `None` if they have neither, or if the request must not be sent twice.
+///
+/// With methods other than `GET` a range means nothing (RFC 9110 section 14.2). An origin that honours one anyway would
+/// send a part of a page that is composed here, and a request that does something, or brings content, is not sent
+/// twice. So with these the range is removed from `fields` at once. So is a condition on a route of pages. Elsewhere a
+/// conditional `HEAD` is asked again if a `GET` is: its answer is about the composed page too.
 pub fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
     const PART: [HeaderName; 2] = [header::RANGE, header::IF_RANGE];
     const CONDITION: [HeaderName; 2] = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
@@ -61,8 +66,8 @@ pub fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
     Some(whole)
 }
 
-/// Whether the answer to a request for a part, or on condition, is of no use: only the whole can be composed, and the client may hold it in
-/// another coding.
+/// Whether the answer to a request for a part, or to a conditional one, is of no use: only the whole can be composed,
+/// or the client may hold it in another coding.
 pub fn only_whole_is_right(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> bool {
     match status {
         StatusCode::PARTIAL_CONTENT => {

@@ -1,4 +1,4 @@
-//! The answer to a POST that is stored as that to a later GET.
+//! The answer to a POST that is stored as the answer to a later GET.
 
 use crate::{
     ask::Ask,
@@ -25,13 +25,13 @@ use store::{Ticket, purge::Label};
     reason = "taken apart where it is made: a box would be one more allocation a request"
 )]
 pub(super) enum Post {
-    /// It is stored on its way to the client, as the answer to a later GET; fresh for so long, if at all.
+    /// It is stored on its way to the client, as the answer to a later GET. It is fresh for this long, if at all.
     Stored(Content, Option<Duration>),
     Passed(ResponseBody, Detail),
 }
 
-/// Whether no purge since `ticket` covers an answer with these fields, not even softly: where one does, the answer may be from before
-/// what it was sent for.
+/// Whether no purge since `ticket`, not even a soft one, covers an answer with these fields. If one does, the answer
+/// may be older than the change that the purge was sent for.
 pub(super) fn is_untouched(worker: &Worker, ask: &Ask, fields: &HeaderMap, ticket: Ticket) -> bool {
     let log = worker.cache.memory.log();
     if ticket.log_at == log.head() {
@@ -47,8 +47,9 @@ pub(super) fn is_untouched(worker: &Worker, ask: &Ask, fields: &HeaderMap, ticke
     })
 }
 
-/// RFC 9110 section 9.3.3: storable with explicit freshness and a `Content-Location` that is the target. Its success has
-/// just invalidated the target, so `ticket` was drawn after that; the caller has made sure that nothing else was purged meanwhile.
+/// Stores the answer as RFC 9110 section 9.3.3 allows: with explicit freshness and a `Content-Location` that is the
+/// target. Its success has just invalidated the target, so `ticket` was drawn after that. The caller has made sure that
+/// nothing else was purged meanwhile.
 pub(super) fn store_post(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,

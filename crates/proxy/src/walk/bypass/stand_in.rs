@@ -1,5 +1,6 @@
-//! What is stored, for a request that bypasses the store only lest its answer be kept (`misses_with`), or since it has a condition that the
-//! origin is to judge, where the origin fails: what others get then answers it too, as far as it meets the condition.
+//! A stored response that answers a bypassing request if the origin fails. This is for requests that bypass the store
+//! only so that their answer is not kept (`misses_with`), or because the origin is to judge their condition. They get
+//! what other clients get, as far as it meets the condition.
 
 use super::forward_reason;
 use crate::{
@@ -19,7 +20,7 @@ use http::Response;
 use rules::status::Handled;
 use std::{rc::Rc, time::Instant};
 
-/// What goes out instead of this answer, of a request that `went` to the origin for this reason at this moment.
+/// Returns what is sent instead of this answer. `went` is why and when the request went to the origin.
 pub(super) fn instead<B>(
     worker: &Rc<Worker>,
     ask: &Ask,

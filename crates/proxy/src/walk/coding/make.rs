@@ -1,4 +1,4 @@
-//! Makes the form that a request wants and that is not there yet, or follows whoever makes it.
+//! Makes the form that a request wants and that is not there yet, or follows the task that makes it.
 
 use crate::{
     ask::Ask,
@@ -12,8 +12,8 @@ use rules::coding::Coding;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use store::{Level, Stored};
 
-/// What goes out of a small body, its form being made here and now: the form, or the content where it is of no use or there is no
-/// room to make it. `None` where another makes it, or it cannot be kept.
+/// Makes the form of a small body here and now, and returns what goes out: the form, or the stored response if the form
+/// is of no use or there is no room to make it. `None` if another task makes it, or if it cannot be kept.
 pub fn made_at_once(
     worker: &Worker,
     ask: &Ask,
@@ -40,8 +40,8 @@ pub fn made_at_once(
     Some(form.unwrap_or_else(|| stored.clone()))
 }
 
-/// `content` in `coding`: as it is being made by another, or made from here on. An error where too much waits or there is no room,
-/// and it goes out as it is.
+/// Returns `content` in `coding`: as another task makes it, or made from here on. Returns the content itself as an
+/// error, to go out as it is, if too many wait or there is no room.
 pub fn encode(
     worker: &Worker,
     ask: &Ask,
@@ -88,7 +88,7 @@ fn by_pool(
     }
 }
 
-/// It is coded while it comes: from the origin, or from disk.
+/// Codes the content while it comes from the origin or from disk.
 fn as_it_comes(
     worker: &Worker,
     ask: &Ask,

@@ -1,4 +1,4 @@
-//! Parts: whether a part of what is stored, or of what an origin sends, continues what the client holds.
+//! Parts: whether a part of a stored response, or of an origin's answer, continues what the client holds.
 
 use crate::{ask::Ask, walk::coding::Then};
 use http::{HeaderMap, Method, StatusCode};
@@ -9,8 +9,8 @@ use rules::{
 };
 use store::{Body, Stored};
 
-/// Whether the client wants a part of the content without coding. A part on condition of a date is none: all forms have the same
-/// `Last-Modified`, and nobody knows of which one the client holds the rest.
+/// Whether the client wants a part of the content in identity. A range that depends on a date does not count: all forms
+/// have the same `Last-Modified`, and it is unknown of which one the client holds the rest.
 pub fn wants_part(ask: &Ask, accepted: Accepted) -> bool {
     ask.range().is_some()
         && accepted.takes(None)
@@ -29,7 +29,7 @@ pub fn may_be_parted(ask: &Ask, then: &Then, stored: &Stored) -> bool {
     }
 }
 
-/// Whether only parts of `stored` are there and are what the client wants: nothing is made of them.
+/// Whether only parts of `stored` are there and the client wants them. No form is made of parts.
 pub fn is_partial(ask: &Ask, stored: &Stored) -> bool {
     let parts = match &stored.body {
         Body::Parts(parts) if ask.method == Method::GET => parts,
@@ -38,8 +38,9 @@ pub fn is_partial(ask: &Ask, stored: &Stored) -> bool {
     !parts.is_complete()
 }
 
-/// Whether a part of what has these `fields`, and `length` bytes in all, may continue nothing that the client holds: by a date it may
-/// hold any form, and what it cannot read it holds decoded. Only the whole is right then.
+/// Whether a part of the content with these `fields`, and `length` bytes in all, may fail to continue what the client
+/// holds. With a date as the condition it may hold any form; content that it cannot read it holds decoded. Then only
+/// the whole is right.
 pub fn is_of_another(ask: &Ask, fields: &HeaderMap, length: Option<u64>) -> bool {
     let Some(compress) = &ask.policy().compress else {
         return false;
@@ -49,7 +50,7 @@ pub fn is_of_another(ask: &Ask, fields: &HeaderMap, length: Option<u64>) -> bool
     }
     let lines = || fields::lines_of_whole(fields);
     if lines().any(|(name, value)| forbids_transform(name, value)) {
-        // It has one form.
+        // It has only one form.
         return false;
     }
     let accepted = Accepted::read(&ask.fields);

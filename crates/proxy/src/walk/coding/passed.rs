@@ -1,4 +1,5 @@
-//! Coding where no form is stored: answers that pass, what is said of codings in fields, and what origins are asked for.
+//! Coding without a stored form: answers that pass, what fields say about codings, and which codings origins are asked
+//! for.
 
 use super::matching_tag;
 use crate::{
@@ -15,10 +16,11 @@ use rules::{
     fields::{self, has},
 };
 
-/// For content that is coded for one client: at the fast level all three come out about as small, and brotli takes several times as long.
+/// The order for content that is coded for one client: at the fast level all three are about as small, and brotli takes
+/// several times as long.
 const CHEAPEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Brotli];
 
-/// Codes an answer that is not stored on its way to its one client, unless it may be that client's own; see
+/// Codes an answer that is not stored on its way to its one client, unless it may be for that client alone; see
 /// [`Compress::personal`].
 pub fn passed(
     worker: &Worker,
@@ -37,8 +39,8 @@ pub fn passed(
     on_its_way(worker, ask, status, fields, content)
 }
 
-/// Codes content on its way to one client, where that accepts it, and describes it in `fields`: for whatever is made anew for each
-/// request. What has come before the content pauses is sent then.
+/// Codes content on its way to one client, if that accepts it, and describes it in `fields`. This is for content that
+/// is made anew for each request. Whenever the content pauses, what has come so far is sent.
 pub fn on_its_way(
     worker: &Worker,
     ask: &Ask,
@@ -74,7 +76,7 @@ pub fn on_its_way(
     }
 }
 
-/// The coding for what is coded for this client alone.
+/// Returns the coding for content that is coded for this client alone.
 fn wanted(ask: &Ask, compress: &Compress) -> Option<Coding> {
     if !ask.said.codings {
         return None;
@@ -89,7 +91,7 @@ fn wanted(ask: &Ask, compress: &Compress) -> Option<Coding> {
     }
 }
 
-/// The tag with which an answer of these fields goes out, where it is coded on its way ([`passed`]).
+/// Returns the tag with which an answer with these fields goes out if it is coded on its way ([`passed`]).
 pub fn tag_on_its_way(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> Option<HeaderValue> {
     let own = fields.get(header::ETAG)?;
     let compress = ask.policy().compress.as_ref()?;
@@ -101,32 +103,33 @@ pub fn tag_on_its_way(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> Opti
     coding::form_tag(own, Some(wanted(ask, compress)?), FormProvenance::Streamed)
 }
 
-/// The route's codings for content that is coded for one client.
+/// Returns the route's codings for content that is coded for one client, in order of preference.
 pub fn cheapest(compress: &Compress) -> Vec<Coding> {
     let all = CHEAPEST.into_iter();
     all.filter(|coding| compress.codings.contains(coding))
         .collect()
 }
 
-/// The length that `Content-Length` tells.
+/// Returns the length in `Content-Length`.
 fn announced(fields: &HeaderMap) -> Option<u64> {
     let value = fields.get(header::CONTENT_LENGTH)?;
     value.to_str().ok()?.parse().ok()
 }
 
-/// Whether an answer that is not stored is one user's. The fragments of a page know cookies that were kept from the page.
+/// Whether an answer that is not stored is for one user. The fragments of a page get cookies that were kept from the
+/// page.
 fn is_of_somebody(ask: &Ask, fields: &HeaderMap) -> bool {
     user_context::is_somebody(&ask.fields)
         || (ask.composed.get() && !ask.cookies.is_empty())
         || has(fields, &header::SET_COOKIE)
 }
 
-/// Whether an answer that is not stored goes out as it is, since it may be its client's own.
+/// Whether an answer that is not stored goes out as it is because it may be for its client alone.
 fn is_left_to_its_client(ask: &Ask, fields: &HeaderMap, compress: &Compress) -> bool {
     !compress.personal && is_of_somebody(ask, fields)
 }
 
-/// Whether content of so many bytes goes out as it is, by the request's word or the answer's.
+/// Whether content of this many bytes goes out as it is, because the request or the answer says so.
 fn is_untouched(
     ask: &Ask,
     status: StatusCode,
@@ -139,14 +142,15 @@ fn is_untouched(
     ask.directives.no_transform || coding::judge(status, lines, length, types, least).is_some()
 }
 
-/// Says in `Vary` that the answer depends on `Accept-Encoding`, where it does: in every form, identity too, and in a part of one.
+/// Adds `Accept-Encoding` to `Vary` if the answer depends on it. That holds for every form, also for identity, and for
+/// a part of one.
 pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
     let Some(compress) = &ask.policy().compress else {
         return;
     };
     let (status, length) = match status {
         StatusCode::PARTIAL_CONTENT => (StatusCode::OK, None),
-        // However short its coding makes it: who cannot read that gets it without.
+        // However short its coding makes it: a client that cannot read the coding gets the content decoded.
         status if has(fields, &header::CONTENT_ENCODING) => (status, None),
         status => (status, announced(fields)),
     };
@@ -164,21 +168,22 @@ pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
     }
 }
 
-/// The tag in the client's `If-None-Match` that names a form of what has these fields.
+/// Returns the tag in the client's `If-None-Match` that names a form of the content with these fields.
 pub fn matching_tag_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
     if !ask.said.conditions || !ask.fields.contains_key(header::IF_NONE_MATCH) {
         return None;
     }
     let origin = fields.get(header::ETAG)?;
     let accepted = Accepted::read(&ask.fields);
-    // What came in a coding goes out in it.
+    // Content that came in a coding goes out in it.
     let takes_own = has(fields, &header::CONTENT_ENCODING) || accepted.takes(None);
     matching_tag(ask, Some(origin.as_bytes()), takes_own, accepted)
 }
 
-/// `Accept-Encoding` towards the origin, for what may be stored: identity, so that one copy serves all and codings are made
-/// here. Where the answer is most likely for one client alone, that client's own wish goes on instead: then the origin codes
-/// what is not coded here. So it does where the origin has codings ready, which are variants then.
+/// Sets `Accept-Encoding` for the origin. An answer that may be stored is asked for in identity, so that one copy
+/// serves all clients and codings are made here. If the answer is most likely for one client alone, that client's own
+/// field is passed on: then the origin codes what is not coded here. It is also passed on if the origin has codings
+/// ready, which then are variants.
 pub fn ask_origin(ask: &Ask, fields: &mut HeaderMap, is_unshared: impl FnOnce() -> bool) {
     let policy = ask.policy();
     let name = header::ACCEPT_ENCODING;
@@ -191,7 +196,7 @@ pub fn ask_origin(ask: &Ask, fields: &mut HeaderMap, is_unshared: impl FnOnce() 
     }
 }
 
-/// Whether an answer with these fields can be given to clients whatever they accept: it is not coded, or can be decoded here.
+/// Whether an answer with these fields can be given to every client: it is not coded, or can be decoded here.
 pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
     if !has(fields, &header::CONTENT_ENCODING) {
         return true;
@@ -202,8 +207,8 @@ pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
     !coding::is_coded(lines()) || coding::decodable(lines(), types).is_some()
 }
 
-/// Whether requests for one key may differ in `name` without a difference to the origin: codings are settled here, unless the origin
-/// has them ready.
+/// Whether requests for one key may differ in `name` without making a difference to the origin. Codings are settled
+/// here, unless the origin has them ready.
 pub fn settles(ask: &Ask, name: &HeaderName) -> bool {
     let policy = ask.policy();
     *name == header::ACCEPT_ENCODING && policy.compress.is_some() && !policy.origin.keeps_codings()

@@ -1,4 +1,4 @@
-//! Tags of forms in the conditions of clients, and of what is sent to origins.
+//! Tags of forms in clients' conditions and in what origins are sent.
 
 use crate::ask::Ask;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -8,7 +8,7 @@ use rules::{
 };
 use store::Stored;
 
-/// The tag by which the client holds what is stored, or a form of it.
+/// Returns the tag in `If-None-Match` by which the client holds the stored response, or a form of it.
 pub fn held(
     ask: &Ask,
     stored: &Stored,
@@ -23,8 +23,9 @@ pub fn held(
     matching_tag(ask, tag, takes_own(), accepted)
 }
 
-/// The tag in `If-None-Match` that names what has the tag `origin`, which the client `takes_own` or not, or a form of it that it accepts.
-/// Only who reads can be told that nothing has changed (RFC 9110 section 13.1.2).
+/// Returns the tag in `If-None-Match` that names the content with the tag `origin`, or a form of it that the client
+/// accepts. `takes_own` says whether the client accepts that content itself. Only a request that reads can be told that
+/// nothing has changed (RFC 9110 section 13.1.2).
 pub fn matching_tag(
     ask: &Ask,
     origin: Option<&[u8]>,
@@ -37,7 +38,7 @@ pub fn matching_tag(
     coding::understood(&ask.fields, origin?, takes_own, accepted)
 }
 
-/// Puts the origin's own tags into the conditions of what it is sent, where they name forms that this client may get.
+/// Replaces tags of forms that this client may get by the origin's own, in the conditions of a request to the origin.
 pub fn for_origin(ask: &Ask, fields: &mut HeaderMap) {
     coding::for_origin(fields, &ask.method, || Accepted::read(&ask.fields));
 }

@@ -1,4 +1,4 @@
-//! Answers of our own: errors, redirects, and what may be done here.
+//! Answers of our own: errors, redirects, and which methods are allowed.
 
 use super::{assemble, finish};
 use crate::{
@@ -14,13 +14,13 @@ use crate::{
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use std::time::Duration;
 
-/// Our own error to a request that has a route.
+/// Answers a request that has a route with an error of our own.
 pub fn failure(worker: &Worker, ask: &Ask, failure: &Failure) -> Response<ReplyBody> {
     let outcome = Outcome::failed(failure.clone());
     failed_forward(worker, ask, failure, &outcome)
 }
 
-/// As [`failure`], after an origin was asked.
+/// Like [`failure`], after an origin was asked.
 pub fn failed_forward(
     worker: &Worker,
     ask: &Ask,
@@ -42,7 +42,8 @@ pub fn failed_forward(
     )
 }
 
-/// Our own error to a request that was not understood. `asked`: its head as it came, and over which connection; `None`: it is an include's.
+/// Answers a request that was not understood with an error of our own. `asked` is its head as it came, and its
+/// connection; `None` for an include.
 pub fn refusal(
     worker: &Worker,
     asked: Option<(&RequestHead, &Connection)>,
@@ -63,8 +64,8 @@ pub fn refusal(
     response
 }
 
-/// The answer to a request that was to come no further than to us (RFC 9110 section 7.6.2): what may be done here, to an `OPTIONS`
-/// (section 9.3.7). `TRACE` is not offered.
+/// Answers a request that was to go no further than here (RFC 9110 section 7.6.2): an `OPTIONS` with the allowed
+/// methods (section 9.3.7). `TRACE` is not offered.
 pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if ask.method != Method::OPTIONS {
         return failure(worker, ask, &Failure::MethodNotAllowed);
@@ -82,11 +83,12 @@ pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     )
 }
 
-/// The best known of the methods that are passed on, which are all but `CONNECT`.
+/// The best known of the methods that are passed on. Those are all but `CONNECT`.
 const ALLOWED: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 
-/// The methods with which the site does not refuse what is asked for (RFC 9110 section 15.5.6); perhaps none.
+/// Returns the methods with which the site does not refuse the request's target (RFC 9110 section 15.5.6); perhaps
+/// none.
 fn unrefused(ask: &Ask) -> HeaderValue {
     let (path, query) = ask.target.normal();
     let subject = Subject {
@@ -102,8 +104,8 @@ fn unrefused(ask: &Ask) -> HeaderValue {
     HeaderValue::try_from(names.join(", ")).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// Sends the client to the same URI over HTTPS. 308 keeps method and content where a 301 would lose them. A request by HTTP/1.0 that
-/// names no host is refused: there is nowhere to send it.
+/// Sends the client to the same URI over HTTPS. 308 keeps method and content where 301 would lose them. A request by
+/// HTTP/1.0 that names no host is refused: there is nowhere to send it.
 pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if ask.host().is_empty() {
         return failure(worker, ask, &Failure::BadRequest(BadRequest::HostMissing));
@@ -116,9 +118,9 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     };
     let host = routing::without_port(ask.host());
     let mut fields = HeaderMap::new();
-    // As it came: what is not keyed is the application's all the same.
+    // As it came: query parameters that are not keyed still belong to the application.
     let target = ask.target.origin_form().unwrap_or("/".into());
-    // What is asked of the server as a whole has no path.
+    // A request about the server as a whole has no path.
     let target = if target == "*" { "/".into() } else { target };
     if let Ok(location) = HeaderValue::try_from(format!("https://{host}{target}")) {
         fields.insert(header::LOCATION, location);
@@ -134,7 +136,7 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     )
 }
 
-/// `HEAD` is sent none (RFC 9110 section 9.3.2).
+/// An answer to `HEAD` has no content (RFC 9110 section 9.3.2).
 fn content_for(method: &Method, content: Content) -> Content {
     if *method == Method::HEAD {
         Content::Empty

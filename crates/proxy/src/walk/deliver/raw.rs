@@ -1,4 +1,4 @@
-//! What an origin sent, as it came.
+//! Answers that go out as the origin sent them.
 
 use super::{X_CACHE, finish, hit_or_miss};
 use crate::{
@@ -23,13 +23,13 @@ use store::X_CACHE_DEBUG;
 pub struct Received {
     /// The origin's status.
     pub status: StatusCode,
-    /// Its fields as a recipient passes them on: without those of its connection and those meant for us.
+    /// Its fields as a recipient passes them on: without those of its connection and those for us alone.
     pub fields: HeaderMap,
     may_be_coded: bool,
 }
 
 impl Received {
-    /// Of what came with this head.
+    /// Takes an answer with this head.
     pub fn new(ask: &Ask, head: response::Parts, outcome: &Outcome) -> Self {
         let response::Parts {
             status,
@@ -44,7 +44,7 @@ impl Received {
         let mut lines = fields::lines(&fields);
         let may_be_coded = !lines.any(|(name, value)| forbids_transform(name, value));
         drop(lines);
-        // What is said to us alone goes.
+        // This also removes the fields that are for us alone.
         admit::complete(ask, version, &mut fields, clock::now);
         if has(&fields, &X_CACHE_DEBUG) {
             fields.insert(X_CACHE, hit_or_miss(outcome));
@@ -56,7 +56,7 @@ impl Received {
         }
     }
 
-    /// Tells the client of the tag that it holds. That of a form is one of several.
+    /// Sets the tag by which the client holds the content. If it is a form's, the answer depends on `Accept-Encoding`.
     pub fn names(&mut self, tag: HeaderValue) {
         if self.fields.get(header::ETAG) != Some(&tag) {
             self.fields.insert(header::ETAG, tag);
@@ -64,7 +64,7 @@ impl Received {
         }
     }
 
-    /// Codes its content on the way, where that may be.
+    /// Codes its content on the way, if that is allowed.
     pub fn coded(&mut self, worker: &Worker, ask: &Ask, content: Content) -> Content {
         if self.may_be_coded {
             coding::passed(worker, ask, self.status, &mut self.fields, content)
@@ -136,15 +136,16 @@ pub fn raw(
     )
 }
 
-/// A part that is stored on the way is stored without cookies where the site strips them: then nobody gets them.
+/// Whether cookies are removed: a part that is stored on its way is stored without them if the site strips them, so no
+/// client gets them.
 fn strips_cookies(ask: &Ask, outcome: &Outcome) -> bool {
     use rules::storable::SetCookie;
     ask.policy().set_cookie == SetCookie::Strip
         && matches!(outcome.handled, Handled::Forwarded { stored: true, .. })
 }
 
-/// Whether the client's own conditions turn the origin's answer into another. `of_form`: the tag that it goes out with, where that is not
-/// the origin's.
+/// Whether the client's own conditions turn the origin's answer into another. `of_form` is the tag with which the
+/// answer goes out, if that is not the origin's.
 fn client_condition(
     ask: &Ask,
     head: &response::Parts,

@@ -1,4 +1,4 @@
-//! The body of a composed page: read ahead, includes side by side, sent in order.
+//! The body of a composed page: it is read ahead, its includes are fetched side by side, and all is sent in order.
 
 mod at_once;
 mod segments;
@@ -20,33 +20,33 @@ use std::{
 };
 use store::Reservation;
 
-/// Includes of one page that hold or await a connection at the same time, at most.
+/// The most includes of one page that hold or await a connection at the same time.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Segments read ahead of what is sent: more than there are with as many includes as a page may have.
+/// What is read ahead of what is sent: more segments than a page has with as many includes as it may have.
 const AHEAD: Buffered = Buffered {
     segments: 1024,
     bytes: 256 << 10,
     made: 0,
 };
 
-/// The same in bytes that lie nowhere else, while memory is short.
+/// The bytes read ahead that lie nowhere else, while memory is short.
 const LITTLE_AHEAD: u64 = 8 << 10;
 
-/// The most that an attempt may hold, which is read to its end before any of it is sent.
+/// The most that an attempt may hold. It is read to its end before any of it is sent.
 const LARGEST_TRY: Buffered = Buffered {
     segments: 4096,
     bytes: 1 << 20,
     made: 0,
 };
 
-/// Bytes of its fragments that are read before it is their turn, whatever is waited for.
+/// Bytes of a page's fragments that are read before it is their turn, whatever the page waits for.
 const FRAGMENTS_AHEAD: u64 = 2 << 20;
 
-/// Beyond [`AHEAD`] one page holds so much of what may be in flight, at most: a part of one in so many.
+/// Beyond [`AHEAD`], one page holds at most one part in this many of what may be in flight.
 const SHARE: u64 = 4;
 
-/// A piece of a page that counts by its bytes alone there.
+/// Beyond [`AHEAD`], pieces of this many bytes or more count by their bytes alone.
 const PIECE: u64 = 4 << 10;
 
 /// The body of a composed page.
@@ -55,10 +55,10 @@ pub struct Composer {
     source: PageSource,
     run: Run,
     queue: Segments,
-    /// Attempts that are being read, one within the other.
+    /// Attempts that are being read, each inside the one before.
     open: Vec<Try>,
     buffered: Buffered,
-    /// For what of the page lies here alone, or is read beyond [`AHEAD`] while a fragment is waited for.
+    /// Counts what lies here alone, or is read beyond [`AHEAD`] while a fragment is waited for.
     room: Reservation,
     ended: bool,
 }
@@ -72,13 +72,13 @@ impl fmt::Debug for Composer {
     }
 }
 
-/// An attempt holds more than is kept of any.
+/// An attempt holds more than may be kept of one.
 #[derive(Debug, thiserror::Error)]
 #[error("an attempt is too large")]
 struct TooLarge;
 
 impl Composer {
-    /// The body of the page that `source` brings, as it is composed for `context`. Nothing is read or asked for yet.
+    /// Returns the body of the page from `source`, composed for `context`. Nothing is read or asked for yet.
     pub fn new(context: Rc<Context>, source: PageSource) -> Self {
         Self {
             room: context.worker().cache.memory.budget().reservation(),
@@ -97,7 +97,7 @@ impl Composer {
         self.source.follows()
     }
 
-    /// The next bytes; `None` at the end. After an error it is not polled again.
+    /// Polls for the next bytes; `None` at the end. Must not be polled again after an error.
     pub fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         loop {
             let read = self.read(task);
@@ -129,14 +129,14 @@ impl Composer {
                 None if self.ended => return Poll::Ready(None),
                 None => match read {
                     Poll::Pending => return Poll::Pending,
-                    // There was no room, and there is nothing to send: an attempt fills it.
+                    // There is no room and nothing to send: an attempt has used all of it.
                     Poll::Ready(_) => return Poll::Ready(Some(Err(Box::new(TooLarge)))),
                 },
             }
         }
     }
 
-    /// Takes the text that comes next out, as much as is sent in one piece.
+    /// Takes out the text that comes next, as much as is sent in one piece.
     fn take_text(&mut self) -> Option<Bytes> {
         let Some(Segment::Text(texts)) = self.queue.front_mut() else {
             return None;
@@ -151,7 +151,7 @@ impl Composer {
         Some(text)
     }
 
-    /// Reads, as far as there is room.
+    /// Reads as long as there is room.
     fn read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         while !self.ended && self.has_room() {
             ready!(self.step(task))?;
@@ -160,7 +160,7 @@ impl Composer {
     }
 
     fn has_room(&self) -> bool {
-        // Nothing is sent before the attempt has been read.
+        // No part of an attempt is sent before all of it has been read.
         let most = if self.queue.is_empty() && !self.open.is_empty() {
             LARGEST_TRY
         } else {
@@ -171,7 +171,7 @@ impl Composer {
             && (most != AHEAD || !self.is_short())
     }
 
-    /// Whether memory is short, and a little lies here already.
+    /// Whether memory is short and at least [`LITTLE_AHEAD`] is held here.
     fn is_short(&self) -> bool {
         let memory = &self.context.worker().cache.memory;
         memory.budget().is_short() && self.held() >= LITTLE_AHEAD
@@ -184,7 +184,7 @@ impl Composer {
         (all as u64).max(self.beyond())
     }
 
-    /// What is [held](Self::held) counts as in flight.
+    /// Counts what is [held](Self::held) as in flight.
     fn count(&mut self) {
         let (held, before) = (self.held(), self.room.bytes());
         self.room.hold(held);
@@ -193,7 +193,7 @@ impl Composer {
         }
     }
 
-    /// As [`Content::read_little`], of the page and of its fragments.
+    /// See [`Content::read_little`]; for the page and its fragments.
     pub fn read_little(&mut self, little: bool) {
         self.source.read_little(little);
         segment::read_little(&mut self.queue, little);
@@ -202,15 +202,15 @@ impl Composer {
         }
     }
 
-    /// As [`Content::unread`], of the page and of its fragments.
+    /// See [`Content::unread`]; for the page and its fragments.
     pub fn unread(&self) -> u64 {
         let attempts = self.open.iter().map(|both| segment::unread(&both.attempt));
         let fragments = segment::unread(&self.queue) + attempts.sum::<u64>();
         self.source.content().map_or(0, Content::unread) + fragments
     }
 
-    /// Reads on while a fragment is waited for, which may itself wait for a turn that this page holds, or a fragment behind it. Ready
-    /// where the page breaks off.
+    /// Reads on while a fragment is waited for. That fragment may itself wait for a turn that this page, or a fragment
+    /// behind it, holds. Ready if the page breaks off.
     fn read_on(&mut self, task: &mut task::Context<'_>) -> Poll<Error> {
         while self.has_room_beyond(task) {
             match self.step(task) {
@@ -221,13 +221,13 @@ impl Composer {
         }
         self.count();
         self.read_behind(task, u64::MAX);
-        // What has all come makes way for the next.
+        // Fragments that have come completely make way for the next.
         self.forward(task);
         Poll::Pending
     }
 
-    /// Reads ahead so many bytes of the fragments behind what is sent next, which is asked for more by itself: what has come whole
-    /// holds no turn.
+    /// Reads ahead up to `left` bytes of the fragments behind the one that is sent next, which reads more by itself. A
+    /// fragment that has come completely holds no turn.
     fn read_behind(&mut self, task: &mut task::Context<'_>, mut left: u64) {
         let is_asked = matches!(self.queue.front(), Some(Segment::Include(_)));
         let behind = self.queue.iter_mut().skip(usize::from(is_asked));
@@ -242,11 +242,11 @@ impl Composer {
         FRAGMENTS_AHEAD.saturating_sub(held)
     }
 
-    /// Whether to read beyond [`AHEAD`]: a page may have no end, and others want memory too.
+    /// Whether to read beyond [`AHEAD`]. A page may have no end, and other requests need memory too.
     fn has_room_beyond(&mut self, task: &task::Context<'_>) -> bool {
         let (beyond, held) = (self.beyond(), self.held());
         let memory = &self.context.worker().cache.memory;
-        // Each segment has a cost of its own: what comes in larger pieces may come in more of them.
+        // Each segment has a cost of its own. If pieces are larger, there may be more of them.
         let most = AHEAD.segments as u64 + beyond / PIECE;
         !self.ended
             && (self.buffered.segments as u64) < most
@@ -260,7 +260,7 @@ impl Composer {
         self.buffered.bytes.saturating_sub(AHEAD.bytes) as u64
     }
 
-    /// Reads the next of the page.
+    /// Reads the next token of the page.
     fn step(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         let (run, context) = (&mut self.run, &*self.context);
         let step = self

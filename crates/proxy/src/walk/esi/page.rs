@@ -1,17 +1,17 @@
-//! What is a page, and in which coding it is written.
+//! Whether an answer is a page, and in which coding it is written.
 
 use crate::{ask::Ask, policy::Esi};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rules::{coding::Coding, surrogate};
 use store::Stored;
 
-/// Whether a stored response may be a page. On the path of a hit: two comparisons.
+/// Whether a stored response may be a page. This is on the path of a hit and costs two comparisons.
 #[inline]
 pub fn concerns(ask: &Ask, stored: &Stored) -> bool {
     stored.is_esi() || ask.policy().esi == Esi::On
 }
 
-/// Whether a stored response is a page. Looks at its fields, as no hit in memory does.
+/// Whether a stored response is a page. Reads its fields, which no hit in memory does.
 pub fn is_stored_page(ask: &Ask, stored: &Stored) -> bool {
     concerns(ask, stored) && {
         let says_so = stored.is_esi();
@@ -19,13 +19,14 @@ pub fn is_stored_page(ask: &Ask, stored: &Stored) -> bool {
     }
 }
 
-/// Whether an answer that is not stored is a page; to be asked before its fields are made ready for the client.
+/// Whether an answer that is not stored is a page. To be called before its fields are prepared for the client.
 pub fn is_raw_page(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> bool {
     is_page(ask, status, fields, surrogate::wants_esi(fields))
 }
 
-/// Whether a 206 with these fields is a part of a page, of which only the whole can be composed. On a route of pages also where
-/// they do not tell: several parts have a type of their own, and one may have none (RFC 9110 section 15.3.7).
+/// Whether a 206 with these fields is a part of a page, of which only the whole can be composed. On a route of pages
+/// also if its fields do not say so: several parts have a type of their own, and one may have none (RFC 9110 section
+/// 15.3.7).
 pub fn is_part_of_page(ask: &Ask, fields: &HeaderMap) -> bool {
     let kind = fields.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let tells = kind.is_some_and(|kind| {
@@ -37,8 +38,8 @@ pub fn is_part_of_page(ask: &Ask, fields: &HeaderMap) -> bool {
         || is_page(ask, StatusCode::OK, fields, surrogate::wants_esi(fields))
 }
 
-/// Whether a 304 or a 416 with these fields is about a page: what was asked of it holds for its source alone. On a route of pages it may
-/// always be.
+/// Whether a 304 or a 416 with these fields is about a page. Such an answer holds for the page's source alone. On a
+/// route of pages it may always be about one.
 pub fn is_about_page(ask: &Ask, fields: &HeaderMap) -> bool {
     match ask.policy().esi {
         Esi::Off => false,
@@ -47,15 +48,15 @@ pub fn is_about_page(ask: &Ask, fields: &HeaderMap) -> bool {
     }
 }
 
-/// The coding in which a page is written; `None` where it is not coded, or in a way that cannot be read.
+/// Returns the coding in which a page is written; `None` if it is not coded, or coded in a way that cannot be read.
 pub(super) fn coding_of(fields: &HeaderMap) -> Option<Coding> {
     let mut codings = fields.get_all(header::CONTENT_ENCODING).iter();
     let only = codings.next().filter(|_| codings.next().is_none())?;
     Coding::parse(only.as_bytes())
 }
 
-/// Whether an answer is written in ESI. Formats in which text stands unescaped (JSON, plain text) only where the origin says so:
-/// what a user wrote must not be carried out.
+/// Whether an answer is written in ESI. In formats where text stands unescaped (JSON, plain text) only if the origin
+/// says so: text from users must not be executed.
 pub(super) fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so: bool) -> bool {
     let wanted = match ask.policy().esi {
         Esi::Off => false,
@@ -72,7 +73,7 @@ pub(super) fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so
     wanted && whole && (is_identity(fields) || coding_of(fields).is_some())
 }
 
-/// HTML or XML, but for pictures, which visitors bring.
+/// Whether it is HTML or XML, except images, which visitors may upload.
 fn is_markup(fields: &HeaderMap) -> bool {
     let kind = fields.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();

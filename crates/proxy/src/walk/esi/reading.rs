@@ -1,4 +1,4 @@
-//! Reading a stored page while it is sent: whoever is ahead reads for all.
+//! Reads a stored page while it is sent: the request that is furthest ahead reads for all.
 
 use super::kept::Keeper;
 use crate::cache::Worker;
@@ -10,21 +10,21 @@ use std::{
 };
 use store::{Reservation, Stored};
 
-/// Pages that are being read, by the identity of their content. Asked only where a page was not read yet.
+/// Pages that are being read, by the identity of their content. Looked up only if a page has not been read yet.
 #[derive(Debug, Default)]
 pub struct Readings(Mutex<HashMap<u64, Weak<Reading>>>);
 
-/// A page that is being read by all who get it. Each brings the content as it comes to them, and what nobody has brought before is
-/// read: a slow client holds up nobody, and one that leaves is not missed.
+/// A page that is being read for all requests that get it. Each brings the content as it comes, and the part that no
+/// other has brought yet is read. So a slow client delays no other, and one that leaves is not missed.
 #[derive(Debug)]
 pub struct Reading(Mutex<ReadingState>);
 
 #[derive(Debug)]
 struct ReadingState {
     parser: Parser,
-    /// `None` when all is kept.
+    /// `None` once all is kept.
     keeper: Option<Keeper>,
-    /// The length of what was brought.
+    /// The length of the content that was brought.
     brought: u64,
     standing: Standing,
 }
@@ -35,42 +35,43 @@ enum Standing {
     /// All of it was read.
     Read {
         page: Arc<Page>,
-        /// What it takes, where memory did not keep it.
+        /// What the page takes, if memory did not keep it.
         _room: Option<Reservation>,
     },
-    /// There is no room for more: each reads on alone.
+    /// There is no room for more: each request reads on alone.
     Stopped,
 }
 
 /// Who reads a page.
 pub enum Begun {
-    /// It begins with the caller.
+    /// The caller is the first to read it.
     First(Arc<Reading>),
-    /// It is under way.
+    /// Another has begun.
     UnderWay(Arc<Reading>),
-    /// Nobody for others: what is read cannot be kept.
+    /// The caller reads for itself alone, since what it reads cannot be kept.
     Alone,
 }
 
-/// What comes next for one who gets the page.
+/// What comes next for a request that gets the page.
 #[derive(Debug)]
 pub enum Next {
     /// A token other than text.
     Token(Token),
-    /// Text, from what was given of it on.
+    /// Text, from the end of what was already given.
     Text(Span),
-    /// The text that was given is all of this token.
+    /// The text given so far is all of this token.
     Passed,
     /// The page's end.
     End,
-    /// Nothing before somebody brings more. What comes before this offset is no text any more.
+    /// Nothing until a request brings more. Later text begins at this offset or after it.
     More(u64),
-    /// Nobody reads for others any more: a parser to go on with, which has been given so many bytes.
+    /// Reading for all has stopped. This parser reads on; it has been given this many bytes.
     Stopped(Box<Parser>, u64),
 }
 
 impl Readings {
-    /// Who reads `stored`, which lies under `key`. `decodes`: it is stored in a coding, and read without.
+    /// Says who reads `stored`, whose key is `key`. `decodes` says that it is stored in a coding and is read without
+    /// it.
     pub fn begin(&self, worker: &Worker, key: &[u8], stored: &Stored, decodes: bool) -> Begun {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let under_way = all.get(&stored.content()).and_then(Weak::upgrade);
@@ -93,7 +94,8 @@ impl Readings {
 }
 
 impl Reading {
-    /// A piece of the content, which begins at `offset`. Each who gets the page brings all of it, in its order.
+    /// Brings a piece of the content, which begins at `offset`. Each request that gets the page brings all of it, in
+    /// order.
     pub fn bring(&self, offset: u64, piece: &Bytes) {
         let mut state = self.lock();
         let known = state.brought.saturating_sub(offset);
@@ -103,7 +105,7 @@ impl Reading {
         }
     }
 
-    /// The content has ended.
+    /// Says that the content has ended.
     pub fn finish(&self) {
         let mut state = self.lock();
         if matches!(state.standing, Standing::Reading) {
@@ -113,7 +115,7 @@ impl Reading {
         }
     }
 
-    /// What comes after so many tokens, and after the text up to `given`.
+    /// Returns what comes after the first `at` tokens, and after the text up to `given`.
     pub fn next(&self, at: usize, given: u64) -> Next {
         let state = self.lock();
         let tokens = state.tokens();
@@ -163,7 +165,7 @@ impl ReadingState {
         }
     }
 
-    /// Reads what is at hand, as far as there is room to keep it.
+    /// Reads what is at hand, as long as there is room to keep it.
     fn read(&mut self) {
         while let Some(token) = self.parser.next() {
             if !self.keeper.as_mut().is_some_and(|all| all.token(token)) {
@@ -180,7 +182,7 @@ impl ReadingState {
         }
     }
 
-    /// All was read, if there was room.
+    /// Keeps the page, if there was room for all of it.
     fn end(&mut self) {
         if matches!(self.standing, Standing::Reading)
             && let Some(keeper) = self.keeper.take()

@@ -1,4 +1,4 @@
-//! What of a page is read and not sent yet.
+//! The segments of a page that are read but not sent yet.
 
 use super::{
     context::Context,
@@ -13,18 +13,18 @@ pub type Segments = VecDeque<Segment>;
 /// A piece of a page.
 #[derive(Debug)]
 pub enum Segment {
-    /// What is sent as it is, up to the next of the others.
+    /// Text that is sent as it is, up to the next segment of another kind.
     Text(Texts),
-    /// A fragment, sent in this place.
+    /// A fragment, which is sent in this place.
     Include(Fragment),
-    /// One of two sides is sent, when it is known which.
+    /// One of two sides is sent, once it is known which.
     Try(Box<Try>),
 }
 
-/// An attempt, and what is sent in its place where it fails.
+/// An attempt, and what is sent in its place if it fails.
 #[derive(Debug, Default)]
 pub struct Try {
-    /// What is sent where all of it can be had.
+    /// Sent if all of it can be had.
     pub attempt: Segments,
     /// What is sent in its place otherwise.
     pub except: Segments,
@@ -41,7 +41,7 @@ pub enum Side {
     Except,
 }
 
-/// Adds `text` to `segments`, to the text before it if there is any.
+/// Adds `text` to `segments`: to the text at their end, if there is any.
 pub fn push_text(segments: &mut Segments, text: Text) {
     match segments.back_mut() {
         Some(Segment::Text(texts)) => texts.push(text),
@@ -52,16 +52,17 @@ pub fn push_text(segments: &mut Segments, text: Text) {
 /// How much is buffered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
-    /// How many segments, with those inside of others, and each piece of text for one. Each has a cost of its own.
+    /// The number of segments, including those inside others. Each piece of text counts as one. Each has a cost of its
+    /// own.
     pub segments: usize,
     /// Bytes of their text. Fragments do not count.
     pub bytes: usize,
-    /// Those among them that were made here.
+    /// Those bytes that were made here.
     pub made: usize,
 }
 
 impl Buffered {
-    /// How much `segments` hold, with both sides of each attempt.
+    /// Returns what `segments` hold, with both sides of each attempt.
     pub fn of(segments: &Segments) -> Self {
         segments.iter().fold(Self::default(), |buffered, segment| {
             let buffered = buffered.with(Self::one(segment));
@@ -74,7 +75,7 @@ impl Buffered {
         })
     }
 
-    /// One segment, without those inside of it.
+    /// Returns the size of one segment, without those inside it.
     pub fn one(segment: &Segment) -> Self {
         match segment {
             Segment::Text(texts) => texts.buffered(),
@@ -85,7 +86,7 @@ impl Buffered {
         }
     }
 
-    /// This and so much more.
+    /// Adds `more`.
     pub const fn with(self, more: Self) -> Self {
         Self {
             segments: self.segments + more.segments,
@@ -94,7 +95,7 @@ impl Buffered {
         }
     }
 
-    /// This and so much less.
+    /// Subtracts `less`.
     pub const fn without(self, less: Self) -> Self {
         Self {
             segments: self.segments.saturating_sub(less.segments),
@@ -105,7 +106,7 @@ impl Buffered {
 }
 
 impl Try {
-    /// Where what is read now belongs.
+    /// Returns where the segments now being read belong.
     pub fn reading(&mut self) -> Option<&mut Segments> {
         match self.side? {
             Side::Attempt => Some(&mut self.attempt),
@@ -113,7 +114,7 @@ impl Try {
         }
     }
 
-    /// Whether the attempt succeeded: every include in it that may not fail is good.
+    /// Whether the attempt succeeded: every include in it that must not fail is good.
     pub fn fate(&self) -> Fate {
         let mut fate = Fate::Good;
         for segment in &self.attempt {
@@ -124,7 +125,7 @@ impl Try {
                     Fate::Open => fate = Fate::Open,
                     Fate::Good => {}
                 },
-                // Whichever way it goes, it goes.
+                // Either of its sides will do.
                 Segment::Try(inner) => {
                     if inner.fate() == Fate::Open {
                         fate = Fate::Open;
@@ -136,19 +137,20 @@ impl Try {
     }
 }
 
-/// What of a page is looked after.
+/// For which segments fragments are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchPriority {
-    /// What is sent from its beginning: a fragment counts until it is at hand.
+    /// The segments that are sent from their beginning. A fragment counts until it is at hand.
     Next,
-    /// What comes after that.
+    /// The segments after those.
     Later,
-    /// An attempt on which everything waits: a fragment counts until its head is there, since no content is read before all are.
+    /// An attempt for which everything else waits. A fragment counts until its head is there, since no content is read
+    /// before all heads are.
     Attempt,
 }
 
-/// Asks for includes in their order as long as `most` allows, and looks after those that are asked for. What everything waits for
-/// is asked for in any case.
+/// Asks for includes in order, as long as `most` allows, and polls those that were asked for. An include for which
+/// everything else waits is asked for in any case.
 pub fn forward(
     segments: &mut Segments,
     context: &Rc<Context>,
@@ -183,7 +185,8 @@ pub fn forward(
     }
 }
 
-/// Reads ahead what has begun to come of the includes of `segments`, `left` bytes of it: it holds turns at the origin.
+/// Reads ahead up to `left` bytes that have begun to come for the includes of `segments`: unread content holds turns at
+/// the origin.
 pub fn read_ahead<'a>(
     segments: impl IntoIterator<Item = &'a mut Segment>,
     context: &Context,
@@ -199,7 +202,7 @@ pub fn read_ahead<'a>(
     }
 }
 
-/// Bytes of the fragments of `segments` that are [read ahead](Fragment::read_ahead).
+/// Returns the bytes of `segments`' fragments that are [read ahead](Fragment::read_ahead).
 pub fn ahead(segments: &Segments) -> u64 {
     let each = segments.iter().map(|segment| match segment {
         Segment::Text(_) => 0,
@@ -209,7 +212,7 @@ pub fn ahead(segments: &Segments) -> u64 {
     each.sum()
 }
 
-/// Has each fragment of `segments` [read little](Fragment::read_little).
+/// Lets each fragment of `segments` [read little](Fragment::read_little).
 pub fn read_little(segments: &mut Segments, little: bool) {
     for segment in segments {
         match segment {
@@ -220,7 +223,7 @@ pub fn read_little(segments: &mut Segments, little: bool) {
     }
 }
 
-/// What may wait [unread](Fragment::unread) of the fragments of `segments`.
+/// Returns the bytes of `segments`' fragments that may wait [unread](Fragment::unread).
 pub fn unread(segments: &Segments) -> u64 {
     let each = segments.iter().map(|segment| match segment {
         Segment::Text(_) => 0,

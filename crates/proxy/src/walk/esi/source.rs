@@ -1,4 +1,4 @@
-//! Where a page's tokens come from: those kept beside it, or its body as it arrives.
+//! Where a page's tokens come from: the tokens kept beside it, or its body as it arrives.
 
 use super::{kept::ReadPage, shared::SharedTokens};
 use crate::body::{Content, Error};
@@ -13,7 +13,7 @@ use std::{
 /// A page to be composed.
 #[derive(Debug)]
 pub enum PageSource {
-    /// Read before, and all of it at hand.
+    /// Read before, with all of it at hand.
     AtHand {
         page: Arc<Page>,
         at: usize,
@@ -21,7 +21,7 @@ pub enum PageSource {
     },
     /// Read before; its content comes now.
     Known(Known),
-    /// Read while it comes, by all who get it.
+    /// Read while it comes, together with all requests that get it.
     SharedTokens(Box<SharedTokens>),
     /// Read while it comes, for this client alone.
     Streamed(Streamed),
@@ -36,18 +36,18 @@ pub struct Known {
     piece: Bytes,
     /// The offset of `piece` in the content.
     base: u64,
-    /// How far text has been given.
+    /// The end of the text that has been given.
     given: u64,
 }
 
-/// Content that is read while it comes.
+/// Content that is read while it comes, for one client.
 #[derive(Debug)]
 pub struct Streamed {
     content: Box<Content>,
     parser: Box<Parser>,
-    /// So many bytes of the content have been read already.
+    /// This many bytes of the content have already been read.
     skip: u64,
-    /// What has come and is still to be read.
+    /// Pieces that have come and are still to be read.
     pieces: VecDeque<Bytes>,
     ended: bool,
     finished: bool,
@@ -72,12 +72,12 @@ impl PageSource {
         })
     }
 
-    /// A page that nobody has read, for one client alone.
+    /// A page that has not been read, for one client alone.
     pub fn streamed(content: Content) -> Self {
         Self::Streamed(Streamed::after(Parser::new(), 0, content))
     }
 
-    /// Where its content comes from; `None` where all of it is at hand.
+    /// Returns the page's content; `None` if all of it is at hand.
     pub fn content(&self) -> Option<&Content> {
         match self {
             Self::AtHand { .. } => None,
@@ -87,7 +87,7 @@ impl PageSource {
         }
     }
 
-    /// As [`Content::read_little`].
+    /// See [`Content::read_little`].
     pub fn read_little(&mut self, little: bool) {
         match self {
             Self::AtHand { .. } => {}
@@ -102,12 +102,12 @@ impl PageSource {
         matches!(self.content(), Some(Content::Following(_)))
     }
 
-    /// Whether what is read of it lies in no store.
+    /// Whether what is read of it is in no store.
     pub fn passes(&self) -> bool {
         self.content().is_some_and(Content::passes)
     }
 
-    /// As [`Content::holds_turn`].
+    /// See [`Content::holds_turn`].
     pub fn holds_turn(&self, context: &Context<'_>) -> bool {
         match self {
             Self::AtHand { .. } => false,
@@ -117,7 +117,7 @@ impl PageSource {
         }
     }
 
-    /// Gives the next token to `step`; `None` at the end of the page.
+    /// Passes the next token to `step`; `None` at the end of the page.
     pub fn poll_step<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -141,7 +141,7 @@ impl PageSource {
         }
     }
 
-    /// The bytes of the text that the last token was.
+    /// Returns the bytes of the last token, which was text.
     pub fn bytes(&self, span: Span) -> Bytes {
         match self {
             Self::AtHand { body, .. } => cut(body, 0, span),
@@ -186,7 +186,7 @@ impl Known {
 }
 
 impl Streamed {
-    /// Content that is read on by `parser`, which has been given so many bytes more than have come.
+    /// Content that `parser` reads on. The parser has already been given the next `skip` bytes.
     pub fn after(parser: Parser, skip: u64, content: Content) -> Self {
         Self {
             content: Box::new(content),
@@ -198,37 +198,37 @@ impl Streamed {
         }
     }
 
-    /// What has come of the content before.
+    /// Adds a piece of the content that has already come.
     pub fn has_come(&mut self, piece: Bytes) {
         self.pieces.push_back(piece);
     }
 
-    /// All of the content has come.
+    /// Says that all of the content has come.
     pub const fn has_ended(&mut self) {
         self.ended = true;
     }
 
-    /// Where the content comes from.
+    /// Returns the content.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// As [`content`](Self::content).
+    /// Returns the content, mutably.
     pub fn content_mut(&mut self) -> &mut Content {
         &mut self.content
     }
 
-    /// As [`Content::holds_turn`].
+    /// See [`Content::holds_turn`].
     pub fn holds_turn(&self, context: &Context<'_>) -> bool {
         !self.ended && self.content.holds_turn(context)
     }
 
-    /// The bytes of the text that the last token was.
+    /// Returns the bytes of the last token, which was text.
     pub fn bytes(&self, span: Span) -> Bytes {
         self.parser.bytes(span)
     }
 
-    /// The next token; `None` at the end of the page.
+    /// Polls for the next token; `None` at the end of the page.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Token, Error>>> {
         loop {
             if let Some(token) = self.parser.next() {
@@ -263,7 +263,7 @@ impl Streamed {
     }
 }
 
-/// The bytes of `span` in `piece`, which begins at `base`.
+/// Returns the bytes of `span` in `piece`, which begins at offset `base`.
 pub fn cut(piece: &Bytes, base: u64, span: Span) -> Bytes {
     let at = |offset: u64| {
         let within = offset.saturating_sub(base);

@@ -62,7 +62,7 @@ fn a_stored_page_is_read_once_and_its_tokens_are_weighed_with_it() {
     assert_eq!(memory.statistics().stored, 0);
 }
 
-/// What is found counts as in flight as long as somebody may still want it, and memory has not kept it.
+/// What was read counts as in flight as long as a request may still need it and memory has not kept it.
 #[test]
 fn a_shared_reading_takes_room_of_the_budget() {
     let memory = sample::memory();

@@ -13,12 +13,12 @@ use store::{BodyPiece, Memory};
 const ONE_BUFFER: usize = 64 << 10;
 
 impl Composer {
-    /// All of it and its length, where everything is at hand: a stored page with stored fragments.
+    /// Returns all of the page and its length, if everything is at hand: a stored page with stored fragments.
     pub fn at_once(&mut self) -> Option<(Content, u64)> {
         if !matches!(self.source, PageSource::AtHand { .. }) {
             return None;
         }
-        // Whatever is waited for is polled again by whoever sends.
+        // The task that sends the page polls again whatever is pending.
         let mut task = task::Context::from_waker(Waker::noop());
         let _ = self.read(&mut task);
         self.forward(&mut task);
@@ -50,7 +50,8 @@ impl Composer {
     }
 }
 
-/// Pieces as content, with its length. What was made here counts until it is sent; so does one buffer of all.
+/// Returns pieces as content, with its length. Bytes that were made here count until they are sent; so does one buffer
+/// of all.
 fn whole(pieces: Vec<Text>, memory: &Memory) -> (Content, u64) {
     let length: usize = pieces.iter().map(|piece| piece.bytes.len()).sum();
     let content = if length <= ONE_BUFFER {

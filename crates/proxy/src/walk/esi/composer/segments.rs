@@ -1,4 +1,4 @@
-//! What was read of the page, as segments in their order.
+//! The part of the composer that turns what was read into segments, in order.
 
 use super::Composer;
 use crate::walk::esi::{
@@ -42,7 +42,7 @@ impl Composer {
         }
     }
 
-    /// Where what is read now belongs; nothing does between the sides of an attempt.
+    /// Returns where the segments now being read belong; `None` between the sides of an attempt.
     fn reading(&mut self) -> Option<&mut Segments> {
         match self.open.last_mut() {
             None => Some(&mut self.queue),
@@ -56,7 +56,7 @@ impl Composer {
         }
     }
 
-    /// The end of a side, or of an attempt with both.
+    /// Ends a side, or an attempt after both sides.
     fn end(&mut self) {
         let Some(mut both) = self.open.pop() else {
             return;
@@ -68,7 +68,7 @@ impl Composer {
         }
     }
 
-    /// An attempt that comes next has succeeded or failed: one of its sides takes its place.
+    /// Replaces the attempt that comes next by one of its sides, now that it has succeeded or failed.
     pub(super) fn settle(&mut self, fate: Fate) {
         if let Some(Segment::Try(both)) = self.queue.pop_front() {
             let Try {
