@@ -1,4 +1,4 @@
-//! Fetch: one exchange with an origin. What its answer comes to is told in `land` and, for 206, in `parts`.
+//! Fetch: one exchange with an origin. `land` and, for 206, `parts` handle its answer.
 
 mod candidates;
 mod plan;
@@ -37,13 +37,13 @@ use store::{
 pub struct Fetched {
     /// How the walk goes on.
     pub landing: Landing,
-    /// The status the origin gave, if any.
+    /// The origin's status, if it answered.
     pub origin_status: Option<u16>,
-    /// What the origin took until its final heads, all that it was asked together; `None` where it was not.
+    /// How long the origin took until its final heads, in all requests together; `None` if it was not asked.
     pub origin_time: Option<Duration>,
-    /// As [`Outcome::aged`](crate::outcome::Outcome::aged).
+    /// See [`Outcome::aged`](crate::outcome::Outcome::aged).
     pub aged: bool,
-    /// It is another's, which this request has followed.
+    /// Whether it is another request's fetch, which this request has followed.
     pub collapsed: bool,
 }
 
@@ -51,22 +51,23 @@ pub struct Fetched {
 pub enum Landing {
     /// A lower tier had it; no origin was asked.
     Found(Box<Hit>),
-    /// Answer with this; the pump fills its body. `kept` says whether it was stored or freshened for others too.
+    /// Answer with this. The pump fills its body; `kept` says whether it was stored or freshened for other requests
+    /// too.
     Stored {
         stored: Arc<Stored>,
         reader: Option<Reader>,
         pump: Option<Box<Pump>>,
         kept: Result<(), Detail>,
-        /// The fields for this request's own client, where they are at hand or more than what is stored.
+        /// The fields for this request's own client, if they are at hand or more than what is stored.
         own: Option<Box<HeaderMap>>,
     },
-    /// The origin failed, and this may be sent although it is stale; with a reader where its body is on its way.
+    /// The origin failed, and this may be sent although it is stale. It has a reader if its body is on its way.
     Stale {
         stored: Arc<Stored>,
         reader: Option<Reader>,
         why: Failing,
     },
-    /// The origin's answer as it came; `pump` where it is stored on the way, and `kept` as above.
+    /// The origin's answer as it came. It has a `pump` if it is stored on the way; `kept` is as above.
     Raw {
         head: response::Parts,
         content: Content,
@@ -77,29 +78,29 @@ pub enum Landing {
     Failed(Failure),
 }
 
-/// One fetch under way.
+/// A fetch under way.
 pub struct Fetch<'a> {
     /// The worker that fetches.
     pub worker: &'a Rc<Worker>,
     /// The request for which it fetches.
     pub ask: &'a Rc<Ask>,
-    /// What it must bring, and what is stored already.
+    /// What it must bring, and what is already stored.
     pub need: &'a Need,
-    /// Drawn when it began: what it brings is refused if that was purged, or replaced by a later fetch, since.
+    /// Drawn when the fetch began. What it brings is refused if it has been purged since, or replaced by a later fetch.
     pub ticket: Ticket,
-    /// When the request went out and its response came; both the beginning, until there is one.
+    /// When the request went out and its response came. Until there is a response, both are when the fetch began.
     pub times: Times,
-    /// How long the origin took so far.
+    /// How long the origin has taken so far.
     pub took: Duration,
-    /// Whether the client's own condition goes along: nothing is stored, and what comes will not be either, so that the origin alone
-    /// can spare anybody the content.
+    /// Whether the client's own condition goes along. Nothing is stored, and the answer will not be either, so only the
+    /// origin can avoid sending the content.
     pub passes_condition: bool,
-    /// The right to fetch for all nodes, until what was fetched is with them.
+    /// The right to fetch for all nodes, held until they have what was fetched.
     pub lease: Cell<Option<Lease>>,
 }
 
-/// Asks the origin for what `need` says. `writer`: a fill that others follow already; without one, a fill is begun where
-/// there is something to store.
+/// Asks the origin for what `need` says. `writer` writes a fill that others already follow. Without one, a fill is
+/// begun if there is something to store.
 pub async fn fetch(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -109,7 +110,7 @@ pub async fn fetch(
 ) -> Fetched {
     let now = clock::now();
     let ticket = worker.cache.memory.begin();
-    // Who has waited for others until now may have been overtaken by a purge, which its ticket knows nothing of.
+    // A request that has waited for others may have been overtaken by a purge that its ticket does not know of.
     let purged = lookup::purged_since(worker, ask, need);
     let need = purged.as_ref().unwrap_or(need);
     let mut fetch = Fetch {
@@ -129,25 +130,26 @@ pub async fn fetch(
     fetch.run(writer).await
 }
 
-/// See [`Fetch::passes_condition`]. The next answer for a key whose last one may not be stored most likely is not stored either.
+/// See [`Fetch::passes_condition`]. If the last answer for a key may not be stored, the next most likely may not be
+/// either.
 fn passes_condition(worker: &Worker, ask: &Ask, need: &Need, now: Time) -> bool {
     let mut names = ask.fields.keys();
     let on_condition =
         names.any(|name| matches!(*name, header::IF_NONE_MATCH | header::IF_MODIFIED_SINCE));
     let holds_nothing = need.selected.is_none() && need.others.is_empty();
-    // Of what is composed no client holds what a condition could be about.
+    // No client holds anything of a composed page that a condition could be about.
     let may_be_passed = ask.policy().esi != Esi::On;
     is_retrieval(&ask.method) && on_condition && holds_nothing && may_be_passed && {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
-        // Nothing is held: no variant is known, and the key alone is that of the page.
+        // Nothing is held, so no variant is known, and the page's collapse key is the cache key alone.
         ask.directives.no_store || (table.knows(key, ask.asker(), now) && is_lasting())
     }
 }
 
 impl<'a> Fetch<'a> {
-    /// Asks the origin, and once more for [something else](Self::second_plan) where its answer [fits nothing](Self::is_useless) that is
-    /// stored. `writer` is as for `fetch`.
+    /// Asks the origin. If the answer [fits nothing](Self::is_useless) that is stored, asks once more for [something
+    /// else](Self::second_plan). `writer` is as for `fetch`.
     pub async fn run(&mut self, writer: Option<Writer>) -> Fetched {
         let mut plan = self.plan();
         let began = self.times.request;
@@ -156,7 +158,7 @@ impl<'a> Fetch<'a> {
             .as_ref()
             .is_ok_and(|response| self.is_useless(&plan, response))
         {
-            // It keeps a turn and a connection while it is not read, and this one needs both.
+            // An answer holds a turn and a connection until it is read, and the second request needs both.
             drop(answer);
             plan = self.second_plan(&plan);
             self.times.request = clock::now();
@@ -182,7 +184,7 @@ impl<'a> Fetch<'a> {
             Err(failure) => self.failed(failure),
         };
         if matches!(landing, Landing::Raw { kept: Err(_), .. }) && self.need.selected.is_some() {
-            // What was stored may have been withdrawn: it does not come back after a restart.
+            // Stored responses may have been withdrawn. After this they do not come back, also after a restart.
             self.worker.cache.purger.settled().await;
         }
         Fetched {
@@ -214,7 +216,7 @@ impl<'a> Fetch<'a> {
     }
 }
 
-/// A head's parts without its extensions.
+/// Copies a head's parts, without its extensions.
 pub fn clone_head(head: &response::Parts) -> response::Parts {
     let mut response = Response::new(());
     *response.status_mut() = head.status;

@@ -1,4 +1,4 @@
-//! Forward: who fetches. One leads, the rest follow; some go alone.
+//! Forward: who fetches. One request leads and the rest follow; some go alone.
 
 mod fetched;
 mod flight_key;
@@ -36,25 +36,25 @@ use std::{rc::Rc, sync::Arc, time::Instant};
 use store::fill::{Fill, Writer};
 use tokio::sync::oneshot;
 
-/// A fill that nobody waits for yet, within the budget.
+/// Begins a fill within the budget. Nothing waits for it yet.
 pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
     Fill::begin(worker.cache.memory.budget().reservation())
 }
 
-/// How often a request joins others, where what they fetch together is purged each time before it can be shared.
+/// How often a request joins others if what they fetch together is purged each time before it can be shared.
 const MOST_FLIGHTS: usize = 3;
 
-/// What a request has behind it when it joins others.
+/// What has happened to a request before it joins others.
 #[derive(Clone, Copy, Debug)]
 struct History {
-    /// It was here by then: what flights bring that began later is newer than it.
+    /// When it came: what a flight brings that began later is newer than the request.
     came: Instant,
-    /// A flight that it followed has failed.
+    /// Whether a flight that it followed has failed.
     has_failed: bool,
 }
 
 impl History {
-    /// Nothing yet.
+    /// Nothing has happened yet.
     fn new() -> Self {
         Self {
             came: Instant::now(),
@@ -63,13 +63,14 @@ impl History {
     }
 }
 
-/// What a follower is left with when the flight has landed.
+/// What a follower is to do when the flight has not answered it.
 enum FollowerFallback {
-    /// What landed is another variant, or is gone again: those who want the same fetch it together.
+    /// Another variant has landed, or what has landed is gone again: the requests that want the same fetch it together.
     Together(Need),
-    /// The origin failed, perhaps because of what the leader alone asked: those who followed fetch together once more.
+    /// The origin failed, perhaps because of something in the leader's request alone: the followers fetch together once
+    /// more.
     Again(Need),
-    /// Nothing that another flight could help with.
+    /// Another flight would not help.
     Alone(Need),
 }
 
@@ -79,7 +80,7 @@ pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Respon
     let mut response = match company(&worker, &ask, &need) {
         Company::Stays => stays(&worker, &ask, need).await,
         Company::Alone => alone(&worker, &ask, need).await,
-        // Boxed, lest who goes alone be as large.
+        // Boxed, so that the future of a request that goes alone is not as large.
         Company::Together => match Box::pin(in_company(&worker, &ask, need)).await {
             Ok(response) => response,
             Err(need) => alone(&worker, &ask, need).await,
@@ -90,23 +91,23 @@ pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Respon
     response
 }
 
-/// Has the fields of a request that nobody needs any more serve the next that says the same.
+/// Gives back a request's fields that are not needed any more, to serve the next request with the same fields.
 pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
     if let Some(ask) = Rc::get_mut(ask)
         && ask.policy().user_context.is_none()
         && ask.within.is_none()
     {
-        // With groups, and in an include, they are not those that came.
+        // With groups, and in an include, they are not the fields that came.
         response.body_mut().gives_back(ask.fields_as_they_came());
     }
 }
 
-/// With whom the request goes.
+/// With which requests this request goes.
 fn company(worker: &Worker, ask: &Ask, need: &Need) -> Company {
     way::company(lookup::terms(ask), || is_unshared(worker, ask, need))
 }
 
-/// Goes with others as long as that may help; what is left to be fetched alone.
+/// Goes with others as long as that may help. Returns what is left to be fetched alone as an error.
 async fn in_company(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -140,7 +141,7 @@ async fn together(
     let (fill, writer) = begin_fill(worker);
     let interest = fill.interest();
     match take_seat(worker, ask, &need, fill) {
-        // It may be what the others wait for, or nothing that they fetch is good enough for it.
+        // The others may be waiting for this request, or nothing that they fetch is good enough for it.
         Seat::Follow(_) if outbound::comes_round(ask) || lookup::is_forced(ask) => {
             Err(FollowerFallback::Alone(need))
         }
@@ -165,35 +166,36 @@ async fn together(
                 flight,
                 to: Some(to),
             };
-            // Boxed: the runtime moves what it is given several times.
+            // Boxed because the runtime moves the future several times.
             tokio::task::spawn_local(Box::pin(leader.fly()));
             let fetched = from.await;
             let response = match fetched {
                 Ok(fetched) => answer(worker, ask, &need, fetched),
-                // The task ended without a word: it panicked.
+                // The task ended without an answer: it panicked.
                 Err(_) => deliver::failure(worker, ask, &Failure::Internal),
             };
             if !deliver::reads_fill(&response) {
-                // The client has all it wants; the fill goes on for those to come.
+                // The client has all it wants; the fill goes on for later requests.
                 interest.keep();
             }
             Ok(response)
         }
         Seat::Follow(follower) => {
             drop((interest, writer));
-            // Boxed, lest who leads be as large.
+            // Boxed, so that the leader's future is not as large.
             Box::pin(follow(worker, ask, need, follower, history)).await
         }
     }
 }
 
-/// Whether the last answer to such a request was lately of no use to others. It may have come while this one waited.
+/// Whether the last answer to such a request was lately of no use to others. That answer may have come while this
+/// request waited.
 pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     let (table, now) = (&worker.cache.hit_for_miss, clock::now());
     table.knows(&collapse_key(ask, need), ask.asker(), now)
 }
 
-/// What is stored elsewhere, for a request that wants nothing of the origin.
+/// Answers a request that wants nothing from the origin with what is stored elsewhere.
 async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
     match below::look_up_shared(worker, ask, need, false).await {
         SharedLookup::Hit(hit) => deliver::stored(worker, ask, hit),
@@ -201,7 +203,7 @@ async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
     }
 }
 
-/// Fetches for one request only; what is storable is stored all the same.
+/// Fetches for one request only. What is storable is stored all the same.
 async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let need = if is_unshared(worker, ask, &need) {
         need

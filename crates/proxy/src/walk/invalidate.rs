@@ -9,8 +9,9 @@ use store::{
     purge::{Address, Purge, What},
 };
 
-/// Invalidates what this exchange says: the target, `Location` and `Content-Location` of the same origin, cache groups;
-/// and `on_disk`, the groups of what lies there ([`groups_on_disk`]). Says how many entries of the log that takes.
+/// Invalidates what this exchange makes invalid: the target; `Location` and `Content-Location` of the same origin;
+/// cache groups; and `on_disk`, the groups of responses on disk ([`groups_on_disk`]). Returns how many entries of the
+/// log that takes.
 pub fn invalidate(
     worker: &Worker,
     ask: &Ask,
@@ -34,8 +35,8 @@ pub fn invalidate(
     entries
 }
 
-/// The cache groups of what is on disk under the URIs that this exchange makes invalid. To be asked before they are: what is
-/// invalid is not found any more.
+/// Returns the cache groups of responses on disk under the URIs that this exchange makes invalid. To be called before
+/// they are invalidated: what is invalid is not found any more.
 pub async fn groups_on_disk(
     worker: &Worker,
     ask: &Ask,
@@ -62,27 +63,29 @@ pub async fn groups_on_disk(
     groups
 }
 
-/// An unsafe request that may have reached its origin, which may have done what it was asked to. Unless it is [decided](Self::decided),
-/// its target is stale from then on, also where its client leaves, and whoever waits for the answer is dropped: where the origin fails
-/// for everybody, what is stored can still stand in. Once it is [answered](Self::answered), all that its success makes invalid is so.
+/// An unsafe request that may have reached its origin, which may have done what it was asked to.
+///
+/// If this is dropped before it is [decided](Self::decided), e.g. because the client leaves, the target is stale from
+/// then on. If the origin fails for all clients, the stored response can still stand in. If it was
+/// [answered](Self::answered), all that its success makes invalid is invalidated on drop.
 pub struct Undecided {
     worker: Rc<Worker>,
     ask: Rc<Ask>,
     end: End,
 }
 
-/// What is heard of how such a request ended.
+/// What is known of how such a request ended.
 enum End {
     /// Nothing yet.
     Unheard,
     /// A success, with these fields.
     Success(StatusCode, HeaderMap),
-    /// Nothing is left to be done.
+    /// Nothing is left to do.
     Decided,
 }
 
 impl Undecided {
-    /// The request is about to go out.
+    /// Begins before the request goes out.
     pub fn begin(worker: &Rc<Worker>, ask: &Rc<Ask>) -> Self {
         Self {
             worker: Rc::clone(worker),
@@ -95,7 +98,7 @@ impl Undecided {
         }
     }
 
-    /// This answer says how it ended. What it makes invalid is still to be found out in whole.
+    /// Says that this answer has come. What it makes invalid is still to be found out completely.
     pub fn answered(&mut self, status: StatusCode, response: &HeaderMap) {
         if let End::Unheard = self.end {
             self.end = if invalidates(&self.ask, status) {
@@ -106,7 +109,7 @@ impl Undecided {
         }
     }
 
-    /// It never went out, or whoever has its answer does what is to be done.
+    /// Says that the request never went out, or that the caller with its answer does what is to be done.
     pub fn decided(&mut self) {
         self.end = End::Decided;
     }
@@ -115,7 +118,7 @@ impl Undecided {
 impl Drop for Undecided {
     fn drop(&mut self) {
         let (worker, ask) = (&self.worker, &self.ask);
-        // Groups of what lies on disk would have to be waited for.
+        // The groups of responses on disk are left out, since they would have to be waited for.
         match &self.end {
             End::Unheard => {
                 Certainty::MayHaveChanged.invalidate(worker, ask, &target(ask));
@@ -134,7 +137,8 @@ pub fn invalidates(ask: &Ask, status: StatusCode) -> bool {
     invalidate::invalidates(&ask.method, status) && !ask.leaves_stored_responses()
 }
 
-/// The target URI with all of its query, of which the routes of other requests may key what this one's does not.
+/// Returns the target URI with its whole query: the routes of other requests may key parameters that this request's
+/// route does not.
 fn target(ask: &Ask) -> String {
     let (path, query) = ask.target.normal();
     let mut target = [ask.scheme, "://", ask.host(), &path].concat();
@@ -145,7 +149,7 @@ fn target(ask: &Ask) -> String {
     target
 }
 
-/// The URIs that an exchange makes invalid.
+/// Returns the URIs that an exchange makes invalid.
 pub fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
     let target = target(ask);
     let mut all = invalidate::others(response, &target, ask.known_as());
@@ -153,18 +157,18 @@ pub fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
     all
 }
 
-/// How sure it is that what is stored is out of date.
+/// How certain it is that stored responses are out of date.
 #[derive(Clone, Copy)]
 enum Certainty {
-    /// The origin has said so: nobody gets it any more.
+    /// The origin has said so: no request gets them any more.
     Changed,
-    /// Nobody knows: it is stale.
+    /// It is not known: they become stale.
     MayHaveChanged,
 }
 
 impl Certainty {
-    /// Invalidates every stored response of `uri`, whatever its key holds besides, and what is grouped with it. Says how many
-    /// entries that takes.
+    /// Invalidates every stored response of `uri`, whatever else its key holds, and what is grouped with it. Returns
+    /// how many entries of the log that takes.
     fn invalidate(self, worker: &Worker, ask: &Ask, uri: &str) -> u64 {
         let mut entries = 0;
         let keys = purging::keys(&ask.site, uri);
@@ -200,7 +204,7 @@ impl Certainty {
     }
 }
 
-/// What is in memory under `key` takes its cache groups with it (RFC 9875 section 2.2.1).
+/// Returns the cache groups of what is in memory under `key`, which are invalidated with it (RFC 9875 section 2.2.1).
 fn groups_in_memory(worker: &Worker, key: &[u8]) -> Vec<String> {
     let variants = worker.cache.memory.peek(key);
     let all = variants.iter().flat_map(store::Variants::as_slice);
@@ -223,7 +227,7 @@ mod tests {
 
     type Heard<'a> = Option<(StatusCode, &'a HeaderMap)>;
 
-    /// RFC 9111 section 4.4: what a success changed MUST be invalidated, its client may hear of it or not.
+    /// RFC 9111 section 4.4: what a success changed MUST be invalidated, whether its client hears of it or not.
     #[test]
     fn a_success_makes_invalid_what_an_unheard_end_makes_stale() {
         let success = sample::fields(&[("location", "/new")]);

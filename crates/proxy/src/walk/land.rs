@@ -1,4 +1,4 @@
-//! Land: what an origin's answer, or its failure, comes to.
+//! Land: what becomes of an origin's answer or failure.
 
 mod failing;
 mod freshen;
@@ -29,7 +29,7 @@ use std::{
 use store::{Body, Stored, Variants, fill::Writer};
 
 impl Fetch<'_> {
-    /// What an answer comes to.
+    /// Handles an answer.
     pub fn land(
         &self,
         plan: Plan,
@@ -53,7 +53,7 @@ impl Fetch<'_> {
         self.whole(response, writer)
     }
 
-    /// Any answer but 206 and 304: it replaces what is stored, or passes.
+    /// Handles any answer but 206 and 304: it replaces what is stored, or passes.
     fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
         let (head, body) = response.into_parts();
         let admitted = match admit::admit(self.ask, self.times, head.status, &head.headers) {
@@ -76,7 +76,7 @@ impl Fetch<'_> {
         let content = if checked || length.is_some_and(|length| length > most) {
             None
         } else {
-            // Whoever reads the rest asks anew before he waits.
+            // The reader of the rest polls again before it waits.
             match arrival.whole(&mut Context::from_waker(Waker::noop()), most) {
                 Ok(content) => content,
                 Err(why) => return self.failed(why),
@@ -105,7 +105,8 @@ impl Fetch<'_> {
         self.filling(stored, own, inflow, checked)
     }
 
-    /// An answer whose body is on its way is there for others from its first byte on. `checked`: it is kept only if it tells of no errors.
+    /// Stores an answer whose body is on its way. Other requests find it from its first byte on. If `checked`, it is
+    /// kept only if it does not tell of errors.
     pub fn filling(
         &self,
         stored: Stored,
@@ -135,7 +136,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// Whether the last answer was lately found out to be larger than what is kept.
+    /// Whether the last answer was lately found to be larger than what is kept.
     fn was_too_large(&self) -> bool {
         let table = &self.worker.cache.hit_for_miss;
         let key = collapse_key(self.ask, self.need);
@@ -143,15 +144,16 @@ impl Fetch<'_> {
             && table.why(&key) == Some(Unshared::TooLarge)
     }
 
-    /// What goes when `new` comes, being of another variant: what the request would have been answered with.
+    /// Returns the response of another variant that goes when `new` comes: the one that would have answered the
+    /// request.
     fn unsuitable_here(&self, new: &Stored) -> Option<Arc<Stored>> {
         let held = self.worker.cache.memory.peek(self.ask.key.as_bytes())?;
         let is_held = |old: &Arc<Stored>| held.as_slice().iter().any(|held| held.stands_for(old));
         self.unsuitable(new).into_iter().next().filter(is_held)
     }
 
-    /// `stored`, whose place another has taken, to be put back where that breaks off; if its content is at hand and the budget has room
-    /// for both.
+    /// Prepares `stored`, which another response has replaced, to be put back if that one breaks off. `None` unless its
+    /// content is at hand and the budget has room for both.
     fn before(&self, stored: Arc<Stored>) -> Option<Before> {
         let mut room = self.worker.cache.memory.budget().reservation();
         let has_room = room.grow_sparing(stored.body.held()?);
@@ -161,12 +163,12 @@ impl Fetch<'_> {
         })
     }
 
-    /// An answer that has come as a whole.
+    /// Stores an answer that has come completely.
     fn stored(&self, stored: Stored, own: Option<Box<HeaderMap>>) -> Landing {
         bump(&self.worker.counters.fills);
         let stored = Arc::new(stored);
         let kept = self.insert(&stored);
-        // Where memory has no room, a tier below may have.
+        // A lower tier may have room where memory has none.
         if matches!(kept, Ok(_) | Err(Detail::Unkept(Unkept::TooLarge))) {
             let key = self.ask.key.as_bytes();
             below::keep(self.worker, key, &stored, self.lease.take());
@@ -180,7 +182,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// Puts a new response into the store, unless it was purged meanwhile, or a later one has come. Gives what it takes the place of.
+    /// Puts a new response into the store, unless it was purged meanwhile or a later one has come. Returns the response
+    /// it replaces.
     fn insert(&self, stored: &Arc<Stored>) -> Result<Option<Arc<Stored>>, Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let most = self.ask.site.most_variants;
@@ -195,8 +198,9 @@ impl Fetch<'_> {
         kept
     }
 
-    /// What the condition of this fetch named, and the request could have been answered with: the full response says that none of it is
-    /// suitable (RFC 9111 section 4.3.3). What `new` takes the place of is not among it.
+    /// Returns the responses that this fetch's condition named and that could have answered the request. The full
+    /// response says that none of them is suitable (RFC 9111 section 4.3.3). The one that `new` replaces is not among
+    /// them.
     fn unsuitable(&self, new: &Stored) -> Vec<Arc<Stored>> {
         let mut candidates = self.validation_candidates();
         candidates.retain(|candidate| {
@@ -209,7 +213,7 @@ impl Fetch<'_> {
             .collect()
     }
 
-    /// All that could have been chosen for this request is out of date, but for what a later one has brought.
+    /// Withdraws all that could have been chosen for this request, except what a later request has brought.
     pub fn withdraw(&self) {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let here = memory.peek(key);
@@ -224,12 +228,12 @@ impl Fetch<'_> {
         below::withdraw_all(self.worker, key, all.map(|stored| &**stored));
     }
 
-    /// The origin's answer goes out as it came, and is not stored, for the reason `why`. That is remembered of its key,
-    /// and what is stored goes where the answer shows that it is out of date.
+    /// Lets the origin's answer go out as it came, without storing it, for the reason `why`. That is remembered for its
+    /// key. If the answer shows that stored responses are out of date, they are withdrawn.
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
         let table = &self.worker.cache.hit_for_miss;
         let unshared = Unshared::of(head.status, &why);
-        // One whose length nobody knows beforehand is kept again some time, to see whether it is still too large.
+        // A response without a known length is kept again from time to time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
             let key = collapse_key(self.ask, self.need);
             table.remember(&key, self.ask.asker(), unshared, self.times.response);
@@ -248,7 +252,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// Answers that must be validated each time are not worth queueing for. `unkept` says why this one is not found again.
+    /// Remembers an answer that is not worth queueing for because it must be validated each time. `unkept` says why
+    /// this one is not found again.
     pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
         let table = &self.worker.cache.hit_for_miss;
         let key = collapse_key(self.ask, self.need);
@@ -256,7 +261,7 @@ impl Fetch<'_> {
         let asker = self.ask.asker();
         match Unshared::of_kept(&stored.facts).or(unkept) {
             Some(why) => table.remember(&key, asker, why, self.times.response),
-            // Whether anybody waits for such an answer in vain, those tell who do.
+            // Requests that wait for such an answer in vain remember that themselves.
             None if way::is_late(&stored.facts) => {}
             None => table.forget(&key, asker),
         }

@@ -1,15 +1,16 @@
-//! What is read beyond what is sent while a fragment is waited for. A page or fragment that is not stored keeps its turn at the origin until
-//! it has been read, and what is waited for may need that turn.
+//! What is read beyond what is sent while a fragment is waited for. A page or fragment that is not stored holds its
+//! turn at the origin until it has been read, and the fragment that is waited for may need that turn.
 
 use crate::{body::Error, cache::Worker};
 use bytes::Bytes;
 use std::{collections::VecDeque, fmt};
 use store::{Memory, Reservation};
 
-/// Room is taken of the budget in steps of so many bytes.
+/// Room is taken from the budget in steps of this many bytes.
 const STEP: u64 = 64 << 10;
 
-/// Whether there is room for another piece beside `held` bytes, and for others besides. What is held counts as in flight.
+/// Whether there is room for another piece besides `held` bytes, and for other requests too. What is held counts as in
+/// flight.
 pub fn has_room(room: &mut Reservation, memory: &Memory, held: u64) -> bool {
     if held < room.bytes() {
         return true;
@@ -19,7 +20,7 @@ pub fn has_room(room: &mut Reservation, memory: &Memory, held: u64) -> bool {
     has_room
 }
 
-/// Content of a fragment that has been read and not sent.
+/// Content of a fragment that has been read but not sent.
 pub struct Ahead {
     pieces: VecDeque<Bytes>,
     bytes: u64,
@@ -35,7 +36,7 @@ impl fmt::Debug for Ahead {
 }
 
 impl Ahead {
-    /// Nothing yet. What is added counts against the budget of `worker`'s store.
+    /// Nothing so far. What is added counts against the budget of `worker`'s store.
     pub fn new(worker: &Worker) -> Self {
         Self {
             pieces: VecDeque::new(),
@@ -50,17 +51,17 @@ impl Ahead {
         self.end.is_none() && has_room(&mut self.room, memory, self.bytes)
     }
 
-    /// Bytes that were read and not sent.
+    /// Returns the bytes that were read but not sent.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether all of it was read, be it whole or broken.
+    /// Whether all of it was read, whether it is whole or broken.
     pub const fn has_ended(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Adds what was read; `None` is its end.
+    /// Adds what was read; `None` at the end.
     pub fn add(&mut self, read: Option<Result<Bytes, Error>>) {
         match read {
             Some(Ok(piece)) => {
@@ -72,7 +73,7 @@ impl Ahead {
         }
     }
 
-    /// The next piece, or the end (`None`). Nothing: what follows has not been read.
+    /// Takes the next piece, or the end (`Some(None)`). `None` if what follows has not been read.
     #[expect(clippy::option_option, reason = "as a body's frame is given")]
     pub fn take(&mut self) -> Option<Option<Result<Bytes, Error>>> {
         if let Some(piece) = self.pieces.pop_front() {

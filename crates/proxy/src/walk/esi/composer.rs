@@ -235,7 +235,7 @@ impl Composer {
         read_ahead(behind.chain(attempts), &self.context, task, &mut left);
     }
 
-    /// How much of fragments may be read ahead in any case.
+    /// Returns how many bytes of fragments may be read ahead in any case.
     fn left_behind(&self) -> u64 {
         let attempts = self.open.iter().map(|both| segment::ahead(&both.attempt));
         let held = segment::ahead(&self.queue) + attempts.sum::<u64>();

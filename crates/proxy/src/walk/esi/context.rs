@@ -1,4 +1,4 @@
-//! What a page's includes and variables need to know of the request it is sent to.
+//! What the includes and variables of a page need to know about the request for the page.
 
 use super::within::Within;
 use crate::{
@@ -14,8 +14,8 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, head
 use rules::{fields, key, method::is_retrieval, validate};
 use std::{borrow::Cow, rc::Rc, time::Duration};
 
-/// Stands for the host of a page that an HTTP/1.0 client asked for without one, while addresses are resolved. No host has this name
-/// (RFC 2606 section 2).
+/// Stands for the host of a page that an HTTP/1.0 client asked for without a host, while addresses are resolved. No
+/// host has this name (RFC 2606 section 2).
 const NO_HOST: &str = "none.invalid";
 
 /// One request for a page, as its includes see it.
@@ -26,11 +26,11 @@ pub struct Context {
     within: Rc<Within>,
     scheme: &'static str,
     host: Box<str>,
-    /// The page's target, as it is keyed.
+    /// The target of the page, as it is keyed.
     target: Box<str>,
     /// The query as the client wrote it.
     query: Option<Box<str>>,
-    /// The client's fields as each include's request has them.
+    /// The client's fields, as each include's request has them.
     fields: HeaderMap,
     /// How long an include may take until its head is there.
     pub wait: Duration,
@@ -39,13 +39,14 @@ pub struct Context {
 }
 
 impl Context {
-    /// What the includes of `ask`'s answer need. The key of a `GET` or `HEAD` is noted, so that no include comes round
+    /// What the includes of `ask`'s answer need. The key of a `GET` or `HEAD` is noted, so that no include leads back
     /// to it.
     pub fn new(worker: &Rc<Worker>, ask: &Ask) -> Rc<Self> {
         Rc::new(Self::of(worker, ask))
     }
 
-    /// As [`new`](Self::new), for the question which group asks: it wants an answer of this media type.
+    /// Like [`new`](Self::new), for the request that asks which group the client belongs to. It accepts an answer of
+    /// this media type.
     pub fn asking_group(worker: &Rc<Worker>, ask: &Ask, media: &'static str) -> Rc<Self> {
         let mut context = Self::of(worker, ask);
         let media = HeaderValue::from_static(media);
@@ -58,7 +59,7 @@ impl Context {
 
     fn of(worker: &Rc<Worker>, ask: &Ask) -> Self {
         let policy = ask.policy();
-        // What a form is answered with may show what it changed, under the same address.
+        // The answer to a form may include the page under the form's own address, to show what the form changed.
         let key = if is_retrieval(&ask.method) {
             ask.key.as_bytes()
         } else {
@@ -79,12 +80,13 @@ impl Context {
         }
     }
 
-    /// The worker that serves the page, and asks for its includes.
+    /// Returns the worker that serves the page and asks for its includes.
     pub fn worker(&self) -> &Worker {
         &self.worker
     }
 
-    /// Walks the request for `reference`, as this page has it: the answer, or the wait for it. `None`: it is not ours to answer.
+    /// Walks the request for `reference`, an include of this page. Returns the answer, or the wait for it; `None` if
+    /// the address is not ours to answer.
     pub fn walk(&self, reference: &str) -> Option<Result<Response<ReplyBody>, Later>> {
         let uri = self.resolve(reference)?;
         if !self.within.admits() {
@@ -96,7 +98,7 @@ impl Context {
         let host = uri.authority().map(uri::Authority::as_str)?;
         let scheme = uri.scheme_str().unwrap_or(self.scheme);
         if self.host.is_empty() && host == NO_HOST {
-            // As the page was asked for.
+            // In the way the page was asked for.
             *request.version_mut() = Version::HTTP_10;
             *request.uri_mut() = Uri::from(uri.path_and_query()?.clone());
         } else {
@@ -112,8 +114,8 @@ impl Context {
         Some(answer.at_once())
     }
 
-    /// The address of an include. It never leaves this site: only routes answer it. The page's own host may be named, and any
-    /// that a route names. How the client came here is how the include comes, whatever scheme it names.
+    /// Returns the address of an include. It never leaves this site: only routes answer it. It may name the page's own
+    /// host and any host that a route names. Whatever scheme it names, the include comes the way the client came.
     fn resolve(&self, reference: &str) -> Option<Uri> {
         let own = match &*self.host {
             "" => NO_HOST,
@@ -130,14 +132,15 @@ impl Context {
     }
 }
 
-/// Whether a route is for this host, or for those below its domain, by name.
+/// Whether a route names this host, or a domain that contains it.
 fn is_named(site: &Site, host: &str) -> bool {
     let mut patterns = site.routes.iter().flat_map(|route| &route.matcher.hosts);
     patterns.any(|pattern| !matches!(pattern, HostPattern::Any) && pattern.matches(host))
 }
 
-/// The client's fields without what concerns the page alone: conditions, parts, content, the connection. Fragments must be
-/// readable side by side, so none is coded. Cookies are those the client sent: what the page must not depend on, its includes may.
+/// Returns the client's fields without those that are about the page alone: conditions, parts, content, the connection.
+/// None of the fragments is coded, since they must be readable side by side. The cookies are those that the client
+/// sent: includes may depend on cookies on which the page must not.
 fn include_fields(ask: &Ask) -> HeaderMap {
     let mut fields = ask.fields.clone();
     if !ask.cookies.is_empty() {
@@ -147,7 +150,7 @@ fn include_fields(ask: &Ask) -> HeaderMap {
         }
     }
     fields::remove_hop_by_hop(&mut fields);
-    // What the page's origin does not get, that of the include does not get either.
+    // Fields that the page's origin does not get must not reach the include's origin either.
     for name in &ask.connection_options {
         fields.append(header::CONNECTION, HeaderValue::from(name.clone()));
     }

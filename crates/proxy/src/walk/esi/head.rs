@@ -3,7 +3,7 @@
 use crate::{ask::Ask, body::Content, walk::shape::Shaped};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
-/// The head of a composed answer.
+/// Returns a composed answer with `content`, and changes its fields.
 pub(super) fn composed(
     ask: &Ask,
     status: StatusCode,
@@ -48,7 +48,7 @@ pub(super) fn composed(
     Shaped { status, content }
 }
 
-/// What clients are told of a composed answer's lifetime: as much as [`super`] says, and what the page forbids beyond that.
+/// Returns the `Cache-Control` of a composed answer: what [`super`] describes, and what the page forbids beyond that.
 fn unkept(fields: &HeaderMap) -> HeaderValue {
     let lines = fields.get_all(header::CACHE_CONTROL).iter();
     let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();

@@ -1,4 +1,4 @@
-//! What a stored page was read to be, kept beside it: whoever gets it next reads nothing.
+//! What reading a stored page has found, kept beside the page, so that the next request for it need not read it.
 
 use crate::cache::{Cache, Worker};
 use bytes::Bytes;
@@ -6,21 +6,21 @@ use esi::{Page, Token, Tokens};
 use std::{fmt, sync::Arc};
 use store::{Body, Derived, Memory, Reservation, Stored};
 
-/// The most that is kept of one page: bytes of memory that its tokens take, and bytes of content that came coded.
+/// The most that is kept of one page: bytes of memory for its tokens, and bytes of content that came in a coding.
 const MOST: u64 = 1 << 20;
 
-/// Room is taken of the budget in steps of so many bytes.
+/// Room is taken from the budget in steps of this many bytes.
 const STEP: u64 = 16 << 10;
 
-/// What takes no more is read without asking for room, as a page with nothing in it is: it is less than what a connection has for
-/// its own.
+/// Up to this many bytes are read without asking for room, as for a page with nothing in it. That is less than what a
+/// connection has for itself.
 const FEW: u64 = 1 << 10;
 
-/// What a stored page was read to be.
+/// What reading a stored page has found.
 #[derive(Clone, Debug)]
 pub struct ReadPage {
     pub(super) page: Arc<Page>,
-    /// The content, where it is stored in a coding.
+    /// The content without its coding, if it is stored in one.
     pub(super) decoded: Option<Bytes>,
     is_plain: bool,
 }
@@ -32,8 +32,9 @@ impl Derived for ReadPage {
 }
 
 impl ReadPage {
-    /// Reads a body that is all there, of `stored`, which lies under `key`, and keeps what was read beside it. `None` where there is
-    /// something to be done in it and memory has no room to keep that: it is to be read while it is sent.
+    /// Reads the complete body of `stored`, whose key is `key`, and keeps what it finds beside it. Returns `None` if
+    /// there is something to be done in the page and memory has no room to keep that. Then the page is to be read while
+    /// it is sent.
     pub fn read(worker: &Worker, key: &[u8], stored: &Stored, body: &Bytes) -> Option<Self> {
         let memory = &worker.cache.memory;
         let mut room = memory.budget().reservation();
@@ -44,18 +45,18 @@ impl ReadPage {
             page: Arc::new(page),
             decoded: None,
         };
-        // Where it has been replaced or evicted since, whoever finds what is there now reads that.
+        // If the response has been replaced or evicted since, the next request reads what is there then.
         let is_kept = memory.add_derived(key, stored.content(), &Arc::new(kept.clone()));
         (is_kept || is_plain).then_some(kept)
     }
 
-    /// Whether the body, which it was read from, is sent as it is.
+    /// Whether the body that was read is sent as it is.
     pub const fn is_plain(&self) -> bool {
         self.is_plain
     }
 }
 
-/// Whether there is room for tokens of this weight, and so much beside them.
+/// Whether there is room for tokens of this weight and `beside` bytes besides.
 fn has_room(room: &mut Reservation, memory: &Memory, tokens: u64, beside: u64) -> bool {
     let all = tokens + beside;
     if all <= FEW.max(room.bytes()) {
@@ -67,7 +68,7 @@ fn has_room(room: &mut Reservation, memory: &Memory, tokens: u64, beside: u64) -
     has_room
 }
 
-/// Keeps what a stored page is read to be while it is sent. What it holds counts as in flight.
+/// Keeps what is found in a stored page that is read while it is sent. What it holds counts as in flight.
 pub struct Keeper {
     cache: Arc<Cache>,
     key: Box<[u8]>,
@@ -88,8 +89,8 @@ impl fmt::Debug for Keeper {
 }
 
 impl Keeper {
-    /// For `stored`, which lies under `key`; `None` where memory does not hold it. `decodes`: it is stored in a coding, and read
-    /// without.
+    /// Begins for `stored`, whose key is `key`; `None` if memory does not hold it. `decodes` says that it is stored in
+    /// a coding and is read without it.
     pub fn begin(worker: &Worker, key: &[u8], stored: &Stored, decodes: bool) -> Option<Self> {
         let cache = worker.cache.clone();
         let held = cache.memory.peek(key)?;
@@ -107,24 +108,24 @@ impl Keeper {
         })
     }
 
-    /// The next piece of the content. False where there is no room to keep anything.
+    /// Takes the next piece of the content. Returns `false` if there is no room to keep anything.
     pub fn piece(&mut self, piece: &[u8]) -> bool {
         self.length += piece.len() as u64;
         match &mut self.decoded {
             Some(all) if (all.len() + piece.len()) as u64 <= MOST => all.extend_from_slice(piece),
-            // It is decoded again each time, but not read.
+            // The page will be decoded again each time, but not read.
             _ => self.decoded = None,
         }
         self.has_room()
     }
 
-    /// The next token. False where there is no room to keep anything.
+    /// Takes the next token. Returns `false` if there is no room to keep anything.
     pub fn token(&mut self, token: Token) -> bool {
         self.tokens.push(token);
         self.has_room()
     }
 
-    /// The tokens so far.
+    /// Returns the tokens so far.
     pub fn tokens(&self) -> &[Token] {
         self.tokens.as_slice()
     }
@@ -135,15 +136,16 @@ impl Keeper {
         has_room(&mut self.room, memory, tokens, decoded)
     }
 
-    /// Nothing more is kept. The tokens so far are for those who have still to get them, and count as long as they are here.
+    /// Stops keeping. The tokens so far are for the requests that still need them, and count as long as they are here.
     pub fn stop(&mut self) {
         self.decoded = None;
         self.tokens.shrink();
         self.room.shrink_to(self.tokens.weight());
     }
 
-    /// All of it was read. Where it has been replaced or evicted since, whoever finds what is there now reads that; what was read is then
-    /// for those who get it now, and comes with the room that it takes.
+    /// Keeps the page, all of which was read. If the response has been replaced or evicted since, the next request
+    /// reads what is there then. In that case the page is only for the requests that are getting it now, and comes with
+    /// the room that it takes.
     pub fn keep(mut self) -> (Arc<Page>, Option<Reservation>) {
         let page = Page::from(self.tokens);
         let is_plain = page.is_plain(self.length);

@@ -1,4 +1,4 @@
-//! The tokens of a page that is being read, as one of those who get it takes them.
+//! The tokens of a page that is being read, for one of the requests that get it.
 
 use super::{
     reading::{Next, Reading},
@@ -16,32 +16,33 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// Bytes that are read at once: a page may lie in one piece, and others wait for what they need of it.
+/// The most bytes that are read at once. A page may be in one piece, while other requests wait for what they need of
+/// it.
 const PART: usize = 64 << 10;
 
-/// A page that others may be getting too.
+/// A page that other requests may be getting too.
 #[derive(Debug)]
 pub struct SharedTokens {
     reading: Arc<Reading>,
     counters: Arc<Counters>,
     at: usize,
-    /// How far text has been given.
+    /// The end of the text that has been given.
     given: u64,
     content: Box<Content>,
-    /// What has come of it and nobody has looked at.
+    /// Content that has come but was not looked at yet.
     rest: Bytes,
     ended: bool,
-    /// What has come of the content and may still be text to be given, from `base` on.
+    /// Content that has come and may still be given as text. It begins at offset `base`.
     pieces: VecDeque<Bytes>,
     base: u64,
     came: u64,
-    /// When nobody reads for others any more.
+    /// Reads on for this request alone, once reading for all has stopped.
     alone: Option<Streamed>,
 }
 
 impl SharedTokens {
-    /// The page from its beginning, for one of those who share `reading`. `content` is this client's own way through
-    /// it.
+    /// The page from its beginning, for one of the requests that share `reading`. `content` is the page's content as
+    /// this client gets it.
     pub fn new(reading: Arc<Reading>, content: Content, counters: Arc<Counters>) -> Self {
         Self {
             reading,
@@ -58,12 +59,12 @@ impl SharedTokens {
         }
     }
 
-    /// Where the content comes from.
+    /// Returns the page's content.
     pub fn content(&self) -> &Content {
         self.alone.as_ref().map_or(&self.content, Streamed::content)
     }
 
-    /// As [`content`](Self::content).
+    /// Returns the page's content, mutably.
     pub fn content_mut(&mut self) -> &mut Content {
         match &mut self.alone {
             Some(alone) => alone.content_mut(),
@@ -71,7 +72,7 @@ impl SharedTokens {
         }
     }
 
-    /// As [`Content::holds_turn`].
+    /// See [`Content::holds_turn`].
     pub fn holds_turn(&self, context: &Context<'_>) -> bool {
         match &self.alone {
             Some(alone) => alone.holds_turn(context),
@@ -79,7 +80,7 @@ impl SharedTokens {
         }
     }
 
-    /// The next token; `None` at the end of the page.
+    /// Polls for the next token; `None` at the end of the page.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Token, Error>>> {
         if let Some(alone) = &mut self.alone {
             return alone.poll_next(context);
@@ -114,7 +115,7 @@ impl SharedTokens {
         }
     }
 
-    /// The bytes of the text that the last token was.
+    /// Returns the bytes of the last token, which was text.
     pub fn bytes(&self, span: Span) -> Bytes {
         match (&self.alone, self.pieces.front()) {
             (Some(alone), _) => alone.bytes(span),
@@ -123,7 +124,7 @@ impl SharedTokens {
         }
     }
 
-    /// More of the content, which the reading gets too.
+    /// Polls for more of the content, and passes it to the shared reading.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.ended {
             return Poll::Ready(Err("content is missing".into()));
@@ -150,14 +151,14 @@ impl SharedTokens {
         self.pieces.push_back(piece);
     }
 
-    /// As much of `span` as the first piece has.
+    /// Returns as much of `span` as the first piece has.
     fn here(&self, span: Span) -> Option<Span> {
         let end = self.base + self.pieces.front()?.len() as u64;
         let end = span.end.min(end);
         (span.start < end).then_some(Span { end, ..span })
     }
 
-    /// Pieces that lie before `offset` are not needed any more.
+    /// Drops the pieces before `offset`, which are not needed any more.
     fn forget(&mut self, offset: u64) {
         while let Some(piece) = self.pieces.front()
             && self.base + piece.len() as u64 <= offset
@@ -167,7 +168,7 @@ impl SharedTokens {
         }
     }
 
-    /// This one's own reading from here on, by a parser that was given so many bytes.
+    /// Reads on alone from here, with a parser that has been given `brought` bytes.
     fn goes_on(&mut self, parser: Parser, brought: u64) -> Streamed {
         bump(&self.counters.pages_read);
         let (content, rest) = (

@@ -1,10 +1,10 @@
-//! Text of a page that nothing else stands between.
+//! Text of a page with nothing else in between.
 
 use super::segment::Buffered;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
-/// What follows each other is sent as one piece of so many bytes, at most: each costs a look at all that is buffered.
+/// Consecutive texts are sent as one piece of at most this many bytes. Each piece costs a look at all that is buffered.
 const JOINED: usize = 16 << 10;
 
 /// A piece of text.
@@ -12,20 +12,20 @@ const JOINED: usize = 16 << 10;
 pub struct Text {
     /// What is sent.
     pub bytes: Bytes,
-    /// Whether it was made here: a value. Other text lies where the page does.
+    /// Whether it was made here, as the value of a variable is. Other text is part of the page's body.
     pub is_made: bool,
 }
 
-/// Pieces of text that follow each other.
+/// Consecutive pieces of text.
 #[derive(Debug, Default)]
 pub struct Texts {
-    /// Most are alone.
+    /// Most pieces are alone.
     first: Option<Text>,
     rest: VecDeque<Text>,
 }
 
 impl Text {
-    /// How much it holds.
+    /// Returns how much it holds.
     pub fn buffered(&self) -> Buffered {
         let bytes = self.bytes.len();
         Buffered {
@@ -50,7 +50,7 @@ impl Texts {
         self.first.iter().chain(&self.rest)
     }
 
-    /// How much they hold.
+    /// Returns how much they hold.
     pub fn buffered(&self) -> Buffered {
         let each = self.iter().map(Text::buffered);
         each.fold(Buffered::default(), Buffered::with)
@@ -61,7 +61,7 @@ impl Texts {
         self.first.is_none()
     }
 
-    /// Adds what follows these.
+    /// Adds the text that follows these.
     pub fn push(&mut self, text: Text) {
         if self.first.is_none() {
             self.first = Some(text);
@@ -78,7 +78,8 @@ impl Texts {
         }
     }
 
-    /// What is sent next, and how much was held of it: one, or as many as are small enough together, copied into one.
+    /// Takes out what is sent next, and how much of the buffer it was: one text, or as many as are small enough
+    /// together, copied into one.
     pub fn take(&mut self) -> Option<(Bytes, Buffered)> {
         let (count, length) = self.next_joined();
         let first = self.pop()?;
@@ -96,7 +97,7 @@ impl Texts {
         Some((joined.freeze(), taken))
     }
 
-    /// How many are small enough together, and of how many bytes those are.
+    /// Returns how many texts are small enough together, and their length in bytes.
     fn next_joined(&self) -> (usize, usize) {
         let mut joined = (0, 0);
         for text in self.iter() {

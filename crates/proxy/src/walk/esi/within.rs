@@ -1,29 +1,29 @@
-//! Which pages an include is part of.
+//! The pages that an include is part of.
 
 use std::{cell::Cell, rc::Rc};
 
-/// Pages within one another, at most.
+/// The most pages within one another.
 const MOST_DEEP: usize = 5;
 
-/// Includes for one request of a client, those of its fragments counted, at most.
+/// The most includes for one request of a client, those of its fragments included.
 const MOST_INCLUDES: usize = 256;
 
-/// A page that is being composed, and those it is part of.
+/// A page that is being composed, and the pages it is part of.
 #[derive(Debug)]
 pub struct Within {
     key: Box<[u8]>,
     outer: Option<Rc<Within>>,
     depth: usize,
-    /// Includes that may still be asked for, of all of these pages together.
+    /// How many includes may still be asked for, in all of these pages together.
     left: Rc<Cell<usize>>,
-    /// As the client's request has it.
+    /// As for the client's request.
     pub for_another: bool,
-    /// It is no include, but the question which group of users asks.
+    /// Whether it is no include but the request that asks which group the client belongs to.
     pub asks_group: bool,
 }
 
 impl Within {
-    /// The page under `key`, itself within `outer`. No include has an empty key.
+    /// The page with the key `key`, itself within `outer`. No include has an empty key.
     pub fn new(key: &[u8], outer: Option<Rc<Self>>, for_another: bool) -> Rc<Self> {
         let depth = outer.as_ref().map_or(1, |outer| outer.depth + 1);
         let left = outer.as_ref().map(|outer| outer.left.clone());
@@ -37,14 +37,14 @@ impl Within {
         })
     }
 
-    /// Whether one more include may be asked for. It is counted.
+    /// Counts one more include, and returns whether it may be asked for.
     pub fn admits(&self) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));
         left > 0 && self.depth <= MOST_DEEP
     }
 
-    /// Whether the page under `key` is one of these: it would include itself.
+    /// Whether the page with the key `key` is one of these, so that it would include itself.
     pub fn has(&self, key: &[u8]) -> bool {
         *self.key == *key || self.outer.as_ref().is_some_and(|outer| outer.has(key))
     }

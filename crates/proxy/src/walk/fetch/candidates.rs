@@ -7,9 +7,10 @@ use std::sync::Arc;
 use store::Stored;
 
 impl Fetch<'_> {
-    /// The stored responses that a condition names, all of which one request can ask about: the selected one first, the others as they stand in the store, the most recent
-    /// first. Only those that could answer this request if they are confirmed: a body on its way may yet break off, and parts may not
-    /// hold what is asked for.
+    /// Returns the stored responses that a condition names, as many as one request can ask about: the selected one
+    /// first, then the others as they are in the store, the most recent first. They include only those that could
+    /// answer this request if they are confirmed: a body on its way may still break off, and parts may not hold what is
+    /// asked for.
     pub fn validation_candidates(&self) -> Vec<ValidationCandidate> {
         let answers = |stored: &&Arc<Stored>| answers(self.ask, stored);
         let selected = self
@@ -23,7 +24,7 @@ impl Fetch<'_> {
             let matches = stored.matches(&self.ask.fields, &mut scratch);
             ValidationCandidate::of_another(stored, matches)
         });
-        // What cannot be named is not asked about.
+        // A response without a validator cannot be asked about.
         let is_named = |candidate: &ValidationCandidate| candidate.validators().has_any();
         let mut candidates: Vec<_> = selected.chain(others.filter(is_named)).collect();
         let all: Vec<_> = candidates
@@ -35,7 +36,7 @@ impl Fetch<'_> {
         candidates
     }
 
-    /// Which of them a 304 selects.
+    /// Returns the candidates that a 304 selects.
     pub fn freshened(&self, not_modified: &HeaderMap) -> Vec<ValidationCandidate> {
         let mut candidates = self.validation_candidates();
         let validators: Vec<_> = candidates
@@ -62,7 +63,7 @@ pub struct ValidationCandidate {
 }
 
 impl ValidationCandidate {
-    /// As the one selected for the request.
+    /// The response that is selected for the request.
     fn new(stored: &Arc<Stored>) -> Self {
         Self {
             stored: stored.clone(),
@@ -72,7 +73,7 @@ impl ValidationCandidate {
         }
     }
 
-    /// As another: it may be named by its tag, and no date but that of the selected one is sent.
+    /// Another response. It may be named by its tag; the only date that is sent is that of the selected one.
     fn of_another(stored: &Arc<Stored>, matches: bool) -> Self {
         Self {
             last_modified: None,
@@ -81,7 +82,8 @@ impl ValidationCandidate {
         }
     }
 
-    /// Those that a condition may name it by. The `Last-Modified` of one that is not selected is not among them.
+    /// Returns the validators by which a condition may name it. The `Last-Modified` of a response that is not selected
+    /// is not among them.
     pub fn validators(&self) -> Validators<'_> {
         Validators {
             etag: self.etag.as_ref(),

@@ -11,30 +11,30 @@ use store::{Body, BodyPiece, Parts, Stored};
 
 /// What our request asks for.
 pub enum Plan {
-    /// The whole representation, on condition where something is stored.
+    /// The whole representation; on condition if something is stored.
     Whole,
-    /// The whole representation without a condition: what came to the first request fits nothing that is stored.
+    /// The whole representation without a condition, since the answer to the first request fits nothing that is stored.
     Anew,
-    /// The part the client asks for: nothing is stored that it could be combined with, or not yet.
+    /// The part that the client asks for. Nothing is stored that it could be combined with, or not yet.
     Part,
-    /// What is missing of the stored parts.
+    /// The part that the stored parts lack.
     Missing(Box<Missing>),
 }
 
-/// What is missing of the stored parts, and what lies around it.
+/// What the stored parts lack, and what is held around it.
 pub struct Missing {
-    /// What the origin is asked for.
+    /// The span that the origin is asked for.
     pub span: Span,
-    /// What the client wants: the missing span, with what is held before and behind it.
+    /// The span that the client wants: the missing span, with what is held before and after it.
     pub wanted: Span,
     /// What is held of `wanted` before `span`.
     pub before: Vec<BodyPiece>,
-    /// What is held of `wanted` behind `span`.
+    /// What is held of `wanted` after `span`.
     pub after: Vec<BodyPiece>,
 }
 
 impl Fetch<'_> {
-    /// What the first request is to ask for. Parts are completed only where they have a strong validator (RFC 9111
+    /// Returns what the first request asks for. Parts are completed only if they have a strong validator (RFC 9111
     /// section 3.4).
     pub fn plan(&self) -> Plan {
         let selected = self.need.selected.as_deref();
@@ -63,9 +63,9 @@ impl Fetch<'_> {
         }
     }
 
-    /// What the second request is to ask for, where the answer to the first [is of no use](Self::is_useless). An origin that sends less
-    /// than the part it was asked for may do so (RFC 9110 section 15.3.7): the client gets that as it would where nothing is stored,
-    /// and not the whole instead.
+    /// Returns what the second request asks for if the answer to the first [is of no use](Self::is_useless). An origin
+    /// may send less than the part it was asked for (RFC 9110 section 15.3.7). Then the client gets that, as it would
+    /// if nothing were stored, and not the whole instead.
     pub fn second_plan(&self, first: &Plan) -> Plan {
         if matches!(first, Plan::Missing(_)) && self.wants_one_part() {
             Plan::Part
@@ -79,8 +79,9 @@ impl Fetch<'_> {
         written.is_some_and(|ranges| ranges.len() == 1)
     }
 
-    /// What is missing of `parts`; `None` where the request goes as if nothing were stored: there is no such part, as the origin is to
-    /// say, or it is more than is kept of any body, or what lies around it cannot be read.
+    /// Returns what is missing of `parts`. `None` if the request goes out as if nothing were stored: because there is
+    /// no such part, which the origin is to say; because it is more than is kept of any body; or because what lies
+    /// around it cannot be read.
     fn missing(&self, parts: &Parts, asked: &ResolvedRange) -> Option<Missing> {
         let wanted = match asked {
             ResolvedRange::Unsatisfiable => return None,
@@ -109,8 +110,8 @@ impl Fetch<'_> {
         })
     }
 
-    /// An answer that only makes sense together with something stored that it does not fit: the origin is asked again,
-    /// without conditions.
+    /// Whether an answer only makes sense together with a stored response, but does not fit it. Then the origin is
+    /// asked again, without conditions.
     pub fn is_useless(&self, plan: &Plan, response: &Response<ResponseBody>) -> bool {
         match response.status() {
             StatusCode::NOT_MODIFIED => {
@@ -157,7 +158,7 @@ impl Fetch<'_> {
         judged.is_ok()
             && partial::combinable(&stored.fields.unpack(0), fields, self.times.request)
             && range.is_some_and(|range| {
-                // One strong validator, one length: the origin need not tell it again.
+                // With the same strong validator the length is the same, so the origin need not repeat it.
                 range.span == span
                     && (range.length.is_none() || range.length == stored.body.length())
             })

@@ -14,7 +14,7 @@ use origin::RequestBody;
 use rules::{partial, validate};
 
 impl Fetch<'_> {
-    /// HEAD goes out as GET: then both can be answered from what is stored.
+    /// Returns the request. HEAD goes out as GET, so that both can be answered from what is stored.
     pub fn request(&self, plan: &Plan) -> Result<Request<RequestBody>, Failure> {
         let mut fields = outbound::fields(self.ask)?;
         let part = matches!(plan, Plan::Part).then(|| {
@@ -39,7 +39,7 @@ impl Fetch<'_> {
                 put(&mut fields, header::RANGE, range);
                 put(&mut fields, header::IF_RANGE, if_range);
                 if self.passes_condition {
-                    // It counts before the range does (RFC 9110 section 13.2.2).
+                    // The condition is evaluated before the range (RFC 9110 section 13.2.2).
                     self.pass_condition(&mut fields);
                 }
                 coding::for_origin(self.ask, &mut fields);
@@ -54,7 +54,7 @@ impl Fetch<'_> {
             }
         }
         if self.ask.checks_errors() {
-            // Whether it tells of errors can be seen in plain text alone.
+            // Only in plain text can it be seen whether the answer tells of errors.
             fields.insert(
                 header::ACCEPT_ENCODING,
                 HeaderValue::from_static("identity"),
@@ -66,13 +66,13 @@ impl Fetch<'_> {
         }
     }
 
-    /// What goes along, where it is in the key.
+    /// Returns the request's content, if it is in the key.
     pub fn content(&self) -> Option<Bytes> {
         let keyed = self.ask.content.keyed.as_deref();
         keyed.map(|(content, _)| content.clone())
     }
 
-    /// The client's own `If-None-Match` and `If-Modified-Since`.
+    /// Adds the client's own `If-None-Match` and `If-Modified-Since`.
     fn pass_condition(&self, fields: &mut HeaderMap) {
         for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
             for line in self.ask.fields.get_all(&name) {
@@ -81,7 +81,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// `If-None-Match` and `If-Modified-Since` from everything at hand.
+    /// Adds `If-None-Match` and `If-Modified-Since` for all candidates.
     pub fn condition(&self, fields: &mut HeaderMap) {
         let candidates = self.validation_candidates();
         if candidates.is_empty() {

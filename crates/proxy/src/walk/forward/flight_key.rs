@@ -1,4 +1,4 @@
-//! What is fetched together.
+//! The keys of flights: which requests are fetched for together.
 
 use crate::{ask::Ask, cache::Worker, collapse::Seat, walk::lookup::Need};
 use http::HeaderMap;
@@ -6,8 +6,8 @@ use rules::vary;
 use std::{borrow::Cow, sync::Arc};
 use store::{Stored, fill::Fill};
 
-/// A seat on the flight that fetches what `ask` needs, into `fill` where it leads. Requests for a part fly apart from those for the whole,
-/// unless the whole is on its way already.
+/// Takes a seat on the flight that fetches what `ask` needs; if it leads, into `fill`. Requests for a part and requests
+/// for the whole take different flights, unless the whole is already on its way.
 pub fn take_seat(worker: &Worker, ask: &Ask, need: &Need, fill: Arc<Fill>) -> Seat {
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let mut key = collapse_key(ask, need);
@@ -20,14 +20,14 @@ pub fn take_seat(worker: &Worker, ask: &Ask, need: &Need, fill: Arc<Fill>) -> Se
     flights.join(&key, log, fill)
 }
 
-/// What is fetched together, and remembered as of no use to others: requests for one variant apart from those for others, once it is
-/// known what chooses variants.
+/// Returns the key under which requests are fetched for together, and under which answers are remembered as of no use
+/// to others. Once it is known what selects variants, requests for different variants have different keys.
 pub fn collapse_key<'a>(ask: &'a Ask, need: &Need) -> Cow<'a, [u8]> {
     let held = need.selected.iter().chain(&need.others);
     collapse_key_of(ask.key.as_bytes(), &ask.fields, held)
 }
 
-/// As [`collapse_key`], of a request with `fields` for `key`, of which `held` is stored.
+/// Like [`collapse_key`], for a request with `fields` for `key`, of which `held` is stored.
 pub fn collapse_key_of<'a, 'b>(
     key: &'a [u8],
     fields: &HeaderMap,

@@ -1,4 +1,4 @@
-//! Who leads: a fetch that outlives its client while others follow.
+//! The leader's side of a flight.
 
 use crate::{
     ask::Ask,
@@ -20,22 +20,22 @@ use tokio::sync::oneshot;
 
 /// A leader's fetch: a task of its own, so that it outlives its client while others follow.
 pub struct Leader {
-    /// The worker that its client is served by; the fetch stays there.
+    /// The worker that serves its client; the fetch stays there.
     pub worker: Rc<Worker>,
     /// The leader's request.
     pub ask: Rc<Ask>,
-    /// What it must bring, and what is stored already.
+    /// What it must bring, and what is already stored.
     pub need: Need,
     /// The fill that followers are interested in.
     pub writer: Writer,
-    /// Where followers hear how it ends.
+    /// Tells followers how the fetch ends.
     pub flight: Flight,
     /// Where the leader's client waits; `None` for a refresh.
     pub to: Option<oneshot::Sender<Fetched>>,
 }
 
 impl Leader {
-    /// Fetches, lands the flight, hands the answer over and fills the body.
+    /// Fetches, lands the flight, hands over the answer and fills the body.
     pub async fn fly(self) {
         let Self {
             worker,
@@ -72,9 +72,9 @@ impl Leader {
             }
         };
         match to {
-            // A client that has left takes no answer; followers may still want the body.
+            // A client that has left does not take the answer; followers may still want the body.
             Some(to) => drop(to.send(fetched)),
-            // Nobody reads it: a reader that is kept would have the pump wait for it.
+            // No client reads it. A reader that was kept would make the pump wait.
             None => drop(fetched),
         }
         if let Some(pump) = pump {
@@ -86,7 +86,7 @@ impl Leader {
     }
 }
 
-/// Whether the origin has failed, so that it is not to be asked again at once for what nobody waits for.
+/// Whether the origin has failed, so that it must not be asked again at once for something that no client waits for.
 fn has_failed(ask: &Ask, landing: &Landing) -> bool {
     match landing {
         Landing::Failed(failure) => failure.is_the_origins(),
@@ -96,7 +96,7 @@ fn has_failed(ask: &Ask, landing: &Landing) -> bool {
     }
 }
 
-/// How a flight ends once the head is there.
+/// Returns how a flight ends once the head is there.
 fn flight_status(landing: &Landing) -> FlightStatus {
     match landing {
         Landing::Found(_) => FlightStatus::FoundHere,
@@ -118,12 +118,12 @@ fn flight_status(landing: &Landing) -> FlightStatus {
     }
 }
 
-/// Whether it is a part that is on its way.
+/// Whether its body is a part that is on its way.
 fn is_coming(stored: &Stored) -> bool {
     matches!(&stored.body, Body::Parts(parts) if parts.is_coming())
 }
 
-/// What a leader's fetch comes to, where the shared tier does not answer.
+/// Fetches for a leader, if the shared tier does not answer.
 async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
     match below::look_up_shared(worker, ask, need, true).await {
         SharedLookup::Hit(hit) => not_fetched(Landing::Found(Box::new(hit))),
@@ -133,7 +133,7 @@ async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Write
     }
 }
 
-/// Takes the pump out of what a fetch came to; `None` where no body is to be moved.
+/// Takes the pump out of `landing`; `None` if no body is to be moved.
 pub fn take_pump(landing: &mut Landing) -> Option<Box<Pump>> {
     match landing {
         Landing::Stored { pump, .. } | Landing::Raw { pump, .. } => pump.take(),

@@ -1,4 +1,4 @@
-//! What others have fetched between a request's lookup and its own flight.
+//! What other requests have fetched between a request's lookup and its own flight.
 
 use crate::{
     ask::Ask,
@@ -8,19 +8,19 @@ use crate::{
 };
 use rules::status::ForwardReason;
 
-/// What another flight has landed after a request's lookup and before its own took off.
+/// What another flight has landed after a request's lookup and before its own flight took off.
 pub enum Meanwhile {
-    /// Nothing that changes what is to be done.
+    /// Nothing that changes what the request needs.
     Nothing,
     /// What the request asks for.
     Answer(Box<Hit>),
-    /// Other variants than the one it asks for.
+    /// Other variants than the one that it asks for.
     Variants(Need),
 }
 
-/// Looks again, once a flight has taken off: from now on nobody else fetches the same.
+/// Looks again once a flight has taken off: from now on no other request fetches the same.
 pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
-    // The client wants the origin's own word.
+    // The client wants the origin's own answer.
     if need.is_for_the_origin() {
         return Meanwhile::Nothing;
     }

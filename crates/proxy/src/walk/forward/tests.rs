@@ -15,7 +15,7 @@ fn ask(foo: &str) -> Rc<Ask> {
     Rc::new(ask)
 }
 
-/// Another request's flight lands: a page of an hour, which varies by `Foo`.
+/// Lands another request's flight: a page that is fresh for an hour and varies by `Foo`.
 fn land(worker: &Worker, ask: &Ask) {
     land_at(worker, ask, clock::now());
 }
@@ -80,7 +80,7 @@ fn what_landed_since_lookup_is_seen_before_anybody_fetches() {
         };
         assert!(matches!(&hit.stored.body, Body::Whole(body) if body == "1"));
     }
-    // Who wants the origin's own word gets it, whatever is there.
+    // A request that wants the origin's own answer gets it, whatever is there.
     for why in [ForwardReason::Request, ForwardReason::Stale] {
         let need = Need {
             detail: Some(Detail::Validated(ValidateReason::RequestNoCache)),

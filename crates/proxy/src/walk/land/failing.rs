@@ -1,4 +1,4 @@
-//! What is stored, where the origin fails (RFC 5861 section 4, RFC 9111 section 4.2.4).
+//! Stored responses as answers when the origin fails (RFC 5861 section 4, RFC 9111 section 4.2.4).
 
 use crate::{
     ask::Ask,
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use store::{Body, Stored, fill::Reader};
 
 impl Fetch<'_> {
-    /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
+    /// Returns a stored response that may hide the origin's error (RFC 5861 section 4).
     pub fn stale_instead(&self, status: StatusCode) -> Option<Landing> {
         if !self.ask.policy().stale.is_failure(status) {
             return None;
@@ -27,7 +27,8 @@ impl Fetch<'_> {
         self.stored_instead(Failing::Status(status))
     }
 
-    /// No answer came, or none that is one: where the origin is why, the cache is disconnected (RFC 9111 section 4.2.4).
+    /// Handles a missing or unusable answer. If the origin is the reason, the cache is disconnected (RFC 9111 section
+    /// 4.2.4).
     pub fn failed(&self, failure: Failure) -> Landing {
         if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
@@ -47,7 +48,8 @@ impl Fetch<'_> {
     }
 }
 
-/// What is stored and stands in for a fetch that has failed, for whoever fetched or waited for it.
+/// Returns the stored response that stands in for a failed fetch, for the request that fetched or one that waited for
+/// it.
 pub fn instead(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<Landing> {
     let selected = need.selected.as_ref()?;
     let (stored, reader) = if need.is_beside_fill(ask) {
@@ -63,8 +65,8 @@ pub fn instead(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<
     })
 }
 
-/// What is there now, where a part could not be fetched beside a body on its way: that body, which brings the part later, or what is in its
-/// place by now. With a reader, where it is on its way.
+/// Returns what is stored now, after a part could not be fetched beside a body on its way: that body, which brings the
+/// part later, or what has replaced it. With a reader if it is on its way.
 fn in_place(
     worker: &Worker,
     ask: &Ask,
@@ -81,7 +83,8 @@ fn in_place(
     Some((stored, Some(reader)))
 }
 
-/// What is stored, where it may be sent although the origin failed: not if it was purged while that was waited for.
+/// Returns the stored response if it may be sent although the origin failed. It may not if it was purged while the
+/// origin was waited for.
 pub fn usable_on_failure(
     worker: &Worker,
     ask: &Ask,
@@ -92,7 +95,7 @@ pub fn usable_on_failure(
     answers(ask, &stored).then_some(stored)
 }
 
-/// As [`usable_on_failure`], whether it holds all that the request wants or not.
+/// Like [`usable_on_failure`], but whether or not it holds all that the request wants.
 fn may_stand_in(
     worker: &Worker,
     ask: &Ask,
@@ -101,7 +104,7 @@ fn may_stand_in(
 ) -> Option<Arc<Stored>> {
     let stored = lookup::unpurged(worker, ask, selected)?;
     let policy = ask.policy();
-    // One failure hides no other, whichever the site counts.
+    // A stored failure does not hide another, whichever the site counts as failures.
     if policy.stale.is_failure(stored.status) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! 304: what is stored is fresh again (RFC 9111 section 4.3.4).
+//! 304: freshens stored responses (RFC 9111 section 4.3.4).
 
 use crate::{
     body::Content,
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use store::{Body, Fields, Stored, Variants, fill::Reader};
 
 impl Fetch<'_> {
-    /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
+    /// Freshens the responses that a 304 selects with the fields it carries (RFC 9111 section 4.3.4).
     pub fn freshen(&self, response: Response<ResponseBody>) -> Landing {
         let (head, body) = response.into_parts();
         drop(body);
@@ -42,8 +42,8 @@ impl Fetch<'_> {
                     own,
                 }
             }
-            // The client's own condition went along, and this is its answer. Any other 304 that fits nothing was asked again
-            // without conditions: an origin that repeats it is broken.
+            // The client's own condition went along, and this is the answer to it. After any other 304 that fits
+            // nothing, the origin was asked again without conditions: if it repeats the 304, it is broken.
             None => Landing::Raw {
                 head,
                 content: Content::Empty,
@@ -53,9 +53,9 @@ impl Fetch<'_> {
         }
     }
 
-    /// `stored` with the fields of the 304 `head`: what answers this request, whether others get it from now on, and the fields
-    /// that they do not get. Another variant, which could not have been chosen for this request, stays as it is (RFC 9111 section 4.3.4):
-    /// nothing but its content is this request's too.
+    /// Returns `stored` with the fields of the 304 `head` as the answer to this request, whether other requests get it
+    /// from now on, and the fields that they do not get. Another variant, which could not have been chosen for this
+    /// request, stays as it is (RFC 9111 section 4.3.4): this request uses nothing but its content.
     fn freshened_one(
         &self,
         stored: &Arc<Stored>,
@@ -68,7 +68,7 @@ impl Fetch<'_> {
         let storable = match self.judge_updated(stored, head, &mut fields) {
             Ok(storable) => storable,
             Err(why) => {
-                // Where this request is the reason, what is stored stays.
+                // If this request is the reason, the stored response stays.
                 let is_own = self.ask.asker() == Asker::WithCredentials;
                 if !why.is_of_this_request() && !is_own {
                     self.withdraw();
@@ -83,7 +83,7 @@ impl Fetch<'_> {
         let (fresh, own) = self.with_fields(stored, head, storable, &fields);
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let (marks, log_at) = (fresh.marks.as_deref(), self.ticket.log_at);
-        // What was validated may have been evicted meanwhile, or purged and not swept yet.
+        // The validated response may have been evicted meanwhile, or purged but not swept yet.
         let kept = if memory.log().refuses(key, marks, log_at) {
             Err(Detail::Unkept(Unkept::Invalidated))
         } else if !is_another && memory.replace(key, stored, &fresh) {
@@ -92,7 +92,7 @@ impl Fetch<'_> {
             self.insert_confirmed(&fresh)
         };
         self.remember_uncollapsible(&fresh, kept.as_ref().err());
-        // Where memory has no room, a tier below may have.
+        // A lower tier may have room where memory has none.
         let may_stay = matches!(kept, Ok(()) | Err(Detail::Unkept(Unkept::TooLarge)));
         if may_stay && is_another {
             below::keep(self.worker, key, &fresh, self.lease.take());
@@ -102,8 +102,8 @@ impl Fetch<'_> {
         (fresh, kept, own)
     }
 
-    /// The content of `stored` with `fields`, of which `storable` was judged, as the answer to this request; and the fields that others do
-    /// not get.
+    /// Returns the content of `stored` with `fields`, which were judged `storable`, as the answer to this request; and
+    /// the fields that other requests do not get.
     fn with_fields(
         &self,
         stored: &Stored,
@@ -130,7 +130,7 @@ impl Fetch<'_> {
         (Arc::new(admit::updated(self.ask, stored, update)), own)
     }
 
-    /// Whether `stored` may be stored with `fields`, which the 304 `head` has made of its own.
+    /// Whether `stored` may be stored with `fields`, which are its own after the 304 `head`.
     fn judge_updated(
         &self,
         stored: &Stored,
@@ -143,7 +143,7 @@ impl Fetch<'_> {
         admit::judge_merged(self.ask, self.times, stored.status, fields, &head.headers)
     }
 
-    /// Stores what a 304 has confirmed, unless it was invalidated or a later one has come meanwhile.
+    /// Stores what a 304 has confirmed, unless it was invalidated or a later response has come meanwhile.
     fn insert_confirmed(&self, fresh: &Arc<Stored>) -> Result<(), Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let known = || self.need.selected.iter().chain(&self.need.others);
@@ -164,7 +164,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// A 304 whose fields may not be stored: its client gets them, nobody else does.
+    /// Returns the answer after a 304 whose fields may not be stored: only its own client gets them.
     fn for_this_only(&self, stored: &Arc<Stored>, head: &response::Parts) -> Arc<Stored> {
         let at = self.times.response;
         let mut fields = stored.fields.unpack(8);
@@ -190,7 +190,7 @@ impl Fetch<'_> {
     }
 }
 
-/// A reader where the body is still on its way.
+/// Returns a reader if the body is still on its way.
 fn reader_of(stored: &Stored) -> Option<Reader> {
     match &stored.body {
         Body::Filling(fill) => fill.reader(),
