@@ -1,4 +1,4 @@
-//! The request as the origin gets it: its fields here, and what else belongs to it.
+//! The request as the origin gets it: its fields, and what else belongs to it.
 
 mod context;
 mod forwarding;
@@ -33,22 +33,24 @@ static SURROGATE_CAPABILITY: HeaderName = HeaderName::from_static("surrogate-cap
 /// How often a request may have passed a cache of our name before it is taken for a loop.
 const MOST_PASSES: usize = 8;
 
-/// How many fields a request mostly has more when it goes out: grown once, the map is not built anew with each of them.
+/// How many fields a request mostly gains before it goes out. The map grows once, so that it is not rebuilt for each of
+/// them.
 const MOST_ADDED: usize = 8;
 
-/// What we tell origins that we understand (Edge Architecture): targeted control of our own lifetime, and purging by tag.
+/// What we tell origins that we understand (Edge Architecture): targeted control of our lifetimes, and purging by tag.
 const CAPABILITY: HeaderValue = HeaderValue::from_static("larder=\"Surrogate/1.0 tags/1\"");
 
-/// And that pages may be composed here. A member of its own: there are applications that compare the other one whole.
+/// Tells origins that pages may be composed here. It is a member of its own because some applications compare the other
+/// one as a whole.
 const ESI_CAPABILITY: HeaderValue = HeaderValue::from_static("larder-esi=\"ESI/1.0\"");
 
-/// The client's fields made fit for the origin, conditions and ranges still among them.
+/// Returns the client's fields as the origin may get them, still with conditions and ranges.
 pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     if passes(ask) >= MOST_PASSES {
         return Err(Failure::Loop);
     }
     let trusted = trusts_client(ask);
-    // Host and length are those of our own message.
+    // Our own message has its own host and length.
     let is_option = |name: &HeaderName| {
         ask.connection_options.contains(name)
             && !matches!(*name, header::HOST | header::CONTENT_LENGTH)
@@ -57,7 +59,8 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     fields.reserve(ask.fields.len() + MOST_ADDED);
     fields::forward_to(&mut fields, &ask.fields, |name| {
         let is_said_by_another = *name == X_FORWARDED_FOR
-            // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
+            // An application believes it. It would write what only that client's surrogate can read into what is stored
+            // for all.
             || *name == SURROGATE_CAPABILITY;
         let is_ambiguous = is_ambiguous(name) && !is_named(ask, name);
         *name != header::EXPECT
@@ -72,7 +75,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     ask.site.via_of_requests.append(&mut fields, ask.version);
     tell_capabilities(&mut fields, ask.policy().esi);
     if ask.policy().esi == Esi::On {
-        // Pages are read here; what is sent compressed would have to be taken apart first.
+        // Pages are read here; compressed content would have to be decoded first.
         fields.insert(
             header::ACCEPT_ENCODING,
             HeaderValue::from_static("identity"),
@@ -85,7 +88,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     Ok(fields)
 }
 
-/// Adds what we can do to what trusted surrogates before us said that they can.
+/// Adds our capabilities to those of trusted surrogates before us.
 fn tell_capabilities(fields: &mut HeaderMap, esi: Esi) {
     fields.append(&SURROGATE_CAPABILITY, CAPABILITY);
     if esi != Esi::Off {
@@ -93,7 +96,7 @@ fn tell_capabilities(fields: &mut HeaderMap, esi: Esi) {
     }
 }
 
-/// How often a request has come through a cache of our name.
+/// Returns how often a request has come through a cache of our name.
 fn passes(ask: &Ask) -> usize {
     if !fields::has(&ask.fields, &header::VIA) {
         return 0;
@@ -106,28 +109,30 @@ fn passes(ask: &Ask) -> usize {
         .count()
 }
 
-/// What this process adds to its name in `Via` on requests: a comment, which says nothing to others (RFC 9110 section 7.6.3).
+/// Returns what this process adds to its name in `Via` on requests: a comment, which has no meaning for others (RFC
+/// 9110 section 7.6.3).
 pub fn own_comment() -> &'static str {
     static COMMENT: OnceLock<String> = OnceLock::new();
     COMMENT.get_or_init(|| format!("({:08x})", RandomState::new().hash_one(()) >> 32))
 }
 
-/// Whether a request comes round, so that whoever it would follow may be waiting for it: it has been with this very process. A proxy that
-/// takes comments away hides that; then it is refused after [`MOST_PASSES`].
+/// Whether a request has been through this very process before, so that the request it would follow may be waiting for
+/// it. A proxy that removes comments hides that; then the request is refused after [`MOST_PASSES`].
 pub fn comes_round(ask: &Ask) -> bool {
     let mut lines = ask.fields.get_all(header::VIA).iter();
     let comment = own_comment().as_bytes();
     lines.any(|line| memmem::find(line.as_bytes(), comment).is_some())
 }
 
-/// Whether a member of `Via` is a cache of our name: the protocol comes first, then who received it (RFC 9110 section 7.6.3). Members
-/// count wherever proxies put them, in one line or in many, and in a comment too: a client that leaves one open would hide them all.
+/// Whether a member of `Via` is a cache of our name: the protocol comes first, then the recipient (RFC 9110 section
+/// 7.6.3). Members count wherever proxies put them, in one line or in several, and also inside a comment: a client
+/// could hide them all by leaving a comment open.
 fn names_us(member: &[u8], name: &str) -> bool {
     let words = member.split(|byte| matches!(byte, b' ' | b'\t'));
     words.filter(|word| !word.is_empty()).nth(1) == Some(name.as_bytes())
 }
 
-/// Makes the site's changes.
+/// Makes the site's changes to the fields.
 pub fn edit(fields: &mut HeaderMap, edits: &[Edit]) {
     for edit in edits {
         match edit {

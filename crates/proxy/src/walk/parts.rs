@@ -1,5 +1,5 @@
-//! Parts: 206 is stored, combined with other parts, and completed (RFC 9111 sections 3.3 and 3.4). What is made of one, and kept, is
-//! told in `arrived`.
+//! Parts: stores a 206, combines it with other parts, and completes parts (RFC 9111 sections 3.3 and 3.4). What a 206
+//! becomes in the store is in `arrived`.
 
 mod arrived;
 
@@ -34,26 +34,26 @@ use store::{
 /// A 206 that may be stored.
 struct Storing {
     storable: Storable,
-    /// Which bytes it brings.
+    /// The bytes that it brings.
     span: Span,
-    /// Which are here then, with what is held around them.
+    /// The bytes that are here then, with those held around them.
     wanted: Span,
-    /// How many the representation has.
+    /// The length of the whole representation.
     length: u64,
 }
 
-/// Its content on the way in.
+/// The content of a 206 on its way in.
 struct Coming {
     inflow: Inflow,
-    /// Taken before the fill may turn out not to be kept, and close to readers.
+    /// Taken before the fill may turn out not to be kept, and so close to readers.
     reader: Reader,
-    /// Why it is not kept, where there is no room: it is for its client alone then.
+    /// Why it is not kept, if there is no room. Then it is for its client alone.
     kept: Result<(), Detail>,
 }
 
 impl Fetch<'_> {
-    /// A 206: stored on its way, with what is held before and behind it. What comes to all of the representation is stored as any 200
-    /// is, and is there for everybody from its first byte on.
+    /// Handles a 206: it is stored on its way, with what is held before and behind it. If together they are all of the
+    /// representation, it is stored like any 200, and other requests find it from its first byte on.
     pub fn part(
         &self,
         plan: Plan,
@@ -71,7 +71,7 @@ impl Fetch<'_> {
         };
         let announced = body.size_hint().exact();
         if announced.is_some_and(|announced| announced != storing.span.length()) {
-            // Nobody knows which bytes these are.
+            // It is unknown which bytes these are.
             return self.failed(Failure::BadPart);
         }
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
@@ -99,7 +99,7 @@ impl Fetch<'_> {
         self.arriving(head, &storing, old, coming)
     }
 
-    /// What is made of a 206 while it comes, with what is held of `old`.
+    /// Builds the answer from a 206 while it comes, with what is held of `old`.
     fn arriving(
         &self,
         head: response::Parts,
@@ -121,8 +121,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// Whether a 206 may be stored, and what it brings. Where it is what was `missing` it goes with stored parts, so that its length is
-    /// known though it does not say.
+    /// Whether a 206 may be stored, and what it brings. If it is what was `missing`, it is combined with stored parts,
+    /// so its length is known even if it does not name it.
     fn storing(
         &self,
         head: &response::Parts,
@@ -146,11 +146,12 @@ impl Fetch<'_> {
         }
     }
 
-    /// Whether a 206 may lack fields of its representation: to `If-Range` it need not repeat what the client has (RFC 9110 section
-    /// 15.3.7), and nothing that it is combined with has them. An origin that leaves any out leaves out the type.
+    /// Whether a 206 may lack fields of its representation. In an answer to `If-Range` it need not repeat what the
+    /// client has (RFC 9110 section 15.3.7), and nothing that it is combined with has them. An origin that omits any
+    /// omits the type.
     fn is_bare(&self, fields: &HeaderMap) -> bool {
         let is_combined = |stored: &Arc<Stored>| {
-            // With what is on its way nothing is combined.
+            // Nothing is combined with a body on its way.
             !matches!(stored.body, Body::Filling(_))
                 && partial::combinable(&stored.fields.unpack(0), fields, self.ask.now)
         };
@@ -159,7 +160,7 @@ impl Fetch<'_> {
             && !self.need.selected.as_ref().is_some_and(is_combined)
     }
 
-    /// What comes is, with what is held, all of the representation.
+    /// Handles a part that, with what is held, is all of the representation.
     fn all_of_it(&self, arrived: &Arrived, old: Option<&Arc<Stored>>, coming: Coming) -> Landing {
         let Coming {
             inflow,
@@ -180,7 +181,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// What comes is, with what is held, the part `wanted` of a representation of `length` bytes.
+    /// Handles a part that, with what is held, is the part `wanted` of a representation of `length` bytes.
     fn some_of_it(
         &self,
         arrived: Arrived,
@@ -205,7 +206,7 @@ impl Fetch<'_> {
         }
         let (head, old) = (arrived.head(), old.cloned());
         let destination = Destination::Then(Box::new(move |worker, body| {
-            // Those of a large one are copied: who reads has the chunks themselves.
+            // The chunks of a large part are copied; its readers have the chunks themselves.
             let is_copied = matches!(body, Body::Chunks(_));
             let Some(piece) = body.into_piece() else {
                 return false;
@@ -225,7 +226,7 @@ impl Fetch<'_> {
                 own,
             };
         }
-        // Another part than was asked for, as the origin may choose.
+        // Another part than was asked for, which the origin may choose.
         Landing::Raw {
             head,
             content: Content::following(reader, Some(wanted.length())),
@@ -234,7 +235,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// A part that was fetched beside a whole on its way is not kept: it goes to those who want it meanwhile.
+    /// A part that was fetched beside a whole on its way is not kept: it goes to the requests that want it meanwhile.
     fn kept_beside(&self) -> Result<(), Detail> {
         if self.need.is_beside_fill(self.ask) {
             return Err(Detail::Unkept(Unkept::Beside));
@@ -243,7 +244,7 @@ impl Fetch<'_> {
     }
 }
 
-/// What comes, between what is held around it.
+/// Puts what comes between what is held around it.
 fn between(arrival: Arrival, missing: Option<Missing>) -> Arrival {
     match missing {
         Some(missing) => arrival.between(Around {

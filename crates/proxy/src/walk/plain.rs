@@ -1,5 +1,5 @@
-//! Plain: a hit whose head goes out as it is kept or stored, since neither the site nor the client wants it changed. All others are
-//! [delivered](super::deliver); what is said of a hit is the same here and there.
+//! Plain: a hit whose head goes out as it is kept or stored, since neither the site nor the client wants it changed.
+//! All other hits are [delivered](super::deliver). What is said about a hit is the same in both.
 
 use crate::{
     ask::Ask,
@@ -56,10 +56,10 @@ fn is_plain(ask: &Ask, hit: &Hit) -> bool {
         && !esi::concerns(ask, &hit.stored)
 }
 
-/// The head of the chosen form, where it takes no map.
+/// Returns the head of the chosen form, if it needs no map.
 fn head(worker: &Worker, chosen: &Chosen) -> Option<Head> {
     let Chosen { stored, then, .. } = chosen;
-    // One that is debugged says more with each answer.
+    // A debugged response says more with each answer.
     if !matches!(then, Then::Nothing) || stored.is_debugged() {
         return None;
     }
@@ -71,7 +71,7 @@ fn head(worker: &Worker, chosen: &Chosen) -> Option<Head> {
     worker.heads.borrow_mut().as_sent(stored, length)
 }
 
-/// The answer with the chosen form.
+/// Returns the answer with the chosen form.
 fn prepared(
     worker: &Worker,
     ask: &mut Ask,

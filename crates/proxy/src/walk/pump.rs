@@ -29,41 +29,41 @@ use tokio::task::yield_now;
 pub struct Pump {
     worker: Rc<Worker>,
     body: Arrival,
-    /// The fill's end that it writes.
+    /// The end of the fill that it writes.
     pub writer: Writer,
     destination: Destination,
     room: Room,
-    /// Whether the store was told that it is not kept.
+    /// Whether the store was told that the response is not kept.
     withdrawn: bool,
-    /// A GraphQL answer, which is kept only if it tells of no errors.
+    /// Whether this is a GraphQL answer, which is kept only if it does not tell of errors.
     without_errors: bool,
-    /// Where those hear who followed the flight that it has landed with.
+    /// Tells the followers of the flight that landed with this body if it breaks off.
     followers: Option<LastWord>,
-    /// What may wait of the body while it is not read.
+    /// Room for what may wait of the body while it is not read.
     unread: Option<Reservation>,
-    /// From when on all of it has come.
+    /// Begun once all of the body has come.
     ending: Option<Ending>,
 }
 
 /// A body that is about to be moved from the origin into a fill.
 pub struct Inflow {
-    /// Where it comes from.
+    /// Where the body comes from.
     pub arrival: Arrival,
-    /// The fill that it goes into.
+    /// The fill that the body goes into.
     pub writer: Writer,
-    /// How much of it may be kept.
+    /// How much of the body may be kept.
     pub room: Room,
 }
 
 impl Inflow {
-    /// What moves it on, once it is run. `destination`: what becomes of the whole.
+    /// Returns the pump that moves it once it is run. `destination` is what becomes of the whole body.
     pub fn pump(self, worker: &Rc<Worker>, destination: Destination) -> Box<Pump> {
         Pump::new(worker, self.arrival, self.writer, destination, self.room)
     }
 }
 
 impl Pump {
-    /// A pump that has not begun. Boxed, since it is large, and goes through many hands.
+    /// Creates a pump that has not begun. It is boxed because it is large and is moved often.
     pub fn new(
         worker: &Rc<Worker>,
         body: Arrival,
@@ -91,25 +91,25 @@ impl Pump {
         })
     }
 
-    /// Has those who followed a flight hear of it first, should the body break off.
+    /// Tells those who followed a flight first if the body breaks off.
     pub fn tell(&mut self, followers: LastWord) {
         self.followers = Some(followers);
     }
 
-    /// Keeps the body only if it is GraphQL's answer without errors.
+    /// If `required`, keeps the body only if it is a GraphQL answer without errors.
     pub fn if_without_errors(mut self: Box<Self>, required: bool) -> Box<Self> {
         self.without_errors = required;
         self
     }
 
-    /// Runs until the body has ended, has failed, or nobody wants it any more.
+    /// Runs until the body has ended or failed, or nothing wants it any more.
     pub async fn run(mut self: Box<Self>) {
         bump(&self.worker.counters.fills);
         loop {
             self.body.read_little(self.writer.is_short());
             let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
             let Some(next) = next else {
-                // Nobody wants it any more.
+                // Nothing wants it any more.
                 bump(&self.worker.counters.fills_failed);
                 return self.destination.take_back(&self.worker);
             };
@@ -148,17 +148,18 @@ impl Pump {
         self.writer.fail(why.detail());
     }
 
-    /// More has come. It is copied: what is to be stored shares memory with nothing else that was, which would seem to read it.
+    /// Takes more of the body. It is copied: what is stored must share memory with nothing else that was received, or
+    /// it would seem to be read.
     fn takes(&mut self, data: &[u8]) {
         let fill = self.writer.fill();
         let received = fill.received() + data.len() as u64;
         if fill.length() == Some(received) {
-            // Its client may be done, and gone, before the disk is.
+            // The client may be done, and gone, before the disk is.
             self.ends();
         }
         if received > self.room.largest {
             if !self.writer.is_spilled() {
-                // Others need not wait for the next one.
+                // Other requests need not wait for the next one.
                 self.destination.note(&self.worker, Unshared::TooLarge);
             }
             self.writer.spill();
@@ -173,7 +174,7 @@ impl Pump {
             .get_or_insert_with(|| self.worker.endings.begin());
     }
 
-    /// Waits until more may be pushed. What is not kept any more is not found any more.
+    /// Waits until more may be pushed. A response that is not kept any more is withdrawn.
     async fn wait_for_room(&mut self) {
         let Self {
             worker,
@@ -191,7 +192,7 @@ impl Pump {
         .await;
     }
 
-    /// Waits until the device has all of a body that has come as a whole, or is given up.
+    /// Waits until the device has all of a body that has come completely, or gives it up.
     async fn wait_for_device(&mut self) {
         let end = poll_fn(|context| self.writer.poll_end(context));
         if tokio::time::timeout(STILL, end).await.is_err() {
@@ -214,7 +215,7 @@ impl Pump {
     }
 }
 
-/// Whether a GraphQL answer tells of errors, or is too large to be looked through.
+/// Whether a GraphQL answer tells of errors, or is too large to be searched for them.
 fn has_errors(body: &Body) -> bool {
     match body {
         Body::Whole(bytes) => operation::has_errors(bytes),
@@ -224,7 +225,7 @@ fn has_errors(body: &Body) -> bool {
     }
 }
 
-/// What comes next; `None` where nobody wants it.
+/// Polls for the next piece; `None` if nothing wants it.
 fn next_piece(
     writer: &Writer,
     body: &mut Arrival,

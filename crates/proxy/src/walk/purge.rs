@@ -1,4 +1,4 @@
-//! Purge: a request that is for the cache and not for the application, from a client that may.
+//! Purge: requests for the cache and not for the application, from clients that may send them.
 
 use crate::{
     ask::Ask,
@@ -23,22 +23,23 @@ use std::{rc::Rc, time::Duration};
 use store::purge::{Address, Purge, What};
 use tokio::task::spawn_blocking;
 
-/// What a request wants of the cache itself.
+/// What a request wants from the cache itself.
 pub enum Wanted {
-    /// It may want that, but not from here.
+    /// Something that it may want, but not from this client.
     Denied,
-    /// A purge, or why it is none.
+    /// A purge, or why it is malformed.
     Purge(Result<Command, Malformed>),
-    /// A purge that its content names.
+    /// A purge that its content describes.
     Content(Expected),
     /// The list of what is stored.
     List,
 }
 
-/// What the names of a list take at most, in bytes.
+/// The most bytes that the names in a list take.
 const MOST_LISTED: usize = 16 << 20;
 
-/// What a request wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
+/// Returns what a request wants from the cache, if it is for the cache. A request for a fresh answer goes on as a GET
+/// that says so.
 pub fn look(site: &Site, head: &mut RequestHead, connection: &Connection) -> Option<Wanted> {
     let spoken = Head {
         method: &head.method,
@@ -67,7 +68,7 @@ pub fn look(site: &Site, head: &mut RequestHead, connection: &Connection) -> Opt
     }
 }
 
-/// Whether this client's request may have what is stored validated, whatever the site says of other clients.
+/// Whether this client's request may have stored responses validated, whatever the site says about other clients.
 pub fn may_force(ask: &Ask) -> bool {
     let speaks_for_itself = ask.connection.peer_asks && !ask.for_another;
     let peer = ask.connection.peer.filter(|_| speaks_for_itself);
@@ -152,13 +153,14 @@ async fn carry_out(
     };
     let done = worker.cache.purge(purges, None).await?;
     bump(&worker.counters.purges);
-    // Most of what is in memory is on disk too: the clients know one number, which is not to count it twice.
+    // Most of what is in memory is on disk too. Purge clients know one number, which must not count it twice.
     let below = is_there.or(done.on_disk).unwrap_or_default();
     let own = answer::done(policy, &command, done.touched.max(below));
     Ok((own, command.operation()))
 }
 
-/// How many stored responses of these URLs lie on disk and are not purged yet: what memory does not hold is no miss.
+/// Returns how many stored responses of these URLs are on disk and not purged yet: what memory does not hold is not a
+/// miss.
 async fn on_disk(worker: &Worker, purges: &[Purge]) -> u64 {
     let Some(disk) = &worker.cache.disk else {
         return 0;

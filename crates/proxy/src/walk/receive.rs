@@ -1,4 +1,5 @@
-//! Receive: bounds and syntax, route, key. Scheme and host are read in `authority`, what comes beside the head in `beside`.
+//! Receive: checks bounds and syntax, finds route and key. `authority` reads scheme and host, `beside` what comes
+//! besides the head.
 
 mod authority;
 mod beside;
@@ -24,11 +25,12 @@ use rules::{
 };
 use std::{cell::Cell, mem, rc::Rc, time::Instant};
 
-/// Reads a request: what it asks for, under which key, on which route. That may [want HTTPS](is_redirected). What is needed of its head is
-/// taken out.
+/// Reads a request: what it asks for, under which key, on which route. The request may [want HTTPS](is_redirected).
+/// Takes out of the head what is needed of it.
 ///
 /// # Errors
-/// It is not understood or not offered, and has no route.
+///
+/// If the request is not understood or not offered, and has no route.
 pub fn receive(
     worker: &Worker,
     site: OwnSite,
@@ -49,7 +51,7 @@ pub fn receive(
     read(site, head, connection, interim, beside, clock::now())
 }
 
-/// As [`receive`], for a request that is its head and nothing more ([`serve_head`](crate::listen::Serve::serve_head)).
+/// Like [`receive`], for a request that is only a head ([`serve_head`](crate::listen::Serve::serve_head)).
 #[inline]
 pub fn alone(
     worker: &Worker,
@@ -65,8 +67,8 @@ pub fn alone(
     read(site, head, connection, interim, beside, clock::now())
 }
 
-/// Why the request is not for its connection, where it is not: its target is of the other of `http` and `https`. Over HTTP/2 each names
-/// a scheme, and who ends TLS before us may leave it as it was.
+/// Returns an error if the request is not for its connection because its target has the other scheme of `http` and
+/// `https`. Over HTTP/2 each request names a scheme, and a proxy that ends TLS before us may leave it as it was.
 pub fn misdirected(ask: &Ask) -> Option<Failure> {
     let told = ask
         .target
@@ -75,7 +77,7 @@ pub fn misdirected(ask: &Ask) -> Option<Failure> {
     (told != ask.scheme).then_some(Failure::Misdirected)
 }
 
-/// Why its route refuses the request, where it does.
+/// Returns why its route refuses the request, if it does.
 pub fn denied(ask: &Ask) -> Option<Failure> {
     ask.policy().refuses.map(Failure::Denied)
 }
@@ -85,10 +87,11 @@ pub fn is_redirected(ask: &Ask) -> bool {
     ask.policy().redirect_https && ask.scheme == "http"
 }
 
-/// What a request asks for at `now`, under which key, on which route. What is needed of its head is taken out.
+/// Reads what a request asks for at `now`, under which key, on which route. Takes out of the head what is needed of it.
 ///
 /// # Errors
-/// As for [`receive`].
+///
+/// See [`receive`].
 pub fn read(
     site: OwnSite,
     head: &mut RequestHead,
@@ -147,7 +150,7 @@ pub fn read(
     })
 }
 
-/// Which way a request takes.
+/// Where a request goes, and under which key.
 struct Routed {
     route: usize,
     is_ambiguous: bool,
@@ -193,7 +196,8 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
     })
 }
 
-/// HTTP/2 lets a client send its cookies in several lines; anybody else expects one (RFC 9113 section 8.2.3).
+/// Joins cookie lines. HTTP/2 lets a client send its cookies in several lines; all other recipients expect one (RFC
+/// 9113 section 8.2.3).
 fn join_cookies(fields: &mut HeaderMap) {
     if fields.get_all(header::COOKIE).iter().nth(1).is_none() {
         return;
@@ -208,7 +212,7 @@ fn join_cookies(fields: &mut HeaderMap) {
     }
 }
 
-/// Who asks over a connection to this site.
+/// Returns who asks over a connection to this site.
 pub fn client<'a>(connection: &Connection, site: &'a Site) -> routing::Client<'a> {
     let peer = match connection.peer {
         _ if !connection.peer_asks => Peer::Nameless,

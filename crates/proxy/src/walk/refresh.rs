@@ -1,4 +1,4 @@
-//! Refresh: a stale answer has been sent, a fresh one is fetched behind it (RFC 5861 section 3).
+//! Refresh: fetches a fresh answer after a stale one has been sent (RFC 5861 section 3).
 
 use crate::{
     ask::Ask,
@@ -14,8 +14,8 @@ use rules::status::ForwardReason;
 use std::{rc::Rc, sync::Arc};
 use store::Stored;
 
-/// Fetches in the background, unless somebody is at it already, or has just found the origin failing: one that is down or busy would be
-/// asked with each hit.
+/// Fetches in the background, unless another task already does or has just found the origin failing. Otherwise an
+/// origin that is down or busy would be asked with each hit.
 pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let need = Need {
@@ -29,7 +29,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         return;
     }
     let (fill, writer) = forward::begin_fill(worker);
-    // Nobody waits for this fetch; it goes on all the same.
+    // No client waits for this fetch; it goes on all the same.
     fill.interest().keep();
     let Seat::Lead(flight) = flights.join(&key, log, fill) else {
         return;
@@ -39,7 +39,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         return;
     }
     bump(&worker.counters.refreshes);
-    // Content that is part of the key is the client's, and stays with its request.
+    // Content that is part of the key belongs to the client, and stays with its request.
     let ask = if ask.said.directives && ask.content.keyed.is_none() {
         Rc::new(ask.for_store(stored.variant.as_deref()))
     } else {
@@ -53,6 +53,6 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         flight,
         to: None,
     };
-    // Boxed: the runtime moves what it is given several times.
+    // Boxed because the runtime moves the future several times.
     tokio::task::spawn_local(Box::pin(leader.fly()));
 }

@@ -1,4 +1,5 @@
-//! Report: what an answer says of how it was made, and what is kept of that: `Cache-Status`, counters, the access log.
+//! Report: what an answer says about how it was made, and what is recorded of that: `Cache-Status`, counters, the
+//! access log.
 
 use crate::{
     ask::Ask,
@@ -24,10 +25,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// RFC 9211.
+/// The field of RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// `Cache-Status` and the site's other fields that say how the answer was made.
+/// Adds `Cache-Status` and the site's other fields that say how the answer was made.
 pub fn fields(
     worker: &Worker,
     fields: &mut HeaderMap,
@@ -58,7 +59,7 @@ pub fn fields(
     }
 }
 
-/// Our member of `Cache-Status`; with the key where that is given.
+/// Returns our member of `Cache-Status`, with the key if that is given.
 #[inline]
 pub fn cache_status(
     worker: &Worker,
@@ -100,7 +101,7 @@ pub fn cache_status(
     }
 }
 
-/// `fwd-status` is left out where it is the status sent (RFC 9211 section 2.3).
+/// Leaves out `fwd-status` if it is the status that is sent (RFC 9211 section 2.3).
 fn told(handled: Handled, sent: StatusCode) -> Handled {
     match handled {
         Handled::Forwarded {
@@ -118,14 +119,14 @@ fn told(handled: Handled, sent: StatusCode) -> Handled {
     }
 }
 
-/// Whether nobody asks but ourselves: which group a client belongs to, or for what a soft purge has made stale. Includes are a page's
-/// client's.
+/// Whether we ask for ourselves: which group a client belongs to, or for what a soft purge has made stale. Includes are
+/// for a page's client.
 pub fn is_ours(ask: &Ask) -> bool {
     ask.connection.is_ours || ask.within.as_ref().is_some_and(|within| within.asks_group)
 }
 
-/// Counts the answer to a client or an include, and has its record go to the access log when `body` has ended. Of what we ask ourselves, what
-/// goes to an origin behind a soft purge is a refresh.
+/// Counts the answer to a client or an include. Its record goes to the access log when `body` has ended. Of what we ask
+/// for ourselves, a fetch after a soft purge is a refresh.
 pub fn note(
     worker: &Worker,
     ask: &Ask,
@@ -154,7 +155,7 @@ pub fn note(
     }
 }
 
-/// Has it logged that a request ended with this status, so many bytes of content, and no answer of the walk's.
+/// Logs that a request ended with this status and this many bytes of content, without an answer from the walk.
 pub fn unanswered(
     worker: &Worker,
     ask: &Ask,
@@ -175,8 +176,8 @@ pub fn unanswered(
     }
 }
 
-/// Counts an answer that a listener gave by itself, has it logged where it knows what it answered, and tells the [fields](self::fields)
-/// that say how it was made.
+/// Counts an answer that a listener gave by itself, logs it if the listener knows the request, and returns the
+/// [fields](self::fields) that say how it was made.
 pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> HeaderMap {
     let site = worker.site();
     let outcome = Outcome {
@@ -206,7 +207,7 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> HeaderMap {
     told
 }
 
-/// Has it logged, when `body` has ended, that a request was refused before it had a route.
+/// Logs, when `body` has ended, that a request was refused before it had a route.
 pub fn refused(
     worker: &Worker,
     (head, connection): (&RequestHead, &Connection),
@@ -221,7 +222,7 @@ pub fn refused(
         client: receive::client(connection, &worker.site()).address(&head.fields),
         method: method(head.said, &head.method),
         version: head.version,
-        // `CONNECT` names an authority alone.
+        // The target of `CONNECT` is only an authority.
         target: target.map_or_else(|| head.target.to_string(), Cow::into_owned),
         authority: head.target.authority(),
         fields: &head.fields,
@@ -237,13 +238,13 @@ struct Unrouted<'a> {
     method: Method,
     version: Version,
     target: String,
-    /// That of the target, where it has one.
+    /// The authority in the target, if it has one.
     authority: Option<&'a str>,
     fields: &'a HeaderMap,
 }
 
 impl Unrouted<'_> {
-    /// As it is logged. Its host is told as it was written.
+    /// Returns the record for the log. Its host is as the client wrote it.
     fn record(self, status: StatusCode, outcome: &Outcome) -> Record {
         let field = self.fields.get(header::HOST).map(HeaderValue::as_bytes);
         let host = match self.authority {
@@ -269,7 +270,7 @@ impl Unrouted<'_> {
     }
 }
 
-/// The method as the client said it.
+/// Returns the method as the client sent it.
 fn method(said: FieldPresence, method: &Method) -> Method {
     if said.as_refresh {
         Method::from_bytes(REFRESH.as_bytes()).unwrap_or_default()

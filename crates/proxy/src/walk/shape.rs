@@ -1,4 +1,4 @@
-//! Shape: a stored response as this client asked for it: whole, not modified, in part, or its head only.
+//! Shape: a stored response in the way this client asked for it: whole, not modified, in part, or only its head.
 
 mod part;
 mod without;
@@ -18,15 +18,16 @@ use store::{Body, Stored, fill::Reader};
 
 pub use without::without_digest;
 
-/// Status and content; the fields are changed in place.
+/// Status and content. The fields are changed in place.
 pub struct Shaped {
-    /// The status of the answer: that of what is stored, or 206, 304, 412 or 416 in its place.
+    /// The status of the answer: that of the stored response, or 206, 304, 412 or 416 in its place.
     pub status: StatusCode,
-    /// What the answer brings.
+    /// The content of the answer.
     pub content: Content,
 }
 
-/// Shapes a stored response. `is_new`: its content has just come from its origin. On the path of a hit: nothing is looked at that the request does not mention.
+/// Shapes a stored response. `is_new` says that its content has just come from its origin. This is on the path of a
+/// hit: it looks at nothing that the request does not mention.
 pub fn shape(
     ask: &Ask,
     stored: &Stored,
@@ -65,7 +66,7 @@ pub fn shape(
     whole(ask, stored, reader, fields, status)
 }
 
-/// What the preconditions of a request are held against (RFC 9110 section 13).
+/// Returns what the preconditions of a request are compared with (RFC 9110 section 13).
 pub fn representation(stored: &Stored) -> Representation<'_> {
     Representation {
         etag: stored.fields.get_bytes(&header::ETAG),
@@ -74,7 +75,7 @@ pub fn representation(stored: &Stored) -> Representation<'_> {
     }
 }
 
-/// The client's own conditions on an answer with a 2xx status (RFC 9110 sections 13.2.1 and 13.2.2).
+/// Evaluates the client's own conditions on an answer with a 2xx status (RFC 9110 sections 13.2.1 and 13.2.2).
 fn conditions(
     ask: &Ask,
     stored: &Stored,
@@ -88,19 +89,21 @@ fn conditions(
     let mut representation = representation(stored);
     let of_form = then.tag(representation.etag);
     let is_about_form = matches!(then, Then::Encode(_) | Then::Decode(_));
-    // `If-Match` is about the origin's own.
+    // `If-Match` is about the origin's own tag.
     if is_about_form && !ask.fields.contains_key(header::IF_MATCH) {
-        // Whoever holds the origin's bytes does not hold what would be sent (RFC 9110 section 8.8.3.3).
+        // A client that holds the origin's bytes does not hold what would be sent (RFC 9110 section 8.8.3.3).
         representation.etag = of_form.as_ref().map(HeaderValue::as_bytes);
     }
     if is_new {
-        // Its `Date` says when it came; only of what is stored does that say since when it has not changed (RFC 9111 section 4.3.2).
+        // Its `Date` says when it came. Only that of a stored response says since when it has not changed (RFC 9111
+        // section 4.3.2).
         representation.date = None;
     }
     match precondition::judge(&ask.method, &ask.fields, &representation, ask.now) {
         precondition::Outcome::NotModified => {}
         precondition::Outcome::Proceed if matches!(then, Then::NotModified(_)) => {}
-        // That no condition for the origin fails was made sure before (`Bypassed::Condition`); it is not ours to judge.
+        // No condition for the origin fails here: that was checked before (`Bypassed::Condition`). It is not ours to
+        // judge.
         precondition::Outcome::Proceed | precondition::Outcome::Failed => return None,
     }
     if let Some(tag) = of_form {
@@ -114,7 +117,7 @@ fn not_modified(reader: Option<&Reader>, fields: &mut HeaderMap) -> Shaped {
     empty(StatusCode::NOT_MODIFIED, reader)
 }
 
-/// An answer without content. A body that is on its way is wanted all the same.
+/// Returns an answer without content. A body that is on its way is still wanted.
 fn empty(status: StatusCode, reader: Option<&Reader>) -> Shaped {
     if let Some(reader) = reader {
         reader.keep();
@@ -134,7 +137,7 @@ fn whole(
 ) -> Shaped {
     let length = stored.body.length();
     if ask.method == Method::HEAD {
-        // A 204 never says one (RFC 9110 section 8.6).
+        // A 204 never has one (RFC 9110 section 8.6).
         if status != StatusCode::NO_CONTENT
             && let Some(length) = length
             && !fields.contains_key(header::CONTENT_LENGTH)
@@ -150,8 +153,8 @@ fn whole(
         Body::Filling(_) => {
             reader.map_or(Content::Empty, |reader| Content::following(reader, length))
         }
-        // Lookup lets parts through for requests that they cover: those for a part, which `part` has answered, and where
-        // nothing is missing all others.
+        // Lookup lets parts through only for requests that they cover: requests for a part, which `part` has answered,
+        // and all others if nothing is missing.
         Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => {
             stored
                 .body
@@ -162,7 +165,7 @@ fn whole(
     Shaped { status, content }
 }
 
-/// A body of which something is missing breaks off: it must not look empty, nor whole.
+/// Returns all of a body. If some of it is missing, the content breaks off: it must look neither empty nor whole.
 fn all_of(body: &Body) -> Content {
     let last = match body.length() {
         Some(0) => return Content::Empty,

@@ -1,4 +1,4 @@
-//! Tunnel: after 101 bytes pass both ways untouched, until both sides have ended.
+//! Tunnel: after 101, bytes pass both ways untouched until both sides have ended.
 
 use std::{
     io,
@@ -11,9 +11,10 @@ use tokio::{
     time::timeout,
 };
 
-/// Passes bytes between the two until both have ended or one has failed, and tells `sent` how many come for the client. Where one has
-/// ended, what the other still sends is passed on for at most `patience`: most that end do not read any more, and who only listens would
-/// never learn of it.
+/// Passes bytes between the two until both have ended or one has failed. Tells `sent` how many come for the client.
+///
+/// If one has ended, what the other still sends is passed on for at most `patience`: most peers that end do not read
+/// any more, and one that only listens would never learn of it.
 pub async fn pass<A, B>(client: A, origin: B, patience: Duration, sent: impl FnMut(u64) + Unpin)
 where
     A: AsyncRead + AsyncWrite,
@@ -24,7 +25,7 @@ where
     let from_origin = Counted { from, count: sent };
     let mut there = pin!(one_way(from_client, to_origin));
     let mut back = pin!(one_way(from_origin, to_client));
-    // However it ends: there is nobody left to tell.
+    // However it ends, nobody is left to be told.
     tokio::select! {
         ended = &mut there => if ended.is_ok() {
             let _ = timeout(patience, back).await;
@@ -35,7 +36,7 @@ where
     }
 }
 
-/// Passes on what comes, and then that no more does.
+/// Passes on what comes, and then the end.
 async fn one_way<A, B>(mut from: A, mut to: B) -> io::Result<()>
 where
     A: AsyncRead + Unpin,
@@ -74,7 +75,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(75);
 
-    /// Both ends of a tunnel, and the tunnel.
+    /// Returns both ends of a tunnel, and the tunnel.
     fn tunnel() -> (DuplexStream, DuplexStream, JoinHandle<()>) {
         let ((client, near), (origin, far)) = (duplex(64), duplex(64));
         (

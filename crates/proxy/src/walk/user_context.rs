@@ -1,8 +1,8 @@
-//! User context: pages that the application makes once for each group of users, as `FOSHttpCache` has it.
+//! User context: pages that the application makes once for each group of users, in the manner of `FOSHttpCache`.
 //!
-//! Before what somebody asks for is looked up, the application is asked which group that is: by a request of our own with the same
-//! cookies and credentials, whose answer tells a hash, and may be stored for who sends the same of them. The hash stands in the
-//! client's request from then on, and pages vary by it.
+//! Before a request is looked up, the application is asked which group its client belongs to. Our own request for that
+//! has the same cookies and credentials. The answer names a hash, and may be stored for clients that send the same of
+//! them. From then on the hash is in the client's request, and pages vary by it.
 
 use crate::{
     ask::Ask,
@@ -27,17 +27,17 @@ use tokio::time::timeout;
 /// The field that names a group.
 pub const HASH: HeaderName = HeaderName::from_static("x-user-context-hash");
 
-/// The media type of an answer that does.
+/// The media type of an answer that names a group.
 const KIND: &str = "application/vnd.fos.user-context-hash";
 
-/// Whether these are the fields of somebody in particular.
+/// Whether these are the fields of a particular user.
 pub fn is_somebody(fields: &HeaderMap) -> bool {
     fields.contains_key(header::COOKIE) || fields.contains_key(header::AUTHORIZATION)
 }
 
-/// The walk of a request to a site with groups, on whichever route, from before its lookup on.
+/// Walks a request to a site with groups, on any route, from before its lookup.
 pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
-    // An include has what its page's request has; a client has no say.
+    // An include has the hash of its page's request; a client must not send one.
     if ask.within.is_none() && is_forged(&ask.fields) {
         let failure = Failure::BadRequest(BadRequest::UserContext);
         return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
@@ -73,7 +73,8 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkA
     }
 }
 
-/// The walk of the question, whichever route it takes: its answer is kept for who asks, and for nobody else.
+/// Walks the question for the group, whichever route it takes. Its answer is stored for the client it is about, and for
+/// no other.
 pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
     ask.fields.remove(&HASH);
     let who = who(&ask);
@@ -81,13 +82,14 @@ pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) ->
     look_up_known(worker, ask, content)
 }
 
-/// Whether a client says what only the application may say, or asks for what is nobody's to know.
+/// Whether a client says what only the application may say, or asks for what no client may know.
 pub fn is_forged(fields: &HeaderMap) -> bool {
     let mut accepted = fields.get_all(header::ACCEPT).iter();
     fields.keys().any(is_hash) || accepted.any(|line| holds(line, KIND))
 }
 
-/// Whether an application may take it for [`HASH`]: where fields become variables, all that is neither a letter nor a digit is one.
+/// Whether an application may take this field for [`HASH`]. Where fields become variables, all characters but letters
+/// and digits are the same.
 fn is_hash(name: &HeaderName) -> bool {
     let hash = HASH;
     let (hash, name) = (hash.as_str().as_bytes(), name.as_str().as_bytes());
@@ -97,11 +99,12 @@ fn is_hash(name: &HeaderName) -> bool {
     name.len() == hash.len() && hash.iter().zip(name).all(is_alike)
 }
 
-/// Who asks the question, as a digest of all that says so and reaches the application. Answers are kept by it, so that nobody is
-/// answered with another's, whatever their `Vary` says, and there may be as many as there are users.
+/// Returns who asks the question, as a digest of everything that identifies the client and reaches the application.
+/// Answers are kept by it, so that no client gets another's, whatever their `Vary` says, and there may be as many as
+/// there are users.
 fn who(ask: &Ask) -> String {
     let names = [header::AUTHORIZATION, header::COOKIE];
-    // Cookies of which only some reach the application have these in the key.
+    // If only some cookies reach the application, those are in the key.
     let names = names
         .iter()
         .filter(|name| **name != header::COOKIE || !ask.policy().key.drop_cookies);
@@ -116,13 +119,13 @@ fn who(ask: &Ask) -> String {
     content_key::digest(&all)
 }
 
-/// The answer to the question for the group, or the wait for it.
+/// Asks for the group. Returns the answer, or the wait for it.
 fn question(worker: &Rc<Worker>, ask: &Ask) -> Option<Result<Response<ReplyBody>, Later>> {
     let path = ask.policy().user_context.as_deref()?;
     esi::Context::asking_group(worker, ask, KIND).walk(path)
 }
 
-/// The hash that an answer tells.
+/// Returns the hash that an answer names.
 fn hash(answer: Response<ReplyBody>) -> Option<HeaderValue> {
     let fields = answer.headers();
     let kind = fields.get(header::CONTENT_TYPE);
@@ -132,7 +135,8 @@ fn hash(answer: Response<ReplyBody>) -> Option<HeaderValue> {
     hash
 }
 
-/// Without a hash nothing stored is for the one who asks, and nothing that comes is for others.
+/// Goes on with the answer to the question. Without a hash no stored response is for this client, and no answer to it
+/// is for others.
 fn go_on(
     worker: &Rc<Worker>,
     mut ask: Ask,
@@ -147,7 +151,8 @@ fn go_on(
     WalkAnswer::Later(Box::pin(bypass(worker.clone(), ask, content, why)))
 }
 
-/// Says it in a client's words: it sends no hash and must not know any, and what it gets depends on who it is.
+/// Translates the fields for a client, which sends no hash and must not learn any: what it gets depends on its cookies
+/// and credentials.
 pub fn translate(fields: &mut HeaderMap) {
     fields.remove(&HASH);
     let mut lines = fields.get_all(header::VARY).iter();
@@ -165,13 +170,13 @@ pub fn translate(fields: &mut HeaderMap) {
             names.push(name);
         }
     }
-    // They were values before.
+    // They were field values before.
     if let Ok(line) = HeaderValue::try_from(names.join(", ")) {
         fields.insert(header::VARY, line);
     }
 }
 
-/// Whether a value holds this text, in whatever case.
+/// Whether a value contains this text, in any case.
 fn holds(value: &HeaderValue, text: &str) -> bool {
     let mut places = value.as_bytes().windows(text.len());
     places.any(|place| place.eq_ignore_ascii_case(text.as_bytes()))

@@ -1,5 +1,5 @@
-//! Waiting: a request whose client may leave before an answer begins. What nobody waits for any more is dropped wherever it is; that it
-//! was there is counted and logged all the same.
+//! Waiting: a request whose client may leave before an answer begins. When nobody waits for it any more, it is dropped
+//! wherever it is. It is still counted and logged.
 
 use crate::{
     ask::Ask,
@@ -12,21 +12,21 @@ use http::StatusCode;
 use rules::status::ForwardReason;
 use std::{ops::Deref, thread};
 
-/// What nginx logs where a client closed its request.
+/// The status that nginx logs if a client has closed its request.
 const CLIENT_CLOSED: u16 = 499;
 
-/// A request that is waited for: until it is [over](Self::over).
+/// A request that is waited for until it is [over](Self::over).
 pub struct AbandonGuard<'a, A: Deref<Target = Ask>> {
     worker: &'a Worker,
-    /// The request, for who borrows it while it waits.
+    /// The request, for tasks that borrow it while it waits.
     pub ask: A,
-    /// Why it went to an origin; `None`: that was not decided yet.
+    /// Why it went to an origin; `None` if that was not decided yet.
     why: Option<ForwardReason>,
     is_over: bool,
 }
 
 impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
-    /// From now on.
+    /// Begins to wait.
     pub fn new(worker: &'a Worker, ask: A, why: Option<ForwardReason>) -> Self {
         Self {
             worker,
@@ -36,7 +36,7 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
         }
     }
 
-    /// An answer is there, which is counted and logged like any other, or somebody else waits.
+    /// Ends the wait: there is an answer, which is counted and logged like any other, or another guard waits.
     pub fn over(mut self) {
         self.is_over = true;
     }
@@ -45,7 +45,7 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
 impl<A: Deref<Target = Ask>> Drop for AbandonGuard<'_, A> {
     fn drop(&mut self) {
         let ask: &Ask = &self.ask;
-        // A page gives up an include of its own accord, and what we ask ourselves has no client.
+        // A page gives up an include by itself, and what we ask for ourselves has no client.
         if self.is_over || ask.within.is_some() || report::is_ours(ask) {
             return;
         }

@@ -1,11 +1,11 @@
-//! What an origin is told beside the message.
+//! What an origin is told besides the message.
 
 use super::forwarding::Host;
 use crate::{ask::Ask, walk::receive};
 use origin::{Context, Interim, Visitor};
 
-/// What the origin is told beside the message, as far as it looks at it. `means_application`: the application itself is to
-/// answer ([`Context::personal`]).
+/// What the origin is told besides the message, as far as it uses it. `means_application` says whether the application
+/// itself is to answer ([`Context::personal`]).
 pub fn context(ask: &Ask, means_application: impl FnOnce() -> bool) -> Context {
     let heeds = ask.policy().origin.heeds();
     let interim = ask.interim.clone();
@@ -26,15 +26,16 @@ pub fn context(ask: &Ask, means_application: impl FnOnce() -> bool) -> Context {
     context
 }
 
-/// Feeds consistent hashing: the same key, the same number, on every node.
+/// Returns the number for consistent hashing: the same for a key on every node.
 fn hash(key: &[u8]) -> u64 {
-    // FNV-1a: stable over processes and nodes, and not a defence against anything.
+    // FNV-1a: stable over processes and nodes, and no defence against attacks.
     key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Who asks, for origins that want it beside the message: the client itself, or whom trusted proxies speak for.
+/// Returns who asks, for origins that want that besides the message: the client itself, or the client that trusted
+/// proxies name.
 fn visitor(ask: &Ask) -> Visitor {
     let peer = ask.connection.peer;
     let client = receive::client(&ask.connection, &ask.site).address(&ask.fields);

@@ -1,4 +1,4 @@
-//! What the origin is told of the client and of the host asked for: `X-Forwarded-*` and `Forwarded` (RFC 7239).
+//! What the origin is told about the client and the requested host: `X-Forwarded-*` and `Forwarded` (RFC 7239).
 
 use super::trust::is_named;
 use crate::{ask::Ask, policy::KeySpec};
@@ -8,15 +8,15 @@ use http::{
 };
 use rules::{fields::has, forwarded};
 
-/// Who asked, and the proxies between: each that passes a request on adds whom it had it from.
+/// The client and the proxies in between: each proxy adds the address from which it got the request.
 pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// A client that is not known (RFC 7239 section 6.2).
+/// A client whose address is not known (RFC 7239 section 6.2).
 static UNKNOWN: HeaderValue = HeaderValue::from_static("unknown");
 
-/// Whether the origin gets the field as it is written here, and not as the client has it or leaves it out.
+/// Whether the origin gets the field as it is written here, and not as the client sends or omits it.
 pub fn is_written_anew(name: &HeaderName) -> bool {
     match *name {
         header::HOST | header::CONTENT_LENGTH | header::VIA | FORWARDED => true,
@@ -24,23 +24,24 @@ pub fn is_written_anew(name: &HeaderName) -> bool {
     }
 }
 
-/// The host that the origin is asked for: the client's, or the site's where the client's is no part of the key.
+/// The host that the origin is asked for: the client's, or the site's if the client's is no part of the key.
 pub struct Host<'a> {
     text: &'a [u8],
-    /// As the value of a field. Mostly the client wrote it just so.
+    /// As a field value. Mostly the client wrote it in just this way.
     value: Option<HeaderValue>,
     is_as_asked: bool,
 }
 
 impl<'a> Host<'a> {
-    /// The host for the fetch of `ask`. Its text is empty where a client of HTTP/1.0 named none.
+    /// The host for the fetch of `ask`. Its text is empty if a client of HTTP/1.0 named none.
     pub fn of(ask: &'a Ask) -> Self {
         let policy = ask.policy();
         if !policy.key.host {
             let host = policy.host.as_ref();
             return Self {
                 text: host.map(HeaderValue::as_bytes).unwrap_or_default(),
-                // A configuration without one is refused; even so nobody is asked for the client's.
+                // A configuration without a host is refused. Even without one, no origin would be asked for the
+                // client's.
                 value: Some(host.cloned().unwrap_or(HeaderValue::from_static(""))),
                 is_as_asked: false,
             };
@@ -48,7 +49,7 @@ impl<'a> Host<'a> {
         let text = ask.key.host_bytes();
         let line = ask.fields.get(header::HOST);
         let line = line.filter(|line| line.as_bytes() == text);
-        // A client of HTTP/1.0 may name none: then the origin is called by its own name.
+        // A client of HTTP/1.0 may name no host: then the origin is called by its own name.
         let named = || {
             HeaderValue::from_bytes(text)
                 .ok()
@@ -61,27 +62,28 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// As text.
+    /// Returns the host as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(self.text).unwrap_or_default()
     }
 
-    /// The value of `Host`, where the field is not there already.
+    /// Returns the value of `Host`, unless the field is already there.
     pub fn written_anew(self) -> Option<HeaderValue> {
         self.value.filter(|_| !self.is_as_asked)
     }
 }
 
-/// `X-Forwarded-*` and `Forwarded` (RFC 7239): what a trusted peer says stays and is added to, anything else is replaced.
-/// What anybody else said is gone already, and so is what tells of a host or scheme that is not keyed. Where that peer names the client
-/// in one of the two ways alone, the other is not begun: it would name the peer in the client's place (RFC 7239 section 7.4).
+/// Writes `X-Forwarded-*` and `Forwarded` (RFC 7239). What a trusted peer says is kept and added to; anything else is
+/// replaced. What other peers said has already been removed, and so has what names a host or scheme that is not keyed.
+/// If a trusted peer names the client in only one of the two ways, the other is not begun: it would name the peer in
+/// the client's place (RFC 7239 section 7.4).
 pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     let key = &ask.policy().key;
     let scheme = key.scheme.then_some(ask.scheme);
     if !is_named(ask, &FORWARDED) {
         leave_out(fields, untold(key));
     }
-    // Who asks through a proxy that does not say for whom is not this machine, which that proxy may run on.
+    // If a proxy does not say for whom it asks, the client is not this machine, on which that proxy may run.
     let client = if ask.connection.peer_asks {
         ask.connection.address()
     } else {
@@ -113,7 +115,7 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     }
 }
 
-/// The parameters of `Forwarded` that tell of what is not keyed.
+/// The parameters of `Forwarded` that name what is not keyed.
 const fn untold(key: &KeySpec) -> &'static [&'static str] {
     match (key.host, key.scheme) {
         (true, true) => &[],
@@ -123,7 +125,7 @@ const fn untold(key: &KeySpec) -> &'static [&'static str] {
     }
 }
 
-/// Leaves these parameters out of what other proxies say, and all that cannot be read.
+/// Removes these parameters from what other proxies say, and everything that cannot be read.
 fn leave_out(fields: &mut HeaderMap, names: &[&str]) {
     if names.is_empty() {
         return;
@@ -142,7 +144,7 @@ fn leave_out(fields: &mut HeaderMap, names: &[&str]) {
     }
 }
 
-/// What `Forwarded` says of this hop (RFC 7239 section 4); `address` is the peer's.
+/// Returns the element of `Forwarded` for this hop (RFC 7239 section 4). `address` is the peer's.
 fn element(scheme: Option<&str>, host: &[u8], address: &HeaderValue) -> Option<HeaderValue> {
     let (open, close) = if address.as_bytes().contains(&b':') {
         ("\"[", "]\"")
@@ -172,8 +174,8 @@ fn element(scheme: Option<&str>, host: &[u8], address: &HeaderValue) -> Option<H
     HeaderValue::try_from(element).ok()
 }
 
-/// Makes the lines of a list field one, with one more member: `last`. They stay as bytes, and what is empty among them goes: a sender
-/// must not write empty members (RFC 9110 section 5.6.1.1).
+/// Joins the lines of a list field to one, with one more member: `last`. They stay bytes. Empty members are removed: a
+/// sender must not write them (RFC 9110 section 5.6.1.1).
 fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
     if !has(fields, name) {
         fields.append(name, last);
@@ -191,7 +193,7 @@ fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
     }
 }
 
-/// A line of a list without the empty members at its ends.
+/// Returns a line of a list without the empty members at its ends.
 fn without_empty_ends(mut line: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b',', rest @ ..] | [rest @ .., b' ' | b'\t' | b','] = line {
         line = rest;

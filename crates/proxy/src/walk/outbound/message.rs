@@ -10,8 +10,8 @@ use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
 use rules::fields::remove_where;
 
-/// Fields that describe content, which there is none of, and `Max-Forwards`, which means nothing to `GET` (RFC 9110 section 7.6.2). No
-/// key holds them, and an origin that finds fault with one would find it for all.
+/// Fields that describe content, for requests without any, and `Max-Forwards`, which means nothing to `GET` (RFC 9110
+/// section 7.6.2). No key contains them. An origin that rejected one would reject the request for all clients.
 static OF_CONTENT: [HeaderName; 7] = [
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
@@ -22,7 +22,7 @@ static OF_CONTENT: [HeaderName; 7] = [
     header::MAX_FORWARDS,
 ];
 
-/// Whether a request without content goes without this field.
+/// Whether a request without content goes out without this field.
 pub fn is_of_content(name: &HeaderName) -> bool {
     OF_CONTENT.contains(name)
 }
@@ -54,7 +54,7 @@ pub fn with_content(
     Ok(assemble(ask.method.clone(), keyed(ask)?, fields, content))
 }
 
-/// A request that bypasses the store: its target goes as the client wrote it, since nothing is keyed.
+/// A request that bypasses the store. Its target goes out as the client wrote it, since nothing is keyed.
 pub fn as_it_came(
     ask: &Ask,
     fields: HeaderMap,
@@ -68,7 +68,7 @@ pub fn as_it_came(
     Ok(assemble(ask.method.clone(), uri, fields, body))
 }
 
-/// A request whose answer may be stored: what is sent as target is a slice of what is keyed.
+/// Returns the target of a request whose answer may be stored: a slice of the key.
 fn keyed(ask: &Ask) -> Result<Uri, Failure> {
     Uri::try_from(ask.key.path_and_query_bytes())
         .map_err(|_| Failure::BadRequest(BadRequest::Target))

@@ -1,4 +1,4 @@
-//! How each field of the client's request stands in the one the origin gets.
+//! How the origin gets each field of the client's request.
 
 use super::{
     message::is_of_content,
@@ -12,20 +12,20 @@ use crate::{
 use http::{HeaderName, Method};
 use rules::fields;
 
-/// How a field of the client's request stands in the one the origin gets.
+/// How the origin gets a field of the client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldForwarding {
     /// As the client wrote it.
     AsAsked,
-    /// The same for every request of one key: part of the key, set by the site, or taken away.
+    /// The same for every request of one key: part of the key, set by the site, or removed.
     Same,
-    /// The same for every request of one key, in so far as codings are settled here.
+    /// The same for every request of one key as far as codings are settled here.
     Settled,
-    /// Written anew, with what differs from client to client.
+    /// Written anew, with a value that differs from client to client.
     ByClient,
 }
 
-/// How the origin gets the field `name`, if the request of `ask` has it or not.
+/// Returns how the origin gets the field `name`, whether or not `ask` has it.
 pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
     let policy = ask.policy();
     let edited = policy.request_edits.iter().any(|edit| match edit {
@@ -35,17 +35,17 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
     match name.as_str() {
         _ if edited => FieldForwarding::Same,
         _ if coding::settles(ask, name) => FieldForwarding::Settled,
-        // The host is keyed, or told otherwise to all.
+        // The host is keyed, or is the same for all requests.
         "host" | "expect" => FieldForwarding::Same,
         "x-forwarded-proto" if policy.key.scheme || !is_named(ask, name) => FieldForwarding::Same,
         "x-forwarded-for" | "forwarded" => FieldForwarding::ByClient,
         "accept-encoding" if policy.esi == Esi::On => FieldForwarding::Same,
-        // Of who is no trusted proxy it was set aside.
+        // From a client that is no trusted proxy it was set aside.
         _ if misleads(name) && !may_be_passed(ask, name) => FieldForwarding::Same,
         _ if fields::is_hop_by_hop(name) => FieldForwarding::Same,
-        // Taken away from who knows it, and no variant's to tell.
+        // Removed if it holds the purge secret, which no variant may reveal.
         _ if ask.site.purge.is_told_in(name, &ask.fields) => FieldForwarding::ByClient,
-        // A `POST` goes as it came.
+        // A `POST` goes out as it came.
         _ if is_of_content(name) && ask.method != Method::POST && ask.content.keyed.is_none() => {
             FieldForwarding::Same
         }

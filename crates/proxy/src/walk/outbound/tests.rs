@@ -8,7 +8,7 @@ fn ask(peer: Option<&str>, lines: &[(&'static str, &str)]) -> Ask {
     sample::ask(site(policy(key_spec())), peer, sample::fields(lines))
 }
 
-/// The lines of `name` as the origin gets them.
+/// Returns the lines of `name` as the origin gets them.
 fn sent(ask: &Ask, name: &str) -> Vec<String> {
     let fields = fields(ask).expect("no loop");
     let lines = fields.get_all(name).iter();
@@ -20,7 +20,7 @@ fn sent(ask: &Ask, name: &str) -> Vec<String> {
 const TRUSTED: Option<&str> = Some("10.0.0.1");
 const UNKNOWN: Option<&str> = Some("192.0.2.7");
 
-/// Who sends, what it says of itself (if anything), and what the origin gets.
+/// Who sends, what it says (if anything), and what the origin gets.
 type Row<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>);
 
 fn check(name: &'static str, rows: &[Row<'_>]) {
@@ -88,7 +88,7 @@ fn forwarded_gets_an_element_for_this_hop() {
     check("forwarded", &rows);
 }
 
-/// Who says what it can read has applications write that into what is stored for all.
+/// Applications write for the capabilities of a surrogate, into answers that are stored for all.
 #[test]
 fn only_a_trusted_peer_tells_what_surrogates_before_it_understand() {
     let (ours, esi) = (CAPABILITY, ESI_CAPABILITY);
@@ -193,7 +193,7 @@ fn a_request_that_comes_round_too_often_is_refused() {
     assert!(fields(&ask(UNKNOWN, &lines(MOST_PASSES - 1))).is_ok());
     let refused = fields(&ask(UNKNOWN, &lines(MOST_PASSES)));
     assert!(matches!(refused, Err(Failure::Loop)));
-    // As proxies join them, with whatever a client wrote before.
+    // As proxies join them, after whatever a client wrote before.
     for member in [
         "1.1 larder",
         "2.0 larder (a, b)",

@@ -8,8 +8,9 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed, or in a way that
-/// is meant for a part of the application itself. Passed on only where the route says so or keys on them.
+/// Fields with which a client could make an origin answer for another URI, host or method than the keyed one, or in a
+/// way that is meant for a part of the application itself. They are passed on only if the route says so or keys on
+/// them.
 pub static POISONOUS: [HeaderName; 70] = [
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-server"),
@@ -83,7 +84,7 @@ pub static POISONOUS: [HeaderName; 70] = [
     HeaderName::from_static("forwarded"),
 ];
 
-/// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
+/// Those of [`POISONOUS`] that name a path or a method. They are about a page, and wrong for its includes.
 const OF_ONE_TARGET: [&str; 23] = [
     "x-forwarded-path",
     "x-forwarded-uri",
@@ -129,7 +130,7 @@ const OF_HOST: [&str; 15] = [
     "disguised-host",
 ];
 
-/// Those that name the scheme it used.
+/// Those of [`POISONOUS`] that name the scheme that the client used.
 const OF_SCHEME: [&str; 18] = [
     "x-forwarded-scheme",
     "x-forwarded-port",
@@ -151,7 +152,7 @@ const OF_SCHEME: [&str; 18] = [
     "x-original-proto",
 ];
 
-/// What trusted proxies say of the client's address beside `X-Forwarded-For`, which is written anew.
+/// Fields in which trusted proxies name the client's address, besides `X-Forwarded-For`, which is written anew.
 pub static OF_ADDRESS: [HeaderName; 6] = [
     HeaderName::from_static("x-real-ip"),
     HeaderName::from_static("x-client-ip"),
@@ -161,14 +162,15 @@ pub static OF_ADDRESS: [HeaderName; 6] = [
     HeaderName::from_static("cf-connecting-ip"),
 ];
 
-/// Takes away what says something of a page's target, and not of that of its includes.
+/// Removes fields that are about a page's target and not about the targets of its includes.
 pub fn strip_target(fields: &mut HeaderMap) {
     for name in OF_ONE_TARGET {
         fields.remove(name);
     }
 }
 
-/// Takes away what says something of a page's host, and what its visitor showed there alone, for an include from another.
+/// Removes fields that are about a page's host, and those that its visitor sent to that host alone. For an include from
+/// another host.
 pub fn strip_host(fields: &mut HeaderMap) {
     for name in POISONOUS
         .iter()
@@ -178,7 +180,7 @@ pub fn strip_host(fields: &mut HeaderMap) {
     }
 }
 
-/// Whether a field is one of [`POISONOUS`] or [`OF_ADDRESS`]. Most are not, as their beginnings tell.
+/// Whether a field is one of [`POISONOUS`] or [`OF_ADDRESS`]. For most, the beginning of the name shows that it is not.
 pub fn misleads(name: &HeaderName) -> bool {
     may_mislead(name) && (POISONOUS.contains(name) || OF_ADDRESS.contains(name))
 }
@@ -196,12 +198,13 @@ fn may_mislead(name: &HeaderName) -> bool {
     )
 }
 
-/// Whether a field is one that trusted proxies alone may say, as far as the route does not name it: an application believes it.
+/// Whether only trusted proxies may send a field, unless the route names it: applications believe it.
 pub fn is_of_proxies(name: &HeaderName) -> bool {
     misleads(name) || *name == SURROGATE_CAPABILITY
 }
 
-/// Takes out what a client says that is no proxy of ours, and that the origin does not get of it: it chooses no variant either.
+/// Removes and returns the fields that a client which is no proxy of ours sends, and that the origin does not get from
+/// it. They select no variant either.
 pub fn set_aside(fields: &mut HeaderMap, policy: &Policy) -> Vec<(HeaderName, HeaderValue)> {
     let is_named = |name| policy.pass_fields.contains(name) || policy.key.headers.contains(name);
     let of_proxies = fields.keys().filter(|name| is_of_proxies(name));
@@ -224,17 +227,18 @@ pub fn trusts_client(ask: &Ask) -> bool {
     receive::client(&ask.connection, &ask.site).is_believed()
 }
 
-/// Whether a field of this client that [misleads] goes to the origin.
+/// Whether a field that [misleads] goes to the origin for this client.
 pub fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
     is_named(ask, name) || (trusts_client(ask) && may_be_passed(ask, name))
 }
 
-/// Whether a field that [misleads] goes to the origin where a trusted proxy says it.
+/// Whether a field that [misleads] goes to the origin if a trusted proxy sends it.
 pub fn may_be_passed(ask: &Ask, name: &HeaderName) -> bool {
     is_named(ask, name) || !tells_unkeyed(&ask.policy().key, name)
 }
 
-/// Whether a field tells of a host or scheme that is no part of the key. A trusted proxy says there what anybody asked it for.
+/// Whether a field names a host or scheme that is no part of the key. A trusted proxy writes there what any client
+/// asked it for.
 fn tells_unkeyed(key: &KeySpec, name: &HeaderName) -> bool {
     (!key.host && OF_HOST.contains(&name.as_str()))
         || (!key.scheme && OF_SCHEME.contains(&name.as_str()))
@@ -246,9 +250,10 @@ pub fn is_named(ask: &Ask, name: &HeaderName) -> bool {
     policy.pass_fields.contains(name) || policy.key.headers.contains(name)
 }
 
-/// Whether applications may take a field for another: CGI, and what comes after it, has an underscore for each hyphen (RFC 3875 section
-/// 4.1.18), and some servers have one for whatever is neither a letter nor a digit; it calls the path `SCRIPT_NAME`, and the environment's proxy `HTTP_PROXY` (CVE-2016-5385). Dropped from a trusted proxy too,
-/// which may have passed on what anybody wrote.
+/// Whether applications may take a field for another. CGI and its successors write an underscore for each hyphen (RFC
+/// 3875 section 4.1.18), some servers for anything but a letter or a digit. CGI also calls the path `SCRIPT_NAME`, and
+/// the environment's proxy `HTTP_PROXY` (CVE-2016-5385). Such a field is dropped from a trusted proxy too, which may
+/// have passed on what any client wrote.
 pub fn is_ambiguous(name: &HeaderName) -> bool {
     let name = name.as_str();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -259,7 +264,7 @@ pub fn is_ambiguous(name: &HeaderName) -> bool {
 mod tests {
     use super::*;
 
-    /// A name that the first look does not let through to the lists would be passed on.
+    /// A name that the check of its beginning wrongly excludes would be passed on.
     #[test]
     fn no_field_is_overlooked_by_its_beginning() {
         for name in POISONOUS.iter().chain(&OF_ADDRESS) {
@@ -279,7 +284,7 @@ mod tests {
         }
     }
 
-    /// PHP and lighttpd have `_` for each of these.
+    /// PHP and lighttpd write `_` for each of these.
     #[test]
     fn names_that_become_others() {
         for name in [

@@ -1,4 +1,4 @@
-//! What a 206 becomes that may be stored.
+//! What a storable 206 becomes in the store.
 
 use crate::{
     ask::Ask,
@@ -19,7 +19,7 @@ use store::{
     purge::{Marks, Standing},
 };
 
-/// A 206 that may be stored: its head, and what asked for it.
+/// A 206 that may be stored: its head, and the request that asked for it.
 pub(super) struct Arrived {
     pub ask: Rc<Ask>,
     pub ticket: Ticket,
@@ -29,13 +29,14 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// Its head as it came.
+    /// Returns its head as it came.
     pub fn head(&self) -> response::Parts {
         clone_head(&self.head)
     }
 
-    /// The representation it is a part of, `body` being what is there of that, under its fields and those of `old`, which it goes with;
-    /// and the fields for the client that asked, where they are at hand or more than what is stored.
+    /// Returns the representation that it is a part of, and the fields for the client that asked, if they are at hand
+    /// or more than what is stored. `body` is what is there of the representation. Its fields are combined with those
+    /// of `old`, if there is one.
     pub fn made(
         &self,
         worker: &Worker,
@@ -50,13 +51,13 @@ impl Arrived {
         (stored, Some(own.unwrap_or_else(|| Box::new(fields))))
     }
 
-    /// Its head as that of the representation, as far as it is known.
+    /// Returns its head as that of the representation, as far as that is known.
     fn representation(&self) -> response::Parts {
         let mut head = clone_head(&self.head);
         head.status = StatusCode::OK;
         head.headers.remove(header::CONTENT_RANGE);
         head.headers.remove(header::CONTENT_LENGTH);
-        // It is the part's.
+        // It is the digest of the part.
         shape::without_digest(&mut head.headers);
         head
     }
@@ -68,12 +69,13 @@ impl Arrived {
         admit::new_stored(worker, &self.ask, self.ticket, head, admitted, body, at)
     }
 
-    /// Stores parts beside, or combined with, what is there of the same representation, unless that was purged meanwhile. They go with
-    /// `old`, whatever has become of that in memory. Whether they are stored as they are: what becomes whole is copied.
+    /// Stores parts beside, or combined with, what is there of the same representation, unless that was purged
+    /// meanwhile. They are combined with `old` whatever has become of it in memory. Returns whether they are stored as
+    /// they are: what becomes whole is copied.
     pub fn keep(&self, worker: &Worker, old: Option<&Stored>, parts: Parts) -> bool {
         let (new, _) = self.alone(worker, Body::Parts(Arc::new(parts)));
         let both = old.and_then(|old| self.combined(worker, old, &new));
-        // What becomes whole is held against what is there.
+        // What becomes whole is compared with what is there.
         let are_parts = |both: &Stored| matches!(both.body, Body::Parts(_));
         let is_over = both.as_ref().is_some_and(are_parts);
         let over = old.filter(|_| is_over).map(ptr::from_ref);
@@ -86,7 +88,7 @@ impl Arrived {
             let now = self.times.response;
             let old =
                 variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch, now));
-            // What was purged and not swept yet would be new again.
+            // What was purged and not swept yet must not become new again.
             let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
             if let Some(old) = old.filter(|old| old.is_later_than(self.ticket)) {
                 let combined = self.joined(worker, old, &new);
@@ -113,7 +115,8 @@ impl Arrived {
         matches!(kept.body, Body::Parts(_))
     }
 
-    /// The bytes of `new` in `old`, whose request was the later one, so that its fields are the newer ones (RFC 9111 section 4).
+    /// Returns `old` with the bytes of `new`. The request for `old` was the later one, so its fields are the newer ones
+    /// (RFC 9111 section 4).
     fn joined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
         let (Body::Parts(older), Body::Parts(newer)) = (&old.body, &new.body) else {
             return None;
@@ -128,13 +131,14 @@ impl Arrived {
             .then(|| old.clone().with_body(body()))
     }
 
-    /// Whether both are of one representation.
+    /// Whether both are parts of one representation.
     fn is_of_one(&self, old: &Stored, new: &Stored) -> bool {
         let (old, new) = (old.all_fields(0), new.fields.unpack(0));
         partial::combinable(&old, &new, self.times.response)
     }
 
-    /// `new` over the bytes and fields of `old`, where both are parts of one representation: a complete one becomes an ordinary 200.
+    /// Returns `new` over the bytes and fields of `old`, if both are parts of one representation. A complete one
+    /// becomes an ordinary 200.
     fn combined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
         if !self.is_of_one(old, new) {
             return None;
@@ -149,15 +153,16 @@ impl Arrived {
                     .whole()
                     .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
             }
-            // The whole is there already.
+            // The whole is already there.
             Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) => old.body.clone(),
             Body::Filling(_) => return None,
         };
         Some(self.over(worker, old, body))
     }
 
-    /// `body` under the fields of `old` and those of the 206. Fields that this does not carry stay (RFC 9111 section 3.4): an answer to
-    /// `If-Range` leaves most of them out (RFC 9110 section 15.3.7). It is purged by what either was tagged with.
+    /// Returns `body` with the fields of `old` and those of the 206. Fields that the 206 lacks are kept (RFC 9111
+    /// section 3.4): an answer to `If-Range` omits most of them (RFC 9110 section 15.3.7). The tags of both apply to
+    /// it.
     fn over(&self, worker: &Worker, old: &Stored, body: Body) -> Stored {
         let (fields, storable) = self.merged(old);
         let update = Update {
@@ -174,7 +179,7 @@ impl Arrived {
         admit::updated(&self.ask, old, update)
     }
 
-    /// The fields of `old` with those of the 206 in their place, and what is judged of them.
+    /// Returns the fields of `old` replaced by those of the 206, and the result of judging them.
     fn merged(&self, old: &Stored) -> (HeaderMap, Storable) {
         let mut fields = old.all_fields(8);
         let update = self.representation().headers;
@@ -184,7 +189,7 @@ impl Arrived {
         (fields, judged.unwrap_or(self.storable))
     }
 
-    /// The fields for the client whose request completed `old`, where they are more than what is stored.
+    /// Returns the fields for the client whose request completed `old`, if they are more than what is stored.
     fn own_over(&self, old: &Stored) -> Option<Box<HeaderMap>> {
         let first_line = (old.status, self.head.version);
         let update = self.representation().headers;
@@ -193,7 +198,7 @@ impl Arrived {
         admit::own_updated(&self.ask, first_line, self.storable, updated, &update)
     }
 
-    /// What purges both.
+    /// Returns the tags by which either can be purged.
     fn marks_with(&self, worker: &Worker, old: &Stored) -> Option<Arc<Marks>> {
         let held = old.marks.iter().flat_map(|marks| marks.texts());
         let own = admit::tags(&self.ask, &self.head.headers, None);
@@ -213,7 +218,7 @@ impl Arrived {
     }
 }
 
-/// All tags in their order, those that are `held` first, and of the response's `own` those that are not.
+/// Returns all tags in order: those that are `held`, then those of the response's `own` that are not among them.
 fn united<'a>(held: impl Iterator<Item = &'a str>, own: &'a [String]) -> Vec<&'a str> {
     let mut tags: Vec<&str> = held.collect();
     let mut known: HashSet<&str> = tags.iter().copied().collect();
@@ -222,8 +227,8 @@ fn united<'a>(held: impl Iterator<Item = &'a str>, own: &'a [String]) -> Vec<&'a
     tags
 }
 
-/// Whether `old` stays where `new` has come, with which it cannot be combined: it is the later of the two (RFC 9111 section 4), or as
-/// late and all of the representation, be it on its way.
+/// Whether `old` stays when `new`, with which it cannot be combined, has come: if it is the later of the two (RFC 9111
+/// section 4), or as late and all of the representation. A whole on its way counts as such.
 fn outlives(old: &Stored, new: &Stored) -> bool {
     match old.facts.date.cmp(&new.facts.date) {
         Ordering::Greater => true,

@@ -9,7 +9,7 @@ use rules::{freshness, surrogate, time::Time};
 use std::{sync::Arc, time::Duration};
 use store::{Body, Fields, Stored};
 
-/// A page, with these fields too.
+/// A page that also has these fields.
 fn page(more: &[(&'static str, &str)]) -> Arc<Stored> {
     let mut fields = sample::fields(&[
         ("content-type", "text/html"),
@@ -38,7 +38,7 @@ fn told(response: Response<ReplyBody>) -> AnswerParts {
     (head.status, head.headers, body.take_whole())
 }
 
-/// What a client is told, and whether its head took no map.
+/// Returns what a client is told, and whether its head took no map.
 fn answer(worker: &Rc<Worker>, mut ask: Ask, stored: &Arc<Stored>) -> (AnswerParts, bool) {
     match hit(worker, &mut ask, a_hit(stored)) {
         WalkAnswer::Now(response) => (told(response), false),
@@ -58,7 +58,7 @@ fn a_hit(stored: &Arc<Stored>) -> Hit {
 
 type Change = fn(&mut Policy, &mut Report);
 
-/// What a site may want changed; the first wants nothing.
+/// What a site may want changed; the first wants no change.
 const SITES: [Change; 8] = [
     |_, _| {},
     |policy, _| policy.browser_ttl = Some(Duration::from_secs(5)),
@@ -79,7 +79,7 @@ const SITES: [Change; 8] = [
 /// A method and fields.
 type Client = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// What a client may want changed; the first wants nothing.
+/// What a client may want changed; the first wants no change.
 const CLIENTS: [Client; 6] = [
     ("GET", &[("accept-encoding", "gzip")]),
     ("HEAD", &[]),
@@ -92,7 +92,8 @@ const CLIENTS: [Client; 6] = [
     ("GET", &[("if-range", "\"other\""), ("range", "bytes=2-3")]),
 ];
 
-/// What a page may have to say; the first says nothing more, the second what caches before us said, the third something to us alone.
+/// What a page may say: the first says nothing more, the second what caches before us said, the third something for us
+/// alone.
 const PAGES: [&[(&str, &str)]; 5] = [
     &[],
     &[("cache-status", "before; hit")],
@@ -101,7 +102,8 @@ const PAGES: [&[(&str, &str)]; 5] = [
     &[("x-cache-debug", "1")],
 ];
 
-/// Whether a page goes out with a head that takes no map, from the first time on or never. What the client is told is the same every time.
+/// Whether a page goes out with a head that takes no map: from the first time on, or never. The client is told the same
+/// every time.
 fn is_kept(change: Change, more: &[(&'static str, &str)], client: Client) -> bool {
     let (method, lines) = client;
     let ask = || {
@@ -115,7 +117,7 @@ fn is_kept(change: Change, more: &[(&'static str, &str)], client: Client) -> boo
         ask
     };
     let (worker, stored) = (sample::worker(&sample::memory()), page(more));
-    // Of another page, asked for once, the worker keeps no head.
+    // The worker keeps no head of another page that was asked for once.
     let expected = told(deliver::stored(&worker, &ask(), a_hit(&page(more))));
     let times: Vec<_> = (1..=4)
         .map(|time| {
@@ -139,7 +141,7 @@ fn a_hit_tells_the_same_whether_its_head_is_a_kept_one_or_not() {
             }
         }
     }
-    // What tells this cache of its lifetime is kept unsent.
+    // The field that tells this cache its lifetime is stored but not sent.
     let unchanged = [(0, 0, 0), (0, 2, 0)];
     assert_eq!(kept, unchanged, "what nobody wants changed");
 }

@@ -1,4 +1,4 @@
-//! What becomes of a body once it is complete, or has broken off.
+//! What becomes of a body when it is complete or has broken off.
 
 use crate::{
     ask::Ask,
@@ -10,40 +10,42 @@ use crate::{
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Reservation, Stored, Variants, shared::Lease};
 
-/// What a response took the place of, and what that takes of the budget meanwhile. It comes back where the new one's body breaks
-/// off: an origin that fails half-way leaves what is stored as usable as one that fails at once (RFC 9111 section 4.2.4).
+/// The response that a new one has replaced, and its share of the budget meanwhile. It is put back if the new body
+/// breaks off: an origin that fails half-way leaves the stored response as usable as one that fails at once (RFC 9111
+/// section 4.2.4).
 pub struct Before {
-    /// What it took the place of.
+    /// The replaced response.
     pub stored: Arc<Stored>,
-    /// What that takes of the budget, until this is dropped.
+    /// Its bytes of the budget, until this is dropped.
     pub _room: Reservation,
 }
 
-/// What becomes of a body once it is complete.
+/// What becomes of a body when it is complete.
 pub enum Destination {
-    /// It takes the place of the fill in this stored response.
+    /// It replaces the fill in this stored response.
     Whole {
         ask: Rc<Ask>,
         stored: Arc<Stored>,
         before: Option<Before>,
         lease: Option<Lease>,
     },
-    /// It is given to this function, which stores it (parts, answers to POST). Whether the very memory is stored that those who read have.
+    /// This function stores it (parts, answers to POST). It returns whether it stores the very memory that readers
+    /// have.
     Then(StoreBody),
-    /// It goes to those who read it, and is not kept.
+    /// It goes to its readers and is not kept.
     Nowhere,
 }
 
-/// What stores a complete body.
+/// Stores a complete body.
 type StoreBody = Box<dyn FnOnce(&Worker, Body) -> bool>;
 
 impl Destination {
-    /// Stores a complete body; `None` where it turned out not to be kept. Whether the store weighs, from now on, the memory that those who read
-    /// have.
+    /// Stores a complete body; `None` if it turned out not to be kept. Returns whether the store counts the readers'
+    /// memory from now on.
     pub(super) fn keep(self, worker: &Worker, body: Option<Body>) -> bool {
         let memory = &worker.cache.memory;
         match (body, self) {
-            // Nobody is to find it.
+            // No request may find it.
             (None, Self::Whole { ask, stored, .. }) => {
                 memory.remove(ask.key.as_bytes(), stored.id());
                 false
@@ -59,7 +61,8 @@ impl Destination {
         }
     }
 
-    /// The response broke off: what was there before is there again, unless it was purged or replaced meanwhile.
+    /// Handles a response that broke off: what was there before is put back, unless it was purged or replaced
+    /// meanwhile.
     pub(super) fn take_back(&self, worker: &Worker) {
         if let Self::Whole {
             ask,
@@ -77,8 +80,8 @@ impl Destination {
         self.forget(worker);
     }
 
-    /// The response has outgrown what is kept: it is not to be found any more, nor is what it took the place of in the tiers below. Those who
-    /// read it go on.
+    /// Handles a response that has become larger than what is kept. No request finds it any more, nor what it replaced
+    /// in the tiers below. Its readers read on.
     pub(super) fn withdraw(&self, worker: &Worker) {
         let Self::Whole { ask, stored, .. } = self else {
             return;
@@ -90,14 +93,14 @@ impl Destination {
         }
     }
 
-    /// Memory forgets the response, where alone it is while it comes; those who read it go on.
+    /// Lets memory forget the response, which is in no other tier while it comes. Its readers read on.
     pub(super) fn forget(&self, worker: &Worker) {
         if let Self::Whole { ask, stored, .. } = self {
             worker.cache.memory.remove(ask.key.as_bytes(), stored.id());
         }
     }
 
-    /// Notes of the page why the answer was of no use to others.
+    /// Remembers for the page why the answer was of no use to others.
     pub(super) fn note(&self, worker: &Worker, why: Unshared) {
         let Self::Whole { ask, stored, .. } = self else {
             return;
@@ -115,7 +118,8 @@ impl Destination {
     }
 }
 
-/// Puts the body into its place, unless the response was withdrawn, or a later one has come. Whether it is there.
+/// Puts the body into its place, unless the response was withdrawn or a later one has come. Returns whether it is
+/// there.
 fn keep_whole(
     worker: &Worker,
     key: &[u8],
@@ -131,7 +135,7 @@ fn keep_whole(
     let (marks, checked) = (whole.marks.as_deref(), whole.checked());
     if !memory.log().refuses(key, marks, checked) {
         below::keep(worker, key, &whole, lease);
-        // Besides by the request that fetched it.
+        // If it was used by others besides the request that fetched it.
         if stored.uses() > 1 {
             below::keep_asked_for(worker, key, &whole);
         }

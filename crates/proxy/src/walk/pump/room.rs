@@ -19,7 +19,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// The room for what `ask` fetches.
+    /// Returns the room for what `ask` fetches.
     pub fn of(worker: &Worker, ask: &Ask) -> Self {
         let largest = ask.policy().largest_body;
         let in_memory = largest.min(worker.cache.memory.largest_body());
@@ -30,7 +30,7 @@ impl Room {
         Self { in_memory, largest }
     }
 
-    /// Announces a body of `length` bytes, if that is known, to its fill. Whether it has a chance to be kept.
+    /// Announces a body to its fill, with its `length` in bytes if that is known. Returns whether it may be kept.
     pub fn admits(
         &self,
         worker: &Worker,
@@ -53,8 +53,8 @@ impl Room {
     }
 }
 
-/// The disk, for a body that outgrows memory: taken when it is asked for the second time, so that a scan does not wear the
-/// device out, or where it takes the place of one that is there.
+/// The disk, for a body that becomes too large for memory. It takes the body if that was asked for before, so that a
+/// scan does not wear out the device, or if the body replaces one that is there.
 #[derive(Debug)]
 struct ToDisk {
     cache: Arc<Cache>,

@@ -25,14 +25,14 @@ use store::{
 use testkit::{Reply, scratch_dir};
 use tokio::{runtime::Builder, task::LocalSet};
 
-/// A disk that takes nothing before it is told to.
+/// A disk that takes nothing until it is told to.
 #[derive(Clone, Debug, Default)]
 struct Slow(Arc<Turn>);
 
 #[derive(Debug, Default)]
 struct Turn {
     takes: AtomicBool,
-    /// Who asked it to take something.
+    /// The task that asked it to take something.
     asked: Mutex<Option<Waker>>,
 }
 

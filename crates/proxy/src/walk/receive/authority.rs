@@ -1,4 +1,4 @@
-//! Where a request was sent: scheme and authority.
+//! Where a request was sent: its scheme and authority.
 
 use crate::{
     error::{BadRequest, Failure},
@@ -9,7 +9,7 @@ use http::{HeaderMap, Version, header};
 use rules::key;
 use std::rc::Rc;
 
-/// The scheme the client used: ours, or the one a trusted peer tells of.
+/// Returns the scheme that the client used: that of our connection, or the one that a trusted peer names.
 pub(super) fn scheme(
     client: Client<'_>,
     fields: &HeaderMap,
@@ -20,7 +20,8 @@ pub(super) fn scheme(
     client.scheme(fields, forwarded).unwrap_or(own)
 }
 
-/// The authority: of the target where it has one (absolute form, HTTP/2), otherwise of `Host` (RFC 9112 section 3.3).
+/// Returns the authority: that of the target if it has one (absolute form, HTTP/2), otherwise that of `Host` (RFC 9112
+/// section 3.3).
 #[inline]
 pub(super) fn host(
     asked: &RequestHead,

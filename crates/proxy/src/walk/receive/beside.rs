@@ -1,4 +1,4 @@
-//! What comes with a request beside its head: content, a wish to switch protocols, fields for its connection alone.
+//! What comes with a request besides its head: content, a wish to switch protocols, fields for its connection alone.
 
 use crate::{
     ask::Upgrade,
@@ -14,14 +14,14 @@ use rules::fields;
 /// What a request brings with its head.
 #[derive(Debug, Default)]
 pub struct Brought {
-    /// What it wants to switch to; `None` where it wants no other protocol.
+    /// What it wants to switch to; `None` if it wants no other protocol.
     pub upgrade: Option<Box<Upgrade>>,
     /// Whether it brings content.
     pub content: bool,
 }
 
 impl Brought {
-    /// Takes the client's connection out of `parts`, where it wants to switch protocols.
+    /// Takes the client's connection out of `parts` if it wants to switch protocols.
     pub fn with(parts: &mut Parts, content: &RequestBody) -> Self {
         Self {
             upgrade: upgrade(parts),
@@ -30,27 +30,28 @@ impl Brought {
     }
 }
 
-/// What is known of a request beside its head.
+/// What is known of a request besides its head.
 #[derive(Debug, Default)]
 pub struct Beside {
     pub(super) brought: Brought,
-    /// Whether its time is taken: there is an access log.
+    /// Whether its time is measured: there is an access log.
     pub(super) timed: bool,
-    /// The fields that its `Connection` named, which went.
+    /// The fields that its `Connection` named, which were removed.
     pub(super) connection_options: Box<[HeaderName]>,
-    /// Whether its fields, before these went, said that it is made for somebody else than its peer.
+    /// Whether its fields, before these were removed, said that it is made for another client than its peer.
     pub(super) for_another: bool,
 }
 
 impl Beside {
-    /// Of a request with this head, and nothing with it. The fields go that are for its connection alone.
+    /// For a request with this head and nothing else. Removes the fields that are for its connection alone.
     pub fn received(head: &mut RequestHead) -> Self {
         let mut beside = Self::default();
         beside.end_connection(head);
         beside
     }
 
-    /// Takes away the fields that are for the connection alone: what the origin does not get must not choose a variant either.
+    /// Removes the fields that are for the connection alone: what the origin does not get must not select a variant
+    /// either.
     pub(super) fn end_connection(&mut self, head: &mut RequestHead) {
         let fields = &mut head.fields;
         let lines = || fields.get_all(header::CONNECTION).iter();
@@ -62,17 +63,17 @@ impl Beside {
     }
 }
 
-/// The client's wish to switch protocols.
+/// Takes out the client's wish to switch protocols.
 fn upgrade(parts: &mut Parts) -> Option<Box<Upgrade>> {
     let client = parts.extensions.remove::<OnUpgrade>()?;
     let protocol = protocol(&parts.headers)?.clone();
     Some(Box::new(Upgrade { client, protocol }))
 }
 
-/// The protocol that these fields ask for (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that nobody here
-/// reads would go past every rule of the site.
+/// Returns the protocol that these fields ask for (RFC 9110 section 7.8). `h2c` is not offered: requests in a tunnel
+/// are not read here, so they would bypass every rule of the site.
 pub fn protocol(fields: &HeaderMap) -> Option<&HeaderValue> {
-    // As bytes: a line that is no text beside the token goes on as it came all the same.
+    // As bytes: a line that is no text besides the token still goes on as it came.
     let names = |name: HeaderName, token: &[u8]| {
         let mut lines = fields.get_all(name).iter();
         lines.any(|line| {
@@ -84,7 +85,7 @@ pub fn protocol(fields: &HeaderMap) -> Option<&HeaderValue> {
     fields.get(header::UPGRADE).filter(|_| offered)
 }
 
-/// Whether `Connection` says more than that the connection stays or goes.
+/// Whether `Connection` says more than whether the connection stays open.
 fn has_options(connection: &HeaderValue) -> bool {
     let plain = [&b"keep-alive"[..], b"close"];
     !plain

@@ -65,7 +65,7 @@ pub(super) fn part(
 
 fn one_part(stored: &Stored, reader: Option<Reader>, span: Span) -> Option<Content> {
     if let Some(reader) = reader {
-        // A part that is on its way begins where it lies in the whole.
+        // A part that is on its way begins at its place in the whole.
         let begins = match &stored.body {
             Body::Parts(parts) => parts.begins(),
             _ => 0,
@@ -76,7 +76,7 @@ fn one_part(stored: &Stored, reader: Option<Reader>, span: Span) -> Option<Conte
     stored.body.slice(span).map(Content::pieces)
 }
 
-/// The whole instead of the parts asked for, which a server may always send (RFC 9110 section 14.2).
+/// Returns the whole instead of the requested parts, which a server may always send (RFC 9110 section 14.2).
 fn fallback(stored: &Stored, reader: Option<Reader>, status: StatusCode, length: u64) -> Shaped {
     let content = match reader {
         Some(reader) => Content::following(reader, Some(length)),
@@ -85,7 +85,7 @@ fn fallback(stored: &Stored, reader: Option<Reader>, status: StatusCode, length:
     Shaped { status, content }
 }
 
-/// `multipart/byteranges` (RFC 9110 section 15.3.7.2).
+/// Returns the parts as `multipart/byteranges` (RFC 9110 section 15.3.7.2).
 fn several(
     stored: &Stored,
     fields: &mut HeaderMap,
@@ -108,7 +108,8 @@ fn several(
     let kind = HeaderValue::try_from(format!("multipart/byteranges; boundary={boundary}")).ok()?;
     fields.insert(header::CONTENT_TYPE, kind);
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(sum));
-    // Each part says its own; that of all must not (the same section), and one that came with the whole means nothing.
+    // Each part has its own; the whole answer must not have one (the same section), and one that came with the stored
+    // response means nothing here.
     fields.remove(header::CONTENT_RANGE);
     Some(Content::pieces(pieces))
 }

@@ -1,10 +1,10 @@
-//! Fields that an answer goes without, since they describe what it does not bring.
+//! Removes fields that describe what an answer does not bring.
 
 use crate::ask::Ask;
 use http::{HeaderMap, HeaderName, header};
 use rules::fields::remove_where;
 
-/// What is said of the page, beside its content: lifetimes for whichever cache, validators, and what a browser makes of it.
+/// Fields about the page besides its content: lifetimes for any cache, validators, and how a browser uses it.
 const OF_PAGE: [HeaderName; 11] = [
     header::CACHE_CONTROL,
     header::EXPIRES,
@@ -19,7 +19,8 @@ const OF_PAGE: [HeaderName; 11] = [
     header::REFRESH,
 ];
 
-/// Takes away all that is said of the page: who stores the answer is not to have it for that (RFC 9111 section 3).
+/// Removes all fields about the page: a cache that stores the answer must not take it for the page (RFC 9111 section
+/// 3).
 pub(super) fn without_page(ask: &Ask, fields: &mut HeaderMap) {
     without_content(fields);
     without_digest(fields);
@@ -29,14 +30,14 @@ pub(super) fn without_page(ask: &Ask, fields: &mut HeaderMap) {
     remove_where(fields, |name| OF_PAGE.contains(name) || is_target(name));
 }
 
-/// Takes away what holds for the whole content, where a part is sent (RFC 9530 section 2).
+/// Removes what holds for the whole content, since only a part is sent (RFC 9530 section 2).
 pub fn without_digest(fields: &mut HeaderMap) {
     for name in ["content-digest", "content-md5"] {
         fields.remove(name);
     }
 }
 
-/// Takes away what describes content that is not sent.
+/// Removes the fields that describe content which is not sent.
 fn without_content(fields: &mut HeaderMap) {
     for name in [
         header::CONTENT_LENGTH,
