@@ -2,7 +2,7 @@
 //!
 //! | what is stored | the client | what goes out |
 //! |---|---|---|
-//! | identity | names no coding of ours, or asks for a part of identity | identity |
+//! | identity | names no coding of ours, or asks for a part in identity | identity |
 //! | identity, with the form | accepts it | the form, a stored response like any other |
 //! | identity, small | accepts a coding | the form, made here and now |
 //! | identity, large or on its way | accepts a coding | the form while it is made, by the pool or as it comes |

@@ -184,7 +184,7 @@ impl<'a> Fetch<'a> {
             Err(failure) => self.failed(failure),
         };
         if matches!(landing, Landing::Raw { kept: Err(_), .. }) && self.need.selected.is_some() {
-            // Stored responses may have been withdrawn. After this they do not come back, also after a restart.
+            // Stored responses may have been withdrawn: they must not come back after a restart.
             self.worker.cache.purger.settled().await;
         }
         Fetched {

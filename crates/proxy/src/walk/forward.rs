@@ -47,7 +47,7 @@ const MOST_FLIGHTS: usize = 3;
 /// What has happened to a request before it joins others.
 #[derive(Clone, Copy, Debug)]
 struct History {
-    /// When it came: what a flight brings that began later is newer than the request.
+    /// When it came. What a later flight brings is newer than the request.
     came: Instant,
     /// Whether a flight that it followed has failed.
     has_failed: bool,

@@ -109,7 +109,7 @@ impl Undecided {
         }
     }
 
-    /// Says that the request never went out, or that the caller with its answer does what is to be done.
+    /// Says that the request never went out, or that the caller, which has its answer, does what is to be done.
     pub fn decided(&mut self) {
         self.end = End::Decided;
     }

@@ -91,7 +91,7 @@ impl Pump {
         })
     }
 
-    /// Tells those who followed a flight first if the body breaks off.
+    /// Lets the followers of a flight hear first if the body breaks off.
     pub fn tell(&mut self, followers: LastWord) {
         self.followers = Some(followers);
     }
@@ -148,8 +148,8 @@ impl Pump {
         self.writer.fail(why.detail());
     }
 
-    /// Takes more of the body. It is copied: what is stored must share memory with nothing else that was received, or
-    /// it would seem to be read.
+    /// Takes more of the body. It is copied: stored content must not share memory with other stored content, which
+    /// would seem to read it.
     fn takes(&mut self, data: &[u8]) {
         let fill = self.writer.fill();
         let received = fill.received() + data.len() as u64;
@@ -192,7 +192,7 @@ impl Pump {
         .await;
     }
 
-    /// Waits until the device has all of a body that has come completely, or gives it up.
+    /// Waits until the device has all of a body that has come completely, or gives the body up.
     async fn wait_for_device(&mut self) {
         let end = poll_fn(|context| self.writer.poll_end(context));
         if tokio::time::timeout(STILL, end).await.is_err() {

@@ -36,7 +36,7 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
         }
     }
 
-    /// Ends the wait: there is an answer, which is counted and logged like any other, or another guard waits.
+    /// Ends the wait: there is an answer, which is counted and logged like any other, or the wait goes on elsewhere.
     pub fn over(mut self) {
         self.is_over = true;
     }

@@ -33,7 +33,7 @@ pub fn stored_fields(
     kept_fields(ask, (status, version), storable, received, at, &directives)
 }
 
-/// Like [`stored_fields`], but takes the received fields by value. At least those `directives` must be known that name
+/// Like [`stored_fields`], but takes the received fields by value. `directives` must include at least those that name
 /// fields.
 pub(super) fn kept_fields(
     ask: &Ask,
@@ -147,8 +147,8 @@ pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl 
     ask.site.via.append(response, version);
 }
 
-/// Lets the freshened `fields` of a stored page of fragments still say that it is one: its body is the same, and so is
-/// the language in which it is written.
+/// Keeps the mark of a page of fragments in its freshened `fields`: its body is the same, and so is the language in
+/// which it is written.
 pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
     if stored.is_esi() && !surrogate::wants_esi(fields) {
         fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);

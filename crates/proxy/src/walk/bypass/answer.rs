@@ -155,7 +155,7 @@ fn is_to_what_was_asked(fields: &HeaderMap, client: &Upgrade) -> bool {
     })
 }
 
-/// The protocols that a line names, as bytes: other blanks of text belong to a name.
+/// The protocols that a line names, as bytes: other characters that text counts as blanks belong to a name.
 fn protocols(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
     let names = line.as_bytes().split(|byte| *byte == b',');
     names.map(<[u8]>::trim_ascii)

@@ -47,7 +47,7 @@ fn says_of(
     let length = stored.body.length();
     match validate::head_says(head.status, &head.headers, &fields, length, times.response) {
         HeadSays::Nothing => return,
-        // These fields were for us alone.
+        // Fields that `Connection` names are for us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
         HeadSays::Disqualify => return below::withdraw(worker, key, stored),
         HeadSays::Freshen => {}

@@ -14,7 +14,7 @@ use crate::{
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use std::time::Duration;
 
-/// Answers a request that has a route with an error of our own.
+/// Answers with an error of our own. The request has a route.
 pub fn failure(worker: &Worker, ask: &Ask, failure: &Failure) -> Response<ReplyBody> {
     let outcome = Outcome::failed(failure.clone());
     failed_forward(worker, ask, failure, &outcome)
@@ -42,7 +42,7 @@ pub fn failed_forward(
     )
 }
 
-/// Answers a request that was not understood with an error of our own. `asked` is its head as it came, and its
+/// Answers with an error of our own. The request was not understood. `asked` is its head as it came, and its
 /// connection; `None` for an include.
 pub fn refusal(
     worker: &Worker,

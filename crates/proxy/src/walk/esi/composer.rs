@@ -30,7 +30,7 @@ const AHEAD: Buffered = Buffered {
     made: 0,
 };
 
-/// The bytes read ahead that lie nowhere else, while memory is short.
+/// The most bytes that may be read ahead and lie nowhere else, while memory is short.
 const LITTLE_AHEAD: u64 = 8 << 10;
 
 /// The most that an attempt may hold. It is read to its end before any of it is sent.

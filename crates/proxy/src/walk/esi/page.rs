@@ -24,9 +24,9 @@ pub fn is_raw_page(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> bool {
     is_page(ask, status, fields, surrogate::wants_esi(fields))
 }
 
-/// Whether a 206 with these fields is a part of a page, of which only the whole can be composed. On a route of pages
-/// also if its fields do not say so: several parts have a type of their own, and one may have none (RFC 9110 section
-/// 15.3.7).
+/// Whether a 206 with these fields is a part of a page, of which only the whole can be composed. On a route of pages it
+/// may be one even if its fields do not say so: several parts have a type of their own, and one may have none (RFC 9110
+/// section 15.3.7).
 pub fn is_part_of_page(ask: &Ask, fields: &HeaderMap) -> bool {
     let kind = fields.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let tells = kind.is_some_and(|kind| {
@@ -55,8 +55,8 @@ pub(super) fn coding_of(fields: &HeaderMap) -> Option<Coding> {
     Coding::parse(only.as_bytes())
 }
 
-/// Whether an answer is written in ESI. In formats where text stands unescaped (JSON, plain text) only if the origin
-/// says so: text from users must not be executed.
+/// Whether an answer is written in ESI. Formats in which text stands unescaped (JSON, plain text) count only if the
+/// origin says so: text from users must not be executed.
 pub(super) fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so: bool) -> bool {
     let wanted = match ask.policy().esi {
         Esi::Off => false,

@@ -1,4 +1,4 @@
-//! The keys of flights: which requests are fetched for together.
+//! The keys of flights: which requests share a fetch.
 
 use crate::{ask::Ask, cache::Worker, collapse::Seat, walk::lookup::Need};
 use http::HeaderMap;
@@ -20,8 +20,8 @@ pub fn take_seat(worker: &Worker, ask: &Ask, need: &Need, fill: Arc<Fill>) -> Se
     flights.join(&key, log, fill)
 }
 
-/// Returns the key under which requests are fetched for together, and under which answers are remembered as of no use
-/// to others. Once it is known what selects variants, requests for different variants have different keys.
+/// Returns the key under which requests share a fetch, and under which answers are remembered as of no use to others.
+/// Once it is known what selects variants, requests for different variants have different keys.
 pub fn collapse_key<'a>(ask: &'a Ask, need: &Need) -> Cow<'a, [u8]> {
     let held = need.selected.iter().chain(&need.others);
     collapse_key_of(ask.key.as_bytes(), &ask.fields, held)

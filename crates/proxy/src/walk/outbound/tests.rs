@@ -88,7 +88,7 @@ fn forwarded_gets_an_element_for_this_hop() {
     check("forwarded", &rows);
 }
 
-/// Applications write for the capabilities of a surrogate, into answers that are stored for all.
+/// A client that names capabilities makes applications use them in answers that are stored for all.
 #[test]
 fn only_a_trusted_peer_tells_what_surrogates_before_it_understand() {
     let (ours, esi) = (CAPABILITY, ESI_CAPABILITY);

@@ -179,7 +179,7 @@ impl Arrived {
         admit::updated(&self.ask, old, update)
     }
 
-    /// Returns the fields of `old` replaced by those of the 206, and the result of judging them.
+    /// Returns the fields of `old` with those of the 206 in their place, and the result of judging them.
     fn merged(&self, old: &Stored) -> (HeaderMap, Storable) {
         let mut fields = old.all_fields(8);
         let update = self.representation().headers;
