@@ -94,7 +94,6 @@ impl Arrival {
     /// next.
     ///
     /// # Errors
-    ///
     /// If it has come and is broken.
     pub fn whole(&mut self, cx: &mut Context<'_>, most: u64) -> Result<Option<Bytes>, Failure> {
         let mut length = 0;

@@ -273,7 +273,6 @@ pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
 /// Does what was chosen to the content of a whole answer, and to its fields.
 ///
 /// # Errors
-///
 /// If memory has no room for the decoder that this client needs.
 pub fn apply(
     worker: &Worker,

@@ -29,7 +29,6 @@ use std::{cell::Cell, mem, rc::Rc, time::Instant};
 /// Takes out of the head what is needed of it.
 ///
 /// # Errors
-///
 /// If the request is not understood or not offered, and has no route.
 pub fn receive(
     worker: &Worker,
@@ -90,7 +89,6 @@ pub fn is_redirected(ask: &Ask) -> bool {
 /// Reads what a request asks for at `now`, under which key, on which route. Takes out of the head what is needed of it.
 ///
 /// # Errors
-///
 /// See [`receive`].
 pub fn read(
     site: OwnSite,

@@ -137,7 +137,7 @@ impl Try {
     }
 }
 
-/// For which segments fragments are asked for.
+/// Which segments of a page [`forward`] takes care of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchPriority {
     /// The segments that are sent from their beginning. A fragment counts until it is at hand.
