@@ -3,42 +3,42 @@
 //! | step | answers | next |
 //! |---|---|---|
 //! | [`receive`] | refused | our own error |
-//! | [`purge`] | wanted | a purge in a client's own words, carried out or refused; never the origin's to see |
+//! | [`purge`] | wanted | a purge in the words of a client, carried out or refused; the origin never sees it |
 //! | | not wanted | what follows |
-//! | `received` | misdirected | 421: its target is of the other of `http` and `https` |
-//! | | denied (`refuse`) | the status that the route says |
+//! | `received` | misdirected | 421: its target has the other scheme of `http` and `https` |
+//! | | denied (`refuse`) | the status that the route names |
 //! | | redirected | 301 or 308 to HTTPS |
 //! | | no room for its content | our own error (503), here and wherever memory is short |
-//! | | else | lookup; first [`content_key`], where the content is part of the key: our own error (400, 408, 413) where that cannot be read |
-//! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known; our own error (400) where some route has groups and a client claims one |
+//! | | else | lookup. First [`content_key`] if the content is part of the key: our own error (400, 408, 413) if it cannot be read |
+//! | [`user_context`] | `X-User-Context-Hash` | lookup if the route has groups; [`bypass`] if the group is not known; our own error (400) if some route has groups and a client claims one |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
-//! | | `Hit` | [`deliver`]; [`plain`] where the head goes out as it is kept |
+//! | | `Hit` | [`deliver`]; [`plain`] if the head goes out as it is kept |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
-//! | | `Bypass` | [`bypass`]: the store is not asked for the answer, which tells of what is stored all the same: an unsafe method's success [`invalidate`]s; what was found and is stale may stand in for an origin that fails |
-//! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
+//! | | `Bypass` | [`bypass`]: the store is not asked for the answer. What the answer says about stored responses still counts: the success of an unsafe method [`invalidate`]s. A stale response that was found may stand in if the origin fails |
+//! | | `Forward` | [`forward`]; [`bypass`] if the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`bypass`] | `only-if-cached` | our own error (504) |
-//! | | `Max-Forwards: 0` | our own answer: we are who is meant |
+//! | | `Max-Forwards: 0` | our own answer: we are the last recipient |
 //! | | 101 | a [`tunnel`] |
 //! | | an answer, or none | the origin's; our own error |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |
-//! | | follows a leader | looks up again, or reads the part that the leader fetches; fails with it, or fetches once more together; fetches its own variant with those who want it too; or fetches alone |
+//! | | follows a leader | looks up again, or reads the part that the leader fetches; fails with it, or fetches once more together; fetches its own variant together with others that want it; or fetches alone |
 //! | | leads, or goes alone | [`fetch`] |
-//! | [`fetch`], [`land`] | `Found` | [`deliver`]: a tier below had it |
+//! | [`fetch`], [`land`] | `Found` | [`deliver`]: a lower tier had it |
 //! | | `Stored` | [`deliver`] while the [`pump`] fills the body |
-//! | | `Stale` | [`deliver`]: the origin failed and what is stored may be sent |
+//! | | `Stale` | [`deliver`]: the origin failed and a stored response may be sent |
 //! | | `Raw` | the origin's answer: not stored, or another part than was asked for |
-//! | | `Failed` | our own error (502, 503, 504; 508 where the request has come through us too often) |
+//! | | `Failed` | our own error (502, 503, 504; 508 if the request has come through us too often) |
 //!
-//! [`purge::look`] reads a head before [`receive`] does; what is wanted is carried out after it. A request can end without the walk, where its
-//! listener refuses it or redirects it to HTTPS, and early, where its client leaves ([`waiting`]).
+//! [`purge::look`] reads a head before [`receive`] does; a purge is carried out after it. A request can end without the
+//! walk if its listener refuses it or redirects it to HTTPS, and early if its client leaves ([`waiting`]).
 //!
-//! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]). What an answer says of how
-//! it was made, and what is logged and counted of that, is [`report`]'s.
+//! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]).
+//! [`report`] says in the answer how it was made, and logs and counts it.
 //!
-//! A request that can be answered at once is: [`WalkAnswer::Now`] and [`WalkAnswer::Prepared`] never wait; what goes on behind them are a refresh
-//! and the making of a form; a fresh hit takes no contended lock. The rest is [`WalkAnswer::Later`], and is
-//! [`waiting`] for a client that may leave.
+//! A request that can be answered at once is: [`WalkAnswer::Now`] and [`WalkAnswer::Prepared`] never wait. A refresh
+//! and the making of a form go on behind them. A fresh hit takes no contended lock. Everything else is
+//! [`WalkAnswer::Later`], and is [`waiting`] for a client that may leave.
 
 pub(crate) mod admit;
 pub(crate) mod arrival;
@@ -83,19 +83,19 @@ use waiting::AbandonGuard;
 
 /// An answer, or the wait for one.
 pub enum WalkAnswer {
-    /// Ready: answered without waiting.
+    /// Answered without waiting.
     Now(Response<ReplyBody>),
-    /// Ready, and its head is kept as it is sent.
+    /// Answered without waiting, with a head that is kept as it is sent.
     Prepared(Prepared<ReplyBody>),
     /// The rest of the walk needs an origin.
     Later(Later),
 }
 
-/// An answer that is waited for.
+/// The wait for an answer.
 pub type Later = Pin<Box<dyn Future<Output = Response<ReplyBody>>>>;
 
 impl WalkAnswer {
-    /// The answer with its fields in a map, or the wait for one.
+    /// Returns the answer with its fields in a map, or the wait for one.
     pub(crate) fn at_once(self) -> Result<Response<ReplyBody>, Later> {
         match self {
             Self::Now(response) => Ok(response),
@@ -104,7 +104,7 @@ impl WalkAnswer {
         }
     }
 
-    /// The same, when it is there.
+    /// Waits for the answer, with its fields in a map.
     pub(crate) async fn response(self) -> Response<ReplyBody> {
         match self.at_once() {
             Ok(response) => response,
@@ -129,7 +129,8 @@ pub fn walk(
     purged_or_received(worker, ask, content, wanted, (&head, connection))
 }
 
-/// Walks one request that is its head and nothing more. It takes the same steps; what is needed of the head is taken where it lies.
+/// Walks one request that is only a head. It takes the same steps; what is needed of the head is taken out of it in
+/// place.
 pub fn walk_head(
     worker: &Rc<Worker>,
     head: &mut RequestHead,
@@ -142,7 +143,8 @@ pub fn walk_head(
     purged_or_received(worker, ask, RequestBody::none(), wanted, (head, connection))
 }
 
-/// The walk of what was understood, and may be `wanted` of the cache itself. `asked`: what was not.
+/// Walks a request that was understood, and may be `wanted` of the cache itself. `asked` is the request as it came, for
+/// the error if it was not understood.
 #[inline]
 fn purged_or_received(
     worker: &Rc<Worker>,
@@ -158,7 +160,7 @@ fn purged_or_received(
     }
 }
 
-/// The walk from receipt on.
+/// Walks a request from receipt on.
 #[inline]
 fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> WalkAnswer {
     if let Some(failure) = receive::misdirected(&ask) {
@@ -188,7 +190,7 @@ fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Walk
     look_up(worker, ask, content)
 }
 
-/// What its route answers in place of the origin: a refusal, or a redirect to HTTPS.
+/// Returns what its route answers in place of the origin: a refusal, or a redirect to HTTPS.
 #[inline]
 fn turned_away(worker: &Worker, ask: &Ask) -> Option<Response<ReplyBody>> {
     if let Some(failure) = receive::denied(ask) {
@@ -197,7 +199,7 @@ fn turned_away(worker: &Worker, ask: &Ask) -> Option<Response<ReplyBody>> {
     receive::is_redirected(ask).then(|| deliver::redirect_https(worker, ask))
 }
 
-/// Walks an include's request. It takes the same steps; it is never a purge, nor in the access log.
+/// Walks an include's request. It takes the same steps, but is never a purge and is not in the access log.
 pub(crate) fn fragment(
     worker: &Rc<Worker>,
     request: Request<RequestBody>,
@@ -235,13 +237,13 @@ pub(crate) fn fragment(
         return user_context::look_up_group(worker, ask, content);
     }
     if ask.policy().user_context.is_none() {
-        // Nothing is made for a group there, and what is made is everybody's.
+        // Nothing there is made for a group; everything is for all clients.
         ask.fields.remove(&user_context::HASH);
     }
     look_up(worker, ask, content)
 }
 
-/// The walk from before lookup on.
+/// Walks a request from before lookup on.
 #[inline]
 fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> WalkAnswer {
     if ask.site.has_groups {
@@ -250,7 +252,7 @@ fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> WalkAnswer {
     look_up_known(worker, ask, content)
 }
 
-/// The walk from lookup on.
+/// Walks a request from lookup on.
 #[inline]
 fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
     match hit(worker, &mut ask) {
@@ -259,8 +261,8 @@ fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Wal
     }
 }
 
-/// Looks up, and answers with a hit: that is done where the request lies, which is large to be moved about. An error: how far lookup
-/// came, and to what for this client.
+/// Looks up, and answers with a hit. It does so in place, since the request is large and should not be moved. Returns
+/// an error if there is no hit: how far lookup came, and what it found for this client.
 #[inline]
 fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<WalkAnswer, Looked> {
     let found = match lookup::lookup(worker, ask) {
@@ -273,7 +275,7 @@ fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<WalkAnswer, Looked> {
     }
 }
 
-/// The rest of the walk, from what lookup came to for this client.
+/// Walks the rest of the way, from what lookup found for this client.
 fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked) -> WalkAnswer {
     let found = match looked {
         Looked::Decided(found) => found,

@@ -1,6 +1,6 @@
 //! Below: what the tiers under memory have for a request, and what they are given.
 //!
-//! What is found there is taken into memory and looked up like anything else, so that one place judges.
+//! What is found there is taken into memory and looked up like anything else, so that all of it is judged in one place.
 
 use crate::{
     ask::Ask,
@@ -18,15 +18,16 @@ use store::{
     shared::{self, Lease},
 };
 
-/// What can be used for less long, fresh and stale together, is not written to disk: it would be written again and again.
+/// A response that can be used for less time than this, fresh and stale together, is not written to disk: it would be
+/// written again and again.
 const WORTH_WRITING: Duration = Duration::from_secs(30);
 
-/// Waits for the disk, and looks up what it brought.
+/// Waits for the disk, and looks up what it has brought.
 pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Decision {
     lookup::from_disk(worker, ask, now, finding.await)
 }
 
-/// Looks up in memory and on disk, waiting where the device must be waited for.
+/// Looks up in memory and on disk, and waits for the device if necessary.
 pub async fn find(worker: &Worker, ask: &Ask, now: Time) -> Decision {
     match lookup::find(worker, ask, now) {
         Looked::Decided(found) => found,
@@ -34,16 +35,16 @@ pub async fn find(worker: &Worker, ask: &Ask, now: Time) -> Decision {
     }
 }
 
-/// What the shared tier comes to.
+/// The result of a lookup in the shared tier.
 pub enum SharedLookup {
     /// It had an answer.
     Hit(Hit),
-    /// The origin must be asked; with the lease, for all nodes.
+    /// The origin must be asked. With the lease, for all nodes.
     Need(Need, Option<Lease>),
 }
 
-/// Asks the shared tier for what memory and disk do not have, or have only to be validated. With `lead`, this node asks for
-/// the lease where nothing is there that answers.
+/// Asks the shared tier for a response that memory and disk do not have, or have but must validate. With `lead`, this
+/// node asks for the lease if nothing there answers.
 pub async fn look_up_shared(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -51,7 +52,7 @@ pub async fn look_up_shared(
     lead: bool,
 ) -> SharedLookup {
     match &worker.cache.shared {
-        // Boxed: most have no such tier, and what waits for it is large.
+        // Boxed because most sites have no such tier, and the future that waits for it is large.
         Some(tier) => Box::pin(in_tier(worker, ask, tier, need, lead)).await,
         None => SharedLookup::Need(need, None),
     }
@@ -68,11 +69,11 @@ async fn in_tier(
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
     if need.is_for_the_origin() || selected.is_some_and(|stored| stored.facts.is_always_validated())
     {
-        // The origin's own word is wanted, by the client or by the origin.
+        // The origin's own answer is wanted, by the client or by the origin.
         return SharedLookup::Need(need, None);
     }
     if need.is_beside_fill(ask) {
-        // The fill has the lease: the tier has nothing before that has ended.
+        // The fill has the lease: the tier has nothing until the fill has ended.
         return SharedLookup::Need(need, None);
     }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
@@ -87,14 +88,14 @@ async fn in_tier(
         };
         let newest = here.iter().map(|stored| stored.facts.response_time).max();
         need = match lookup::adopted(worker, ask, clock::now(), here) {
-            // What is to be refreshed has been answered with already: the same again refreshes nothing.
+            // The stale response has already been sent: to find the same one again refreshes nothing.
             Decision::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
             Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
                 hit.outcome.waited = true;
                 return SharedLookup::Hit(hit);
             }
             Decision::Forward(need) => need,
-            // Conditions that are the origin's to judge: as if nothing had been found.
+            // The origin is to judge these conditions: as if nothing had been found.
             Decision::Bypass(_) => return SharedLookup::Need(need, None),
         };
         if renewed || !lead {
@@ -105,13 +106,13 @@ async fn in_tier(
     }
 }
 
-/// Whether `found` was received after what is selected already, if anything is.
+/// Whether `found` was received after the selected response, if there is one.
 fn is_newer(found: &Stored, need: &Need) -> bool {
     let selected = need.selected.as_ref();
     selected.is_none_or(|old| old.facts.response_time < found.facts.response_time)
 }
 
-/// A response is complete: the tiers below get it.
+/// Offers a complete response to the tiers below.
 pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
     if let Some(shared) = &worker.cache.shared
         && !matches!(stored.body, Body::Parts(_))
@@ -121,8 +122,8 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
     keep_on_disk(worker, key, stored);
 }
 
-/// As [`keep`], of `new`, which the origin's 304 has made of `old`. Where each use brings one of these, what is below is left as
-/// it is: nobody uses it without asking the origin either.
+/// Like [`keep`], for `new`, which the origin's 304 has made of `old`. If each use brings such a 304, the tiers below
+/// are left as they are: no request uses their response without asking the origin either.
 pub fn keep_freshened(
     worker: &Worker,
     key: &[u8],
@@ -139,23 +140,25 @@ pub fn keep_freshened(
     }
 }
 
-/// Whether it can be used for long enough to be worth writing to disk.
+/// Whether a response can be used for long enough to be worth writing to disk.
 fn lasts(stored: &Stored) -> bool {
     stored.facts.useful() >= WORTH_WRITING
 }
 
-/// Notes of what was fetched lately: that what the disk has of the [variant](place_of) does not [last](lasts), or that it may.
+/// Notes about what was fetched lately: that the disk's response of this [variant](place_of) does not [last](lasts), or
+/// that it may.
 const SHORT: u8 = 1;
 pub(super) const MAY_LAST: u8 = 0;
 
-/// Where the note of a response stands: its key and variant, since the disk has one of each.
+/// The key of the note about a response: its key and variant, since the disk has one response for each.
 fn place_of(key: &[u8], stored: &Stored) -> Vec<u8> {
     let variant = stored.variant.as_ref().map(|variant| variant.digest());
     [key, &variant.unwrap_or_default().to_be_bytes()].concat()
 }
 
-/// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched. What does not last
-/// takes the place of one that may, which would answer again after a restart; not of another that does not last either.
+/// Offers a response to the disk if it has an older one of its key, or if memory has lost the response since it was
+/// last fetched. A response that does not last replaces one that may, which would otherwise answer again after a
+/// restart. It does not replace another that does not last either.
 fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
         return;
@@ -180,8 +183,8 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         return;
     }
     if offer(worker, disk, key, stored).is_none() && knows && !disk.withhold(key) {
-        // Better nothing than an older one, here and in memory: the log knows no time between the two. Other nodes have disks of their
-        // own.
+        // Nothing is better than an older response, here and in memory: the log knows no time between the two. Other
+        // nodes have disks of their own.
         disk.forget(key);
         worker
             .cache
@@ -190,14 +193,15 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     }
 }
 
-/// The disk is told of so many uses together.
+/// The disk is told of this many uses together.
 const TOLD: u64 = 256;
 
-/// Counts a use. What is asked for again is worth writing to disk, and to be kept there. On the path of a hit.
+/// Counts a use. A response that is asked for again is worth writing to disk and keeping there. This is on the path of
+/// a hit.
 pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, outcome: &Outcome) {
     let uses = stored.used() + 1;
     let is_new = matches!(outcome.handled, Handled::Forwarded { stored: true, .. });
-    // At the first hit, which is the second request; seldom again where it was not taken.
+    // At the first hit, which is the second request; seldom again if the disk did not take it.
     let is_told = uses.is_power_of_two() || uses.is_multiple_of(TOLD);
     if !is_told || (uses == 1 && is_new) {
         return;
@@ -205,10 +209,10 @@ pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, outcome: &Outcome)
     keep_asked_for(worker, ask.key.as_bytes(), stored);
 }
 
-/// The disk gets what is asked for again, unless it has that still. What is still on its way is not taken: it is offered once it is
-/// complete.
+/// Offers a response that is asked for again to the disk, unless the disk still has it. A response on its way is not
+/// taken: it is offered once it is complete.
 ///
-/// What memory does not hold was made for one client, or has been replaced: it is nobody else's.
+/// What memory does not hold was made for one client, or has been replaced: it is for no other request.
 pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     if let Some(disk) = &worker.cache.disk
         && !(stored.is_below() && disk.uses(key))
@@ -218,17 +222,17 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     {
         worker.cache.fetched.forget(&place_of(key, stored));
         if !is_held(worker, key, &last) {
-            // Given up meanwhile, perhaps before the disk knew of it.
+            // It was given up meanwhile, perhaps before the disk knew of it.
             disk.forget(key);
         }
     }
 }
 
-/// How often what is offered may be overtaken in that very moment.
+/// How often an offered response may be replaced in that very moment.
 const MOST_OFFERS: usize = 3;
 
-/// Offers it to the disk, and says what that took last; `None` where it took nothing. What takes its place in memory meanwhile may have
-/// been offered before, and is then offered again: what comes last stays.
+/// Offers a response to the disk, and returns what the disk took last; `None` if it took nothing. A response that
+/// replaces it in memory meanwhile may have been offered before, and is then offered again: the last one stays.
 fn offer(worker: &Worker, disk: &Disk, key: &[u8], stored: &Arc<Stored>) -> Option<Arc<Stored>> {
     let mut taken = None;
     let mut next = stored.clone();
@@ -257,13 +261,13 @@ fn is_held(worker: &Worker, key: &[u8], stored: &Stored) -> bool {
     held.is_some_and(|held| held.as_slice().iter().any(|held| held.id() == stored.id()))
 }
 
-/// What is stored is out of date: it goes from memory, and the tiers below will not bring it back.
+/// Removes an out-of-date response from memory. The tiers below will not bring it back.
 pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored) {
     withdraw_all(worker, key, [stored]);
 }
 
-/// As [`withdraw`], of several responses of `key`. Where a tier below may have any of them, all that was received under `key` until now
-/// goes, also after a restart.
+/// Like [`withdraw`], for several responses of `key`. If a tier below may have any of them, all that was received under
+/// `key` until now goes, also after a restart.
 pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
     let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
     for stored in all {
@@ -277,8 +281,8 @@ pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item
     }
 }
 
-/// What is stored is out of date, and something newer is about to stand beside it, which [`withdraw`] would take along: it goes from
-/// memory, the disk forgets it too, and has in its place, after a restart as well, that it was given up.
+/// Removes an out-of-date response when a newer one is about to stand beside it, which [`withdraw`] would remove too.
+/// It goes from memory, and the disk forgets it. In its place the disk has, also after a restart, that it was given up.
 pub fn give_up(worker: &Worker, key: &[u8], stored: &Stored) {
     worker.cache.memory.give_up(key, stored);
     let Some(disk) = &worker.cache.disk else {
@@ -297,7 +301,7 @@ pub fn give_up(worker: &Worker, key: &[u8], stored: &Stored) {
     }
 }
 
-/// The purge of all that is stored under `key`.
+/// Returns the purge of all that is stored under `key`.
 fn all_of(key: &[u8]) -> Purge {
     let url = Address::of(key).text();
     Purge::hard(What::Url(vec![url]))

@@ -1,4 +1,5 @@
-//! Deliver: the answer as the client gets it: its own conditions and ranges, `Age`, `Cache-Status`, body.
+//! Deliver: turns what was found or fetched into the answer that the client gets: its own conditions and ranges, `Age`,
+//! `Cache-Status`, body.
 
 mod own;
 mod raw;
@@ -54,14 +55,15 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     if let Some(own) = &mut own
         && chosen.stored.id() != id
     {
-        // They go with a form now.
+        // They are now sent with a form.
         let form = &chosen.stored.fields;
         rules::coding::describe_as(own, |name| form.get(name));
     }
     in_form(worker, ask, chosen, own, &outcome)
 }
 
-/// Answers with the form of a stored response that was chosen. `own`: the fields for this client, where they are more than is stored.
+/// Answers with the chosen form of a stored response. `own` are the fields for this client, if they are more than what
+/// is stored.
 pub fn in_form(
     worker: &Rc<Worker>,
     ask: &Ask,
@@ -77,7 +79,7 @@ pub fn in_form(
     }
 }
 
-/// Answers with a stored response as it was shaped.
+/// Answers with a shaped stored response.
 #[inline]
 fn shaped_stored(
     worker: &Worker,
@@ -100,8 +102,9 @@ fn shaped_stored(
     let age = stored
         .facts
         .age(if waited { clock::now() } else { ask.now });
-    // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4); what one has says so where the origin
-    // did: an `Age` of ours would mean that it is another's (section 5.1).
+    // An answer that no origin has just confirmed has an `Age`, even of zero seconds (RFC 9111 section 4). One that an
+    // origin has confirmed has one if the origin's answer had: an `Age` of ours would mean that it was not generated
+    // for this request (section 5.1).
     let unconfirmed = collapsed || outcome.handled == Handled::Hit || outcome.is_on_failure();
     if unconfirmed || outcome.aged {
         let told = worker.told.borrow_mut().age(age.as_secs());
@@ -115,7 +118,7 @@ fn shaped_stored(
     finish(worker, ask, status, fields, content, outcome, age)
 }
 
-/// What `FOSHttpCache` asks for to test with.
+/// The value that `FOSHttpCache` wants for its tests.
 fn hit_or_miss(outcome: &Outcome) -> HeaderValue {
     HeaderValue::from_static(match outcome.handled {
         Handled::Hit => "HIT",
@@ -123,7 +126,7 @@ fn hit_or_miss(outcome: &Outcome) -> HeaderValue {
     })
 }
 
-/// A stored response in the coding that the client gets. `is_new`: its content has just come.
+/// Returns a stored response in the coding that the client gets. `is_new` says that its content has just come.
 #[inline]
 fn coded(
     worker: &Worker,
@@ -148,7 +151,7 @@ fn coded(
     Ok((stored, fields, shaped))
 }
 
-/// A stored page of fragments, composed; `None`, and the reader left, where it is none.
+/// Composes a stored page of fragments. Returns `None`, and leaves the reader, if it is none.
 fn page(
     worker: &Rc<Worker>,
     ask: &Ask,
@@ -165,7 +168,7 @@ fn page(
     Some((fields, Shaped { status, content }))
 }
 
-/// The last touches that every answer to a routed request gets.
+/// Finishes every answer to a routed request.
 pub fn finish(
     worker: &Worker,
     ask: &Ask,
@@ -175,12 +178,12 @@ pub fn finish(
     outcome: &Outcome,
     age: Duration,
 ) -> Response<ReplyBody> {
-    // The answer to a request of our own is for us: what clients are not to see of it counts here.
+    // The answer to a request of our own is for us: it keeps what clients are not to see.
     let for_client = ask.within.is_none();
     let memory = &worker.cache.memory;
     let is_made = ask.composed.get() && !content.is_ended();
     if for_client && (content.passes() || is_made) && memory.is_exhausted() {
-        // What is answered instead is not.
+        // The answer in its place is not composed.
         ask.composed.set(false);
         return failure(worker, ask, &Failure::NoRoom);
     }
@@ -198,7 +201,7 @@ pub fn finish(
         && outcome.is_for_all()
         && !has_named_fields(&fields)
     {
-        // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.
+        // A browser subtracts `Age` from the lifetime, so that what is left is what the site wants.
         let told = format!("max-age={}", left + age.as_secs());
         if let Ok(told) = HeaderValue::try_from(told) {
             fields.insert(header::CACHE_CONTROL, told);
@@ -217,8 +220,9 @@ pub fn finish(
     response
 }
 
-/// For how many seconds browsers keep an answer, where the site says that they keep some for `browser`. An error no longer than it is
-/// fresh here: it may be mended. `None`: as its origin says, since of that one it is not known.
+/// Returns for how many seconds browsers keep an answer, if the site says that they keep some for `browser`. An error
+/// is kept no longer than it is fresh here, since it may be repaired. `None` if the origin is to say, because the
+/// error's lifetime is not known.
 fn left_to_browsers(browser: Duration, status: StatusCode, outcome: &Outcome) -> Option<u64> {
     let browser = browser.as_secs();
     let is_error = status.is_client_error() || status.is_server_error();
@@ -229,9 +233,9 @@ fn left_to_browsers(browser: Duration, status: StatusCode, outcome: &Outcome) ->
     Some(browser.min(left))
 }
 
-/// Whether an answer has fields that are for its client alone (`private="…"`), or that must not be used again without asking
-/// (`no-cache="…"`): caches on its way hear of that from its own `Cache-Control`. What is stored has them only where a targeted field says
-/// otherwise to us.
+/// Whether an answer has fields that are for its client alone (`private="…"`), or that must not be used again without
+/// asking (`no-cache="…"`). Its own `Cache-Control` tells that to caches on its way. A stored response has such fields
+/// only if a targeted field tells us something else.
 fn has_named_fields(fields: &HeaderMap) -> bool {
     let (directives, _) = directives::response(fields, &[]);
     let mut named = [&directives.no_cache, &directives.private]
@@ -240,7 +244,7 @@ fn has_named_fields(fields: &HeaderMap) -> bool {
     named.any(|name| fields.contains_key(name))
 }
 
-/// Whether a status is the answer to a condition or range of the request, whatever is stored.
+/// Whether a status answers a condition or range of the request, whatever is stored.
 const fn is_to_condition(status: StatusCode) -> bool {
     matches!(
         status,

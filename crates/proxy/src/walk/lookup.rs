@@ -29,7 +29,7 @@ use store::{
     fill::Reader,
 };
 
-/// What lookup comes to.
+/// The result of a lookup.
 pub enum Decision {
     /// Answer with this.
     Hit(Hit),
@@ -41,7 +41,7 @@ pub enum Decision {
     Forward(Need),
 }
 
-/// How far lookup came at once.
+/// How far lookup came without waiting.
 pub enum Looked {
     /// To its end.
     Decided(Decision),
@@ -54,28 +54,29 @@ pub enum Looked {
 pub struct Hit {
     /// What is sent, perhaps in another form or in part.
     pub stored: Arc<Stored>,
-    /// Follows the body where it is still on its way; taken at once, since a fill may close to readers at any moment.
+    /// Follows the body if it is still on its way. Taken at once, since a fill may close to readers at any moment.
     pub reader: Option<Reader>,
-    /// What is told of how it was found.
+    /// The outcome so far: how it was found.
     pub outcome: Outcome,
-    /// The fields for the client whose request fetched it, where they are at hand or more than what is stored.
+    /// The fields for the client whose request fetched it, if they are at hand or more than what is stored.
     pub own: Option<Box<HeaderMap>>,
 }
 
 /// Why the store is bypassed.
 #[derive(Clone, Copy, Debug)]
 pub enum Bypassed {
-    /// A rule of the site, or what the request is, for this reason.
+    /// A rule of the site, or a property of the request, for this reason.
     Reason(BypassReason),
     /// The method is not answered from the store.
     Method,
-    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer, for this
-    /// reason. A cache must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
+    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for the stored response, or no stored response
+    /// could answer, for this reason. A cache must not judge such a condition (RFC 9111 section 4.3.2): the origin
+    /// does.
     Condition(ForwardReason),
 }
 
 impl Bypassed {
-    /// The reason as one that a rule could give: a condition bypasses the store as a method does.
+    /// Returns the reason as one that a rule could have: a condition bypasses the store as a method does.
     pub const fn reason(self) -> BypassReason {
         match self {
             Self::Reason(why) => why,
@@ -89,10 +90,10 @@ impl Bypassed {
 pub struct Need {
     /// Why the store does not answer: `fwd` of `Cache-Status` (RFC 9211 section 2.2).
     pub why: ForwardReason,
-    /// The same more precisely; `None` where `why` says it all.
+    /// The same in more detail; `None` if `why` says it all.
     pub detail: Option<Detail>,
-    /// The stored response this request selects, though not usable as it is: to be validated, completed, or sent if the
-    /// origin fails.
+    /// The stored response that this request selects but that is not usable as it is: to be validated, completed, or
+    /// sent if the origin fails.
     pub selected: Option<Arc<Stored>>,
     /// Other stored responses of the key; their entity tags are offered too.
     pub others: Vec<Arc<Stored>>,
@@ -108,7 +109,8 @@ impl Need {
         }
     }
 
-    /// Whether `ask`, whose need this is, wants a part of a body that is on its way and not to be waited for: the part is fetched beside it.
+    /// Whether `ask`, which has this need, wants a part of a body that is on its way but is not to be waited for: the
+    /// part is fetched beside the body.
     pub fn is_beside_fill(&self, ask: &Ask) -> bool {
         let selected = self.selected.as_ref();
         self.why == ForwardReason::Partial
@@ -116,19 +118,19 @@ impl Need {
             && selected.is_some_and(|stored| matches!(stored.body, Body::Filling(_)))
     }
 
-    /// Whether purges on other nodes may have been missed, so that the origin must confirm what is stored.
+    /// Whether purges on other nodes may have been missed, so that the origin must confirm stored responses.
     pub const fn is_unsure(&self) -> bool {
         matches!(self.detail, Some(Detail::Unsure))
     }
 
-    /// Whether the client alone is why what is stored is not sent: it is taken to want the origin's own word, and not what others have
-    /// fetched meanwhile, or store elsewhere.
+    /// Whether the stored response is not sent because of the client alone. Then the client is taken to want the
+    /// origin's own answer, and not one that others have fetched meanwhile or store elsewhere.
     pub const fn is_for_the_origin(&self) -> bool {
         matches!(&self.detail, Some(Detail::Validated(why)) if why.is_the_clients())
     }
 }
 
-/// Looks up a request. On the path of a hit.
+/// Looks up a request. This is on the path of a hit.
 pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
     if let Some(why) = bypassed(ask) {
         return Looked::Decided(Decision::Bypass(why));
@@ -137,7 +139,7 @@ pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
     find(worker, ask, ask.now)
 }
 
-/// Sets those cookies aside that nothing stored may depend on, where the route says so.
+/// Sets aside the cookies on which nothing stored may depend, if the route says so.
 pub fn keep_cookies_from_store(ask: &mut Ask) {
     let Some(route) = ask.site.routes.get(ask.route) else {
         return;
@@ -150,8 +152,8 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
     }
 }
 
-/// What was found, for the one who asked: a request that must not fill the store bypasses it where the store does not answer,
-/// with all of its cookies, and so does one with a condition that only an origin may judge.
+/// Turns what was found into a decision for this client. If the store does not answer, a request that must not fill it
+/// bypasses it, with all of its cookies. So does a request with a condition that only an origin may judge.
 pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
     let found = match found {
         Decision::Forward(need) => match way::late_bypass(terms(ask)) {
@@ -172,7 +174,7 @@ pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
     found
 }
 
-/// As [`lookup`], for a request that is known not to bypass, at `now`.
+/// Like [`lookup`], at `now`, for a request that is known not to bypass.
 pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
     worker.cache.memory.log().wake(now);
     let found = match worker.cache.memory.find(ask.key.as_bytes()) {

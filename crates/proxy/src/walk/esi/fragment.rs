@@ -23,22 +23,22 @@ use tokio::task::JoinHandle;
 pub struct Fragment {
     address: Address,
     state: FragmentState,
-    /// What of its content was read before it was its turn.
+    /// The content that was read before it was its turn.
     ahead: Option<Box<Ahead>>,
 }
 
 enum FragmentState {
-    /// Not asked for.
+    /// It was not asked for.
     Idle,
-    /// Asked for; its head is not there.
+    /// It was asked for; its head is not there yet.
     AwaitingHead(Task),
-    /// Its head said that it is good; its content, and how many bytes of it may come.
+    /// Its head said that it is good. Holds its content, and how many bytes of it may come.
     Good(ReplyBody, u64),
     /// It came to nothing.
     Missing,
 }
 
-/// The wait for a fragment's head, which ends with whoever waits.
+/// The wait for a fragment's head. It ends when this is dropped.
 struct Task(JoinHandle<Option<ReplyBody>>);
 
 impl Drop for Task {
@@ -52,7 +52,7 @@ impl Drop for Task {
 pub enum Fate {
     /// Nothing yet: its head is still to come.
     Open,
-    /// Something can be sent in its place: its content, or nothing where it may be missing.
+    /// Something can be sent in its place: its content, or nothing if it may be missing.
     Good,
     /// It failed, and must not be missing.
     Missing,
@@ -75,7 +75,7 @@ impl From<Address> for Fragment {
 }
 
 impl Fragment {
-    /// What is known. One that may be missing is as good as there.
+    /// Returns what is known of it. An include that may be missing counts as good.
     pub fn fate(&self) -> Fate {
         match self.state {
             FragmentState::Idle | FragmentState::AwaitingHead(_) => Fate::Open,
@@ -90,7 +90,7 @@ impl Fragment {
         matches!(self.state, FragmentState::AwaitingHead(_))
     }
 
-    /// Whether it is asked for and not at hand: it holds a connection or waits for one.
+    /// Whether it was asked for and is not at hand: it holds a connection or waits for one.
     pub fn is_under_way(&self) -> bool {
         match &self.state {
             FragmentState::AwaitingHead(_) => true,
@@ -104,7 +104,7 @@ impl Fragment {
         }
     }
 
-    /// Whether it is to be asked for.
+    /// Whether it is still to be asked for.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, FragmentState::Idle)
     }
@@ -145,7 +145,7 @@ impl Fragment {
         }
     }
 
-    /// The whole of it, where it is at hand.
+    /// Takes out all of it, if it is at hand.
     pub fn whole(&mut self) -> Option<Bytes> {
         match &mut self.state {
             FragmentState::Good(body, _) => body.take_whole(),
@@ -163,14 +163,14 @@ impl Fragment {
         }
     }
 
-    /// As [`Content::read_little`](crate::body::Content).
+    /// See [`Content::read_little`](crate::body::Content).
     pub fn read_little(&mut self, little: bool) {
         if let FragmentState::Good(body, _) = &mut self.state {
             body.read_little(little);
         }
     }
 
-    /// As [`Content::unread`](crate::body::Content).
+    /// See [`Content::unread`](crate::body::Content).
     pub fn unread(&self) -> u64 {
         match &self.state {
             FragmentState::Good(body, _) => body.unread(),
@@ -178,12 +178,13 @@ impl Fragment {
         }
     }
 
-    /// Bytes that are [read ahead](Self::read_ahead).
+    /// Returns the bytes that are [read ahead](Self::read_ahead).
     pub fn ahead(&self) -> u64 {
         self.ahead.as_ref().map_or(0, |ahead| ahead.bytes())
     }
 
-    /// Reads what comes of its content, though it is not its turn, as far as there is room, and of all that is read so `left` bytes.
+    /// Reads content that comes before it is its turn, as long as there is room, and at most `left` bytes of all that
+    /// is read ahead.
     pub fn read_ahead(&mut self, context: &Context, task: &mut task::Context<'_>, left: &mut u64) {
         if !self.is_under_way() || self.is_awaiting_head() || *left == 0 {
             return;
@@ -201,7 +202,7 @@ impl Fragment {
         self.ahead = Some(ahead);
     }
 
-    /// The next bytes; `None` at the end.
+    /// Polls for the next bytes; `None` at the end.
     pub fn poll_next(
         &mut self,
         task: &mut task::Context<'_>,
@@ -212,7 +213,8 @@ impl Fragment {
         }
     }
 
-    /// The next bytes that come; `None` at the end. What breaks off in the middle breaks the page off, unless it may be missing.
+    /// Polls for the next bytes that come; `None` at the end. If the content breaks off, the page breaks off too,
+    /// unless the include may be missing.
     fn poll_body(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let (body, left) = match &mut self.state {
             FragmentState::Good(body, left) => (body, left),
@@ -240,7 +242,7 @@ impl Fragment {
     }
 }
 
-/// A fragment outgrew what its page's route stores.
+/// A fragment is larger than what its page's route stores.
 #[derive(Debug, thiserror::Error)]
 #[error("a fragment is too large")]
 struct TooLarge;
@@ -250,7 +252,7 @@ impl FragmentState {
         Self::Good(body, context.largest)
     }
 
-    /// What `alt` names in place of what failed.
+    /// Asks for `alt` in place of what failed.
     fn instead(context: &Rc<Context>, alt: Option<String>, wait: Duration) -> Self {
         match alt.and_then(|alt| context.walk(&alt)) {
             Some(Ok(response)) => {
@@ -261,8 +263,8 @@ impl FragmentState {
         }
     }
 
-    /// Waits for what does not come at once. A task does: whoever reads the page does so as slowly as they like, and what is being
-    /// asked for has time limits of its own.
+    /// Waits for an answer that does not come at once. A task waits, since clients read the page as slowly as they
+    /// like, and what is being asked for has time limits of its own.
     fn begun(context: &Rc<Context>, answer: Later, alt: Option<String>, wait: Duration) -> Self {
         let mut answer = Box::pin(later(context.clone(), answer, alt, wait));
         let begun = answer
@@ -292,7 +294,8 @@ async fn later(
     good(&context, response)
 }
 
-/// The content of an answer that may stand in a page, decoded where it came coded although nobody asked.
+/// Returns the content of an answer that may stand in a page. It is decoded if it came in a coding although none was
+/// asked for.
 fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
     let status = response.status();
     let fits = response.body().size_hint().lower() <= context.largest;
@@ -300,7 +303,7 @@ fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
         return None;
     }
     if !status.is_success() || status == StatusCode::PARTIAL_CONTENT {
-        // Others may be answered with it.
+        // Other requests may be answered with it.
         response.into_body().keep();
         return None;
     }

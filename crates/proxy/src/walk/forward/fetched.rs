@@ -1,4 +1,4 @@
-//! What a fetch came to, as an answer.
+//! Turns what a fetch came to into an answer.
 
 use crate::{
     ask::Ask,
@@ -17,7 +17,7 @@ use rules::status::{self, Handled};
 use std::rc::Rc;
 use store::Stored;
 
-/// What a request comes to by a tier below.
+/// What a request comes to with an answer from a lower tier.
 pub const fn not_fetched(landing: Landing) -> Fetched {
     Fetched {
         landing,
@@ -28,7 +28,7 @@ pub const fn not_fetched(landing: Landing) -> Fetched {
     }
 }
 
-/// What a request comes to by another's fetch, which has failed.
+/// What a request comes to when it has followed a fetch that failed.
 pub fn followed(landing: Landing) -> Fetched {
     let origin_status = match &landing {
         Landing::Stale { why, .. } => why.status(),
@@ -78,7 +78,7 @@ pub fn answer(
     deliver::stored(worker, ask, hit)
 }
 
-/// What is told of a fetch.
+/// Returns the outcome of a fetch.
 fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
     let asked_nobody = match &fetched.landing {
         Landing::Failed(failure) => failure.asked_nobody(),
@@ -128,8 +128,8 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
     }
 }
 
-/// The `ttl` and the reason of what is stored and sent because the origin failed: fresh where it was the client that wanted the origin's
-/// word.
+/// Returns the `ttl` of a stored response that is sent because the origin failed, and the reason. It is fresh if the
+/// client wanted the origin's own answer.
 pub fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
     let now = clock::now();
     let Some(left) = stored.facts.remaining(now) else {

@@ -1,4 +1,4 @@
-//! Who follows: what a landed flight leaves for each of those who waited.
+//! The followers' side of a flight: what it leaves for each of them when it has landed.
 
 use super::{FollowerFallback, History, answer, collapse_key, followed};
 use crate::{
@@ -23,10 +23,12 @@ use rules::status::Handled;
 use std::rc::Rc;
 use tokio::time::timeout;
 
-/// Waits for the flight and takes what it has brought. An origin's failure, be it that what has landed breaks off, is the follower's too where it
-/// cannot be the leader's alone: nothing was sent, or another flight that it followed has failed. Who leads may have asked for what no other did, with a header too
-/// long for the server, say. That a time limit ran out is no exception: who waits beyond `collapse_wait` fetches alone, and has waited
-/// longer by then.
+/// Waits for the flight and takes what it has brought.
+///
+/// A failure of the origin, also if what has landed breaks off, becomes the follower's if it cannot be the leader's
+/// alone: nothing was sent, or another flight that the request followed has failed. The leader may have asked for
+/// something that no other did, e.g. with a header that is too long for the server. An expired time limit is no
+/// exception: a follower that waits beyond `collapse_wait` fetches alone, and has waited longer by then.
 pub async fn follow(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -43,7 +45,7 @@ pub async fn follow(
             let is_newer = follower.began() > history.came;
             let found = look_up_landed(worker, ask, &status, is_newer).await;
             match (found, follower.failure()) {
-                // It has broken off meanwhile.
+                // The body has broken off meanwhile.
                 (Decision::Forward(now), Some(failure)) => {
                     failed(worker, ask, now, failure, history)
                 }
@@ -65,7 +67,7 @@ pub async fn follow(
     }
 }
 
-/// Answers with what the leader has brought, where what is `found` since the flight `landed` is what this request needs.
+/// Answers with what the leader has brought, if what is `found` since the flight `landed` is what this request needs.
 fn collapsed(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -85,11 +87,12 @@ fn collapsed(
         Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
             Err(FollowerFallback::Together(now))
         }
-        // Who came while the fetch was under way must not rely on it, and what was purged meanwhile is out of date. The next begins now.
+        // A request that came during the fetch must not rely on it, and what was purged meanwhile is out of date. The
+        // next fetch begins now.
         Decision::Forward(now) if now.is_unsure() || was_purged(worker, ask, &landed, &now) => {
             Err(FollowerFallback::Together(now))
         }
-        // Nor is a part fetched by everybody who wants it.
+        // A part is not fetched by each request that wants it either.
         Decision::Forward(now) if now.is_beside_fill(ask) => Err(FollowerFallback::Together(now)),
         Decision::Forward(now) => {
             waited_in_vain(worker, ask, &landed, &need);
@@ -114,14 +117,14 @@ fn waited_in_vain(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need
     }
 }
 
-/// Whether what has landed, or what the request selects now, was purged meanwhile, be it softly.
+/// Whether what has landed, or what the request selects now, was purged meanwhile, even softly.
 fn was_purged(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need) -> bool {
     let (log, key) = (worker.cache.memory.log(), ask.key.as_bytes());
     let mut concerned = landed.brought().into_iter().chain(&need.selected);
     concerned.any(|stored| is_purged(log, key, stored))
 }
 
-/// Answers with what is there by now, or is left with what is still needed.
+/// Answers with what is stored by now, or returns what is still needed.
 async fn found_meanwhile(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -137,7 +140,7 @@ async fn found_meanwhile(
     }
 }
 
-/// The leader's fetch has failed.
+/// Handles the failure of the leader's fetch.
 fn failed(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -156,7 +159,8 @@ fn failed(
     Ok(answer(worker, ask, &need, followed(landing)))
 }
 
-/// What a leader's fetch has brought for others. `is_newer`: it began after the request had come.
+/// Looks up what a leader's fetch has brought for others. `is_newer` says that the fetch began after the request had
+/// come.
 async fn look_up_landed(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,

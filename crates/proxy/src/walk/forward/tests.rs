@@ -20,7 +20,7 @@ fn land(worker: &Worker, ask: &Ask) {
     land_at(worker, ask, clock::now());
 }
 
-/// As [`land`], at that time.
+/// Like [`land`], at `now`.
 fn land_at(worker: &Worker, ask: &Ask, now: Time) {
     let fields = HeaderMap::new();
     let (directives, site) = Default::default();
@@ -113,7 +113,7 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
     assert_ne!(&*collapse_key(&ask, &need), ask.key.as_bytes());
 }
 
-/// As old as it is by then: the request came long before that.
+/// Its age counts up to the answer: the request came long before.
 #[tokio::test]
 async fn what_is_found_after_a_wait_says_its_age_then() {
     let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));

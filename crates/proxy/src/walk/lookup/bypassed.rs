@@ -6,7 +6,7 @@ use crate::{ask::Ask, outcome::BypassReason, policy, routing};
 use http::{HeaderMap, Method, header};
 use rules::method::is_retrieval;
 
-/// Why a request bypasses the store, if it does.
+/// Returns why a request bypasses the store, if it does.
 pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     let policy = ask.policy();
     if !policy.cache {
@@ -26,20 +26,20 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
         return Some(Bypassed::Reason(BypassReason::Connection));
     }
     if !keyed && ask.has_content {
-        // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
+        // Only the origin knows what such content means (RFC 9110 section 9.3.1).
         return Some(Bypassed::Reason(BypassReason::Content));
     }
     by_rule(ask).map(Bypassed::Reason)
 }
 
-/// Whether the request keeps from the origin what others of its key tell it. What is written anew for each request makes no difference,
-/// unless the key or the route takes what the client wrote.
+/// Whether the request keeps fields from the origin that others of its key pass on. Fields that are written anew for
+/// each request make no difference, unless the key or the route uses what the client wrote.
 fn withholds(ask: &Ask) -> bool {
     let mut options = ask.connection_options.iter();
     options.any(|name| !outbound::is_written_anew(name) || outbound::is_named(ask, name))
 }
 
-/// Which of the site's rules bypasses the store for this request, if any.
+/// Returns which of the site's rules bypasses the store for this request, if any.
 fn by_rule(ask: &Ask) -> Option<BypassReason> {
     if ask.is_ambiguous {
         return Some(BypassReason::Ambiguous);
@@ -48,18 +48,18 @@ fn by_rule(ask: &Ask) -> Option<BypassReason> {
     if !bypass.has_rules() {
         return None;
     }
-    // One spelling of each name, as the key has it, and all of them: what is dropped counts here.
+    // The names have one spelling, as in the key, and none is left out: parameters that are dropped count here.
     let query = ask.target.normal_query();
     let (path, query) = (ask.key.path(), query.as_deref());
     site_bypass(bypass, &ask.method, path, query, &ask.fields)
 }
 
-/// Whether the answer to a request that went out as it came, with all of its cookies and its query, may be stored or tell of what is, as
-/// far as the site's own rules go.
+/// Whether the answer to a request that went out as it came, with all of its cookies and its query, may be stored or
+/// say something about what is stored, as far as the site's own rules go.
 pub fn may_fill(ask: &Ask) -> bool {
     let policy = ask.policy();
     let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE);
-    // Nobody asked which group it is.
+    // The client's group was not asked for.
     let by_group = policy.user_context.is_some() && user_context::is_somebody(&ask.fields);
     policy.cache
         && !withholds(ask)
@@ -70,8 +70,8 @@ pub fn may_fill(ask: &Ask) -> bool {
         && by_rule(ask).is_none()
 }
 
-/// Whether the target that the origin got is the one that is keyed, but for its spelling: what it says of a parameter that is no part of the
-/// key is for nobody else.
+/// Whether the origin got the target that is keyed, but for its spelling. What it says about a parameter that is no
+/// part of the key is for no other request.
 fn is_sent_as_keyed(ask: &Ask) -> bool {
     let (path, query) = ask.target.normal();
     let rest = ask.key.path_and_query().strip_prefix(&*path);
@@ -81,7 +81,7 @@ fn is_sent_as_keyed(ask: &Ask) -> bool {
     })
 }
 
-/// Which of the site's rules bypasses the store, if any. `path` and `query` are normalised.
+/// Returns which of the site's rules bypasses the store, if any. `path` and `query` are normalised.
 pub fn site_bypass(
     bypass: &policy::BypassRules,
     method: &Method,

@@ -1,4 +1,4 @@
-//! Whether what is held of a body is what the request wants of it.
+//! Whether what is held of a body is what the request wants.
 
 use crate::{
     ask::Ask,
@@ -14,26 +14,27 @@ use store::{
     fill::{Fill, Reader},
 };
 
-/// A part of a body on its way is waited for where it begins so many bytes behind what has come, at most.
+/// A part of a body on its way is waited for if it begins at most this many bytes behind what has come.
 const WAITED_FOR: u64 = 1 << 20;
 
-/// What is held of a body, against what the request wants of it.
+/// What is held of a body, compared with what the request wants.
 pub enum Availability {
-    /// All that is wanted; with a reader where it is still on its way.
+    /// All that is wanted. With a reader if it is still on its way.
     Sufficient(Option<Reader>),
     /// Not all of it, or it can no longer be followed.
     Insufficient,
 }
 
-/// What is held of `stored` for `ask`. A body on its way is joined at once, since it may close to readers at any
-/// moment.
+/// Returns what is held of `stored` for `ask`. A body on its way gets a reader at once, since it may close to readers
+/// at any moment.
 pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
     let enough = match &stored.body {
         Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) => true,
-        // What turned out to be damaged is fetched anew.
+        // A damaged body is fetched anew.
         Body::Disk(bytes) if !bytes.is_broken() => true,
         Body::Parts(parts) if parts.is_complete() => true,
-        // Parts answer requests for what they hold and no other, not even those for the head (RFC 9111 section 3.3).
+        // Parts answer only requests for what they hold, and not even other requests for the head (RFC 9111 section
+        // 3.3).
         Body::Parts(parts) => match wanted(ask, stored, parts.length) {
             ResolvedRange::One(span) if parts.is_coming() => {
                 return parts
@@ -60,8 +61,8 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
     }
 }
 
-/// Whether a request wants a part that lies far behind what has come of a body on its way, in `fill`, and that the origin sends without
-/// the rest: it is there sooner by a fetch of its own.
+/// Whether a request wants a part that lies far behind what has come of a body on its way, in `fill`, and that the
+/// origin sends without the rest. A fetch of its own brings it sooner.
 pub fn is_far_ahead(ask: &Ask, stored: &Stored, fill: &Fill) -> bool {
     if ask.range().is_none() || !fill.has_ranges() || takes_what_is_here(ask) {
         return false;
@@ -74,8 +75,8 @@ pub fn is_far_ahead(ask: &Ask, stored: &Stored, fill: &Fill) -> bool {
         && !esi::is_stored_page(ask, stored)
 }
 
-/// Whether a body on its way does for a request however far it has come: it wants nothing of the origin, or has a condition besides
-/// `If-Range`, to which the answer may have no content.
+/// Whether a body on its way will do for a request however far it has come: the request wants nothing from the origin,
+/// or has a condition besides `If-Range`, to which the answer may have no content.
 fn takes_what_is_here(ask: &Ask) -> bool {
     let mut names = ask.fields.keys();
     let is_conditional = names.any(|name| {
@@ -106,7 +107,8 @@ pub fn answers(ask: &Ask, stored: &Stored) -> bool {
         && matches!(body_for(ask, stored), Availability::Sufficient(None))
 }
 
-/// What a request wants of `stored`, a representation of `length` bytes: the whole, where it may not have a part without the rest.
+/// Returns what a request wants of `stored`, a representation of `length` bytes: the whole if it may not have a part
+/// without the rest.
 pub fn wanted(ask: &Ask, stored: &Stored, length: u64) -> ResolvedRange {
     let Some(field) = ask.range() else {
         return ResolvedRange::Whole;

@@ -1,4 +1,4 @@
-//! What the disk has, as lookup finds it.
+//! What the disk has, as lookup uses it.
 
 use super::{Decision, Need, judge::among};
 use crate::{
@@ -13,7 +13,7 @@ use store::{
     disk::{self, Bodies, Disk},
 };
 
-/// As [`adopted`], of what the disk brought.
+/// Like [`adopted`], for what the disk has brought.
 pub fn from_disk(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Decision {
     for stored in &found {
         stored.set_below();
@@ -21,7 +21,7 @@ pub fn from_disk(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>)
     adopted(worker, ask, now, found)
 }
 
-/// What a request finds after a lower tier has brought something.
+/// Returns what a request finds after a lower tier has brought something.
 pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Decision {
     let (memory, most) = (&worker.cache.memory, ask.site.most_variants);
     match memory.adopt(ask.key.as_bytes(), found, most) {
@@ -30,7 +30,7 @@ pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -
     }
 }
 
-/// What a request finds on disk, and leaves there.
+/// Returns what a request finds on disk and leaves there.
 pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Decision {
     for stored in &found {
         stored.set_below();
@@ -41,8 +41,8 @@ pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>
     }
 }
 
-/// What memory holds without its body is read whole for a client that gets [more](is_worked_on) than the bytes in the file, and now and
-/// then for one that gets them in TLS.
+/// Reads all of a response that memory holds without its body, for a client that gets [more](is_worked_on) than the
+/// bytes in the file, and from time to time for one that gets them in TLS.
 pub fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> disk::DiskLookup {
     let in_tls = || ask.connection.splices.is_none() && worker.promotes();
     if !is_worked_on(ask, left) && !in_tls() {
@@ -51,13 +51,13 @@ pub fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> disk::Di
     disk.find(ask.key.as_bytes(), Bodies::Read)
 }
 
-/// Whether the body was left in its segment: sent from there as it is, it costs no more than from memory.
+/// Whether the body was left in its segment. To send it from there as it is costs no more than from memory.
 pub fn is_left(stored: &Stored) -> bool {
     matches!(&stored.body, Body::Disk(bytes) if bytes.is_in_segment())
 }
 
-/// Whether the client gets more than the stored bytes: in a coding that is made here, or composed. What is made is kept with what is in
-/// memory, so that it is made once.
+/// Whether the client gets more than the stored bytes: in a coding that is made here, or composed. What is made is kept
+/// with what is in memory, so that it is made once.
 pub fn is_worked_on(ask: &Ask, stored: &Stored) -> bool {
     coding::is_wanted(ask, stored) || esi::is_stored_page(ask, stored)
 }

@@ -1,4 +1,4 @@
-//! Which of a key's variants answers, and whether it may.
+//! Selects which of a key's variants answers, and decides whether it may.
 
 use super::{
     Bypassed, Decision, Hit, Need,
@@ -19,7 +19,7 @@ use rules::{
 use std::sync::Arc;
 use store::{Stored, Variants, purge::Standing};
 
-/// Which of a key's variants answers, and whether it may.
+/// Selects which of a key's variants answers, and decides whether it may.
 pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Decision {
     let mut scratch = worker.scratch.take();
     let selected = variants.select(&ask.fields, &mut scratch, now);
@@ -40,7 +40,8 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
                 .collect(),
             selected: Some(stored),
         }),
-        // What was purged hides no other that matches. Where a body has left its place on disk, it is looked for there first.
+        // A purged response does not hide another that matches. A body that has left its place on disk is first looked
+        // for there.
         Some(Left::Gone) if selected.is_some_and(|gone| !gone.body.is_gone()) => {
             match Variants::from_vec(others()) {
                 Some(left) => among(worker, ask, now, &left),
@@ -65,7 +66,7 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
 /// What purges have left of a stored response.
 enum Left {
     Good(Arc<Stored>),
-    /// Purges elsewhere may have been missed: the origin must confirm it, and where it cannot, this is not sent.
+    /// Purges elsewhere may have been missed: the origin must confirm it. If the origin cannot, it is not sent.
     Unsure(Arc<Stored>),
     /// Nothing for this request.
     Gone,
@@ -80,15 +81,15 @@ impl Left {
     }
 }
 
-/// Holds a stored response against the log of purges. One comparison where nothing was purged since the last look.
+/// Compares a stored response with the log of purges. This is one comparison if nothing was purged since the last look.
 fn left(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Left {
     let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
     if stored.body.is_gone() {
-        // The disk may have it elsewhere by now.
+        // By now the disk may have it elsewhere.
         return Left::Gone;
     }
     if ask.directives.no_transform && coding::is_unreadable(ask, stored) {
-        // For others it is decoded; as it is, it may be what another client asked for (RFC 9111 section 4.1).
+        // For other clients it is decoded. As it is, it may be what another client asked for (RFC 9111 section 4.1).
         return Left::Gone;
     }
     match memory.log().standing(key, stored) {
@@ -103,7 +104,7 @@ fn left(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Left {
     }
 }
 
-/// What a request needs, as purges have left it since its lookup; `None` where they have not touched any of it.
+/// Returns a request's need as purges have left it since its lookup; `None` if they have touched nothing in it.
 pub fn purged_since(worker: &Worker, ask: &Ask, need: &Need) -> Option<Need> {
     let (log, key) = (worker.cache.memory.log(), ask.key.as_bytes());
     let is_good = |stored: &&Arc<Stored>| log.standing(key, stored) == Standing::Good;
@@ -119,7 +120,7 @@ pub fn purged_since(worker: &Worker, ask: &Ask, need: &Need) -> Option<Need> {
     })
 }
 
-/// A stored response as purges have left it, unless it may only be sent once its origin has confirmed it.
+/// Returns a stored response as purges have left it, unless it may only be sent once its origin has confirmed it.
 pub fn unpurged(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Option<Arc<Stored>> {
     match left(worker, ask, stored) {
         Left::Good(stored) => Some(stored),
@@ -127,7 +128,7 @@ pub fn unpurged(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Option<Arc<
     }
 }
 
-/// A part that is on its way and not stored yet, where it answers a request as if it were.
+/// Returns a hit if a part that is on its way and not stored yet answers a request as if it were stored.
 pub fn of_part(worker: &Worker, ask: &Ask, part: &Arc<Stored>, now: Time) -> Option<Hit> {
     if !part.matches(&ask.fields, &mut Vec::new()) {
         return None;
@@ -139,8 +140,8 @@ pub fn of_part(worker: &Worker, ask: &Ask, part: &Arc<Stored>, now: Time) -> Opt
     }
 }
 
-/// What an origin has sent or confirmed after the request came, where it answers the request: no purge that the request had to know of
-/// has been missed since.
+/// Returns a hit if a response that an origin has sent or confirmed after the request came answers it. No purge that
+/// the request had to know of has been missed since.
 pub fn confirmed(worker: &Worker, ask: &Ask, fetched: &Arc<Stored>, now: Time) -> Option<Hit> {
     if !fetched.matches(&ask.fields, &mut Vec::new()) {
         return None;

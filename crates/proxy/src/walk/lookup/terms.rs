@@ -1,4 +1,4 @@
-//! What of a request, of its client and of the site decides beside what is stored.
+//! What decides besides the stored response: properties of the request, of its client and of the site.
 
 use crate::{
     ask::Ask,
@@ -10,25 +10,25 @@ use http::header;
 use rules::{fields::has, precondition, reuse};
 use store::Stored;
 
-/// The terms on which a request asks: on them it depends how it goes on where nothing stored answers it.
+/// Returns the terms on which a request asks. They decide how it goes on if no stored response answers it.
 pub fn terms(ask: &Ask) -> Terms {
     Terms {
         stores_nothing: ask.stores_nothing,
-        // What is fetched would not have the form yet that such a condition names.
+        // What is fetched would not yet have the form that such a condition names.
         on_condition: has_condition_for_origin(ask) || coding::is_on_form(ask),
         only_if_cached: ask.directives.only_if_cached,
         for_itself: ask.directives.no_store || has(&ask.fields, &header::AUTHORIZATION),
     }
 }
 
-/// Whether the request carries a condition that only an origin may judge.
+/// Whether the request has a condition that only an origin may judge.
 fn has_condition_for_origin(ask: &Ask) -> bool {
     ask.said.conditions
         && (ask.fields.contains_key(header::IF_MATCH)
             || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE))
 }
 
-/// Whether the request carries a condition for the origin that what is stored does not meet.
+/// Whether the request has a condition for the origin that the stored response does not meet.
 pub fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
     has_condition_for_origin(ask) && stored.status.is_success() && {
         let representation = shape::representation(stored);
@@ -37,7 +37,7 @@ pub fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
     }
 }
 
-/// The site's say on reuse, as the rules want it.
+/// Returns the site's settings for reuse, for the rules.
 pub fn reuse_site(policy: &Policy) -> reuse::Site {
     reuse::Site {
         client_may_force: policy.client_may_force,
@@ -45,20 +45,21 @@ pub fn reuse_site(policy: &Policy) -> reuse::Site {
     }
 }
 
-/// As [`reuse_site`], for this client: who may purge may have anything validated.
+/// Like [`reuse_site`], for this client: a client that may purge may have anything validated.
 pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
     let mut site = reuse_site(ask.policy());
     site.client_may_force |= purge::may_force(ask);
     site
 }
 
-/// Whether the client wants an answer of the origin's own (`no-cache`, `max-age=0`): what was under way before it asked will not do.
+/// Whether the client wants the origin's own answer (`no-cache`, `max-age=0`): what was under way before it asked will
+/// not do.
 pub fn is_forced(ask: &Ask) -> bool {
     let said = &ask.directives;
     (said.no_cache || said.max_age == Some(0)) && reuse_site_for(ask).client_may_force
 }
 
-/// Whole seconds, at most what the rules count with.
+/// Returns whole seconds, at most as many as the rules count with.
 pub fn seconds(duration: std::time::Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
 }
