@@ -50,6 +50,7 @@ mod disk_reread;
 mod disk_reuse;
 mod disk_spliced;
 mod disk_trouble;
+mod disk_variants;
 mod empty_content;
 mod esi;
 mod esi_answers;

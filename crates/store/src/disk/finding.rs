@@ -108,7 +108,7 @@ impl Disk {
 }
 
 impl DiskState {
-    /// Reads the stored response at `spot`, unless a purge covers it.
+    /// Reads the stored response at `spot`, unless a purge covers it, or it was given up.
     pub(super) fn standing(
         &self,
         key: &[u8],
@@ -119,6 +119,9 @@ impl DiskState {
         let Some(stored) = self.read(key, spot, mode, bodies)? else {
             return Ok(None);
         };
+        if stored.is_given_up() {
+            return Ok(None);
+        }
         let checked = stored.checked();
         let standing = self.log.standing_on_disk(key, &stored);
         if standing == Standing::Gone {

@@ -169,6 +169,9 @@ impl Keeper {
             Task::Flush(answer) => {
                 let _ = answer.send(());
             }
+            Task::Written(answer) => {
+                let _ = answer.send(());
+            }
         }
     }
 
@@ -191,7 +194,8 @@ impl Keeper {
     /// Withdraws what `stored`, which was not written, would have replaced: it is no longer answered with, here and in
     /// memory, also after a restart. A purge that covers `stored` by its URL covers that too.
     fn withdraw(&self, key: &[u8], stored: &Stored) {
-        let is_known = self.shared.index.knows(self.shared.hash(key));
+        // What was given up has left the index already, but not the disk.
+        let is_known = stored.is_given_up() || self.shared.index.knows(self.shared.hash(key));
         if is_known && !self.shared.log.refuses(key, None, stored.checked()) {
             self.shared.purge(key);
         }

@@ -82,6 +82,12 @@ impl Stored {
         )
     }
 
+    /// Whether it is such a [marker](Self::given_up). A response from an origin has fields: a `Date` at the least.
+    pub(crate) fn is_given_up(&self) -> bool {
+        let is_unusable = self.facts.no_cache && self.facts.lifetime_ms == 0;
+        is_unusable && self.fields.is_empty() && self.body.length() == Some(0)
+    }
+
     /// The same response, unusable until the origin has confirmed it.
     #[must_use]
     pub fn to_be_validated(&self) -> Self {

@@ -111,6 +111,23 @@ proptest! {
     }
 }
 
+/// What was given up would be found again after a restart, if nothing took its place.
+#[test]
+fn what_was_given_up_is_purged_if_that_cannot_be_written() {
+    let dir = Dir::new();
+    let given_up = Arc::new(response(1, 100).given_up(0));
+    put(&dir.open(), 1, 100);
+    let disk = dir.open();
+    fs::remove_dir_all(&dir.0).expect("removed");
+    fs::write(&dir.0, "no directory").expect("written");
+    disk.forget_versions(&key(1), &given_up);
+    assert!(disk.offer(&key(1), &given_up));
+    disk.flush();
+    assert!(disk.shared.log.refuses(&key(1), None, 0));
+    drop(disk);
+    fs::remove_file(&dir.0).expect("removed");
+}
+
 /// A copy of the directory at any moment is what a crash leaves.
 #[test]
 fn a_copy_taken_while_it_is_written_holds_no_wrong_byte() {
