@@ -109,6 +109,18 @@ impl Need {
         }
     }
 
+    /// Adds those of `others` that are of further variants.
+    fn beside(mut self, others: Vec<Arc<Stored>>) -> Self {
+        let held: Vec<_> = self.selected.iter().chain(&self.others).cloned().collect();
+        let is_further =
+            |other: &Arc<Stored>| held.iter().all(|held| held.variant != other.variant);
+        self.others.extend(others.into_iter().filter(is_further));
+        if self.selected.is_none() && !self.others.is_empty() {
+            self.why = ForwardReason::VaryMiss;
+        }
+        self
+    }
+
     /// Whether `ask`, which has this need, wants a part of a body that is on its way but is not to be waited for: the
     /// part is fetched beside the body.
     pub fn is_beside_fill(&self, ask: &Ask) -> bool {
@@ -185,20 +197,20 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
         return Looked::Decided(found);
     };
     let found = match found {
-        Decision::Forward(Need { selected: None, .. }) => {
+        Decision::Forward(need @ Need { selected: None, .. }) => {
             let bodies = if ask.connection.splices.is_some() {
                 Bodies::Left
             } else {
                 Bodies::Read
             };
             match disk.find(ask.key.as_bytes(), bodies) {
-                disk::DiskLookup::Nothing => found,
+                disk::DiskLookup::Nothing => Decision::Forward(need),
                 disk::DiskLookup::Here(list) => {
                     let is_kept = list.iter().any(|stored| is_worked_on(ask, stored));
                     if is_kept || worker.promotes() {
                         from_disk(worker, ask, now, list)
                     } else {
-                        unpromoted(worker, ask, now, list)
+                        unpromoted(worker, ask, now, list, need)
                     }
                 }
                 disk::DiskLookup::Wait(finding) => return Looked::Wait(finding),

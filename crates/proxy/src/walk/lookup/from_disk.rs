@@ -30,14 +30,24 @@ pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -
     }
 }
 
-/// Returns what a request finds on disk and leaves there.
-pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Decision {
+/// Returns what a request finds on disk and leaves there. `need` is what it lacks as far as memory knows, which may have
+/// other variants.
+pub fn unpromoted(
+    worker: &Worker,
+    ask: &Ask,
+    now: Time,
+    found: Vec<Arc<Stored>>,
+    need: Need,
+) -> Decision {
     for stored in &found {
         stored.set_below();
     }
-    match Variants::from_vec(found) {
-        Some(variants) => among(worker, ask, now, &variants),
-        None => Decision::Forward(Need::miss(ForwardReason::UriMiss)),
+    let Some(variants) = Variants::from_vec(found) else {
+        return Decision::Forward(need);
+    };
+    match among(worker, ask, now, &variants) {
+        Decision::Forward(on_disk) => Decision::Forward(on_disk.beside(need.others)),
+        found => found,
     }
 }
 
