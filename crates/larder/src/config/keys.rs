@@ -178,12 +178,12 @@ impl Walk<'_> {
             return fault.instead(format!("did you mean `{nearest}`?"));
         }
         if let Some(places) = self.places.of(key) {
-            return fault.instead(format!("`{key}` belongs into {places}"));
+            return fault.instead(format!("`{key}` belongs in {places}"));
         }
         let ours = other_word(key).and_then(|ours| Some((ours, self.places.of(ours)?)));
         fault.instead(match ours {
             Some((ours, places)) => {
-                format!("it is called `{ours}` here, and belongs into {places}")
+                format!("it is called `{ours}` here and belongs in {places}")
             }
             None => format!("known here: {}", join(known.keys())),
         })

@@ -102,13 +102,13 @@ fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fault {
     }
     match (pair(text, &span), expected) {
         (Some(Pair::Key), _) => {
-            fault.instead("keys are made of `a` to `z`, `0` to `9`, `_` and `-`")
+            fault.instead("keys consist of `a` to `z`, `0` to `9`, `_` and `-`")
         }
         (Some(Pair::NoValue(key)), _) => Fault::at(&span, format!("`{key}` has no value"))
             .instead("write one, or leave out the line"),
         (Some(Pair::Bare(key, value)), _) => fault.instead(match switch(key, value, schema) {
             Some(switch) => format!("write `{key} = {switch}`"),
-            None => format!("text stands in quotes: write `{key} = \"{value}\"`"),
+            None => format!("text needs quotes: write `{key} = \"{value}\"`"),
         }),
         (None, "nothing") => fault,
         (None, expected) => fault.instead(format!("{expected} belongs here")),

@@ -155,7 +155,7 @@ fn expressions_cover_whole_values() {
     ] {
         let rules = |pattern: &str| format!("{ORIGIN}[defaults.bypass]\n{key} = [{pattern:?}]\n");
         let said = faults(&rules(pattern));
-        let told = said.contains("the whole value, not its beginning alone");
+        let told = said.contains("the whole value, not only its beginning");
         assert!(told && said.contains(&format!("{proposal:?}")), "{said}");
         assert_eq!(faults(&rules(proposal)), "");
     }

@@ -117,8 +117,8 @@ fn a_secret_has_a_field_that_clients_may_send() {
         ("Content-Length", "belongs to the connection"),
         ("transfer-encoding", "belongs to the connection"),
         ("Connection", "belongs to the connection"),
-        ("Cookie", "is the browser's"),
-        ("cookie", "is the browser's"),
+        ("Cookie", "holds all cookies of a browser"),
+        ("cookie", "holds all cookies of a browser"),
     ] {
         let config = format!(
             "[[origin]]\nservers = \":5001\"\n[purge]\nsecret = {{ header = \"{name}\", value = \"correct horse\" }}\n"

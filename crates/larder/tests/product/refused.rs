@@ -128,7 +128,7 @@ fn a_route_for_get_takes_in_head() {
     let behind = "[[route]]\nname = \"read\"\nmethod = \"GET\"\n[[route]]\nname = \"look\"\nmethod = \"HEAD\"\n";
     let said = faults(&format!("[[origin]]\nservers = \":5001\"\n{behind}"));
     assert!(
-        said.contains("`read` before it matches all of this"),
+        said.contains("the earlier route `read` matches all its requests"),
         "{said}"
     );
 }

@@ -29,7 +29,7 @@ pub(super) fn check(
         let (address, span) = (&listener.address, span.as_ref());
         match seen.iter().find(|(other, _)| clash(other, address)) {
             Some((other, _)) if *other == address => {
-                let what = format!("{address} is listened on twice");
+                let what = format!("two listeners have the address {address}");
                 sink.push(place(span, what).instead("choose another port"));
             }
             Some((other, beside)) => sink.push(overlap(address, span, other, *beside)),
@@ -44,7 +44,7 @@ pub(super) fn check(
     let admin = ListenAddress::Tcp(admin);
     match seen.iter().find(|(other, _)| clash(other, &admin)) {
         Some((other, span)) if **other == admin => {
-            let what = format!("{admin} is the admin address too");
+            let what = format!("{admin} is also the admin address");
             sink.push(place(admin_span.or(*span), what).instead("choose another port"));
         }
         Some((other, beside)) => sink.push(overlap(&admin, admin_span, other, *beside)),
@@ -82,12 +82,12 @@ fn overlap(
     other: &ListenAddress,
     beside: Option<&Range<usize>>,
 ) -> Fault {
-    let what = format!("{address} and {other} cannot both be listened on");
+    let what = format!("cannot listen on both {address} and {other}");
     let fault = match (span, beside) {
         (None, Some(only)) => Fault::at(only, what),
         _ => place(span, what).beside(beside),
     };
-    fault.instead("one takes in the other: leave out the narrower one, or choose another port")
+    fault.instead("one includes the other: leave out the narrower one, or choose another port")
 }
 
 fn try_listen(
@@ -111,7 +111,7 @@ fn obstructed(path: &Path, error: &io::Error) -> (String, &'static str) {
         io::ErrorKind::NotFound => {
             let folder = path.parent().unwrap_or(path).display();
             let what = format!("there is no folder {folder}");
-            (what, "make it, or choose another path")
+            (what, "create it, or choose another path")
         }
         io::ErrorKind::AlreadyExists => (
             format!("{shown} is a file that is not a socket"),
@@ -128,7 +128,7 @@ fn refused(address: SocketAddr, error: &io::Error) -> (String, &'static str) {
     match error.kind() {
         io::ErrorKind::AddrInUse => (
             format!("another process listens on {address}"),
-            "stop it, or choose another port (is it Larder? check as its user)",
+            "stop it, or choose another port (if it is Larder, run the check as its user)",
         ),
         io::ErrorKind::PermissionDenied => (
             format!("no permission to listen on {address}"),

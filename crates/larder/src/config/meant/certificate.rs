@@ -30,7 +30,7 @@ pub(super) fn read(
             let what = format!("the certificate in {shown} names no host, and would never be sent");
             let fault = Fault::at(&chain.span, what);
             sink.push(
-                fault.instead("have it made with its hosts as `subjectAltName`, or put it first"),
+                fault.instead("have it issued with its hosts as `subjectAltName`, or put it first"),
             );
             None
         }
@@ -82,9 +82,9 @@ fn mended(error: &TlsError, in_key: bool) -> String {
             let path = path.display();
             format!("write it without its passphrase: `openssl pkey -in {path} -out {path}.plain`")
         }
-        TlsError::UnknownKey(_) => "have a certificate made for a key of one of these kinds".to_owned(),
+        TlsError::UnknownKey(_) => "use a certificate for a key of one of these kinds".to_owned(),
         TlsError::Mismatch(_) => {
-            "name the key that the certificate was made for; the first certificate in the file is the site's own"
+            "name the key of this certificate; the first certificate in the file must be the site's own"
                 .to_owned()
         }
         TlsError::KeyForCertificate(_) | TlsError::CertificateForKey(_) => {

@@ -72,8 +72,11 @@ fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> 
     let Some(root) = &written.root else {
         sink.missing(
             &["root"],
-            Fault::at(&table.span, "scripts without a folder: where is the site?")
-                .instead("add `root = \"/srv/site\"`"),
+            Fault::at(
+                &table.span,
+                "`root` is missing: in which folder is the site?",
+            )
+            .instead("add `root = \"/srv/site\"`"),
         );
         return None;
     };
@@ -106,7 +109,7 @@ fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> 
 fn is_folder(root: &At<PathBuf>, sink: &mut Sink<'_>) -> bool {
     let At { value, span } = root;
     let what = match fs::metadata(value) {
-        _ if !value.is_absolute() => "the folder is written with its whole path".to_owned(),
+        _ if !value.is_absolute() => "the path of the folder must be absolute".to_owned(),
         Ok(there) if there.is_dir() => return true,
         Ok(_) => format!("{} is not a folder", value.display()),
         Err(error) => format!("{}: {error}", value.display()),
@@ -149,7 +152,7 @@ fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
         sink.push(
             Fault::at(
                 &servers.span,
-                "`servers` and `fastcgi` both say who answers",
+                "an origin has `servers` or `fastcgi`, not both",
             )
             .instead("make two origins of them"),
         );
@@ -157,7 +160,7 @@ fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
     if let Some(tls) = &written.tls {
         sink.push(
             Fault::at(&tls.span, "FastCGI has no TLS: `tls` has no effect").instead(
-                "leave `tls` out, and keep the servers on this machine or a network of your own",
+                "leave `tls` out, and keep the servers on this machine or on a private network",
             ),
         );
     }
@@ -180,7 +183,7 @@ pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
                 &["fastcgi"],
                 Fault::at(
                     span,
-                    format!("`{key}` is for scripts, and `fastcgi` does not say who runs them"),
+                    format!("`{key}` is for scripts, and `fastcgi`, which runs them, is missing"),
                 )
                 .instead("add `fastcgi = \"unix:/run/php/php-fpm.sock\"`"),
             );

@@ -176,7 +176,7 @@ fn comes_back(written: &written::Origin, sink: &mut Sink<'_>) {
     };
     if failures.value.0 == 0 && !slow.value.is_zero() {
         let what =
-            "`slow_start` has no effect: no server is found to be down, so that none comes back";
+            "`slow_start` has no effect: no server is ever taken out of use, so none returns";
         sink.missing(
             &["health"],
             Fault::at(&slow.span, what)

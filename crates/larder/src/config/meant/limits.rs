@@ -92,7 +92,7 @@ fn too_small(written: &written::Limits, sink: &mut Sink<'_>) {
         && size.value.0 < LEAST_TARGET
     {
         sink.push(
-            Fault::at(&size.span, "hardly any path is that short: at least 64 B")
+            Fault::at(&size.span, "too short for almost any path: at least 64 B")
                 .instead("write `target_length = \"16KiB\"`"),
         );
     }

@@ -74,9 +74,9 @@ pub(super) fn empty_lists(written: &Route, sink: &mut Sink<'_>) {
                 &[key],
                 Fault::at(
                     span,
-                    format!("`{key}` is empty: does all match, or nothing?"),
+                    format!("`{key}` is empty: does every request match, or none?"),
                 )
-                .instead(format!("leave `{key}` out, so that all match")),
+                .instead(format!("leave `{key}` out to match every request")),
             );
         }
     }

@@ -35,9 +35,9 @@ pub(super) fn of_all(
         let first = all.iter().take(index).find(|one| one.name == second.name);
         if let Some(first) = first {
             let what = match second.written {
-                Some(_) => format!("a second route is called `{}`", second.name),
+                Some(_) => format!("two routes have the name `{}`", second.name),
                 None => format!(
-                    "`{}` is what a route is called that has no name of its own",
+                    "`{}` is the name that Larder gives to a route without one",
                     second.name
                 ),
             };

@@ -115,7 +115,7 @@ fn make(
             };
             sink.push(match authorities {
                 Some(_) => fault.instead(
-                    "name a PEM file of certificates that Larder may read, or leave `authorities` out for the system's",
+                    "name a PEM file of certificates that Larder may read, or leave `authorities` out to use the system's",
                 ),
                 // The authorities of the system are missing.
                 None => fault.of_machine(),
@@ -147,7 +147,7 @@ fn name(
         let is_free = |name: &str| all.iter().all(|table| !is_called(table, name));
         let free = names::free(value, is_free);
         sink.push(
-            Fault::at(span, format!("a second origin is called `{value}`")).instead(format!(
+            Fault::at(span, format!("two origins have the name `{value}`")).instead(format!(
                 "write `name = {free:?}`, or put its servers into the first"
             )),
         );

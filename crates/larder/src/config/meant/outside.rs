@@ -74,7 +74,7 @@ fn parent(path: &Path, span: &Range<usize>, error: &io::Error, sink: &mut Sink<'
         io::ErrorKind::PermissionDenied => return sink.push(barred(path, error, span)),
         _ => format!("{}: {error}", path.display()),
     };
-    sink.push(Fault::at(span, what).instead("make it, or choose another path"));
+    sink.push(Fault::at(span, what).instead("create it, or choose another path"));
 }
 
 /// Reports the permissions that this user lacks there.
@@ -86,5 +86,5 @@ fn may(path: &Path, wanted: Access, span: &Range<usize>, sink: &mut Sink<'_>) {
 
 fn barred(path: &Path, error: &io::Error, span: &Range<usize>) -> Fault {
     Fault::at(span, format!("cannot write to {}: {error}", path.display()))
-        .instead("let the user who serves write there, and run `larder check` as that user")
+        .instead("let the user that runs Larder write there, and run `larder check` as that user")
 }

@@ -80,7 +80,7 @@ fn lasting(table: &written::Purge, has_disk: bool, sink: &mut Sink<'_>) {
             &["log", "disk"],
             Fault::at(
                 &durable.span,
-                "`durable` has no effect: purges are kept nowhere",
+                "`durable` has no effect: purges are not kept on disk",
             )
             .instead("add `log = \"/var/lib/larder\"` or a table `[disk]`"),
         );
@@ -94,7 +94,7 @@ fn peers(table: &written::Purge, shared: Option<&At<written::Shared>>, sink: &mu
     };
     if let Some(peers) = &table.peers {
         let what = format!(
-            "nodes hear of purges by {}: `peers` has no effect",
+            "nodes get purges through {}: `peers` has no effect",
             url.value.shown()
         );
         sink.push(Fault::at(&peers.span, what).instead("leave `peers` out"));
@@ -106,14 +106,14 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
     if table.header.is_none() || table.value.is_none() {
         sink.missing(
             &["header", "value"],
-            Fault::at(span, "a secret has a `header` and a `value`")
+            Fault::at(span, "a secret needs a `header` and a `value`")
                 .instead("write `secret = { header = \"X-Purge-Key\", value = \"…\" }`"),
         );
     }
     let Text { value, span } = table.value.as_ref()?;
     if value.len() < SHORTEST_SECRET {
         sink.push(
-            Fault::at(span, "the secret is too easily guessed").instead(format!(
+            Fault::at(span, "the secret is too easy to guess").instead(format!(
                 "at least {SHORTEST_SECRET} characters, chosen at random"
             )),
         );

@@ -84,7 +84,7 @@ pub(super) fn build(
 
 /// Returns the fault of a route behind one that matches everything.
 fn behind(route: &Range<usize>, earlier: &str) -> Fault {
-    let what = format!("never reached: `{earlier}` matches everything before it");
+    let what = format!("never reached: the earlier route `{earlier}` matches every request");
     Fault::at(route, what).instead(format!("move `{earlier}` to the end"))
 }
 
@@ -104,7 +104,7 @@ fn covered(
     }
     let mut earlier = earlier.iter();
     if let Some((name, own)) = earlier.find(|(_, one)| matchers::covers(one, matcher)) {
-        let what = format!("never reached: `{name}` before it matches all of this");
+        let what = format!("never reached: the earlier route `{name}` matches all its requests");
         let instead = if matchers::covers(matcher, own) {
             "leave out one of them".to_owned()
         } else {
@@ -177,7 +177,7 @@ fn in_turn(
     let At { value: list, span } = written;
     if let Some(other) = other {
         sink.once(
-            Fault::at(&other.span, "`origin` and `try` both say who answers")
+            Fault::at(&other.span, "`origin` and `try` contradict each other")
                 .instead("leave out one of them"),
         );
     }
@@ -203,7 +203,7 @@ fn in_turn(
         let is_last = index + 1 == list.len();
         if !is_last && origin.as_ref().is_some_and(|origin| origin.is_final()) {
             let what = format!(
-                "what follows is never reached: `{}` has servers, and their answer is final",
+                "origins after `{}` are never asked: it has servers, and their answer is final",
                 name.value
             );
             sink.once(Fault::at(&name.span, what).instead("put folders and page stores before it"));
@@ -245,10 +245,10 @@ fn origin(
                 // There are several tables, and none is chosen.
                 None => Fault {
                     span: origins.last_table.clone(),
-                    ..Fault::anywhere("which origin answers what no route matches?")
+                    ..Fault::anywhere("which origin answers requests that no route matches?")
                 }
                 .instead(format!(
-                    "write under `[defaults]` or in a last `[[route]]` `origin = …`: one of {}",
+                    "write `origin = …` under `[defaults]` or in a last `[[route]]`: one of {}",
                     join(known())
                 )),
             };

@@ -50,7 +50,7 @@ pub(super) fn from_file(
             sink.push(
                 Fault::at(
                     &url.span,
-                    "the servers of one origin are all `http` or all `https`",
+                    "the servers of one origin must be all `http` or all `https`",
                 )
                 .instead("make two origins of them"),
             );
@@ -59,7 +59,7 @@ pub(super) fn from_file(
         let mut known = config.servers.iter();
         if known.any(|known| known.address == url.value.address) {
             sink.push(
-                Fault::at(&url.span, "this server stands there twice")
+                Fault::at(&url.span, "this server is listed twice")
                     .instead("leave it out, or give one of them a `weight = 2`"),
             );
             continue;
@@ -82,7 +82,7 @@ pub(super) fn from_file(
         return None;
     }
     if config.servers.iter().all(|server| server.backup) {
-        let what = "all servers are for backup, and none is there to be backed up";
+        let what = "all servers are backups: at least one must be an ordinary server";
         sink.missing(
             &["servers", "url", "backup"],
             Fault::at(span, what).instead("leave `backup` out of one of them"),

@@ -73,11 +73,11 @@ impl Word for AccessTarget {
             "stdout" | "-" => Ok(Self::Stdout),
             "" => Err(Wrong::new("the path of the access log is empty").instead("stdout")),
             "stderr" => Err(Wrong::new(
-                "standard error is for what Larder tells of itself: the access log goes to standard output or a file",
+                "standard error is for Larder's own messages: the access log goes to standard output or a file",
             )
             .instead("stdout")),
             path if names_variable(path) => Err(Wrong::new(
-                "the access log is one file, called as it is written: there are no variables",
+                "the access log is one file: there are no variables in its path",
             )),
             path => Ok(Self::File(PathBuf::from(path))),
         }
@@ -153,22 +153,22 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
         sink.push(
             Fault::at(
                 &field.span,
-                "`x_cache` has the same name: one would take the other's place",
+                "`x_cache` has the same name: one would overwrite the other",
             )
             .beside(Some(&x_cache.span))
-            .instead("leave `node_field` out, which is then `Cache-ID`"),
+            .instead("leave `node_field` out: its default is `Cache-ID`"),
         );
     }
     if let Some(node) = &written.node
         && node.value.as_bytes().trim_ascii().is_empty()
     {
-        let what = "a node without a name: the field would say nothing";
+        let what = "`node` is empty: the field would have no value";
         sink.push(Fault::at(&node.span, what).instead("write `node = \"edge-1\"`"));
     }
     if let Some(node) = &written.node
         && node.value.to_str().is_ok_and(names_variable)
     {
-        let what = "a node is called as it is written: there are no variables";
+        let what = "the name of a node is used as written: there are no variables";
         sink.push(Fault::at(&node.span, what).instead("write `node = \"edge-1\"`"));
     }
     let field = field.map_or(HeaderName::from_static("cache-id"), value);
@@ -206,11 +206,9 @@ pub(super) fn targets(written: &written::Config, sink: &mut Sink<'_>) -> Vec<Hea
     for field in list.filter(|field| field.value == CACHE_CONTROL) {
         let wrong = Fault::at(
             &field.span,
-            "`Cache-Control` is said to all caches, and read anyway",
+            "`Cache-Control` is for all caches, and always read",
         );
-        sink.push(
-            wrong.instead("name a field that is said to this cache alone: `CDN-Cache-Control`"),
-        );
+        sink.push(wrong.instead("name a field for this cache alone: `CDN-Cache-Control`"));
     }
     match &written.targeted_fields {
         Some(list) => values(Some(list)),

@@ -73,7 +73,7 @@ fn only_of_pages(written: &written::Origin, table: &Range<usize>, sink: &mut Sin
         ("content_type", written.content_type.is_some()),
     ];
     for (key, _) in keys.iter().filter(|(_, written)| *written) {
-        let what = format!("`{key}` is of page stores only");
+        let what = format!("`{key}` is only for page stores");
         let fault = Fault::at(table, what).instead("add `memcached = \"127.0.0.1:11211\"`");
         sink.missing(&["memcached", "redis"], fault);
     }
@@ -95,7 +95,7 @@ fn page_store(
                 _ if path.starts_with('/') => path.to_owned(),
                 name => format!("/run/{name}"),
             };
-            format!("a socket is its path: write `memcached = {path:?}`")
+            format!("for a socket give its path: write `memcached = {path:?}`")
         }
         (None, Some(_)) => "write `memcached = \"127.0.0.1:11211\"`".to_owned(),
         (None, None) => "write `redis = \"redis://127.0.0.1:6379\"`".to_owned(),
@@ -159,7 +159,7 @@ fn template(
     let Some(At { value, span }) = written else {
         sink.missing(
             &["key"],
-            Fault::at(table, "what are the keys of the pages?")
+            Fault::at(table, "`key` is missing: what are the keys of the pages?")
                 .instead("add `key = \"$scheme:$host$uri\"`"),
         );
         return None;
@@ -200,7 +200,7 @@ fn meaningless(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
         sink.push(
             Fault::at(
                 &servers.span,
-                format!("an origin is either {what} or servers"),
+                format!("an origin is {what} or has servers, not both"),
             )
             .instead("make two origins of them, and write `try = [\"static\", \"app\"]`"),
         );
@@ -219,7 +219,7 @@ fn meaningless(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
         ("resolve_every", written.resolve_every.is_some()),
     ];
     for (key, _) in keys.iter().filter(|(_, written)| *written) {
-        let what = format!("`{key}` means nothing to {what}");
+        let what = format!("`{key}` has no effect on {what}");
         sink.push(Fault::at(&table.span, what).instead(format!("leave `{key}` out")));
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn disk(
         && rate.value.0 == 0
     {
         sink.push(
-            Fault::at(&rate.span, "nothing could ever be written")
+            Fault::at(&rate.span, "with `write_rate` 0, nothing is ever written")
                 .instead("leave `write_rate` out for no limit"),
         );
     }

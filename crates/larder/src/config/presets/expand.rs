@@ -44,8 +44,11 @@ pub(in crate::config) fn expand(document: &mut DeTable<'_>, faults: &mut Vec<Fau
     if let Some((preset, span)) = default {
         for (_, span) in own.iter().flatten() {
             faults.push(
-                Fault::at(span, "the preset in `[defaults]` holds on every route")
-                    .instead("leave it out here, or write it on each route instead of there"),
+                Fault::at(
+                    span,
+                    "the preset in `[defaults]` already applies to every route",
+                )
+                .instead("leave it out here, or write it on each route instead of in `[defaults]`"),
             );
         }
         everywhere(document, &mut routes, preset, &span);

@@ -188,15 +188,15 @@ fn presets_that_cannot_be_meant_are_faults() {
         ("[defaults]\npreset = 1\n", "expected"),
         (
             "[defaults]\npreset = \"drupal\"\n[[route]]\nhost = \"a.example\"\npreset = \"magento\"\n",
-            "holds on every route",
+            "already applies to every route",
         ),
         (
             "[[route]]\npath = \"/a\"\npreset = \"drupal\"\n",
-            "all that an application answers",
+            "everything of an application",
         ),
         (
             "[[route]]\npath = \"~ /a/.*\"\npreset = \"drupal\"\n",
-            "all that an application answers",
+            "everything of an application",
         ),
     ] {
         let faults = read(text).expect_err(text).to_string();

@@ -113,7 +113,7 @@ pub(super) fn socket(path: &str, usual: &str) -> Result<PathBuf, Wrong> {
             _ => "/run",
         };
         let named = format!("unix:{folder}/{usual}");
-        Err(Wrong::new("the path of a socket ends with its name").instead(named))
+        Err(Wrong::new("the path of a socket must end with a file name").instead(named))
     } else if path.len() > LONGEST_PATH {
         Err(Wrong::new(format!(
             "the path of a socket has at most {LONGEST_PATH} bytes"

@@ -46,7 +46,7 @@ impl<'de> de::Visitor<'de> for CompressVisitor {
         while let Some(text) = seq.next_element::<Cow<'_, str>>()? {
             let coding = coding(&text).map_err(de::Error::custom)?;
             if list.contains(&coding) {
-                let twice = format!("`{text}` stands there twice");
+                let twice = format!("`{text}` is listed twice");
                 return Err(de::Error::custom(Wrong::new(twice)));
             }
             list.push(coding);
@@ -65,7 +65,7 @@ fn coding(text: &str) -> Result<Coding, Wrong> {
     let mut all = Coding::ALL.into_iter();
     all.find(|coding| coding.token() == text).ok_or_else(|| {
         let wrong = Wrong::new(format!(
-            "`{text}` is not a coding: there are br, zstd and gzip"
+            "`{text}` is not a coding: the codings are br, zstd and gzip"
         ));
         match text {
             "brotli" => wrong.instead("br"),

@@ -27,7 +27,7 @@ impl de::Visitor<'_> for CountVisitor {
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
         let wrong = |_| {
             E::custom(Wrong::new(if number < 0 {
-                format!("{number} is negative: a whole number")
+                format!("{number} is negative: write a whole number from 0 on")
             } else {
                 format!("{number} is more than {}", u32::MAX)
             }))

@@ -29,10 +29,10 @@ impl Word for Duration {
                 Err(without_unit(text))
             }
             Err(humantime::DurationError::NumberExpected(_) | humantime::DurationError::Empty) => {
-                Err(
-                    Wrong::new(format!("`{text}` is not a duration: a number and its unit"))
-                        .as_in(Self::EXAMPLES),
-                )
+                Err(Wrong::new(format!(
+                    "`{text}` is not a duration: write a number with its unit"
+                ))
+                .as_in(Self::EXAMPLES))
             }
             Err(error) => {
                 Err(Wrong::new(format!("`{text}` is not a duration: {error}"))

@@ -36,7 +36,7 @@ impl Word for FastCgiUrl {
         }
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if let Some((authority, _)) = authority.split_once('/') {
-            return Err(Wrong::new("the folder of the scripts is `root`")
+            return Err(Wrong::new("the folder of the scripts belongs in `root`")
                 .instead(format!("tcp://{authority}")));
         }
         let (host, port) =
@@ -60,11 +60,12 @@ impl Word for FileName {
         let last = text.trim_end_matches('/').rsplit('/').next();
         let last = last.filter(|last| !last.is_empty()).unwrap_or(INDEX);
         if text.is_empty() || text.contains('/') || text.contains('\0') {
-            return Err(Wrong::new("a name without a folder is needed").instead(last));
+            return Err(Wrong::new("write the name without a folder").instead(last));
         }
         if text.starts_with('.') {
             return Err(
-                Wrong::new("names that begin with a dot are never used").as_in(Self::EXAMPLES)
+                Wrong::new("files whose name begins with a dot are never used")
+                    .as_in(Self::EXAMPLES),
             );
         }
         Ok(Self(text.to_owned()))
@@ -115,7 +116,7 @@ impl Word for Param {
         }
         if name == "HTTP_PROXY" {
             return Err(Wrong::new(
-                "`HTTP_PROXY` is never passed: libraries take it for a proxy to send their own requests to",
+                "`HTTP_PROXY` is never passed: libraries would use it as the proxy for their own requests",
             ));
         }
         if names_variable(value) {

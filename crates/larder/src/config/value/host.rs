@@ -17,7 +17,7 @@ impl Word for HostValue {
         // A registered name may contain it (RFC 3986 section 3.2.2), but never does.
         if text.contains('$') {
             return Err(Wrong::new(
-                "a host is sent as it is written: there are no variables (where `origin_host` is left out, the client's host is sent)",
+                "a host is sent as written: there are no variables (without `origin_host`, the client's host is sent)",
             ));
         }
         let is_host = |text: &str| normalize_host(text, "http").is_some();
@@ -26,9 +26,7 @@ impl Word for HostValue {
             return Ok(Self(value));
         }
         if text.parse::<Ipv6Addr>().is_ok() {
-            return Err(
-                Wrong::new("an IPv6 address stands in brackets").instead(format!("[{text}]"))
-            );
+            return Err(Wrong::new("an IPv6 address needs brackets").instead(format!("[{text}]")));
         }
         if let Some(wrong) = not_ascii(text) {
             return Err(wrong);

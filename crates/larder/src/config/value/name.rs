@@ -49,7 +49,7 @@ impl Word for CookiePattern {
         if !text.starts_with('~')
             && let Some((first, _)) = text.split_once(';')
         {
-            let wrong = Wrong::new("one cookie ends at `;`: several are members of a list");
+            let wrong = Wrong::new("a cookie has no `;`: write several cookies as a list");
             return Err(wrong.instead_if_good::<Self>(first.trim()));
         }
         name_and_value(text).map(Self)
@@ -82,7 +82,7 @@ fn of_name(pattern: &str) -> Result<Regex, Wrong> {
     let regex = expression("", pattern, "name")?;
     if pattern.contains('=') {
         return Err(
-            Wrong::new("a regular expression is for the name alone").instead("name=~ value")
+            Wrong::new("this regular expression matches only the name").instead("name=~ value")
         );
     }
     Ok(regex)

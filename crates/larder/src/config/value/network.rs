@@ -18,7 +18,7 @@ impl Word for IpNet {
         })?;
         if network.trunc() != network {
             return Err(Wrong::new(format!(
-                "`{text}` has bits beyond its prefix: an address or the network around it?"
+                "`{text}` has bits set after its prefix: is the address meant, or its network?"
             ))
             .instead(network.trunc()));
         }

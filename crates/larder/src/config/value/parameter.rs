@@ -108,7 +108,7 @@ fn parameter<T: Word>(text: &str) -> Result<&str, Wrong> {
     if bare.len() < text.len() || text.contains(['&', '#']) {
         let first = bare.split(['&', '#']).next().unwrap_or_default();
         let wrong =
-            Wrong::new("one parameter has no `?`, `&` and `#`: several are members of a list");
+            Wrong::new("a parameter has no `?`, `&` or `#`: write several parameters as a list");
         return Err(wrong.instead_if_good::<T>(first));
     }
     Ok(text)
@@ -121,7 +121,7 @@ impl Word for ParamPattern {
     fn parse(text: &str) -> Result<Self, Wrong> {
         stands_alone::<Self>(text, "arg_")?;
         if let Some((name, _)) = text.split_once('=') {
-            let wrong = Wrong::new("parameters are chosen by name, whatever their value");
+            let wrong = Wrong::new("parameters are chosen by name, not by value");
             return Err(wrong.instead_if_good::<Self>(name));
         }
         let text = parameter::<Self>(text)?;
@@ -129,7 +129,7 @@ impl Word for ParamPattern {
             _ if text.is_empty() => Err(Wrong::new("the name is empty")),
             None | Some((_, "")) => Ok(Self::parse(text)),
             Some((prefix, _)) => {
-                Err(Wrong::new("`*` may only stand at the end here").instead(format!("{prefix}*")))
+                Err(Wrong::new("`*` is only allowed at the end here").instead(format!("{prefix}*")))
             }
         }
     }

@@ -66,11 +66,11 @@ impl<'a> Written<'a> {
         }
         // nginx writes a `location` this way.
         if let Some(path) = text.strip_prefix('=') {
-            return Err(Wrong::new("a path is exact as it is").instead(path.trim_start()));
+            return Err(Wrong::new("a path matches exactly without `=`").instead(path.trim_start()));
         }
         if let Some(prefix) = text.strip_prefix("^~") {
             let meant = format!("{}*", prefix.trim());
-            return Err(Wrong::new("what begins so is written with `*` at the end").instead(meant));
+            return Err(Wrong::new("a prefix is written with `*` at the end").instead(meant));
         }
         if text.starts_with('^') {
             let wrong = Wrong::new("a regular expression begins with `~`");
@@ -98,14 +98,14 @@ fn plain(text: &str) -> Result<PathPattern, Wrong> {
 /// Refuses syntax of other programs, which would match nothing here.
 fn of_others(text: &str) -> Result<(), Wrong> {
     if let Some(meant) = with_stars(text) {
-        let what = "a segment of any name is written `*`";
+        let what = "a placeholder for a segment is written `*`";
         return Err(Wrong::new(what).instead(meant));
     }
     let Some(sign) = text.chars().find(|sign| ['|', '^', '\\'].contains(sign)) else {
         return Ok(());
     };
     let wrong = Wrong::new(format!(
-        "`{sign}` is of regular expressions, and these begin with `~`"
+        "`{sign}` belongs to regular expressions, which begin with `~`"
     ));
     Err(wrong.instead_if_good::<PathPattern>(&format!("~ {text}")))
 }
@@ -180,15 +180,15 @@ pub(super) fn in_normal_form(before: &str, pattern: &str) -> Result<(), Wrong> {
         normal == pattern || has_flag(pattern, 'i') && normal.eq_ignore_ascii_case(pattern);
     let what = match foreign {
         None if is_same => return Ok(()),
-        None => "requests are compared in their normal form (RFC 3986 section 6.2.2)".to_owned(),
+        None => "requests are compared in normal form (RFC 3986 section 6.2.2)".to_owned(),
         Some(letter) => {
             let mut sent = String::new();
             encode(letter, &mut sent);
-            format!("`{letter}` is in no request as it is: clients send `{sent}`")
+            format!("clients send `{letter}` as `{sent}`")
         }
     };
     if in_brackets {
-        let what = format!("{what}, which needs round brackets: `(%C3%A4|%C3%B6)`");
+        let what = format!("{what}, which needs parentheses: `(%C3%A4|%C3%B6)`");
         return Err(Wrong::new(what));
     }
     Err(Wrong::new(what).instead(format!("{before}{normal}")))
@@ -213,7 +213,7 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
         begun.starts_with(|first: char| first.is_ascii_alphanumeric()) || begun.starts_with("\\.");
     if literal {
         return Err(Wrong::new(
-            "a regular expression covers the whole path, which begins with `/`",
+            "a regular expression must match the whole path, which begins with `/`",
         )
         .instead(format!("~ {flags}.*{begun}")));
     }

@@ -34,18 +34,16 @@ impl Word for HostPattern {
             && (!host.contains(':') || host.ends_with(']'))
         {
             return Err(
-                Wrong::new("a host has no port: it is the same on all of them").instead(host),
+                Wrong::new("write the host without a port: it matches on all ports").instead(host),
             );
         }
         if let Some(name) = name.strip_prefix('.').filter(|_| !suffix) {
-            let what = format!("nginx's `.{name}` is `{name}` and `*.{name}` here, each by itself");
+            let what = format!("nginx's `.{name}` is two hosts here: `{name}` and `*.{name}`");
             return Err(Wrong::new(what).instead(format!("*.{name}")));
         }
         if name.parse::<Ipv6Addr>().is_ok() {
-            return Err(
-                Wrong::new("an IPv6 address stands in brackets, as in `Host`")
-                    .instead(format!("[{name}]")),
-            );
+            return Err(Wrong::new("an IPv6 address needs brackets, as in `Host`")
+                .instead(format!("[{name}]")));
         }
         if let Some(wrong) = not_ascii(text) {
             return Err(wrong);
@@ -66,7 +64,8 @@ impl Word for HostPattern {
 
 /// Returns the fault of a host with characters that `Host` and DNS do not have (RFC 5890).
 pub fn not_ascii(host: &str) -> Option<Wrong> {
-    let what = "a host is written as clients send it, in ASCII: a name such as `bücher.example` is `xn--bcher-kva.example`";
+    let what =
+        "write a host as clients send it, in ASCII: `bücher.example` is `xn--bcher-kva.example`";
     (!host.is_ascii() && !host.contains(char::is_whitespace)).then(|| Wrong::new(what))
 }
 
@@ -95,7 +94,7 @@ pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Rege
     let (flags, begun) = flags(pattern);
     if is_open(begun) {
         let wrong = Wrong::new(format!(
-            "a regular expression covers the whole {what}, not its beginning alone"
+            "a regular expression must match the whole {what}, not only its beginning"
         ));
         return Err(proposed(wrong, &format!("{before}~ {flags}"), begun));
     }
@@ -106,7 +105,7 @@ pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Rege
 pub(super) fn in_its_case(before: &str, pattern: &str) -> Result<(), Wrong> {
     let searched = pattern.strip_prefix('*').map(str::trim_start);
     searched.map_or(Ok(()), |pattern| {
-        let wrong = Wrong::new("upper and lower case are the same where `(?i)` says so");
+        let wrong = Wrong::new("to ignore upper and lower case, write `(?i)` instead of `~*`");
         Err(proposed(wrong, &format!("{before}~ (?i)"), pattern))
     })
 }

@@ -51,7 +51,7 @@ impl Word for PathStart {
             return Err(Wrong::new(format!("`{text}` is not {}", Self::WHAT)).instead("/purge"));
         }
         if text != format!("/{bare}") {
-            let what = "it begins with `/` and ends without one";
+            let what = "it must begin with `/` and not end with one";
             return Err(Wrong::new(what).instead(format!("/{bare}")));
         }
         Ok(Self(text.to_owned()))

@@ -34,7 +34,7 @@ impl<'de> de::Visitor<'de> for QueryVisitor {
                 if let Some(word) = nearest(&text.to_ascii_lowercase(), ["all", "none"].into_iter())
                 {
                     let what = format!(
-                        "`{text}` is neither `all` nor `none`; a parameter of this name stands in brackets"
+                        "`{text}` is neither `all` nor `none`; write a parameter of this name in brackets"
                     );
                     return Err(E::custom(Wrong::new(what).instead(word)));
                 }
@@ -47,7 +47,7 @@ impl<'de> de::Visitor<'de> for QueryVisitor {
     fn visit_bool<E: de::Error>(self, all: bool) -> Result<Query, E> {
         let word = if all { "all" } else { "none" };
         Err(E::custom(
-            Wrong::new("the parameters are named, or all or none").instead(word),
+            Wrong::new("name the parameters, or write all or none").instead(word),
         ))
     }
 

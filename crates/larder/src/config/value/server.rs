@@ -43,8 +43,10 @@ impl Word for ServerUrl {
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if let Some((authority, _)) = authority.split_once(['/', '?', '#']) {
             let scheme = if scheme.is_empty() { "http" } else { scheme };
-            return Err(Wrong::new("an origin has no path: requests keep theirs")
-                .instead(format!("{scheme}://{authority}")));
+            return Err(
+                Wrong::new("the URL of a server has no path: requests keep their own")
+                    .instead(format!("{scheme}://{authority}")),
+            );
         }
         let (host, port) = host_and_port(authority, usual)?;
         Ok(Self {

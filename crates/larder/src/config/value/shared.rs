@@ -62,7 +62,7 @@ impl Word for SharedUrl {
                 return Err(wrong.instead(format!("redis+unix://{path}")));
             }
             if let Some(meant) = with_slashes(text) {
-                return Err(Wrong::new("two slashes stand after the scheme").instead(meant));
+                return Err(Wrong::new("the scheme needs two slashes after it").instead(meant));
             }
             return Err(Wrong::new("the address has no scheme").instead(format!("redis://{text}")));
         };

@@ -27,7 +27,7 @@ impl Word for Size {
         match text.parse::<ByteSize>() {
             // The library reads a size that is too large for the number as the largest one.
             Ok(size) if size.as_u64() > LARGEST => {
-                Err(Wrong::new(format!("`{text}` is more than there is")).as_in(Self::EXAMPLES))
+                Err(Wrong::new(format!("`{text}` is too large")).as_in(Self::EXAMPLES))
             }
             Ok(size) => Ok(Self(size.as_u64())),
             Err(_) => Err(Wrong::new(format!("`{text}` is not a size")).as_in(Self::EXAMPLES)),

@@ -30,7 +30,7 @@ impl Word for StatusPattern {
 
 /// Returns the fault of a number where its text is expected.
 fn as_text(number: i64) -> Wrong {
-    Wrong::new("a status is written as text, as in `ttl`").instead(number)
+    Wrong::new("write the status in quotes, as in `ttl`").instead(number)
 }
 
 /// A status, or a class of statuses, that counts as a failure of the origin.

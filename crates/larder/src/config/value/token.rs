@@ -26,7 +26,7 @@ impl Word for HeaderName {
     fn parse(text: &str) -> Result<Self, Wrong> {
         // A name may contain a star (RFC 9110 section 5.6.2), but never does.
         if text.contains('*') {
-            let what = format!("`{text}` is not the name of one header: each is written out");
+            let what = format!("`{text}` is not the name of one header: write each name in full");
             return Err(Wrong::new(what));
         }
         // It may also contain a dollar (WebSphere's `$WSRA`). nginx's `$http_accept` is the value of such a header.
@@ -142,11 +142,11 @@ impl Word for KeyedName {
         let name = HeaderName::parse(text)?;
         match name.as_str() {
             "host" => Err(Wrong::new(
-                "whether hosts are kept apart is said by `key.host`",
+                "`key.host` decides whether each host has pages of its own",
             )),
             "x-forwarded-for" | "forwarded" => Err(Wrong::new(format!(
-                "`{text}` is written anew for the application: a client could choose another's page with what it says there, and pages that \
-                 depend on its address are kept out of the store with `cache = false`"
+                "`{text}` is rewritten for the application, so a client could choose another client's page with it; for pages that \
+                 depend on the client's address write `cache = false`"
             ))),
             framing if FRAMING.contains(&framing) => Err(Wrong::new(format!(
                 "`{text}` belongs to the connection, not to the page"
@@ -167,13 +167,13 @@ impl Word for SecretField {
     fn parse(text: &str) -> Result<Self, Wrong> {
         let name = HeaderName::parse(text)?;
         if FRAMING.contains(&name.as_str()) {
-            let what = format!("`{text}` belongs to the connection, and tells no secret");
+            let what = format!("`{text}` belongs to the connection and cannot carry a secret");
             return Err(Wrong::new(what).as_in(Self::EXAMPLES));
         }
         // Its lines are joined into one (RFC 9113 section 8.2.3), so the secret would be in the middle of others.
         if name == header::COOKIE {
             let what = format!(
-                "`{text}` is the browser's, which puts all cookies into one: a secret has a field of its own"
+                "`{text}` holds all cookies of a browser: a secret needs a field of its own"
             );
             return Err(Wrong::new(what).as_in(Self::EXAMPLES));
         }
@@ -211,7 +211,7 @@ impl Word for OwnField {
     fn parse(text: &str) -> Result<Self, Wrong> {
         let name = HeaderName::parse(text)?;
         if FRAMING.contains(&name.as_str()) || SPOKEN.contains(&name.as_str()) {
-            let what = format!("`{text}` has a meaning of its own in answers");
+            let what = format!("`{text}` already has a meaning in answers");
             return Err(Wrong::new(what));
         }
         Ok(Self(name))
@@ -233,7 +233,7 @@ impl Word for Token {
             return Ok(Self(text.to_owned()));
         }
         Err(Wrong::new(format!(
-            "`{text}` does not begin with a letter or has other than letters, digits, `-`, `_` and `.`"
+            "`{text}` must begin with a letter and have only letters, digits, `-`, `_` and `.`"
         ))
         .as_in(Self::EXAMPLES))
     }

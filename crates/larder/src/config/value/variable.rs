@@ -47,7 +47,7 @@ pub(in crate::config) fn names_variable(text: &str) -> bool {
 /// Returns the fault of a value that names a variable.
 pub(super) fn no_variables() -> Wrong {
     Wrong::new(
-        "a value is sent as it is written: there are no variables (the client's address is in `X-Forwarded-For`)",
+        "a value is sent as written: there are no variables (the client's address is in `X-Forwarded-For`)",
     )
 }
 
@@ -58,7 +58,7 @@ pub(super) fn stands_alone<T: Word>(text: &str, kind: &str) -> Result<(), Wrong>
         .strip_prefix('$')
         .and_then(|text| text.strip_prefix(kind));
     name.map_or(Ok(()), |name| {
-        let wrong = Wrong::new("there are no variables: the name stands alone");
+        let wrong = Wrong::new("there are no variables: write only the name");
         Err(wrong.instead_if_good::<T>(name))
     })
 }

@@ -76,7 +76,7 @@ fn own_questions(edits: &written::Edits, sink: &mut Sink<'_>) {
     for line in lines.flat_map(|lines| &lines.list) {
         let name = &line.value.name;
         if OWN_QUESTIONS.contains(name) {
-            let what = format!("conditions and ranges (`{name}`) are made by what is stored");
+            let what = format!("`{name}` is set by Larder, for what it has stored");
             sink.push(Fault::at(&line.span, what).instead("leave it out"));
         }
     }
@@ -102,7 +102,7 @@ fn counted_and_dropped(written: &written::Key, sink: &mut Sink<'_>) {
             .iter()
             .find(|one| dropped.iter().any(|drop| drop.covers(one)));
         if let Some(both) = both {
-            let what = format!("`{both}` never counts: `{key}` drops it");
+            let what = format!("`{both}` is never in the key: `{key}` drops it");
             sink.push(Fault::at(span, what).instead("leave it out of one of them"));
         }
     }
@@ -167,9 +167,9 @@ pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Si
     if let Some(At { value: false, span }) = host
         && written.origin_host.is_none()
     {
-        let what = "all hosts share what is stored here, so that none of theirs may be told to the application";
+        let what = "all hosts share what is stored here, so the application must not get the client's host";
         let fault = Fault::at(span, what).instead(
-            "add `origin_host = \"app.example\"`, the host that it is asked for, and makes its links with",
+            "add `origin_host = \"app.example\"`: the host that it gets instead, and uses in its links",
         );
         sink.missing(&["origin_host"], fault);
     }
@@ -236,7 +236,7 @@ fn unclear_operations(written: &written::GraphQl, sink: &mut Sink<'_>) {
             continue;
         };
         if known.contains(&name.as_str()) {
-            let fault = Fault::at(span, format!("a second operation is called `{name}`"));
+            let fault = Fault::at(span, format!("two operations have the name `{name}`"));
             sink.once(fault.instead("leave out one of them"));
         }
         known.push(name);

@@ -42,8 +42,11 @@ pub(super) fn on_routes<'i>(
                         .filter_map(|special| within(table, special, &folders, &span)),
                 ),
                 None => faults.push(
-                    Fault::at(&span, "a preset is for all that an application answers")
-                        .instead("match its folder: `path = \"/blog/*\"`"),
+                    Fault::at(
+                        &span,
+                        "a route with a preset must match everything of an application",
+                    )
+                    .instead("match its folder: `path = \"/blog/*\"`"),
                 ),
             }
         }
