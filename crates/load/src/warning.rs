@@ -150,7 +150,7 @@ fn machine_at_limit(target: &Target) -> Option<String> {
         format!(" and {rest:.0} % with neither it nor the server")
     });
     Some(format!(
-        "this machine was {:.0} % busy, {:.0} % of it with the tool{rest}: a server that had it to itself would do more",
+        "this machine was {:.0} % busy, {:.0} % of it with the tool{rest}: a server alone on it would do more",
         cpu.busy_percent,
         share(cpu.tool_percent)
     ))
@@ -179,12 +179,12 @@ fn lag(target: &Target, asked: &[f64]) -> Option<String> {
     // In a closed loop, a full loop is late by nature. This matters only if it is more than what is measured.
     if late > LATE_MS && late > p50 {
         return Some(format!(
-            "the tool came up to {late:.1} ms late to its own clock ({name}): answers may have lain there as long"
+            "the tool was up to {late:.1} ms late by its own clock ({name}): answers may have waited as long in the tool"
         ));
     }
     let (longest, late) = (longest(target, lag)?, lag.max);
     Some(format!(
-        "the tool came {late:.1} ms late to its own clock at worst: of the longest answer, {longest:.1} ms, most may be its own"
+        "the tool was {late:.1} ms late by its own clock at worst: most of the longest answer, {longest:.1} ms, may be its own delay"
     ))
 }
 
@@ -201,14 +201,14 @@ fn late_sends(target: &Target, asked: &[f64]) -> Option<String> {
     }
     let (longest, late) = (longest(target, late)?, late.max);
     Some(format!(
-        "the tool sent {late:.1} ms late at worst, with a connection free: of the longest answer, {longest:.1} ms, most may be its own"
+        "the tool sent {late:.1} ms late at worst, with a connection free: most of the longest answer, {longest:.1} ms, may be its own delay"
     ))
 }
 
 fn rate_bound(target: &Target) -> Option<String> {
     let most = target.held_back()?;
     Some(format!(
-        "the rate is the tool's own bound of {most} requests a second, not what the server can do: --max-rate raises it"
+        "the rate is the tool's own limit of {most} requests a second, not what the server can do: --max-rate raises it"
     ))
 }
 
@@ -219,7 +219,7 @@ fn backlog(target: &Target) -> Option<String> {
     let share = percent(tool.queued, free + tool.queued);
     (share >= 1.0).then(|| {
         format!(
-            "{share:.0} % of the requests were due while every connection was busy; the waiting of those that were answered is in \
+            "{share:.0} % of the requests were due while every connection was busy; the wait of those that were answered is in \
              the latency. More --connections would show the server's own queue"
         )
     })
@@ -231,7 +231,7 @@ fn fast_errors(target: &Target) -> Option<String> {
     (target.errors_percent >= 1.0 && bad < good).then(|| {
         format!(
             "{:.1} % errors, answered in {bad:.2} ms where good answers take {good:.2} ms (medians): \
-             errors are in no rate and no latency but their own, yet they relieve the server",
+             rate and latency are without the errors, but errors relieve the server",
             target.errors_percent
         )
     })
@@ -288,7 +288,7 @@ fn float(count: u64) -> f64 {
 fn local(target: &Target) -> Option<String> {
     let count = target.faults.get("local")?;
     Some(format!(
-        "{count} connections failed since this machine had no descriptor or port left: that is not the server's fault"
+        "{count} connections failed since this machine had no descriptor or port left: this is not the server's fault"
     ))
 }
 
@@ -300,8 +300,8 @@ fn coarse_cpu(target: &Target) -> Option<String> {
         let (used, tick) = (used * 1000.0, TICK.as_millis());
         let place = if rounds > 1 { " in a round" } else { "" };
         format!(
-            "the server used {used:.0} ms of CPU{place}, which could be counted in steps of {tick} ms for each process only: \
-             CPU for each request is that rough"
+            "the server used {used:.0} ms of CPU{place}, and this is counted only in steps of {tick} ms for each process: \
+             CPU for each request is as rough as that"
         )
     })
 }
@@ -327,6 +327,6 @@ fn too_short(target: &Target, asked: &[f64]) -> Option<String> {
 fn no_process(target: &Target) -> Option<String> {
     let missing = target.missing.as_ref()?;
     Some(format!(
-        "no process '{missing}' on this machine: no CPU and memory of it"
+        "no process '{missing}' on this machine: its CPU and memory are not measured"
     ))
 }

@@ -126,10 +126,7 @@ fn verify(
         writeln!(out, "nothing is damaged")?;
         return Ok(Ok(Ending::Done));
     }
-    writeln!(
-        out,
-        "damaged: {faults}; what is damaged is never answered with"
-    )?;
+    writeln!(out, "damaged: {faults}; what is damaged is never sent")?;
     Ok(Ok(Ending::Refused))
 }
 

@@ -144,7 +144,7 @@ fn who_names_a_group_is_said_to_be_refused_where_a_client_is() {
             &[(name, value)],
         );
         let from = if refused {
-            "by Larder itself: it claims a group"
+            "by Larder itself: it names or asks for a group"
         } else {
             "from memory"
         };
@@ -167,10 +167,10 @@ fn what_only_the_application_can_say_is_told_so() {
     origin.reply("/page", page.header("Vary", "Accept-Encoding").body("x"));
     larder.get("/page").send();
     let url = "http://example.test/page";
-    let stands_in = "what is stored is sent in its place";
+    let stands_in = "the stored response is sent instead";
     let plain = explained(&larder, url, &[("Cache-Control", "no-cache")]);
     assert!(
-        plain.contains(stands_in) && plain.contains("no Vary but for codings"),
+        plain.contains(stands_in) && plain.contains("no Vary except on codings"),
         "{plain}"
     );
     let told = explained(&larder, url, &[("If-Match", "\"q\"")]);
@@ -201,7 +201,7 @@ fn an_answer_that_did_not_come_is_told_of() {
     for (path, words) in [
         ("/half", "the answer was cut short"),
         ("/none", "the answer was cut short"),
-        ("/odd", "what came is no HTTP"),
+        ("/odd", "the answer cannot be read as HTTP"),
     ] {
         larder.get(path).send();
         let url = format!("http://example.test{path}");
@@ -225,7 +225,7 @@ fn what_larder_answers_by_itself_is_no_origins() {
     origin.otherwise(|_| Reply::ok().cache("max-age=60").body("x"));
     let told = explained(&larder, "http://example.test/secure", &[]);
     assert!(
-        told.contains("answered by Larder itself: it is sent to https"),
+        told.contains("answered by Larder itself: it is redirected to https"),
         "{told}"
     );
     assert_eq!(larder.get("/secure").send().status, 301);
@@ -234,7 +234,7 @@ fn what_larder_answers_by_itself_is_no_origins() {
     let only = [("Cache-Control", "only-if-cached")];
     let told = explained(&larder, "http://example.test/a", &only);
     assert!(
-        told.contains("answered by Larder itself: the request wants"),
+        told.contains("answered by Larder itself: the request accepts only"),
         "{told}"
     );
     let (name, value) = only[0];
@@ -249,7 +249,7 @@ fn routes_for_some_clients_are_told_of_where_no_client_is_named() {
     );
     let url = "http://example.test/";
     let told = explained(&larder, url, &[]);
-    let hint = "Route `staff` is for some clients alone: name one with --header 'X-Forwarded-For: ADDRESS'.";
+    let hint = "Route `staff` is only for some clients: name one with --header 'X-Forwarded-For: ADDRESS'.";
     assert!(told.contains("route  all") && told.contains(hint), "{told}");
     for (client, route) in [("192.0.2.9", "staff"), ("198.51.100.1", "all")] {
         let told = explained(&larder, url, &[("X-Forwarded-For", client)]);
@@ -301,7 +301,7 @@ fn a_listener_that_sends_clients_on_is_told_of() {
             ))
             .start()
     };
-    let sent = "answered by Larder itself: it is sent to https";
+    let sent = "answered by Larder itself: it is redirected to https";
     let larder = serve(&redirects);
     let told = explained(&larder, "http://example.test/a", &[]);
     assert!(told.contains(sent), "{told}");
@@ -329,7 +329,7 @@ fn what_passes_by_without_a_rule_of_the_site_is_not_laid_to_it() {
     for (lines, said) in [
         (
             &[("Connection", "Cookie"), ("Cookie", "a=1")][..],
-            "its Connection names fields",
+            "its Connection names end-to-end fields",
         ),
         (
             &[("Connection", "upgrade"), ("Upgrade", "websocket")],
@@ -418,7 +418,7 @@ fn an_origin_that_is_known_to_be_down_is_told_of() {
         ("/other", 503, "A GET now is answered with 503: "),
     ] {
         let told = explained(&larder, &url(path), &[]);
-        let reason = "health checks hold every server of the origin for down";
+        let reason = "health checks found every server of the origin down";
         assert!(told.contains(words) && told.contains(reason), "{told}");
         let answer = larder.get(path).send();
         let detail = answer.parameter("detail");
@@ -443,7 +443,7 @@ fn what_was_purged_while_it_was_fetched_is_told_of() {
     let answer = client.read();
     assert_eq!(answer.parameter("detail").as_deref(), Some("invalidated"));
     let told = explained(&larder, url, &[]);
-    let words = "was not stored: a purge, an unsafe request or a cache group was for it";
+    let words = "was not stored: a purge, an unsafe request or a cache group covered it";
     assert!(told.contains(words), "{told}");
 }
 
@@ -462,7 +462,7 @@ fn who_may_have_it_fetched_is_told() {
     ] {
         let told = explained(&larder, "http://example.test/page", lines);
         assert!(told.contains("A GET now is answered from memory"), "{told}");
-        let words = "Its no-cache is heeded from those alone who may purge";
+        let words = "Its no-cache forces a fetch only for clients that may purge";
         assert_eq!(told.contains(words), is_told, "{lines:?}: {told}");
     }
     let ask = |(name, value)| larder.get("/page").header(name, value);
@@ -478,8 +478,8 @@ fn what_is_for_the_cache_itself_is_told() {
          [[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/purge/*\"\nrefuse = \"403\"\n",
     );
     for (path, told) in [
-        ("/purge/a?b", "by Larder itself: it is a purge"),
-        ("/%70urge/a", "by Larder itself: it is a purge"),
+        ("/purge/a?b", "by Larder itself: it purges the path"),
+        ("/%70urge/a", "by Larder itself: it purges the path"),
         ("/souin-api/souin", "by Larder itself: it asks for the list"),
         ("/purge", "from the origin"),
         ("/souin-api/souin/a", "from the origin"),

@@ -555,7 +555,7 @@ fn who_must_not_fill_the_store_gets_what_is_stale_as_others_do() {
     ] {
         let told = told(target, cookie);
         assert_eq!(
-            told.contains("what is stored is sent in its place"),
+            told.contains("the stored response is sent instead"),
             is_told,
             "{told}"
         );
@@ -630,7 +630,7 @@ fn a_stored_answer_that_counts_as_failing_hides_no_other() {
         let is_there = told.contains(&format!("1. status {status}"));
         assert_eq!(is_there, status != 429, "{told}");
         assert!(
-            !told.contains("in its place") && !told.contains("past its lifetime it is sent"),
+            !told.contains("is sent instead") && !told.contains("past its lifetime it is sent"),
             "{told}"
         );
         assert_eq!(larder.get("/").send().text(), "2", "{status}");

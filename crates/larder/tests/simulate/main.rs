@@ -914,7 +914,11 @@ fn what_cannot_be_done_is_said_before_the_logs_are_read() {
         (&[log, "--memory", "1KiB"], 2, "at least 1MiB"),
         (&[log, "--ttl", "soon"], 2, "not a duration"),
         (&[log, "--eviction", "best"], 2, "larder, lru, fifo"),
-        (&[log, "--format", "$status"], 2, "says nothing of the time"),
+        (
+            &[log, "--format", "$status"],
+            2,
+            "has no field for the time",
+        ),
         (&[], 2, "LOG"),
     ] {
         let finished = simulate(arguments);

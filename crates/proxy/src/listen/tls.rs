@@ -58,7 +58,7 @@ pub enum TlsError {
     #[error("the key in {} is encrypted", .0.display())]
     Encrypted(PathBuf),
     /// A key that is damaged, or of a kind that is not known here.
-    #[error("the key in {} is damaged, or none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519", .0.display())]
+    #[error("the key in {} is damaged, or is not one of RSA, ECDSA (P-256, P-384, P-521) and Ed25519", .0.display())]
     UnknownKey(PathBuf),
     /// The key does not belong to the certificate.
     #[error("the key in {} does not belong to the certificate in {}", .0.key.display(), .0.chain.display())]

@@ -78,7 +78,7 @@ fn tiers(config: &Config, out: &mut impl Write) -> io::Result<()> {
             let trust = shown(shared.trust);
             writeln!(
                 out,
-                "   purges go to all nodes; {trust} without news, and what is kept is validated"
+                "   purges go to all nodes; after {trust} without news, stored responses are validated"
             )?;
         }
     }
@@ -97,7 +97,7 @@ fn purging(config: &Config, out: &mut impl Write) -> io::Result<()> {
     let allowed = list(purge.policy.allow.iter().map(ToString::to_string).collect());
     writeln!(out, "\npurging on the listeners: {allowed}")?;
     if let Some((name, _)) = &purge.policy.secret {
-        writeln!(out, "   and everybody who knows what {name} must say")?;
+        writeln!(out, "   and every client that sends the secret in {name}")?;
     }
     let kept = purge
         .log
@@ -120,7 +120,7 @@ fn purging(config: &Config, out: &mut impl Write) -> io::Result<()> {
         )?,
     }
     if let Some(prefix) = &purge.policy.get_prefix {
-        writeln!(out, "   GET {prefix}/… purges what follows")?;
+        writeln!(out, "   GET {prefix}/… purges the path that follows")?;
     }
     if let Some(refresh) = &purge.refresh {
         writeln!(
@@ -143,19 +143,19 @@ fn holds(policy: &Policy) -> Vec<String> {
     let mut lines = vec![format!("answered by {}", policy.origin.name())];
     let mut say = |text: String| lines.push(text);
     if policy.redirect_https {
-        say("plain requests are sent to https".to_owned());
+        say("http requests are redirected to https".to_owned());
     }
     if let Some(host) = &policy.host {
         say(format!(
-            "asked for as {}",
+            "the application gets the host {}",
             String::from_utf8_lossy(host.as_bytes())
         ));
     }
     lines.extend(passed(policy));
     lines.extend(compressed(policy.compress.as_ref()));
     lines.extend(match policy.esi {
-        Esi::On => Some("ESI is carried out in all HTML and XML".to_owned()),
-        Esi::Off => Some("ESI is carried out nowhere".to_owned()),
+        Esi::On => Some("ESI is processed in all HTML and XML".to_owned()),
+        Esi::Off => Some("ESI is not processed".to_owned()),
         Esi::Told => None,
     });
     if policy.cache {
@@ -175,16 +175,16 @@ fn stored(policy: &Policy) -> Vec<String> {
     }
     lines.extend(stale(policy));
     if let Some(time) = policy.browser_ttl {
-        lines.push(format!("browsers are told {}", shown(time)));
+        lines.push(format!("browsers get the lifetime {}", shown(time)));
     }
     let largest = bytesize::ByteSize(policy.largest_body).display().iec();
     lines.push(format!("bodies up to {largest} are stored"));
     lines.extend(keyed(&policy.key));
     let cookie = match policy.set_cookie {
         SetCookie::Refuse => None,
-        SetCookie::Never => Some("what sets a cookie is never stored"),
-        SetCookie::Strip => Some("what sets a cookie is stored without it"),
-        SetCookie::Store => Some("what sets a cookie is stored with it, for everybody"),
+        SetCookie::Never => Some("answers that set a cookie are never stored"),
+        SetCookie::Strip => Some("answers that set a cookie are stored without it"),
+        SetCookie::Store => Some("answers that set a cookie are stored with it, for everybody"),
     };
     lines.extend(cookie.map(str::to_owned));
     if !policy.client_may_force {
@@ -232,8 +232,14 @@ fn passed_by(bypass: &BypassRules) -> Vec<String> {
             bypass.methods.iter().map(ToString::to_string).collect(),
         ),
         ("bypassed with the parameter", names(&bypass.query)),
-        ("never filled with the cookie", names(&bypass.misses_with)),
-        ("not stored where it sets the cookie", names(&bypass.sets)),
+        (
+            "misses not stored with the cookie",
+            names(&bypass.misses_with),
+        ),
+        (
+            "not stored if the answer sets the cookie",
+            names(&bypass.sets),
+        ),
     ];
     let some = kinds.into_iter().filter(|(_, list)| !list.is_empty());
     some.map(|(what, list)| format!("{what} {}", list.join(" or ")))
@@ -245,13 +251,11 @@ fn of_requests(policy: &Policy) -> Vec<String> {
     let mut lines = Vec::new();
     if policy.key.drop_cookies {
         lines.push(
-            "what may be stored is fetched without cookies, but for those that count".to_owned(),
+            "what may be stored is fetched without cookies, except those in the key".to_owned(),
         );
     }
     if let Some(path) = &policy.user_context {
-        lines.push(format!(
-            "groups of users are told apart by what {path} says"
-        ));
+        lines.push(format!("the answer of {path} gives the group of each user"));
     }
     if let Some(graphql) = &policy.graphql {
         let own = graphql.operations.len();

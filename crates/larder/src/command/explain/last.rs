@@ -15,10 +15,10 @@ pub(super) fn sentence(why: &str) -> String {
 fn meanwhile(why: &str) -> Option<&'static str> {
     Some(match why {
         "invalidated" => {
-            "a purge, an unsafe request or a cache group was for it while it was fetched"
+            "a purge, an unsafe request or a cache group covered it while it was fetched"
         }
         "range-error" => "it was an error in answer to a request for a part",
-        "superseded" => "a later request had brought something newer meanwhile",
+        "superseded" => "a later request fetched a newer one meanwhile",
         _ => return None,
     })
 }
@@ -29,7 +29,7 @@ fn failure(why: &str) -> Option<&'static str> {
         "unresolvable" => "the server's name has no address",
         "refused" => "the server cannot be connected to",
         "no-socket" => "this machine had no socket left to connect with",
-        "declined" => "the page store does not do what it is asked for, as the log says",
+        "declined" => "the page store does not do what it is asked for: see the log",
         "connect-timeout" => "no connection in time (`timeouts.connect`)",
         "tls" => "the TLS handshake with the server did not succeed",
         "protocol" => "the server broke the protocol",
@@ -37,23 +37,25 @@ fn failure(why: &str) -> Option<&'static str> {
         "between-bytes-timeout" => "the answer stalled (`timeouts.between_bytes`)",
         "whole-timeout" => "the answer took too long (`timeouts.whole`)",
         "truncated" => "the answer was cut short",
-        "malformed" => "what came is no HTTP that can be read",
+        "malformed" => "the answer cannot be read as HTTP",
         "unasked-switch" => "the application switched to a protocol that nobody asked for",
         "head-too-large" => "the answer's header is too large (`header_size`)",
         "queue-full" => {
             "too many fetches were waiting for this origin (`most_concurrent`, `queue.length`)"
         }
         "queue-timeout" => "its turn did not come in time (`most_concurrent`, `queue.time`)",
-        "no-healthy-server" => "health checks held every server for down",
+        "no-healthy-server" => "health checks found every server down",
         "script" => "PHP reported a fatal error in the middle of the page",
         "request-body" => "the request's content could not be read",
-        "spool" => "the request's content could not be gathered in a file",
+        "spool" => "the request's content could not be written to a file",
         "unreadable" => "the file cannot be read",
-        "configuration" => "the origin cannot work as it is configured, as the log says",
+        "configuration" => "the origin cannot work as it is configured: see the log",
         "unasked" => {
-            "the application's 304 confirmed nothing, or its 206 was part of what was asked for whole"
+            "the application sent a 304 that confirms nothing, or a 206 although the whole was requested"
         }
-        "bad-part" => "the application's 206 brought other bytes than its `Content-Range` says",
+        "bad-part" => {
+            "the bytes of the application's 206 are not those that its `Content-Range` names"
+        }
         _ => return None,
     })
 }

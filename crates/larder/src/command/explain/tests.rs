@@ -125,14 +125,14 @@ fn a_hit_and_a_variant_that_does_not_match() {
       1. status 200, 10.0 KiB
          age 12s, fresh for 4m 47s more
          lifetime 5m: from max-age in Cache-Control
-         the same for every request (no Vary but for codings, which are chosen here)
+         the same for every request (no Vary except on codings, which Larder chooses)
          selected; may be sent as it is
 
       2. status 200, 10.0 KiB
          age 6m 40s, stale for 1m 40s
          lifetime 5m: from max-age in Cache-Control
          varies by accept-encoding, accept-language: this request differs in accept-language
-         not without asking the origin: it is past its lifetime
+         not sent without asking the origin: it is past its lifetime
     ");
 }
 
@@ -186,7 +186,7 @@ fn what_is_sent_stale_and_when() {
     let windows = "past its lifetime it is sent for 30s while it is refreshed, for 10m if the origin answers with an error, \
                    for 1day if the origin cannot be reached";
     assert!(all.contains(windows), "{all}");
-    assert!(all.contains("If the origin fails, what is stored is sent in its place."));
+    assert!(all.contains("If the origin fails, the stored response is sent instead."));
 
     let disconnected = |sent| Judged {
         stale_if_unreachable: 60,
@@ -198,7 +198,7 @@ fn what_is_sent_stale_and_when() {
         only.contains("it is sent for 1m if the origin cannot be reached\n"),
         "{only}"
     );
-    assert!(only.contains("If the origin cannot be reached, what is stored is sent in its place."));
+    assert!(only.contains("If the origin cannot be reached, the stored response is sent instead."));
     for (why, stored) in [
         ("stale", disconnected(false)),
         ("bypass", disconnected(false)),
@@ -211,7 +211,7 @@ fn what_is_sent_stale_and_when() {
         ),
     ] {
         let none = told(why, stored);
-        assert!(!none.contains("in its place"), "{none}");
+        assert!(!none.contains("is sent instead"), "{none}");
     }
 }
 

@@ -28,13 +28,13 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     if answer.may_be_forced {
         writeln!(
             out,
-            "Its no-cache is heeded from those alone who may purge (`purge.allow`; this machine, where nothing is said): for them it is fetched."
+            "Its no-cache forces a fetch only for clients that may purge (`purge.allow`; by default this machine)."
         )?;
     }
     if let Some(route) = &answer.passed_over {
         writeln!(
             out,
-            "Route `{route}` is for some clients alone: name one with --header 'X-Forwarded-For: ADDRESS'."
+            "Route `{route}` is only for some clients: name one with --header 'X-Forwarded-For: ADDRESS'."
         )?;
     }
     if let Some(why) = &answer.not_stored {
@@ -43,7 +43,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     if answer.hit_for_miss {
         writeln!(
             out,
-            "Requests for it do not wait for each other: what one gets was lately of no use to the next."
+            "Requests for it do not wait for each other: recently, the answer to one could not be used for the next."
         )?;
     }
     if answer.stored.is_empty() {
@@ -72,10 +72,10 @@ fn one(number: usize, stored: &Judged, answer: &Answer, out: &mut impl Write) ->
         None => "length not known yet".to_owned(),
     };
     let form = match stored.form.as_str() {
-        "parts" => ", parts of it only",
+        "parts" => ", only parts of it",
         _ if stored.tier == "disk" => ", on disk",
         "disk" => ", its body on disk",
-        "filling" => ", still on its way in",
+        "filling" => ", still being fetched",
         _ => "",
     };
     writeln!(out)?;
@@ -140,13 +140,11 @@ fn without_origin(answer: &Answer) -> String {
         None => "with 503",
     };
     let and = if sent.is_some() {
-        "what is stored is sent in place of an answer"
+        "the stored response is sent instead"
     } else {
-        "nothing stored may be sent"
+        "no stored response may be sent"
     };
-    format!(
-        "{how}{unless}: {why}, but health checks hold every server of the origin for down; {and}"
-    )
+    format!("{how}{unless}: {why}, but health checks found every server of the origin down; {and}")
 }
 
 /// Says what a client gets if the origin is asked and fails.
@@ -156,12 +154,12 @@ fn on_failure(answer: &Answer) -> Option<&'static str> {
     }
     let selected = answer.stored.iter().find(|stored| stored.selected)?;
     match (selected.sent_on_error, selected.sent_if_unreachable) {
-        (true, true) => Some("If the origin fails, what is stored is sent in its place."),
+        (true, true) => Some("If the origin fails, the stored response is sent instead."),
         (true, false) => {
-            Some("If the origin answers with an error, what is stored is sent in its place.")
+            Some("If the origin answers with an error, the stored response is sent instead.")
         }
         (false, true) => {
-            Some("If the origin cannot be reached, what is stored is sent in its place.")
+            Some("If the origin cannot be reached, the stored response is sent instead.")
         }
         (false, false) => None,
     }
@@ -192,7 +190,7 @@ fn windows(stored: &Judged) -> Option<String> {
 fn variant(stored: &Judged) -> String {
     let nominated = stored.nominated.join(", ");
     if stored.nominated.is_empty() {
-        "the same for every request (no Vary but for codings, which are chosen here)".to_owned()
+        "the same for every request (no Vary except on codings, which Larder chooses)".to_owned()
     } else if stored.matches {
         format!("varies by {nominated}: this request matches")
     } else {
@@ -211,17 +209,15 @@ fn standing(stored: &Judged, answers: bool) -> String {
     }
     let standing = match stored.verdict.as_str() {
         "fresh" if answers => "may be sent as it is".to_owned(),
-        "fresh" if stored.selected => {
-            "fresh, but not what this request is answered with".to_owned()
-        }
+        "fresh" if stored.selected => "fresh, but this request is not answered with it".to_owned(),
         "fresh" if stored.matches => "fresh".to_owned(),
         "fresh" => "fresh, for requests that it matches".to_owned(),
         "stale" if reason == "stale-while-revalidate" => {
             "may be sent although stale, while it is refreshed".to_owned()
         }
         "stale" => format!("may be sent although stale: {}", token(reason)),
-        _ if is_ahead(stored) => format!("not without asking the origin: {AHEAD}"),
-        _ => format!("not without asking the origin: {}", token(reason)),
+        _ if is_ahead(stored) => format!("not sent without asking the origin: {AHEAD}"),
+        _ => format!("not sent without asking the origin: {}", token(reason)),
     };
     match (stored.selected, stored.matches) {
         (true, _) => format!("selected; {standing}"),
@@ -259,17 +255,15 @@ fn bypass(detail: &str) -> &str {
         "cookie" => "a cookie of the request is on the route's list",
         "header" => "a header field of the request is on the route's list",
         "path" => "the path is on the route's list",
-        "path-ambiguous" => {
-            "the path leads to another route once it is read as some applications read it"
-        }
+        "path-ambiguous" => "some applications read the path in a way that leads to another route",
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
-        "upgrade" => "the client wants to switch protocols, which nothing stored can answer",
+        "upgrade" => "the client wants to switch protocols, which no stored response can do",
         "connection" => {
-            "its Connection names fields that are meant for everybody: without them the answer is not for those who have them"
+            "its Connection names end-to-end fields, which are removed: the answer does not fit requests that have them"
         }
         "group-unknown" => {
-            "the application alone knows the sender's group: name it with --header 'X-User-Context-Hash: GROUP'"
+            "only the application knows the client's group: name it with --header 'X-User-Context-Hash: GROUP'"
         }
         other => other,
     }
@@ -292,28 +286,28 @@ pub(super) fn token(token: &str) -> &str {
         "expired" => "it is past its lifetime",
         "no-cache" => "its no-cache demands validation each time",
         "purges-unknown" => {
-            "whether it was purged is not known, since this node has heard nothing of purges on others for a while (`trust`)"
+            "it may have been purged: this node has had no news of purges on other nodes for a while (`trust`)"
         }
         "request-no-cache" => "the request says no-cache",
-        "request-age" => "the request wants a younger one",
+        "request-age" => "the request asks for a younger one",
         "invalidated" => "the one that matches was invalidated",
         "parts" => "the rest has to be fetched",
         "condition" => {
-            "its condition does not hold for that, which the application alone may judge"
+            "its condition does not hold for the stored response, which only the application may judge"
         }
         "denied" => "its route refuses it",
-        "redirect" => "it is sent to https",
+        "redirect" => "it is redirected to https",
         "purge" => {
-            "it is a purge of what stands behind `purge.get_prefix`, from who may; others get 405"
+            "it purges the path after `purge.get_prefix`, for clients that may purge; others get 405"
         }
         "list" => {
-            "it asks for the list of what is stored (`purge.souin`), which who may purge gets; others get 405"
+            "it asks for the list of what is stored (`purge.souin`), for clients that may purge; others get 405"
         }
         "user-context" => {
-            "it claims a group of users, or asks for one, which the application alone may: 400"
+            "it names or asks for a group of users, which only the application may do: 400"
         }
         "only-if-cached" => {
-            "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it: 504"
+            "the request accepts only a stored response (only-if-cached), and none can answer it: 504"
         }
         "failed" => "it was an error of the application",
         "no-store" => "it says no-store",
@@ -326,9 +320,9 @@ pub(super) fn token(token: &str) -> &str {
         "must-understand" => "it says must-understand, and its status is not known here",
         "method" => "answers to its request's method are not stored",
         "status" => "answers with its status are not stored",
-        "too-many-tags" => "it has more tags or cache groups than are read",
-        "connection" => "its Connection names fields that are meant for everybody",
-        "too-large" => "it is larger than what is kept",
+        "too-many-tags" => "it has more tags or cache groups than Larder reads",
+        "connection" => "its Connection names end-to-end fields, which are removed",
+        "too-large" => "it is larger than the limit for stored responses",
         other => other,
     }
 }

@@ -28,10 +28,10 @@ pub enum Unusable {
     #[error("a format string names variables (nginx: $request) or directives (varnishncsa: %r)")]
     Constant,
     /// Two parts with nothing between them.
-    #[error("nothing stands between {0} and what follows it")]
+    #[error("there must be text between {0} and what follows it")]
     Touching(String),
     /// A part that every line needs is missing.
-    #[error("the format says nothing of {0}")]
+    #[error("the format has no field for {0}")]
     Without(&'static str),
     /// A brace that is not closed, or a lone `%` or `$`.
     #[error("the format breaks off after {0}")]

@@ -16,7 +16,7 @@ pub(super) fn list(plan: &Plan, assumptions: &Assumptions, reader: &Reader) -> V
     }
     if notes.without_host > 0 {
         let why = if plan.looks_at_hosts() {
-            "; routes look at it: name it with --host"
+            "; routes depend on it: name it with --host"
         } else {
             ""
         };
@@ -28,7 +28,7 @@ pub(super) fn list(plan: &Plan, assumptions: &Assumptions, reader: &Reader) -> V
     answers(notes, &mut all);
     if !notes.with_fractions && totals.requests > 0 {
         all.push(
-            "Times are whole seconds: requests that would wait for another's fetch count as hits."
+            "Times are in whole seconds: requests that would wait for another request's fetch count as hits."
                 .to_owned(),
         );
     }
@@ -73,7 +73,7 @@ fn lifetimes(plan: &Plan, notes: &Notes, all: &mut Vec<String>) {
             ""
         };
         all.push(format!(
-            "The log does not say what the application says of caching{reasons}: lifetimes are those of the table, and whatever \
+            "The log does not show what the application says about caching{reasons}: lifetimes are those of the table, and whatever \
              else its answers say (private, Set-Cookie, Vary) is not known."
         ));
     }
@@ -98,28 +98,28 @@ fn answers(notes: &Notes, all: &mut Vec<String>) {
     for (number, what) in [
         (
             notes.by_group,
-            "requests are on routes with groups of users (user_context), which a log does not tell: they count as if all users were of \
-             one group, and as if nobody had to ask which. The server's hit ratio is lower.",
+            "requests are on routes with groups of users (user_context), which a log does not show: they count as if all users were in \
+             one group, and as if the application were never asked for it. The server's hit ratio is lower.",
         ),
         (
             notes.not_modified,
-            "answers 304 stand for the whole, as large as when it was last sent: Larder fetches it without the client's condition.",
+            "304 answers count as the whole answer, as large as when it was last sent: Larder fetches without the client's condition.",
         ),
         (
             notes.parts,
-            "answers 206 are hits where the whole is stored, and are not stored themselves.",
+            "206 answers are hits if the whole is stored, and are not stored themselves.",
         ),
         (
             notes.unfinished,
-            "clients left before their answer: it is not stored.",
+            "clients left before they got their answer: it is not stored.",
         ),
         (
             notes.without_length,
-            "answers without a length are as large as the others are on average.",
+            "answers without a length count as large as the others on average.",
         ),
         (
             mixed_times,
-            "answers without the origin's time take as long as the last one of their URL, or the average.",
+            "answers without the origin's time count as long as the last one of their URL, or the average.",
         ),
     ] {
         if number > 0 {

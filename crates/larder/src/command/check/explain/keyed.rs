@@ -15,21 +15,27 @@ pub(super) fn keyed(key: &KeySpec) -> Vec<String> {
     }
     match &key.query {
         QueryChoice::All => {}
-        QueryChoice::None => lines.push("no parameter counts".to_owned()),
-        QueryChoice::Only(list) => lines.push(format!("of parameters count only {}", joined(list))),
+        QueryChoice::None => lines.push("no parameter is in the key".to_owned()),
+        QueryChoice::Only(list) => lines.push(format!(
+            "only these parameters are in the key: {}",
+            joined(list)
+        )),
         QueryChoice::Except(list) => {
-            lines.push(format!("all parameters count but {}", joined(list)));
+            lines.push(format!(
+                "all parameters are in the key except {}",
+                joined(list)
+            ));
         }
     }
     lines.extend(dropped(&key.drop));
     if key.sort {
-        lines.push("the order of parameters does not count".to_owned());
+        lines.push("the order of parameters does not matter".to_owned());
     }
     if !key.headers.is_empty() {
-        lines.push(format!("the values count of {}", joined(&key.headers)));
+        lines.push(format!("headers in the key: {}", joined(&key.headers)));
     }
     if !key.cookies.is_empty() {
-        lines.push(format!("the cookies count {}", joined(&key.cookies)));
+        lines.push(format!("cookies in the key: {}", joined(&key.cookies)));
     }
     lines
 }
@@ -44,29 +50,29 @@ fn dropped(drop: &QueryChoice) -> Option<String> {
     let own = |one: &&ParamPattern| !all || !tracking.contains(one);
     let mut names: Vec<String> = list.iter().filter(own).map(ToString::to_string).collect();
     if all {
-        names.push("what only tracks".to_owned());
+        names.push("all tracking parameters".to_owned());
     }
-    Some(format!("of parameters are dropped {}", names.join(", ")))
+    Some(format!("dropped parameters: {}", names.join(", ")))
 }
 
 /// Names the fields that are passed on although they could make a page for one client that others then get.
 pub(super) fn passed(policy: &Policy) -> Option<String> {
     let fields = &policy.pass_fields;
-    (!fields.is_empty()).then(|| format!("the origin gets {} as clients say it", joined(fields)))
+    (!fields.is_empty()).then(|| format!("the origin gets {} as clients send it", joined(fields)))
 }
 
 /// Describes changes of header fields. Values that requests are given may be secret.
 pub(super) fn edited(policy: &Policy) -> Vec<String> {
     let requests = policy.request_edits.iter().map(|edit| match edit {
-        Edit::Set(name, _) => format!("requests are sent with a {name} of its own"),
+        Edit::Set(name, _) => format!("requests are sent with {name} as configured"),
         Edit::Add(name, _) => format!("requests are sent with a further {name}"),
         Edit::Remove(name) => format!("requests are sent without {name}"),
     });
     let value = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let answers = policy.response_edits.iter().map(|edit| match edit {
-        Edit::Set(name, text) => format!("answers say {name}: {}", value(text)),
-        Edit::Add(name, text) => format!("answers say {name}: {} too", value(text)),
-        Edit::Remove(name) => format!("answers do not say {name}"),
+        Edit::Set(name, text) => format!("answers are sent with {name}: {}", value(text)),
+        Edit::Add(name, text) => format!("answers are sent with a further {name}: {}", value(text)),
+        Edit::Remove(name) => format!("answers are sent without {name}"),
     });
     requests.chain(answers).collect()
 }
