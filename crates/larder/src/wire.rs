@@ -62,7 +62,7 @@ pub enum StartError {
     Bind(#[from] BindError),
     /// More sockets were handed over than there are listeners.
     #[error(
-        "{handed} sockets were handed over, and the configuration has listeners for {listeners}: nobody would answer on the rest"
+        "{handed} sockets were handed over, and the configuration has listeners for {listeners}: the rest would not be answered"
     )]
     TooManyHanded {
         /// The number of sockets.
@@ -71,10 +71,12 @@ pub enum StartError {
         listeners: usize,
     },
     /// Something other than a stream socket was handed over.
-    #[error("what was handed over as socket {0} is no TCP or Unix stream socket")]
+    #[error("the handed-over socket {0} is not a TCP or Unix stream socket")]
     NotASocket(usize),
     /// The admin address cannot be opened.
-    #[error("{0} (the admin API's: `--admin` gives it another, or `off`)")]
+    #[error(
+        "{0} (the address of the admin API: change it with `--admin ADDRESS`, or `--admin off`)"
+    )]
     Admin(BindError),
     /// The access log cannot be written.
     #[error(transparent)]

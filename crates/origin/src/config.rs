@@ -209,13 +209,12 @@ impl Default for Timeouts {
     }
 }
 
-/// The limits on retries. They draw on a budget: at most `percent` of the requests of the last ten seconds, and at
-/// least a few.
+/// The limits on retries. Their budget for ten seconds is ten retries plus `percent` of the fetches of these seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// Further attempts after the first.
     pub attempts: u32,
-    /// Percentage of fetches that may be retried.
+    /// The percentage of the fetches of ten seconds that may be retried, in addition to ten.
     pub percent: u32,
 }
 

@@ -212,10 +212,10 @@ impl Files {
         match position {
             // Another origin is asked instead.
             ChainPosition::Intermediate => {
-                tracing::warn!(origin = self.config.name, %error, "the folder is passed over");
+                tracing::warn!(origin = self.config.name, %error, "the folder is skipped");
             }
             ChainPosition::Final => {
-                tracing::error!(origin = self.config.name, %error, "a file is not answered");
+                tracing::error!(origin = self.config.name, %error, "a file cannot be served");
             }
         }
     }
@@ -233,7 +233,7 @@ impl Files {
                 origin = self.config.name,
                 path,
                 why,
-                "a file is not answered"
+                "a file cannot be served"
             );
         }
     }

@@ -49,7 +49,7 @@ pub trait Durable: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreachable {
     /// It did not get the purge, or refused it.
-    #[error("the log that nodes share cannot be reached, or takes nothing: nothing was purged")]
+    #[error("the log that nodes share cannot be reached, or accepts nothing: nothing was purged")]
     Refused,
     /// It may have got the purge, but did not say so in time.
     #[error("the log that nodes share does not answer: the purge may still take effect, or not")]

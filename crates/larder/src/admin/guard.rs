@@ -22,7 +22,7 @@ pub(super) async fn guard(request: Request, next: Next) -> Response {
     if is_welcome(&request) || is_for_monitors(&request) {
         return next.run(request).await;
     }
-    let what = "the admin API answers to an IP address or localhost only, but for figures and health: ask it by one of these";
+    let what = "use an IP address or localhost: under other names, the admin API answers only for figures and health";
     Refusal::new(StatusCode::FORBIDDEN, what).into_response()
 }
 

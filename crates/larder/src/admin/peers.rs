@@ -157,7 +157,7 @@ impl Peer {
             };
             let Err(untold) = self.tell(&mut client, body).await else {
                 if said.take().is_some() {
-                    tracing::info!(peer = %self.url, "purges are sent on again");
+                    tracing::info!(peer = %self.url, "purges reach the peer again");
                 }
                 rest = REST.0;
                 lock(&self.queue).done(number);
@@ -236,9 +236,11 @@ impl Untold {
     fn log(&self, peer: &PeerUrl) {
         match self {
             Self::Refused(why) => {
-                tracing::error!(%peer, "purges refused: it is told to forget everything: {why}");
+                tracing::error!(%peer, "the peer refuses purges, and is asked to purge everything instead: {why}");
             }
-            Self::Failed(error) => tracing::warn!(%peer, %error, "purges cannot be sent on"),
+            Self::Failed(error) => {
+                tracing::warn!(%peer, %error, "purges cannot be sent to the peer");
+            }
         }
     }
 }

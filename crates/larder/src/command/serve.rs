@@ -99,7 +99,9 @@ fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "ready")?;
     out.flush()?;
     if let Some(admin) = running.admin().filter(|admin| !admin.ip().is_loopback()) {
-        tracing::warn!("the admin API on {admin} has no password: whoever can reach it can purge");
+        tracing::warn!(
+            "the admin API on {admin} has no password: every client that can reach it can purge"
+        );
     }
     notify(State::Ready);
     Ok(())
@@ -163,7 +165,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
         _ = &mut finished => return,
         () = told_again => {}
     }
-    tracing::warn!("told to stop again: requests under way are ended");
+    tracing::warn!("second signal to stop: requests in progress are cut off");
     cut.now();
     // A thread that panicked has reported that itself.
     let _ = finished.await;

@@ -159,7 +159,9 @@ impl Drop for Awaited {
             };
             if asked.elapsed() >= patience {
                 // It may be in a write that cannot be cancelled. It ends with the process.
-                tracing::warn!("nobody takes the end of the access log: it is lost");
+                tracing::warn!(
+                    "the access log cannot be written to its end: its last lines are lost"
+                );
                 return;
             }
         }

@@ -145,11 +145,11 @@ fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn D
             match opened {
                 Opened::Damaged => {
                     tracing::warn!(
-                        "the log of purges was damaged: what was stored counts as purged"
+                        "the log of purges was damaged: everything stored counts as purged"
                     );
                 }
                 Opened::Torn(bytes) => tracing::warn!(
-                    "the log of purges ends with {bytes} bytes that are no whole entry, as after a crash: they are cut off"
+                    "the last {bytes} bytes of the log of purges are an incomplete entry, as after a crash: they are cut off"
                 ),
                 Opened::New | Opened::Whole => {}
             }
@@ -222,7 +222,9 @@ fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option
         Ok(shared) => {
             shared.tell(Box::new(move |event| match event {
                 shared::Event::Up => outage.ends(Part::Tier, &"the shared tier answers again"),
-                shared::Event::TakesWrites => tracing::info!("the shared tier takes writes again"),
+                shared::Event::TakesWrites => {
+                    tracing::info!("the shared tier accepts writes again");
+                }
                 shared::Event::Down(error) => outage.begins(
                     Part::Tier,
                     &format_args!("the shared tier is not asked for a while: {error}"),
@@ -234,7 +236,7 @@ fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option
                     tracing::info!("all servers of the shared tier answer again");
                 }
                 shared::Event::TakesNoWrites(error) => {
-                    tracing::warn!("the shared tier takes no writes: {error}");
+                    tracing::warn!("the shared tier accepts no writes: {error}");
                 }
                 shared::Event::HoldsSomethingElse(error) => {
                     tracing::warn!("the shared tier {error}");

@@ -135,7 +135,7 @@ fn a_file_system_that_turns_read_only_is_told_of_once_and_nothing_acknowledged_i
         current(&larder, path);
     }
     assert!(larder.get("/new").send().hit(), "memory keeps it");
-    larder.wait_output("disk tier out of order");
+    larder.wait_output("disk tier not used for");
     cannot_purge(&larder, "/later", WHY);
     let lines = told(&larder);
     let both = lines.len() == 2 && lines.iter().all(|line| line.contains(WHY));
@@ -184,7 +184,7 @@ fn a_device_that_fails_is_told_of_once_and_nothing_acknowledged_is_lost() {
         current(&larder, "/large/new");
     }
     assert!(larder.get("/5").send().hit(), "memory keeps it");
-    larder.wait_output("disk tier out of order");
+    larder.wait_output("disk tier not used for");
     cannot_purge(&larder, "/1", "Input/output error");
     let lines = told(&larder);
     for doing in ["reading", "writing", "the log of purges cannot be written"] {

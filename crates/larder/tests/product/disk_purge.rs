@@ -453,7 +453,7 @@ fn what_was_purged_beside_another_log_does_not_come_back() {
         let lines = told(larder);
         lines
             .iter()
-            .any(|line| line.contains("the log of purges is another one"))
+            .any(|line| line.contains("the log of purges is not the one of the last run"))
     };
     let mut larder = start(&here);
     keep(&larder, &["/page"]);

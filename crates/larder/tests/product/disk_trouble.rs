@@ -223,7 +223,7 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
             }
         }
     }
-    larder.wait_output("disk tier out of order");
+    larder.wait_output("disk tier not used for");
     for number in (0..60).step_by(7) {
         judge(&format!("/{number}"));
     }
@@ -232,7 +232,7 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     let states: Vec<_> = output
         .lines()
         .filter(|line| line.contains("disk tier") && line.contains("writing"))
-        .map(|line| line.contains("out of order"))
+        .map(|line| line.contains("not used for"))
         .collect();
     assert!(!states.is_empty() && states.iter().step_by(2).all(|fails| *fails));
     let again = states.windows(2).any(|pair| pair[0] == pair[1]);
@@ -260,12 +260,12 @@ fn on_a_file_system_smaller_than_its_size_the_tier_takes_what_fits() {
         keep(&larder, &[&path]);
         path
     };
-    while !larder.output().contains("disk tier out of order") {
+    while !larder.output().contains("disk tier not used for") {
         ask();
     }
     wait_until("the tier is tried again", || {
         ask();
-        larder.output().contains("disk tier in order again")
+        larder.output().contains("disk tier used again")
     });
     let failed = sample(&larder, "larder_disk_errors_total");
     let mut latest = Vec::new();
@@ -299,12 +299,12 @@ fn a_segment_that_could_not_be_begun_is_not_in_the_way_of_the_next() {
     let mut ask = || keep(&larder, &[&paths.next().unwrap_or_default()]);
     wait_until("the disk is found to be full", || {
         ask();
-        larder.output().contains("disk tier out of order")
+        larder.output().contains("disk tier not used for")
     });
     fs::remove_file(&other).unwrap();
     wait_until("the disk is found to have room", || {
         ask();
-        larder.output().contains("disk tier in order again")
+        larder.output().contains("disk tier used again")
     });
 }
 
@@ -471,7 +471,7 @@ fn a_change_of_the_disk_tier_waits_for_a_restart() {
     ] {
         larder.rewrite_config(&site.config().replace(from, to));
         larder.reload();
-        larder.wait_output("disk changes with a restart only");
+        larder.wait_output("disk changes only with a restart");
     }
     assert!(larder.get("/").send().hit());
     let larder = site.restart(larder);

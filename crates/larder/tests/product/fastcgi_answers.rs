@@ -138,7 +138,7 @@ fn of_many_complaints_some_are_logged_and_the_rest_counted() {
 /// How many more than are logged there were, by this log.
 fn counted(log: &str) -> usize {
     let lines = log.lines();
-    let lines = lines.filter(|line| line.contains("more errors of scripts than are logged"));
+    let lines = lines.filter(|line| line.contains("scripts reported more errors than are logged"));
     let fields = lines.flat_map(str::split_whitespace);
     let counts = fields.filter_map(|field| field.strip_prefix("requests=")?.parse::<usize>().ok());
     counts.sum()

@@ -176,7 +176,7 @@ fn with_a_head() -> Vec<(&'static str, Vec<u8>)> {
             ]),
         ),
         (
-            "output after its end",
+            "output after the end of the request",
             all(&[
                 page("half"),
                 record(kind::OUT, ""),

@@ -108,7 +108,7 @@ fn a_second_signal_ends_what_is_under_way() {
     let mut larder = larder;
     let finished = larder.wait();
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    let said = finished.stderr.matches("told to stop again").count();
+    let said = finished.stderr.matches("second signal to stop").count();
     assert_eq!(said, 1, "{}", finished.stderr);
 }
 
@@ -428,7 +428,7 @@ fn a_socket_that_was_handed_over_outlives_a_reload() {
 fn what_systemd_hands_over_is_served_or_refused() {
     let origin = Origin::start();
     for (sockets, said) in [
-        ("1", "socket 1 is no TCP or Unix stream socket"),
+        ("1", "socket 1 is not a TCP or Unix stream socket"),
         ("2", "2 sockets were handed over"),
     ] {
         let hand_over = r#"exec 3</dev/null 4</dev/null; LISTEN_FDS=$0 LISTEN_PID=$$ exec "$@""#;
@@ -610,7 +610,7 @@ fn a_reload_that_is_refused_does_not_even_change_how_long_a_stop_takes() {
         &format!("[[listen]]\naddress = \"{address}\"\n"),
     ));
     larder.reload();
-    larder.wait_output("configuration not taken");
+    larder.wait_output("configuration not applied");
     let finished = larder.stop();
     assert_eq!(finished.code, Some(0));
     let said = finished.stdout + &finished.stderr;
@@ -647,7 +647,7 @@ fn a_reload_opens_new_listeners_and_drains_those_that_are_gone() {
     let no_certificate = "[[listen.tls]]\ncertificate = \"/nowhere.pem\"\nkey = \"/nowhere.key\"\n";
     larder.rewrite_config(&config(&old, no_certificate));
     larder.reload();
-    larder.wait_output("configuration not taken");
+    larder.wait_output("configuration not applied");
     assert!(!is_open(&old), "all or nothing");
     assert_eq!(Client::connect(new.as_path()).get("/").send().text(), "x");
 }

@@ -114,6 +114,6 @@ fn what_a_reload_could_not_open_leaves_no_name() {
     let larder = start(&origin, &old, "");
     larder.rewrite_config(&config(&origin, &new, &more));
     larder.reload();
-    larder.wait_output("configuration not taken");
+    larder.wait_output("configuration not applied");
     assert!(old.exists() && !new.exists());
 }

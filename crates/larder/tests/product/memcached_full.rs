@@ -115,7 +115,7 @@ fn a_memcached_that_refuses_writes_is_read_and_told_of_once() {
         assert!(errors(node, "full") > 0);
         assert_eq!(sample(node, "larder_shared_breaker_openings_total"), 0);
         let lines = told(node);
-        let full = |line: &&String| line.contains("the shared tier takes no writes");
+        let full = |line: &&String| line.contains("the shared tier accepts no writes");
         assert!(lines.iter().all(|line| full(&line)), "{lines:#?}");
     }
     let hits = |node| sample(node, "larder_shared_hits_total");

@@ -100,7 +100,7 @@ pub(crate) fn wait_follows(node: &Larder) {
 /// How often this node has lost the stream for good.
 pub(crate) fn losses(node: &Larder) -> usize {
     node.output()
-        .matches("everything kept counts as purged")
+        .matches("everything stored counts as purged")
         .count()
 }
 

@@ -86,7 +86,7 @@ fn a_failover_to_a_replica_that_was_behind_costs_all_that_was_kept() {
     replica.resume();
     fail_over(&mut site, (&replica, &sentinel), |_| ());
     for node in &site.nodes {
-        node.wait_output("everything kept counts as purged");
+        node.wait_output("everything stored counts as purged");
         wait_follows(node);
         for path in ["/page", "/other"] {
             assert_ne!(get(node, path).text(), "1", "{path}");

@@ -14,7 +14,7 @@ use testkit::{Larder, Memcached, Redis, wait_until};
 
 /// What the log says of pages that were not taken, from the message on.
 fn said(larder: &Larder) -> Vec<String> {
-    const MESSAGE: &str = "a page is not taken from the store";
+    const MESSAGE: &str = "a page of the store cannot be used";
     let output = larder.output();
     let lines = output.lines();
     let told = lines.filter_map(|line| Some(line.get(line.find(MESSAGE)?..)?.to_owned()));
@@ -23,7 +23,7 @@ fn said(larder: &Larder) -> Vec<String> {
 
 /// That message to the letter.
 fn told(path: &str, why: &str) -> String {
-    format!("a page is not taken from the store origin=\"pages\" path=\"{path}\" why=\"{why}\"")
+    format!("a page of the store cannot be used origin=\"pages\" path=\"{path}\" why=\"{why}\"")
 }
 
 /// The application answers each time, nothing is kept of what the store said, and the log says `why`.

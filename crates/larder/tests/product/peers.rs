@@ -21,7 +21,7 @@ fn a_node_that_does_not_take_purges_is_told_of_once_with_its_reason() {
         ))
         .start();
     purge(&larder, &json!({ "tag": "a" }));
-    larder.wait_output("purges are sent on again");
+    larder.wait_output("purges reach the peer again");
     assert_eq!(peer.requests("/purge"), 5);
     let lines = told(&larder);
     let [failed, refused] = &lines[..] else {

@@ -42,6 +42,6 @@ fn a_log_that_cannot_be_written_is_told_of_once_and_once_when_it_can() {
     );
     drop(file);
     fs::remove_file(filler).expect("removed");
-    larder.wait_output("the log of purges is written again");
+    larder.wait_output("the log of purges can be written again");
     assert_eq!((failing(), told(&larder).len()), (0, 1));
 }

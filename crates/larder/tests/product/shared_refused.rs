@@ -38,7 +38,7 @@ fn refused(node: &Larder) -> Response {
 }
 
 const NOTHING: &str =
-    "the log that nodes share cannot be reached, or takes nothing: nothing was purged";
+    "the log that nodes share cannot be reached, or accepts nothing: nothing was purged";
 
 #[test]
 fn a_password_that_changes_is_told_of_once_and_forgiven_when_it_is_back() {

@@ -97,7 +97,7 @@ fn a_redis_that_dies_is_left_alone_and_told_of_once() {
     redis.restart();
     is_found_again(&node);
     // It has come back empty: that is worth another one.
-    node.wait_output("everything kept counts as purged");
+    node.wait_output("everything stored counts as purged");
     assert_eq!(told(&node).len(), 2, "{:#?}", told(&node));
 }
 
@@ -167,7 +167,7 @@ fn a_redis_that_is_full_is_read_and_told_of_once() {
     goes_on(&node, "meanwhile");
     wait_until("writes were refused", || errors(&node, "full") > 0);
     assert!(!is_open(&node), "it answers, after all");
-    let full = |line: &&String| line.contains("the shared tier takes no writes");
+    let full = |line: &&String| line.contains("the shared tier accepts no writes");
     let lines = told(&node);
     assert_eq!(lines.iter().filter(full).count(), 1, "{lines:#?}");
     redis.ask(&["CONFIG", "SET", "maxmemory", "0"]);
@@ -205,7 +205,7 @@ fn a_redis_that_is_flushed_costs_what_was_kept() {
     let node = node(&origin, &redis.url());
     goes_on(&node, "before");
     redis.ask(&["FLUSHALL"]);
-    node.wait_output("everything kept counts as purged");
+    node.wait_output("everything stored counts as purged");
     wait_until("it followed again", || {
         sample(&node, "larder_purges_unsure") == 0
     });

@@ -90,7 +90,7 @@ fn what_is_published_is_answered_as_it_was() {
         assert_eq!(fetched(&larder, "/new").status, 404);
         assert_eq!(fetched(&larder, "/").text(), "home");
     }
-    larder.wait_output("is not understood");
+    larder.wait_output("is served as plain files");
 }
 
 /// The manifest of one page with these fields.

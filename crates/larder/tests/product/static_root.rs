@@ -197,7 +197,7 @@ fn the_folder_may_be_a_link_that_is_set_to_the_next_release() {
     assert_eq!(refused.status, 500);
     let path = all.to_string_lossy().into_owned();
     assert!(!refused.text().contains(&path), "{}", refused.text());
-    larder.wait_output("a file is not answered");
+    larder.wait_output("a file cannot be served");
     larder.wait_output(&path);
 }
 

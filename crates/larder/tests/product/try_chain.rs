@@ -117,7 +117,7 @@ fn a_folder_that_is_gone_is_passed_over() {
     let (_origin, larder) = start(&root, "");
     std::fs::remove_dir_all(&root).expect("removed");
     assert_eq!(larder.get("/page.html").send().text(), "app 1");
-    larder.wait_output("the folder is passed over");
+    larder.wait_output("the folder is skipped");
 }
 
 #[test]

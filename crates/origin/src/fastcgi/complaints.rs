@@ -90,7 +90,7 @@ impl Complaints {
                     tracing::warn!(
                         origin,
                         requests = lost,
-                        "more errors of scripts than are logged"
+                        "scripts reported more errors than are logged"
                     );
                 }
             }

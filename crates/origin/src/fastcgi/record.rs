@@ -107,7 +107,7 @@ pub enum Wrong {
     #[error("the end of a FastCGI request in {0} bytes instead of 8")]
     EndLength(u16),
     /// Output after the record that ended the output.
-    #[error("output after its end")]
+    #[error("output after the end of the request")]
     AfterEnd,
 }
 

@@ -107,7 +107,7 @@ impl Published {
             if let Err(why) = &manifest {
                 tracing::warn!(
                     why,
-                    "{NAME} is not understood; its folder is taken for plain files"
+                    "{NAME} cannot be read; its folder is served as plain files"
                 );
             }
             Ok(manifest.ok())

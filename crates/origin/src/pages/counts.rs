@@ -40,7 +40,7 @@ impl Pages {
             && self.bad.now()
         {
             let origin = &self.config.name;
-            tracing::warn!(origin, path, why, "a page is not taken from the store");
+            tracing::warn!(origin, path, why, "a page of the store cannot be used");
         }
     }
 

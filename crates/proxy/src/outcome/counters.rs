@@ -53,7 +53,7 @@ pub struct Counters {
     pub invalidations: AtomicU64,
     /// Purges over the listeners, in the clients' own formats.
     pub purges: AtomicU64,
-    /// Such purges by clients that may not purge.
+    /// Purges that were refused because the client is not allowed to purge.
     pub purges_denied: AtomicU64,
     /// Fetches without a usable answer.
     pub origin_errors: AtomicU64,

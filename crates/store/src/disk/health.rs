@@ -79,17 +79,17 @@ impl fmt::Display for Event {
                 error,
             } => write!(
                 f,
-                "disk tier out of order for {REST:?}: {} {}: {error}",
+                "disk tier not used for {REST:?}: {} {}: {error}",
                 doing(what),
                 file.display()
             ),
             Self::Outdated => f.write_str(
-                "disk tier: the log of purges is another one than that of the last run, which may not have all that was purged: what was stored is forgotten",
+                "disk tier: the log of purges is not the one of the last run, and may lack purges: everything stored is dropped",
             ),
-            Self::Mended(what) => write!(f, "disk tier in order again: {}", doing(what)),
+            Self::Mended(what) => write!(f, "disk tier used again: {}", doing(what)),
             Self::Damaged { file, offset } => write!(
                 f,
-                "disk tier: damaged bytes forgotten: {} at {offset}",
+                "disk tier: damaged bytes dropped: {} at {offset}",
                 file.display()
             ),
         }

@@ -93,12 +93,12 @@ impl fmt::Display for Event {
             Self::Lost(why) => write!(f, "the shared purge log cannot be read, trying again: {why}"),
             Self::Unreported(why) => write!(
                 f,
-                "the shared purge log can be read, but not how far this node has read it be noted, trying again; without that, what is kept will be validated before it is used: {why}"
+                "the shared purge log can be read, but this node cannot note how far it has read, trying again; until then, stored responses will be validated before use: {why}"
             ),
             Self::Distrusted => f.write_str(
-                "nothing heard of the shared purge log: what is kept is validated before it is used",
+                "no news of the shared purge log: stored responses are validated before use",
             ),
-            Self::Forgot(missed) => write!(f, "{missed}: everything kept counts as purged"),
+            Self::Forgot(missed) => write!(f, "{missed}: everything stored counts as purged"),
             Self::Unreadable { first, count: 1 } => write!(
                 f,
                 "entry {first} of the shared purge log cannot be read: everything is purged"

@@ -41,7 +41,7 @@ impl Reload {
         self.asked = true;
         if self.places.available_permits() == 0 {
             tracing::warn!(
-                "configuration not read yet: {READERS} reads of it have not come to their end; it is read again once one has"
+                "configuration not read yet: {READERS} earlier reads of it have not ended; it is read as soon as one ends"
             );
         }
     }
@@ -121,7 +121,7 @@ pub fn take(
             }
             report(reloaded);
         }
-        Some(Err(faults)) => tracing::error!("configuration not taken:\n{faults}"),
+        Some(Err(faults)) => tracing::error!("configuration not applied:\n{faults}"),
         // The panic has been reported already.
         None => {}
     }
@@ -132,9 +132,9 @@ fn report(reloaded: Result<Vec<&'static str>, StartError>) {
     match reloaded {
         Ok(waiting) if waiting.is_empty() => tracing::info!("configuration reloaded"),
         Ok(waiting) => tracing::warn!(
-            "configuration reloaded; {} changes with a restart only",
+            "configuration reloaded; {} changes only with a restart",
             waiting.join(", ")
         ),
-        Err(error) => tracing::error!("configuration not taken: {error}"),
+        Err(error) => tracing::error!("configuration not applied: {error}"),
     }
 }

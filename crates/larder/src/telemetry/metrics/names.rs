@@ -148,7 +148,7 @@ metrics! {
     DISK_EVICTED = Counter "larder_disk_evicted"
         [] "Stored responses on disk that were removed to make room for others";
     DISK_FORWARDED = Counter "larder_disk_rewritten"
-        [] "How many of those were written again because they had been requested";
+        [] "Stored responses on disk that were written again, instead of being removed to make room, because they had been requested";
     DISK_ERRORS = Counter "larder_disk_errors"
         [] "Operations on disk for which the operating system reported an error";
     DISK_DAMAGED = Counter "larder_disk_damaged"

@@ -37,10 +37,10 @@ impl fmt::Display for Event {
         match self {
             Self::Failing(why) => write!(
                 f,
-                "the log of purges cannot be written, trying again; what is purged or invalidated meanwhile would come back at a restart: {why}"
+                "the log of purges cannot be written, trying again; what is purged or invalidated until then would come back at a restart: {why}"
             ),
             Self::Mended => f.write_str(
-                "the log of purges is written again, with all that was purged meanwhile",
+                "the log of purges can be written again, and has all that was purged meanwhile",
             ),
         }
     }
