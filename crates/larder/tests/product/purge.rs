@@ -220,6 +220,31 @@ fn a_beginning_that_ends_within_the_query_covers_what_is_asked_for_so() {
     }
 }
 
+/// What remains of a URL whose query is dropped is one page on every host, even if others begin with its path.
+#[test]
+fn a_beginning_whose_query_is_dropped_leaves_what_begins_with_the_path() {
+    const PAGES: [&str; 6] = ["/", "/blog/", "/n/x", "/blog/one", "/n/xy", "/n/x/y"];
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\nkey = { drop_tracking = true }\n",
+    );
+    origin.otherwise(|request| counted(request).cache("max-age=600"));
+    for bare in &PAGES[..3] {
+        for host in ["a.test", "b.test"] {
+            for target in PAGES {
+                larder.get(target).header("Host", host).send();
+            }
+        }
+        let done = run(&larder, &["--prefix", &format!("{bare}?utm_source=")]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        for host in ["a.test", "b.test"] {
+            for target in &PAGES {
+                let is_kept = kept(&larder, host, target);
+                assert_eq!(is_kept, target != bare, "{bare}: {host}{target}");
+            }
+        }
+    }
+}
+
 #[test]
 fn each_kind_covers_what_it_names_and_nothing_else() {
     for (what, understood, covered) in kinds() {

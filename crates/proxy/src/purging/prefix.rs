@@ -5,7 +5,7 @@ use super::{
 };
 use crate::policy::Site;
 use rules::key;
-use store::purge::What;
+use store::purge::{On, Pattern, What};
 
 /// The host of a URL of which only path and query count.
 const NO_HOST: &str = "localhost";
@@ -38,7 +38,7 @@ pub fn prefix(site: &Site, text: &str) -> Option<Vec<What>> {
     Some(found)
 }
 
-/// Returns the keys of `url` that do not begin with this path and `?`: all that it has of the query is dropped.
+/// Returns the purges of the path alone, which is how `url` is keyed where all that it has of the query is dropped.
 fn keyed_elsewhere(site: &Site, url: &str, hosts: Hosts, begins: &str) -> Vec<What> {
     let mut addresses = addresses(keys_and_routes(site, url, hosts));
     addresses
@@ -49,11 +49,20 @@ fn keyed_elsewhere(site: &Site, url: &str, hosts: Hosts, begins: &str) -> Vec<Wh
         Hosts::Any => {
             let mut paths: Vec<_> = addresses.iter().filter_map(|one| target_of(one)).collect();
             paths.dedup();
-            let every = |path: &str| What::Prefix {
-                host: None,
-                path: path.to_owned(),
-            };
-            paths.into_iter().map(every).collect()
+            paths.into_iter().map(on_every_host).collect()
         }
+    }
+}
+
+/// Returns the purge of one path on every host, and of nothing that begins with it. A path that is too long for an
+/// expression hardly begins another.
+fn on_every_host(path: &str) -> What {
+    let exactly = format!("^{}$", regex::escape(path));
+    match Pattern::default().with(On::Target, &exactly) {
+        Ok(pattern) => What::Pattern(Box::new(pattern)),
+        Err(_) => What::Prefix {
+            host: None,
+            path: path.to_owned(),
+        },
     }
 }
