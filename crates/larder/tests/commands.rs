@@ -232,6 +232,11 @@ request_headers.set = "X-Key: secret"
 path = "/off"
 cache = false
 response_headers.add = "X-Off: 1"
+
+[[route]]
+name = "other"
+host = "other.example"
+path = "/*"
 "#;
     fs::write(folder.join("larder.toml"), config).unwrap();
     let output = larder(&folder, &["check", "--explain"]);
@@ -239,6 +244,7 @@ response_headers.add = "X-Off: 1"
     assert_eq!(code(&output), 0, "{said}{}", text(&output.stderr));
     for line in [
         "1. shop: path ~ /shop/[a-z]+, header accept: *json* or x-preview, cookie lang=de or ~ (dev|test)_.*, parameter page[] or preview=1",
+        "3. other: host other.example, path /*",
         "http requests are redirected to https",
         "the application gets the host app.example",
         "answers that set a cookie are stored without it",

@@ -140,11 +140,14 @@ impl HostPattern {
 }
 
 impl PathPattern {
-    /// Whether the normalised path matches, compared as bytes.
+    /// Whether the normalised path matches, compared as bytes. `OPTIONS *` is about the server as a whole, and so
+    /// matches what every path does.
     pub fn matches(&self, path: &str) -> bool {
         match self {
             Self::Exact(exact) => path == exact,
-            Self::Prefix(prefix) => path.starts_with(prefix.as_str()),
+            Self::Prefix(prefix) => {
+                path.starts_with(prefix.as_str()) || (path == "*" && prefix == "/")
+            }
             Self::Wildcard(regex) | Self::Regex(regex) => regex.is_match(path),
         }
     }

@@ -238,6 +238,25 @@ fn the_last_route_matches_everything() {
     }
 }
 
+/// What a route matches may be part of its keys (`proxy::routing::digest`), so it stays as it is written.
+#[test]
+fn a_route_for_all_paths_of_a_host_keeps_its_path() {
+    let config = good(&format!("[[route]]\nhost = \"a\"\npath = \"/*\"\n{ORIGIN}"));
+    let paths = &config.site.routes[0].matcher.paths;
+    let is_kept = matches!(&paths[..], [PathPattern::Prefix(prefix)] if prefix == "/");
+    assert!(is_kept, "{paths:?}");
+}
+
+#[test]
+fn a_route_for_all_paths_of_a_host_covers_what_has_none() {
+    let route = |path: &str| format!("[[route]]\nhost = \"a\"\n{path}\n");
+    for narrow in ["path = \"~ /a.*\"", "path = \"/a/*\"", "method = \"GET\""] {
+        let text = format!("{}{}{ORIGIN}", route("path = \"/*\""), route(narrow));
+        let faults = read(&text).unwrap_err().render(false);
+        assert!(faults.contains("never reached"), "{narrow}: {faults}");
+    }
+}
+
 #[test]
 fn keys_and_edits() {
     let config = good(&format!(

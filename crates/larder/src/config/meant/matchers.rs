@@ -21,24 +21,12 @@ pub(super) const KEYS: [&str; 7] = [
 pub(super) fn build(written: &Route) -> Matcher {
     Matcher {
         hosts: values(written.host.as_ref()),
-        paths: paths(values(written.path.as_ref())),
+        paths: values(written.path.as_ref()),
         methods: values(written.method.as_ref()),
         headers: values(written.header.as_ref()),
         cookies: cookies(written.cookie.as_ref()),
         query: parameters(written.query.as_ref()),
         clients: values(written.client.as_ref()),
-    }
-}
-
-/// Returns no paths if one of them matches every path. Otherwise the route would not match `OPTIONS *`, which is about
-/// the server as a whole.
-fn paths(written: Vec<PathPattern>) -> Vec<PathPattern> {
-    let is_for_all =
-        |path: &PathPattern| matches!(path, PathPattern::Prefix(prefix) if prefix == "/");
-    if written.iter().any(is_for_all) {
-        Vec::new()
-    } else {
-        written
     }
 }
 
@@ -95,7 +83,7 @@ pub(super) fn everything(matcher: &Matcher) -> bool {
     } = matcher;
     let any_host = |host: &HostPattern| matches!(host, HostPattern::Any);
     (hosts.is_empty() || hosts.iter().any(any_host))
-        && paths.is_empty()
+        && any_path(paths)
         && methods.is_empty()
         && headers.is_empty()
         && cookies.is_empty()
@@ -103,10 +91,16 @@ pub(super) fn everything(matcher: &Matcher) -> bool {
         && clients.is_empty()
 }
 
+/// Whether every path matches: none is asked for, or `/*`, which is for `OPTIONS *` too.
+fn any_path(paths: &[PathPattern]) -> bool {
+    let is_any = |path: &PathPattern| matches!(path, PathPattern::Prefix(prefix) if prefix == "/");
+    paths.is_empty() || paths.iter().any(is_any)
+}
+
 /// Whether `wide` certainly matches whatever `narrow` does. Two expressions cover each other only if they are the same.
 pub(super) fn covers(wide: &Matcher, narrow: &Matcher) -> bool {
     all(&wide.hosts, &narrow.hosts, host)
-        && all(&wide.paths, &narrow.paths, path)
+        && (any_path(&wide.paths) || all(&wide.paths, &narrow.paths, path))
         && all(&wide.methods, &narrow.methods, takes_in)
         && all(&wide.headers, &narrow.headers, field)
         && all(&wide.cookies, &narrow.cookies, named)
