@@ -70,6 +70,15 @@ impl Body {
         }
     }
 
+    /// The fill of what is on its way in, if there is one.
+    pub fn fill(&self) -> Option<&Arc<Fill>> {
+        match self {
+            Self::Filling(fill) => Some(fill),
+            Self::Parts(parts) => parts.fill(),
+            Self::Whole(_) | Self::Mapped(_) | Self::Chunks(_) | Self::Disk(_) => None,
+        }
+    }
+
     /// Length in bytes; `None` while it is not known.
     pub fn length(&self) -> Option<u64> {
         match self {

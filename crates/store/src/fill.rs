@@ -112,6 +112,11 @@ impl Fill {
         self.lock().is_open()
     }
 
+    /// Whether it is no longer kept, and so will not be stored.
+    pub fn is_spilled(&self) -> bool {
+        self.lock().is_spilled()
+    }
+
     /// Ready when nobody is interested any longer in what is still to come, or when the fill was [given
     /// up](Writer::give_up). The fill has failed then, so that nobody joins what the writer is about to leave. Once
     /// everything that was announced has arrived, lost interest does not count: a reader that has read it all may be

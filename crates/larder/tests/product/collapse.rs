@@ -472,6 +472,47 @@ fn a_body_that_breaks_off_at_once_is_everybodys_failure_once_two_have_met_it() {
     }
 }
 
+/// While memory is short nothing large is kept: those who have waited for one answer do not wait for the next.
+#[test]
+fn who_has_waited_for_what_there_is_no_room_for_waits_no_more() {
+    let (origin, larder) = start_with(
+        "workers = 1\nmemory.size = \"1MiB\"\n[[origin]]\nservers = \"{origin}\"\n\
+         [defaults]\ncollapse_wait = \"1h\"\n",
+    );
+    let body = "y".repeat(240_000);
+    let (rest, first, next) = (Gate::new(), Gate::new(), Gate::new());
+    let (at, all) = ([&rest, &first, &next].map(Gate::clone), body.clone());
+    origin.otherwise(move |request| {
+        let (early, late) = all.split_at(230_000);
+        match (request.target.as_str(), request.nth) {
+            ("/", 1) => Reply::ok().hold_head(&at[1]).body(&all),
+            ("/", _) => Reply::ok().hold_head(&at[2]).body(&all),
+            ("/other", _) => Reply::ok(),
+            _ => Reply::ok().body(early).hold(&at[0]).body(late),
+        }
+        .cache("max-age=60")
+    });
+    let coming = ["/a", "/b"].map(|path| reading(&larder, path, &body[..200_000]));
+    let leader = ask(&larder, "/", 1);
+    first.wait_reached();
+    let followers = followers(&larder, 8);
+    first.open();
+    wait_until("each has asked", || origin.requests("/") == 9);
+    next.open();
+    for mut client in leader.into_iter().chain(followers) {
+        let answer = client.read();
+        assert!(
+            answer.complete && answer.text() == body,
+            "{}",
+            answer.said()
+        );
+    }
+    rest.open();
+    for (mut client, mut response) in coming {
+        client.read_content(&mut response);
+    }
+}
+
 /// RFC 9110 section 15.3.7: a part of what was asked for whole is no answer.
 #[test]
 fn an_answer_to_what_was_not_asked_is_a_failure_of_all_who_wait() {

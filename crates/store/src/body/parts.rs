@@ -34,6 +34,11 @@ impl Parts {
         }
     }
 
+    /// The fill of the part that is on its way in, if there is one.
+    pub fn fill(&self) -> Option<&Arc<Fill>> {
+        self.coming.as_ref().map(|(_, fill)| fill)
+    }
+
     /// Creates one part that begins at `first` and is on its way in `fill`, which has announced its length.
     pub const fn coming(length: u64, first: u64, fill: Arc<Fill>) -> Self {
         Self {

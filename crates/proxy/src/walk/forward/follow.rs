@@ -99,11 +99,19 @@ fn collapsed(
             Err(match &now.selected {
                 // What is there is not good enough for this request.
                 Some(_) => FollowerFallback::Alone(now),
+                // Nor may there be room for what the next would bring.
+                None if is_spilled(&landed) => FollowerFallback::Alone(now),
                 None => FollowerFallback::Together(now),
             })
         }
         Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),
     }
+}
+
+/// Whether there was no room for what has landed, so that it was not kept.
+fn is_spilled(landed: &FlightStatus) -> bool {
+    let fill = landed.brought().and_then(|stored| stored.body.fill());
+    fill.is_some_and(|fill| fill.is_spilled())
 }
 
 /// Where what has landed was stale when it came, the next for its key do not wait for one another.
