@@ -125,8 +125,13 @@ fn keys_and_routes<'a>(
     hosts: Hosts,
 ) -> impl Iterator<Item = (Key, &'a Route)> {
     let matching = matching(site, uri, hosts, Asked::Whole);
-    let keyed = |route: &'a Route| Some((ask::key_of(uri, &route.policy)?, route));
-    matching.into_iter().filter_map(keyed)
+    matching
+        .into_iter()
+        .filter_map(|route| keyed_on(route, uri))
+}
+
+fn keyed_on<'a>(route: &'a Route, uri: &str) -> Option<(Key, &'a Route)> {
+    Some((ask::key_of(uri, &route.policy)?, route))
 }
 
 /// Returns the routes that some request for `uri`, or for a URL that begins so, could take.

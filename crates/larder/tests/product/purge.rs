@@ -245,6 +245,33 @@ fn a_beginning_whose_query_is_dropped_leaves_what_begins_with_the_path() {
     }
 }
 
+/// Of a query that is dropped as a whole the beginning may be anything, and what comes later may choose the route.
+#[test]
+fn a_beginning_covers_what_may_be_dropped_behind_it() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n\
+         [[route]]\npath = \"/n/*\"\nquery = \"page\"\nkey.drop = [\"page\", \"utm_*\"]\n\
+         [[route]]\npath = \"/n/*\"\n\
+         [[route]]\nkey.drop_tracking = true\n",
+    );
+    origin.otherwise(|request| counted(request).cache("max-age=600"));
+    for (target, beginning) in [
+        ("/n/x?utm_source=m&page=1", "/n/x?utm_source="),
+        ("/x?utm_source=m", "/x?"),
+        ("/x?utm_source=m", "/x?ut"),
+        ("/x?utm_source=m&utm_medium=n", "/x?utm_source=m&"),
+        ("/x?utm_source=m&utm_medium=n", "/x?utm_source=m&utm_me"),
+    ] {
+        for prefix in [beginning.to_owned(), format!("http://a.test{beginning}")] {
+            larder.get(target).header("Host", "a.test").send();
+            assert!(kept(&larder, "a.test", target), "{target}");
+            let done = run(&larder, &["--prefix", &prefix]);
+            assert_eq!(done.code, Some(0), "{done:?}");
+            assert!(!kept(&larder, "a.test", target), "{prefix}: {target}");
+        }
+    }
+}
+
 #[test]
 fn each_kind_covers_what_it_names_and_nothing_else() {
     for (what, understood, covered) in kinds() {

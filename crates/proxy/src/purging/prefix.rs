@@ -1,18 +1,19 @@
 //! Purges of URLs that begin alike.
 
 use super::{
-    Hosts, addresses, is_target, keys_and_routes, parts, rewrites, target_of, without_fragment,
+    Asked, Hosts, addresses, is_target, keyed_on, matching, parts, rewrites, target_of,
+    without_fragment,
 };
-use crate::policy::Site;
-use rules::key;
+use crate::policy::{KeySpec, Site};
+use rules::key::{self, QueryChoice};
 use store::purge::{On, Pattern, What};
 
 /// The host of a URL of which only path and query count.
 const NO_HOST: &str = "localhost";
 
 /// Returns the purges of everything whose URL begins so: `http://host/path`, or `/path` for every host. If it has a
-/// query that a route keys otherwise than it is written, everything with that path and a query is purged, and what the
-/// text itself is keyed as. `None` if no URL begins so.
+/// query that a route keys otherwise than it is written, everything with that path and a query is purged, and the path
+/// alone if a route may drop all of the query. `None` if no URL begins so.
 pub fn prefix(site: &Site, text: &str) -> Option<Vec<What>> {
     let text = without_fragment(text);
     let (host, target) = if text.starts_with('/') && !text.starts_with("//") {
@@ -32,26 +33,34 @@ pub fn prefix(site: &Site, text: &str) -> Option<Vec<What>> {
     let Some(begins) = with_query.filter(|_| rewrites(site, &url, hosts)) else {
         return Some(vec![What::Prefix { host, path: target }]);
     };
-    let mut found = keyed_elsewhere(site, &url, hosts, begins);
+    let mut found = without_query(site, &url, hosts);
     let path = begins.to_owned();
     found.push(What::Prefix { host, path });
     Some(found)
 }
 
-/// Returns the purges of the path alone, which is how `url` is keyed where all that it has of the query is dropped.
-fn keyed_elsewhere(site: &Site, url: &str, hosts: Hosts, begins: &str) -> Vec<What> {
-    let mut addresses = addresses(keys_and_routes(site, url, hosts));
-    addresses
-        .retain(|address| target_of(address).is_some_and(|target| !target.starts_with(begins)));
-    match hosts {
-        _ if addresses.is_empty() => Vec::new(),
-        Hosts::Its => vec![What::Url(addresses)],
-        Hosts::Any => {
-            let mut paths: Vec<_> = addresses.iter().filter_map(|one| target_of(one)).collect();
-            paths.dedup();
-            paths.into_iter().map(on_every_host).collect()
-        }
+/// Returns the purges of the path alone: routes key URLs that begin so by it if they may drop all of the query. They
+/// may also match only because of what comes later in it.
+fn without_query(site: &Site, url: &str, hosts: Hosts) -> Vec<What> {
+    let url_so_far = without_open_name(url);
+    let drops = |spec: &KeySpec| spec.query != QueryChoice::All || spec.drop != QueryChoice::All;
+    let routes = matching(site, url, hosts, Asked::Beginning).into_iter();
+    let dropping = routes.filter(|route| drops(&route.policy.key));
+    let mut addresses = addresses(dropping.filter_map(|route| keyed_on(route, url_so_far)));
+    addresses.retain(|address| target_of(address).is_some_and(|target| !target.contains('?')));
+    let path = addresses.first().and_then(|address| target_of(address));
+    match (hosts, path) {
+        (_, None) => Vec::new(),
+        (Hosts::Any, Some(path)) => vec![on_every_host(path)],
+        (Hosts::Its, Some(_)) => vec![What::Url(addresses)],
     }
+}
+
+/// Removes the name that a URL ends within, which may become that of a parameter that is dropped.
+fn without_open_name(url: &str) -> &str {
+    let last = url.rsplit_once(['?', '&']);
+    let open = last.filter(|(_, name)| !name.contains('='));
+    open.map_or(url, |(before, _)| before)
 }
 
 /// Returns the purge of one path on every host, and of nothing that begins with it. A path that is too long for an

@@ -137,7 +137,7 @@ fn prefixes() {
     }
 }
 
-/// Everything with the path and a query is purged, and what the text itself is keyed as.
+/// Everything with the path and a query is purged, and the path alone where all of the query may be dropped.
 #[test]
 fn prefixes_that_end_in_a_query_which_is_keyed_otherwise() {
     for (given, expected) in [
@@ -155,6 +155,22 @@ fn prefixes_that_end_in_a_query_which_is_keyed_otherwise() {
         (
             "/%73orted/a.b?utm_source=",
             vec![exactly(r"^/sorted/a\.b$"), all("/sorted/a.b?")],
+        ),
+        (
+            "/sorted/?ut",
+            vec![exactly(r"^/sorted/$"), all("/sorted/?")],
+        ),
+        (
+            "/sorted/?utm_source=m&",
+            vec![exactly(r"^/sorted/$"), all("/sorted/?")],
+        ),
+        ("/sorted/?b=1&ut", vec![all("/sorted/?")]),
+        (
+            "http://h.example/sorted/?",
+            vec![
+                What::Url(vec!["//h.example/sorted/".to_owned()]),
+                of("h.example", "/sorted/?"),
+            ],
         ),
         (
             "http://h.example:81/sorted/?utm_source=",
