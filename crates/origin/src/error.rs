@@ -72,6 +72,13 @@ impl Error {
         self.was_sent
     }
 
+    /// Whether nobody was asked: the fetch got no turn, or no server that may be asked is healthy, and no attempt before
+    /// that had sent anything.
+    pub(crate) fn asked_nobody(&self) -> bool {
+        let is_unasked = self.kind.is_of_the_queue() || self.kind == Kind::NoHealthyServer;
+        is_unasked && !self.was_sent
+    }
+
     /// Whether a time limit ran out. The client then gets a 504 (RFC 9110 section 15.6.5), otherwise a 502.
     pub fn is_timeout(&self) -> bool {
         self.kind.is_timeout()
@@ -218,11 +225,6 @@ impl Kind {
     /// Whether the fetch got no turn, so that nobody was asked.
     pub(crate) fn is_of_the_queue(self) -> bool {
         matches!(self, Self::QueueFull | Self::QueueTimeout)
-    }
-
-    /// Whether nobody was asked: the fetch got no turn, or no server that may be asked is healthy.
-    pub(crate) fn asked_nobody(self) -> bool {
-        self.is_of_the_queue() || self == Self::NoHealthyServer
     }
 
     /// Whether a time limit ran out.

@@ -48,12 +48,39 @@ impl Future for TimedFetch<'_> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(self.fetching.as_mut().poll(cx));
         self.took = self.began.elapsed();
-        let was_asked = |error: &Error| !error.kind().asked_nobody();
+        let was_asked = |error: &Error| !error.asked_nobody();
         if let Some(counts) = self.counts
             && answer.as_ref().err().is_none_or(was_asked)
         {
             counts.count(self.took);
         }
         Poll::Ready(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use std::future::ready;
+
+    /// An attempt may have been made before there was no turn, or no healthy server, for another.
+    #[tokio::test]
+    async fn time_counts_unless_nobody_was_asked() {
+        for (kind, was_sent, counted) in [
+            (Kind::NoHealthyServer, false, 0),
+            (Kind::NoHealthyServer, true, 1),
+            (Kind::QueueTimeout, false, 0),
+            (Kind::QueueTimeout, true, 1),
+            (Kind::Refused, false, 1),
+        ] {
+            let counts = latency::Counts::default();
+            let error = Error::new(kind).having_sent_if(was_sent);
+            let fetching = Box::pin(ready(Err(error)));
+            let fetch = TimedFetch::since(Instant::now(), fetching).counted(&counts);
+            assert!(fetch.await.is_err());
+            let seen: u64 = counts.read().buckets.iter().sum();
+            assert_eq!(seen, counted, "{kind:?}, sent: {was_sent}");
+        }
     }
 }

@@ -109,8 +109,9 @@ impl Failure {
     }
 
     /// Whether it happened before any server could be asked: for example, no turn was free, or no server is healthy.
+    /// The first may have been asked before there was no other.
     pub fn asked_nobody(&self) -> bool {
-        matches!(self, Self::Origin(error) if error.server().is_none())
+        matches!(self, Self::Origin(error) if error.server().is_none() && !error.was_sent())
     }
 
     /// Whether an origin may have received some of the request before the failure, and may have acted on it.
