@@ -6,7 +6,7 @@ use http::HeaderValue;
 use std::{fmt, time::Duration};
 use text::{GREATEST, Text};
 
-/// Why a request was forwarded (RFC 9211 section 2.2). `Display` gives [`Forward::token`].
+/// Why a request was forwarded (RFC 9211 section 2.2). `Display` gives [`ForwardReason::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ForwardReason {
     /// The site told the cache not to handle the request.
