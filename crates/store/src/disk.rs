@@ -196,10 +196,6 @@ impl Disk {
     /// Like [`forget`](Self::forget), for versions of `stored` alone, including those that are not loaded yet.
     pub fn forget_versions(&self, key: &[u8], stored: &Stored) {
         let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
-        if !self.shared.withheld.add_variant(hash, variant) {
-            // It is better to find nothing than an older version.
-            self.shared.purge(key);
-        }
         let queue = &self.shared.device.queue;
         // Before the index, as in `forget`.
         if queue.knows(hash) {

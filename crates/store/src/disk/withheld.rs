@@ -1,16 +1,15 @@
-//! Keys and variants of which something newer came and was not taken, before it was known what an earlier run left of
-//! them.
+//! Keys and variants of which something newer came before it was known what an earlier run left of them.
 
 use super::index::Spot;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// At most this many keys are remembered.
 const MOST: usize = 4096;
-/// At most this many variants are remembered. Each takes a few bytes.
-pub(super) const MOST_VARIANTS: usize = 1 << 16;
+/// The bits for variants are numbered with so many binary digits: they take 128 KiB in all.
+const DIGITS: u32 = 20;
 
 /// The keys and variants. What is found of them while the tier is loaded is given up. `None` once all is loaded.
 #[derive(Debug)]
@@ -20,8 +19,42 @@ pub(super) struct Withheld(Mutex<Option<Held>>);
 struct Held {
     /// Whole keys by their hashes.
     keys: HashMap<u64, Box<[u8]>>,
-    /// Each with the hashes of a key and of one of its variants.
-    variants: HashSet<(u64, u32)>,
+    variants: Variants,
+}
+
+/// A set of variants that has room for any number, because several share a bit. Where one is in the set, it may seem
+/// that others are, which then have to be fetched again.
+#[derive(Debug)]
+struct Variants(Box<[u64]>);
+
+impl Default for Variants {
+    fn default() -> Self {
+        Self(vec![0; 1 << (DIGITS - u64::BITS.ilog2())].into())
+    }
+}
+
+impl Variants {
+    fn add(&mut self, key: u64, variant: u32) {
+        let (word, bit) = Self::place(key, variant);
+        if let Some(bits) = self.0.get_mut(word) {
+            *bits |= bit;
+        }
+    }
+
+    fn may_have(&self, key: u64, variant: u32) -> bool {
+        let (word, bit) = Self::place(key, variant);
+        self.0.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// The word that has the variant's bit, and that bit. `key` and `variant` are hashes.
+    fn place(key: u64, variant: u32) -> (usize, u64) {
+        /// Spreads a variant over all digits.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = key ^ u64::from(variant).wrapping_mul(SPREAD);
+        let number = mixed >> (u64::BITS - DIGITS);
+        let word = number / u64::from(u64::BITS);
+        (word as usize, 1 << (number % u64::from(u64::BITS)))
+    }
 }
 
 impl Default for Withheld {
@@ -43,17 +76,11 @@ impl Withheld {
         }
     }
 
-    /// Remembers a variant of the key with this hash. False if there are too many. Does nothing once all is loaded.
-    pub fn add_variant(&self, hash: u64, variant: u32) -> bool {
-        let mut held = self.lock();
-        let Some(Held { variants, .. }) = &mut *held else {
-            return true;
-        };
-        let has_room = variants.len() < MOST_VARIANTS || variants.contains(&(hash, variant));
-        if has_room {
-            variants.insert((hash, variant));
+    /// Remembers a variant of the key with this hash. Does nothing once all is loaded.
+    pub fn add_variant(&self, hash: u64, variant: u32) {
+        if let Some(held) = &mut *self.lock() {
+            held.variants.add(hash, variant);
         }
-        has_room
     }
 
     /// The remembered key with this hash, if there is one.
@@ -61,11 +88,11 @@ impl Withheld {
         self.lock().as_ref()?.keys.get(&hash).cloned()
     }
 
-    /// Does `act`, unless `found` is of a remembered variant. A variant that is added at this moment is added before or
+    /// Does `act`, unless `found` is of a remembered variant, or seems to be. A variant that is added at this moment is added before or
     /// after `act`.
     pub fn unless_held<T>(&self, found: Spot, act: impl FnOnce() -> T) -> Option<T> {
         let held = self.lock();
-        let is_held = |held: &Held| held.variants.contains(&(found.key, found.variant));
+        let is_held = |held: &Held| held.variants.may_have(found.key, found.variant);
         (!held.as_ref().is_some_and(is_held)).then(act)
     }
 
