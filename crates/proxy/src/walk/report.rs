@@ -177,7 +177,7 @@ pub fn unanswered(
 }
 
 /// Counts an answer that a listener gave by itself, logs it if the listener knows the request, and returns the
-/// [fields](self::fields) that say how it was made.
+/// [`fields`] that say how it was made.
 pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> HeaderMap {
     let site = worker.site();
     let outcome = Outcome {

@@ -1,12 +1,17 @@
 //! Admission: the tier takes as much as may be written, while the device works.
 
-use super::{Disk, Doing, Writer, bucket::Bucket, health::count};
+use super::{Disk, Doing, Writer, bucket::Bucket, health::count, index::Spot};
 use crate::{Body, Stored};
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, atomic::Ordering::Acquire},
+    time::Instant,
+};
 
 impl Disk {
     /// Queues `stored` to be written. False if it is not taken: the queue is full, the write rate is used up, or the
     /// tier is out of order. For a response that replaces another, the rate does not count, and the queue is longer.
+    ///
+    /// What is taken while the tier is loaded waits until that is done. Older versions of it are not found meanwhile.
     pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
         self.take(key, stored, None)
     }
@@ -26,14 +31,21 @@ impl Disk {
         let size = bytes + (key.len() + stored.fields.len()) as u64;
         let hash = self.shared.hash(key);
         let replaces = device.queue.knows(hash) || self.shared.index.knows(hash);
+        let hides = !self.shared.is_whole.load(Acquire);
+        // Nothing is written before all is loaded, but what has been loaded answers. These are listed before the queue
+        // has `stored`, so that it is not among them itself.
+        let hidden = hides.then(|| self.shared.withhold_versions(hash, Spot::variant(stored)));
         let buckets = || of.into_iter().chain([&device.bucket]);
         let has_leave = || buckets().all(|bucket| bucket.take(0, Instant::now()));
         let takes = bytes <= self.shared.most_large
             && device.health.may(Doing::Writing)
             && (replaces || has_leave())
-            && device.queue.offer(key, hash, stored, replaces);
+            && device.queue.offer(key, hash, stored, replaces, hides);
         if takes {
             buckets().for_each(|bucket| bucket.spend(size));
+            for spot in hidden.into_iter().flatten() {
+                self.shared.forget(spot);
+            }
         } else {
             // What is not written costs nothing of the rate.
             count(&device.counts.refused);

@@ -16,7 +16,7 @@ use super::{
     queue::{Next, Offer, Task},
     segment::Segment,
 };
-use crate::{Stored, purge::Standing};
+use crate::purge::Standing;
 use append::OpenSegment;
 use round::Rounds;
 use std::{
@@ -186,17 +186,19 @@ impl Keeper {
                 if let Refused::Failed(error) = refused {
                     self.failed(&error);
                 }
-                self.withdraw(&offer.key, &offer.stored);
+                self.withdraw(offer);
             }
         }
     }
 
-    /// Withdraws what `stored`, which was not written, would have replaced: it is no longer answered with, here and in
-    /// memory, also after a restart. A purge that covers `stored` by its URL covers that too.
-    fn withdraw(&self, key: &[u8], stored: &Stored) {
-        // What was given up has left the index already, but not the disk.
-        let is_known = stored.is_given_up() || self.shared.index.knows(self.shared.hash(key));
-        if is_known && !self.shared.log.refuses(key, None, stored.checked()) {
+    /// Withdraws what `offer`, which was not written, would have replaced: it is no longer answered with, here and in
+    /// memory, also after a restart. A purge that covers what was offered by its URL covers that too.
+    fn withdraw(&self, offer: &Offer) {
+        let Offer { key, stored, .. } = offer;
+        // What was given up, or is hidden while it waits, has left the index already, but not the disk.
+        let has_left = offer.hides || stored.is_given_up();
+        let may_be_there = has_left || self.shared.index.knows(self.shared.hash(key));
+        if may_be_there && !self.shared.log.refuses(key, None, stored.checked()) {
             self.shared.purge(key);
         }
     }

@@ -25,6 +25,8 @@ const MORE_REPLACING: u32 = 4;
 pub(super) struct Offer {
     pub key: Box<[u8]>,
     pub stored: Arc<Stored>,
+    /// Whether older versions of it were given up for it, which are found again after a restart unless it is written.
+    pub hides: bool,
     /// What it takes of [`MOST_BYTES`]. Noted here, because a body of parts has fewer bytes once one of them turns out
     /// to be broken.
     bytes: u64,
@@ -147,11 +149,19 @@ impl Queue {
 
     /// Queues a stored response whose key has this hash; false if the queue is full. There is more room for a response
     /// that replaces another: if it is left out, the older one would be found as if it were the latest, and must be
-    /// withdrawn.
-    pub fn offer(&self, key: &[u8], hash: u64, stored: &Arc<Stored>, replaces: bool) -> bool {
+    /// withdrawn. `hides`: see [`Offer::hides`].
+    pub fn offer(
+        &self,
+        key: &[u8],
+        hash: u64,
+        stored: &Arc<Stored>,
+        replaces: bool,
+        hides: bool,
+    ) -> bool {
         let offer = Offer {
             key: key.into(),
             stored: stored.clone(),
+            hides,
             bytes: bytes(key, stored),
             _coming: Coming::new(&self.coming, hash),
         };

@@ -3,6 +3,7 @@
 
 use super::{loading::not_loaded, *};
 use crate::Memory;
+use std::sync::atomic::Ordering::Release;
 
 /// Size of the tier. Bodies of more than half of it are not taken.
 const SIZE: u64 = 256 << 10;
@@ -70,6 +71,51 @@ fn what_is_evicted_while_it_is_loaded_takes_the_place_of_what_is_found() {
     assert_eq!(found(&disk, keeper, segments), [2, 3]);
     drop(disk);
     assert_eq!(numbers(&dir.open_with(SIZE)), [2, 3], "after a restart");
+}
+
+/// The keeper writes nothing before all is loaded.
+#[test]
+fn nothing_older_is_found_while_what_comes_meanwhile_waits() {
+    let rows = [(true, true), (true, false), (false, true), (false, false)];
+    for (is_evicted, is_found_before) in rows {
+        let dir = Dir::new();
+        left(&dir, &[accepting("a", 1, 1000), accepting("b", 2, 1000)]);
+        let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+        let disk = Arc::new(disk);
+        if is_found_before {
+            keeper.load(segments.clone());
+            disk.shared.is_whole.store(false, Release);
+        }
+        if is_evicted {
+            evict(&disk, accepting("a", 3, 1000));
+        } else {
+            assert!(disk.offer(&key(0), &accepting("a", 3, 1000)));
+        }
+        if !is_found_before {
+            keeper.load(segments);
+        }
+        let waiting = numbers(&disk);
+        let written = found(&disk, keeper, Vec::new());
+        let row = (is_evicted, is_found_before);
+        assert_eq!((waiting, written), (vec![2], vec![2, 3]), "{row:?}");
+    }
+}
+
+/// What an earlier run wrote is found again at the next start, unless something later is written or it is purged.
+#[test]
+fn what_hides_an_older_version_and_cannot_be_written_is_purged() {
+    let dir = Dir::new();
+    left(&dir, &[accepting("a", 1, 1000)]);
+    let (disk, keeper, segments) = not_loaded(&dir, SIZE);
+    let mut fields = HeaderMap::new();
+    let long = vec![b'a'; SIZE as usize / 3];
+    fields.insert("x-long", HeaderValue::from_bytes(&long).expect("a value"));
+    let mut unfit = Stored::clone(&accepting("a", 2, 1000));
+    unfit.fields = Fields::pack(&fields);
+    let before = disk.shared.log.head();
+    assert!(disk.offer(&key(0), &Arc::new(unfit)));
+    assert_eq!(found(&disk, keeper, segments), [0; 0]);
+    assert_eq!(disk.shared.log.head(), before + 1);
 }
 
 #[test]
