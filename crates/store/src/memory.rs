@@ -202,7 +202,7 @@ impl Memory {
         self.leave(key, |held| held.without(id));
     }
 
-    /// Forgets `old`, and what [stands for](Stored::stands_for) it.
+    /// Forgets `old`, and what [goes with](Stored::goes_with) it.
     pub fn give_up(&self, key: &[u8], old: &Stored) {
         self.leave(key, |held| held.without_any_of(old));
     }

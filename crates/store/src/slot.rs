@@ -148,10 +148,10 @@ impl Variants {
         )
     }
 
-    /// Removes all that [stand for](Stored::stands_for) `old`.
+    /// Removes all that [go with](Stored::goes_with) `old`.
     pub(crate) fn without_any_of(&self, old: &Stored) -> Option<Self> {
         let all = self.as_slice().iter();
-        Self::from_vec(all.filter(|held| !held.stands_for(old)).cloned().collect())
+        Self::from_vec(all.filter(|held| !held.goes_with(old)).cloned().collect())
     }
 
     /// The one that [stands for](Stored::stands_for) `old`.

@@ -143,12 +143,26 @@ impl Stored {
         self.fetch > other.fetch
     }
 
-    /// Whether it is `old`, or was read from a lower tier in place of `old` and is no newer. Each reading has an
-    /// identity of its own, and no fetch.
-    pub fn stands_for(&self, old: &Self) -> bool {
+    /// Whether it is out of date if `old` is: it is `old`, or was read from a lower tier in place of `old` and is no
+    /// newer. Each reading has an identity of its own, and no fetch.
+    ///
+    /// Validators do not matter here, because an earlier version has others. If another node has fetched the reading
+    /// later than its clock says, that is lost, and has to be fetched again.
+    pub fn goes_with(&self, old: &Self) -> bool {
         let is_reading = self.fetch == 0 && self.variant == old.variant;
         let is_no_newer = self.facts.response_time <= old.facts.response_time;
         self.id == old.id || (is_reading && is_no_newer)
+    }
+
+    /// Whether a 304 that confirms `old` confirms it too: it [goes with](Self::goes_with) `old`, and has the same
+    /// validators. The clocks of nodes differ, and a reading with others may be newer although it seems to be older.
+    pub fn stands_for(&self, old: &Self) -> bool {
+        let validators = [header::ETAG, header::LAST_MODIFIED];
+        let are_same = || {
+            let mut all = validators.iter();
+            all.all(|name| self.fields.get_bytes(name) == old.fields.get_bytes(name))
+        };
+        self.id == old.id || (self.goes_with(old) && are_same())
     }
 
     /// The field lines that decide whether its content may be coded: all that is kept of what the origin said about it.

@@ -1,11 +1,12 @@
 use super::*;
 use crate::purge::{Purge, What};
 use crate::{
-    Body, BodyPiece, Coded, Level, Parts,
+    Body, BodyPiece, Coded, Fields, Level, Parts,
     fill::{Fill, Pushed, Writer},
     sample::{accepting, any_request, with_body},
 };
 use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
 use proptest::prelude::*;
 use rules::{coding::Coding, range::Span, time::Time};
 use std::{
@@ -98,6 +99,46 @@ fn one_reading_of_a_lower_tier_stands_for_another() {
     put(&memory, b"k", again);
     memory.give_up(b"k", &named);
     assert_eq!(held(&memory, b"k"), 2, "nor what was fetched here");
+}
+
+/// The clocks of nodes differ: what another node has fetched later may seem to be older. A row: the validators of a
+/// reading, and whether a 304 for the first of them confirms it.
+#[test]
+fn a_304_confirms_no_reading_with_other_validators() {
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let later = "Sun, 06 Nov 1994 08:49:38 GMT";
+    let rows = [
+        ((Some("\"1\""), Some(date)), true),
+        ((Some("\"2\""), Some(date)), false),
+        ((Some("\"1\""), Some(later)), false),
+        ((None, Some(date)), false),
+        ((Some("\"1\""), None), false),
+        ((None, None), false),
+    ];
+    let read = |(tag, modified): (Option<&'static str>, Option<&'static str>), at| {
+        let mut fields = HeaderMap::new();
+        let all = [(header::ETAG, tag), (header::LAST_MODIFIED, modified)];
+        for (name, value) in all {
+            fields.extend(value.map(|value| (name, HeaderValue::from_static(value))));
+        }
+        let mut stored = accepting("a", at);
+        stored.fields = Fields::pack(&fields);
+        Arc::new(stored)
+    };
+    let (first, _) = rows[0];
+    for (validators, confirms) in rows {
+        let memory = Memory::new(LIMIT, Arc::default());
+        let named = read(first, 10);
+        memory.adopt(b"k", vec![read(validators, 9)], 8);
+        let fresh = Arc::new(accepting("a", 20));
+        assert_eq!(
+            memory.replace(b"k", &named, &fresh),
+            confirms,
+            "{validators:?}"
+        );
+        memory.give_up(b"k", if confirms { &fresh } else { &named });
+        assert_eq!(held(&memory, b"k"), 0, "an earlier one is out of date too");
+    }
 }
 
 /// A whole body has the identity of the one that was on its way: a caller that still holds the latter must not put it
