@@ -31,8 +31,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Asks for the time. In a cluster, asks the server that has the nodes' hash: a plain `TIME` goes to any server,
-    /// each with its own clock, and one that has nothing of ours may hang.
+    /// Asks for the time. In a cluster, asks the server that has the stream, whose clock numbers the entries: a plain
+    /// `TIME` goes to any server, each with its own clock, and one that has nothing of ours may hang.
     ///
     /// # Errors
     /// The server's error.
@@ -41,7 +41,7 @@ impl Clock {
         if line.is_cluster() {
             time = cmd("EVAL");
             time.arg("return redis.call('time')").arg(1);
-            time.arg(&common.nodes);
+            time.arg(&common.purges);
         }
         let (seconds, micros): (u64, u64) = line.ask(&time, common.patience()).await?;
         let millis = seconds.saturating_mul(1000).saturating_add(micros / 1000);

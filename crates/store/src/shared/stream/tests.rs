@@ -1,6 +1,7 @@
 //! Several nodes in one process, and a real server.
 
 mod bench;
+mod cluster;
 mod loss;
 mod proxy;
 mod server;
@@ -54,6 +55,19 @@ impl Recorder {
     }
 }
 
+fn config(url: &str, name: &str, trust: Duration) -> Config {
+    Config {
+        url: url.to_owned(),
+        timeout: Duration::from_millis(50),
+        max_ttl: Duration::from_hours(1),
+        largest_body: 1 << 20,
+        lease: Duration::from_secs(5),
+        prefix: "test".to_owned(),
+        trust,
+        node: name.to_owned(),
+    }
+}
+
 impl Node {
     /// Starts a node without a journal.
     fn start(url: &str, name: &str, trust: Duration) -> Self {
@@ -62,6 +76,10 @@ impl Node {
 
     /// Starts a node with what a journal kept.
     fn restart(url: &str, name: &str, trust: Duration, journal: Recorder) -> Self {
+        Self::of(&config(url, name, trust), journal)
+    }
+
+    fn of(config: &Config, journal: Recorder) -> Self {
         let memory = Arc::new(Memory::new(1 << 20, Arc::default()));
         let entries = lock(&journal.0).clone();
         let floor = entries.first().map_or(0, |first| first.sequence - 1);
@@ -75,21 +93,11 @@ impl Node {
         memory.log().owe(remembered.unsent());
         memory.log().restore(remembered);
         memory.log().keep_in(Box::new(journal.clone()));
-        let config = Config {
-            url: url.to_owned(),
-            timeout: Duration::from_millis(50),
-            max_ttl: Duration::from_hours(1),
-            largest_body: 1 << 20,
-            lease: Duration::from_secs(5),
-            prefix: "test".to_owned(),
-            trust,
-            node: name.to_owned(),
-        };
         let (happened, events) = mpsc::unbounded_channel();
         let hook = move |event: &Event| {
             let _ = happened.send(event.clone());
         };
-        let stream = Stream::start(&config, Arc::clone(&memory), Box::new(hook)).expect("starts");
+        let stream = Stream::start(config, Arc::clone(&memory), Box::new(hook)).expect("starts");
         Self {
             memory,
             stream,
