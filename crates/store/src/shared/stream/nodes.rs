@@ -1,7 +1,10 @@
 //! How far each node has applied the stream.
 
 use super::{Common, line::Line, lock};
-use crate::{purge::Position, shared::remote::Error};
+use crate::{
+    purge::Position,
+    shared::{keeping, remote::Error},
+};
 use redis::cmd;
 use rules::time::Time;
 use std::{collections::HashMap, fmt, time::Duration};
@@ -27,7 +30,8 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_mi
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     millis: u64,
-    read: Instant,
+    /// When it was read, by both clocks of this node: see [`Self::passed`].
+    read: (Instant, Time),
 }
 
 impl Clock {
@@ -45,20 +49,26 @@ impl Clock {
         }
         let (seconds, micros): (u64, u64) = line.ask(&time, common.patience()).await?;
         let millis = seconds.saturating_mul(1000).saturating_add(micros / 1000);
-        let read = Instant::now();
+        let read = (Instant::now(), keeping::now());
         Ok(Self { millis, read })
     }
 
-    /// The current time in milliseconds since the Unix epoch.
-    fn now(&self) -> u64 {
-        let passed = self.read.elapsed().as_millis() as u64;
+    /// How long ago it was read, by this node's clock, which says `now`. The wall clock goes on while the machine is
+    /// suspended, and the other clock is never set back.
+    fn passed(&self, now: Time) -> Duration {
+        self.read.0.elapsed().max(now.since(self.read.1))
+    }
+
+    /// What it says in milliseconds since the Unix epoch when this node's clock says `now`.
+    fn at(&self, now: Time) -> u64 {
+        let passed = self.passed(now).as_millis() as u64;
         self.millis.saturating_add(passed)
     }
 
     /// When the entry at `position` entered the stream, by this node's clock, which says `now`. Stored responses have
     /// their times by that clock.
     pub fn on_this_node(&self, position: Position, now: Time) -> Time {
-        let passed = self.now().saturating_sub(position.0);
+        let passed = self.at(now).saturating_sub(position.0);
         Time::from_millis(now.as_millis().saturating_sub(passed))
     }
 }
@@ -122,7 +132,7 @@ pub async fn report(
     position: Position,
     clock: &mut Option<Clock>,
 ) -> Result<(), Error> {
-    let recent = clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY);
+    let recent = clock.filter(|clock| clock.passed(keeping::now()) < CLOCK_EVERY);
     let now = if let Some(recent) = recent {
         recent
     } else {
@@ -132,7 +142,7 @@ pub async fn report(
     };
     let said = Heartbeat {
         position,
-        at: now.now(),
+        at: now.at(keeping::now()),
         trust: common.trust.as_millis() as u64,
     };
     let mut set = cmd("HSET");
@@ -155,7 +165,7 @@ async fn known(
     let mut get = cmd("HGETALL");
     get.arg(&common.nodes);
     let all: HashMap<String, String> = line.ask(&get, common.patience()).await?;
-    let (here, gone) = sorted(all, now.now());
+    let (here, gone) = sorted(all, now.at(keeping::now()));
     know(&mut lock(&common.others), &common.node, &here, &gone);
     if !gone.is_empty() {
         let mut strike = cmd("HDEL");
@@ -302,7 +312,7 @@ mod tests {
         for server in [400, 1000, 1600] {
             let clock = Clock {
                 millis: server * 1000,
-                read: Instant::now(),
+                read: (Instant::now(), now),
             };
             for (position, ago) in [(server, 0), (server - 100, 100), (server + 50, 0)] {
                 let at = clock.on_this_node(Position(position * 1000, 0), now);
@@ -311,6 +321,23 @@ mod tests {
                 assert!((ago..ago + 50).contains(&passed), "{server}: {passed}");
                 assert!(at <= now, "{server}");
             }
+        }
+    }
+
+    /// As after a suspended machine: the wall clock alone has gone on.
+    #[test]
+    fn what_came_before_the_machine_slept_came_no_later_for_that() {
+        let slept = Time::from_secs(1000);
+        let woke = slept.plus(Duration::from_hours(1));
+        let clock = Clock {
+            millis: slept.as_millis(),
+            read: (Instant::now(), slept),
+        };
+        for came in [slept, slept.plus(Duration::from_mins(10))] {
+            let at = clock.on_this_node(Position(came.as_millis(), 0), woke);
+            // Time passes meanwhile.
+            assert!(came.since(at) < Duration::from_secs(50), "{at:?}");
+            assert!(at <= came, "{at:?}");
         }
     }
 
