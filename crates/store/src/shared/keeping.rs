@@ -44,13 +44,18 @@ enum Passed {
     /// It is not worth it, or must not be.
     Over,
     /// The server failed.
-    Failed(Failed),
+    Failed,
+    /// The server did not answer when it was sent the record, which may be there all the same.
+    Unanswered,
 }
 
 impl Passed {
-    /// Whether what was to be written may be there all the same: the server has not refused it.
-    fn may_be_there(&self) -> bool {
-        matches!(self, Self::Failed(Failed(Some(kind))) if kind.opens_breaker())
+    /// Why the record is not written: the server has refused it, or may have taken it.
+    fn of_record(failed: Failed) -> Self {
+        match failed.0 {
+            Some(kind) if kind.opens_breaker() => Self::Unanswered,
+            _ => Self::Failed,
+        }
     }
 }
 
@@ -86,7 +91,7 @@ impl Inner {
             match tier.write(keep, &mut unnamed).await {
                 Ok(()) => counts.stored.up(),
                 Err(Passed::Over) => counts.passed_over.up(),
-                Err(Passed::Failed(_)) => {}
+                Err(Passed::Failed | Passed::Unanswered) => {}
             }
             drop(lease);
             tier.give_up(&unnamed).await;
@@ -161,7 +166,7 @@ impl Inner {
         let place = self.place(&keep, head.len(), unnamed).await?;
         let set = place.set();
         let written = self.write_record(&keep, head, place).await;
-        if written.as_ref().map_or_else(Passed::may_be_there, |_| true) {
+        if matches!(written, Ok(_) | Err(Passed::Unanswered)) {
             unnamed.clear();
         }
         unnamed.extend(written?);
@@ -248,7 +253,8 @@ impl Inner {
         let until = entries.iter().map(|entry| entry.until).max();
         let expiry = until.map_or(keep.worth, |until| until.since(now));
         let value = record::write(entries).ok_or(Passed::Over)?;
-        self.guard.set(&keep.name, &value, expiry).await?;
+        let set = self.guard.set(&keep.name, &value, expiry).await;
+        set.map_err(Passed::of_record)?;
         let most = self.config.largest_body;
         Ok(unnamed(&keep.name, sets, entries, most))
     }
@@ -286,8 +292,8 @@ impl Inner {
 }
 
 impl From<Failed> for Passed {
-    fn from(failed: Failed) -> Self {
-        Self::Failed(failed)
+    fn from(_: Failed) -> Self {
+        Self::Failed
     }
 }
 

@@ -11,16 +11,25 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use rules::{directives, freshness, vary};
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::HashMap,
+    future::pending,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 use tokio::time::sleep;
 
 const KEY: &[u8] = b"http://a.example/";
 
 /// A server that takes this long for each answer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Slow {
     each: Arc<Mutex<Duration>>,
-    values: Mutex<HashMap<String, Bytes>>,
+    /// Whether it no longer answers who reads a single value.
+    is_mute: Arc<AtomicBool>,
+    values: Arc<Mutex<HashMap<String, Bytes>>>,
     /// The last expiry set for each of these.
     expiries: Arc<Mutex<HashMap<String, Duration>>>,
 }
@@ -53,6 +62,9 @@ impl Remote for Slow {
     }
 
     fn get<'a>(&'a self, key: &'a str, _: Read) -> RemoteFuture<'a, Option<Bytes>> {
+        if self.is_mute.load(Relaxed) {
+            return Box::pin(pending());
+        }
         self.answer(self.value(key))
     }
 
@@ -108,8 +120,7 @@ fn with_log(slow: Slow, log: Arc<Log>) -> Arc<SharedTier> {
 fn slow(each: u64) -> Slow {
     Slow {
         each: Arc::new(Mutex::new(Duration::from_millis(each))),
-        values: Mutex::default(),
-        expiries: Arc::default(),
+        ..Slow::default()
     }
 }
 
@@ -225,6 +236,23 @@ async fn what_is_purged_while_it_is_written_leaves_nothing() {
         expiries.len() == 4 && expiries.values().all(|expiry| *expiry <= soon)
     })
     .await;
+}
+
+/// Nobody has sent the record that would name them.
+#[tokio::test(start_paused = true)]
+async fn of_a_page_whose_record_cannot_be_read_first_no_chunks_stay() {
+    let slow = slow(1);
+    let (expiries, is_mute) = (Arc::clone(&slow.expiries), Arc::clone(&slow.is_mute));
+    let shared = over(slow);
+    is_mute.store(true, Relaxed);
+    shared.keep(KEY, &page("en", 1 << 20), None);
+    let soon = Duration::from_secs(10);
+    until(|| {
+        let expiries = expiries.lock().expect("whole");
+        expiries.len() == 4 && expiries.values().all(|expiry| *expiry <= soon)
+    })
+    .await;
+    assert_eq!(shared.statistics().stored, 0);
 }
 
 /// Lets time pass until `is_so` returns true.
