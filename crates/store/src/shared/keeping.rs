@@ -1,6 +1,7 @@
 //! Stored responses on their way to the server.
 
 mod chunks;
+mod confirmed;
 mod cut;
 mod rival;
 mod turns;
@@ -159,15 +160,17 @@ impl Inner {
     async fn write(&self, keep: Keep, unnamed: &mut Vec<String>) -> Result<(), Passed> {
         let head = codec::encode(&keep.key, &keep.stored).ok_or(Passed::Over)?;
         let head = Bytes::from(head);
-        if let Some(replaced) = self.write_head(&keep, &head).await? {
-            *unnamed = replaced;
+        if let Some(replaced) = self.write_head(&keep, &head, unnamed).await? {
+            unnamed.extend(replaced);
             return Ok(());
         }
+        // From here on they are its own.
+        let own = unnamed.len();
         let place = self.place(&keep, head.len(), unnamed).await?;
         let set = place.set();
         let written = self.write_record(&keep, head, place).await;
         if matches!(written, Ok(_) | Err(Passed::Unanswered)) {
-            unnamed.clear();
+            unnamed.truncate(own);
         }
         unnamed.extend(written?);
         if let Some((set, _)) = set {
@@ -189,26 +192,6 @@ impl Inner {
         let now = now();
         let entries = self.entries(keep, head, place, before.there, now)?;
         self.put(keep, &entries, before.sets, now).await
-    }
-
-    /// Writes the head alone, over chunks that are there: the body was confirmed by a 304. `None` if they are not
-    /// there, or if no record names them, so that they may go at any moment.
-    async fn write_head(&self, keep: &Keep, head: &Bytes) -> Result<Option<Vec<String>>, Passed> {
-        let Some(known) = keep.stored.chunks() else {
-            return Ok(None);
-        };
-        // From here until they are prolonged and named, no other task on this node gives them up.
-        let _turn = self.writing.of(&keep.name).lock().await;
-        let before = self.before(&keep.key, &keep.name).await?;
-        let Some(&(set, chunks)) = before.sets.iter().find(|(set, _)| *set == known) else {
-            return Ok(None);
-        };
-        let (now, place) = (now(), BodyLocation::Apart { set, chunks });
-        let entries = self.entries(keep, head.clone(), place, before.there, now)?;
-        if !self.prolong(keep, (set, chunks), &entries, now).await? {
-            return Ok(None);
-        }
-        self.put(keep, &entries, before.sets, now).await.map(Some)
     }
 
     /// The entries of the record with `keep`, whose body is at `place`.

@@ -157,11 +157,16 @@ fn in_language(language: &'static str) -> HeaderMap {
 
 /// A page in this language, fresh for a minute.
 fn page(language: &'static str, length: usize) -> Arc<Stored> {
+    received(language, length, keeping::now())
+}
+
+/// The same, received at this time.
+fn received(language: &'static str, length: usize, at: Time) -> Arc<Stored> {
     let value = HeaderValue::from_static("max-age=60");
     let fields = HeaderMap::from_iter([(header::CACHE_CONTROL, value)]);
     let (directives, _) = directives::response(&fields, &[]);
-    let (site, now) = (freshness::Site::default(), keeping::now());
-    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
+    let site = freshness::Site::default();
+    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, at, at);
     let nominated = [header::ACCEPT_LANGUAGE];
     let mut key = Vec::new();
     vary::variant_key(&nominated, &in_language(language), &mut key);
@@ -253,6 +258,52 @@ async fn of_a_page_whose_record_cannot_be_read_first_no_chunks_stay() {
     })
     .await;
     assert_eq!(shared.statistics().stored, 0);
+}
+
+/// Nor do the chunks of the older page stay, which were prolonged for nothing.
+#[tokio::test(start_paused = true)]
+async fn what_another_node_shares_while_chunks_are_prolonged_stays() {
+    let slow = slow(0);
+    let (each, expiries) = (Arc::clone(&slow.each), Arc::clone(&slow.expiries));
+    let other = over(Slow {
+        each: Arc::default(),
+        ..slow.clone()
+    });
+    let shared = over(slow);
+    let now = keeping::now().as_millis();
+    let [older, newer] =
+        [2, 1].map(|ago| received("en", 1 << 20, Time::from_millis(now - ago * 1000)));
+    shared.keep(KEY, &older, None);
+    until(|| shared.statistics().stored == 1).await;
+    expiries.lock().expect("whole").clear();
+    *each.lock().expect("whole") = Duration::from_millis(20);
+    // It has chunks already, so the head alone is to be written.
+    shared.keep(KEY, &older, None);
+    until(|| expiries.lock().expect("whole").len() == 1).await;
+    other.keep(KEY, &newer, None);
+    until(|| other.statistics().stored == 1).await;
+    until(|| {
+        let statistics = shared.statistics();
+        statistics.stored + statistics.passed_over == 2
+    })
+    .await;
+    let request = in_language("en");
+    let mut question = other.question(KEY, &request);
+    let found = other.find(&mut question, false).await;
+    let SharedTierLookup::Here(found) = found else {
+        panic!("{found:?}");
+    };
+    let at = found[0].facts.response_time;
+    assert_eq!(at, newer.facts.response_time);
+    assert_eq!(shared.statistics().passed_over, 1);
+    let soon = Duration::from_secs(10);
+    until(|| {
+        let expiries = expiries.lock().expect("whole");
+        // Four chunks each, and the record.
+        let given_up = expiries.values().filter(|expiry| **expiry <= soon);
+        expiries.len() == 9 && given_up.count() == 4
+    })
+    .await;
 }
 
 /// Lets time pass until `is_so` returns true.

@@ -7,9 +7,8 @@ use crate::shared::{
     guard::Failed,
     lease::unique,
     name,
-    record::{self, BodyLocation, Entry},
+    record::{self, BodyLocation},
 };
-use rules::time::Time;
 
 impl Inner {
     /// Puts the body beside its head, or else writes it in chunks before the record, so that every reader of the record
@@ -44,33 +43,6 @@ impl Inner {
             next = chunks.next().await?;
         }
         Ok(BodyLocation::Apart { set, chunks: count })
-    }
-
-    /// Makes the server keep these chunks of the body as long as any of `entries` names them. Returns whether all of
-    /// them are there.
-    pub(super) async fn prolong(
-        &self,
-        keep: &Keep,
-        (set, count): (u64, u32),
-        entries: &[Entry],
-        now: Time,
-    ) -> Result<bool, Failed> {
-        let length = keep.stored.body.length().unwrap_or_default();
-        if u64::from(count) != length.div_ceil(chunk::LONGEST as u64).max(1) {
-            return Ok(false);
-        }
-        let naming = entries
-            .iter()
-            .filter(|entry| entry.place.set() == Some((set, count)));
-        let until = naming.map(|entry| entry.until.since(now)).max();
-        let expiry = until.unwrap_or(keep.worth) + LONGER;
-        for index in 0..count {
-            let name = name::chunk(&keep.name, set, index);
-            if !self.guard.expire(&name, expiry).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     async fn write_chunk(

@@ -23,10 +23,13 @@ pub(super) fn unnamed(
     // A record that claims more chunks was not written by us.
     let most = largest_body.div_ceil(chunk::LONGEST as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
-    let of_set = |(set, count): (u64, u32)| {
-        (0..count.min(most)).map(move |index| name::chunk(name, set, index))
-    };
+    let of_set = |(set, count): (u64, u32)| names(name, (set, count.min(most)));
     sets.into_iter().flat_map(of_set).collect()
+}
+
+/// The names of these chunks of what is under `name`.
+pub(super) fn names(name: &str, (set, count): (u64, u32)) -> impl Iterator<Item = String> {
+    (0..count).map(move |index| name::chunk(name, set, index))
 }
 
 impl Inner {
