@@ -66,7 +66,6 @@ use std::{
     thread::{self, JoinHandle},
     time::Instant,
 };
-use tokio::sync::oneshot;
 
 pub use check::{Fault, Stat, Verified, stat, verify};
 pub use config::{Config, OpenError};
@@ -177,11 +176,6 @@ impl Disk {
         self.shared.device.queue.knows(self.shared.hash(key))
     }
 
-    /// Whether all that an earlier run left is in the index.
-    pub fn is_whole(&self) -> bool {
-        self.shared.is_whole.load(Acquire)
-    }
-
     /// Whether this or another version of `stored` is kept under `key`, as far as the index knows; what is not loaded
     /// yet may be there.
     pub fn has_version(&self, key: &[u8], stored: &Stored) -> bool {
@@ -255,14 +249,6 @@ impl Disk {
         self.shared.device.queue.push(Task::Flush(answer));
         // An error means that the tier is closed.
         let _ = done.recv();
-    }
-
-    /// Like [`flush`](Self::flush), without holding up the thread.
-    pub async fn written(&self) {
-        let (answer, done) = oneshot::channel();
-        self.shared.device.queue.push(Task::Written(answer));
-        // An error means that the tier is closed.
-        let _ = done.await;
     }
 
     /// [Flushes](Self::flush) and closes the tier. Nothing more is taken. The open segment is sealed, so that its index

@@ -224,20 +224,13 @@ impl Purger {
         self.memory.apply(purge, at, None);
     }
 
-    /// Waits until what was invalidated before lasts, and what the disk was told of `key`, for two seconds at most. If
-    /// the log cannot be written, the client is neither told nor held up: what was invalidated comes back at a restart,
-    /// and the operator hears of it ([`Durable::is_failing`]).
-    pub async fn settled(&self, key: &[u8]) {
-        let _ = timeout(SETTLING, async {
-            // What cannot be written there is purged.
-            if let Some(disk) = self.disk.get().filter(|disk| disk.is_coming(key)) {
-                disk.written().await;
-            }
-            if let Some(durable) = self.durable.get() {
-                let _ = durable.durable(u64::MAX).await;
-            }
-        })
-        .await;
+    /// Waits until what was invalidated before lasts, for two seconds at most. If the log cannot be written, the client
+    /// is neither told nor held up: what was invalidated comes back at a restart, and the operator hears of it
+    /// ([`Durable::is_failing`]).
+    pub async fn settled(&self) {
+        if let Some(durable) = self.durable.get() {
+            let _ = timeout(SETTLING, durable.durable(u64::MAX)).await;
+        }
     }
 
     /// Whether what is purged now would be forgotten at a restart, although it was to be kept.

@@ -2,10 +2,6 @@
 //!
 //! What is found there is taken into memory and looked up like anything else, so that all of it is judged in one place.
 
-mod withdrawing;
-
-pub use withdrawing::{give_up, withdraw, withdraw_all};
-
 use crate::{
     ask::Ask,
     cache::Worker,
@@ -18,6 +14,7 @@ use std::{rc::Rc, sync::Arc, time::Duration};
 use store::{
     Body, Stored,
     disk::{Disk, Finding},
+    purge::{Address, Purge, What},
     shared::{self, Lease},
 };
 
@@ -192,7 +189,7 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         worker
             .cache
             .purger
-            .invalidate_here(withdrawing::all_of(key), clock::now());
+            .invalidate_here(all_of(key), clock::now());
     }
 }
 
@@ -226,7 +223,7 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         worker.cache.fetched.forget(&place_of(key, stored));
         if !is_held(worker, key, &last) {
             // It was given up meanwhile, perhaps before the disk knew of it.
-            withdrawing::leave_disk(worker, disk, key, &last);
+            disk.forget(key);
         }
     }
 }
@@ -262,4 +259,50 @@ fn offer(worker: &Worker, disk: &Disk, key: &[u8], stored: &Arc<Stored>) -> Opti
 fn is_held(worker: &Worker, key: &[u8], stored: &Stored) -> bool {
     let held = worker.cache.memory.peek(key);
     held.is_some_and(|held| held.as_slice().iter().any(|held| held.id() == stored.id()))
+}
+
+/// Removes an out-of-date response from memory. The tiers below will not bring it back.
+pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored) {
+    withdraw_all(worker, key, [stored]);
+}
+
+/// Like [`withdraw`], for several responses of `key`. If a tier below may have any of them, all that was received under
+/// `key` until now goes, also after a restart.
+pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
+    let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
+    for stored in all {
+        worker.cache.memory.give_up(key, stored);
+        is_any = true;
+        is_below |= stored.is_below();
+    }
+    let disk = worker.cache.disk.as_ref();
+    if is_any && (is_below || disk.is_some_and(|disk| disk.knows(key))) {
+        worker.cache.purger.invalidate(all_of(key), clock::now());
+    }
+}
+
+/// Removes an out-of-date response when a newer one is about to stand beside it, which [`withdraw`] would remove too.
+/// It goes from memory, and the disk forgets it. In its place the disk has, also after a restart, that it was given up.
+pub fn give_up(worker: &Worker, key: &[u8], stored: &Stored) {
+    worker.cache.memory.give_up(key, stored);
+    let Some(disk) = &worker.cache.disk else {
+        return;
+    };
+    if !disk.knows(key) {
+        return;
+    }
+    disk.forget(key);
+    let given_up = stored.given_up(worker.cache.memory.log().head());
+    if !disk.offer(key, &Arc::new(given_up)) {
+        worker
+            .cache
+            .purger
+            .invalidate_here(all_of(key), clock::now());
+    }
+}
+
+/// Returns the purge of all that is stored under `key`.
+fn all_of(key: &[u8]) -> Purge {
+    let url = Address::of(key).text();
+    Purge::hard(What::Url(vec![url]))
 }

@@ -59,7 +59,7 @@ pub async fn bypass(
     let mut response = match passed {
         Ok(response) => {
             // A client that is told of a change may rely on it, also after a restart.
-            worker.cache.purger.settled(ask.key.as_bytes()).await;
+            worker.cache.purger.settled().await;
             response
         }
         Err(failure) => {

@@ -183,19 +183,9 @@ impl<'a> Fetch<'a> {
             Ok(response) => self.land(plan, response, writer),
             Err(failure) => self.failed(failure),
         };
-        let is_kept = !matches!(
-            landing,
-            Landing::Raw { kept: Err(_), .. }
-                | Landing::Stored {
-                    kept: Err(_),
-                    pump: None,
-                    ..
-                }
-        );
-        if !is_kept && self.need.selected.is_some() {
+        if matches!(landing, Landing::Raw { kept: Err(_), .. }) && self.need.selected.is_some() {
             // Stored responses may have been withdrawn: they must not come back after a restart.
-            let key = self.ask.key.as_bytes();
-            self.worker.cache.purger.settled(key).await;
+            self.worker.cache.purger.settled().await;
         }
         Fetched {
             landing,

@@ -219,11 +219,7 @@ impl Fetch<'_> {
         let here = memory.peek(key);
         let selected = self.need.selected.as_ref();
         let mut scratch = Vec::new();
-        let held = || here.iter().flat_map(Variants::as_slice);
-        // What was found on disk may be there alone.
-        let below = self.need.others.iter();
-        let below = below.filter(|stored| held().all(|held| held.variant != stored.variant));
-        let others = held().chain(below).filter(|stored| {
+        let others = here.iter().flat_map(Variants::as_slice).filter(|stored| {
             selected.is_none_or(|selected| selected.id() != stored.id())
                 && !stored.is_later_than(self.ticket)
                 && stored.matches(&self.ask.fields, &mut scratch)

@@ -169,9 +169,6 @@ impl Keeper {
             Task::Flush(answer) => {
                 let _ = answer.send(());
             }
-            Task::Written(answer) => {
-                let _ = answer.send(());
-            }
         }
     }
 

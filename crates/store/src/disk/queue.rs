@@ -11,7 +11,6 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
     time::Duration,
 };
-use tokio::sync::oneshot;
 
 /// At most this many bytes wait to be written: they are memory that no budget counts.
 const MOST_BYTES: u64 = 16 << 20;
@@ -110,8 +109,6 @@ pub(super) enum Task {
     Unnamed(u64),
     /// Answer that everything that came before is done.
     Flush(SyncSender<()>),
-    /// The same for one who does not hold up a thread meanwhile.
-    Written(oneshot::Sender<()>),
 }
 
 /// What comes next from the queue.
