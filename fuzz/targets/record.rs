@@ -72,8 +72,8 @@ impl Remote for Server {
         Box::pin(ready(Ok(true)))
     }
 
-    fn expire<'a>(&'a self, _: &'a str, _: Duration) -> RemoteFuture<'a, ()> {
-        Box::pin(ready(Ok(())))
+    fn expire<'a>(&'a self, _: &'a str, _: Duration) -> RemoteFuture<'a, bool> {
+        Box::pin(ready(Ok(true)))
     }
 
     fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> RemoteFuture<'a, bool> {

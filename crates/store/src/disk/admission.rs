@@ -32,9 +32,6 @@ impl Disk {
         let hash = self.shared.hash(key);
         let replaces = device.queue.knows(hash) || self.shared.index.knows(hash);
         let hides = !self.shared.is_whole.load(Acquire);
-        // Nothing is written before all is loaded, but what has been loaded answers. These are listed before the queue
-        // has `stored`, so that it is not among them itself.
-        let hidden = hides.then(|| self.shared.withhold_versions(hash, Spot::variant(stored)));
         let buckets = || of.into_iter().chain([&device.bucket]);
         let has_leave = || buckets().all(|bucket| bucket.take(0, Instant::now()));
         let takes = bytes <= self.shared.most_large
@@ -43,8 +40,9 @@ impl Disk {
             && device.queue.offer(key, hash, stored, replaces, hides);
         if takes {
             buckets().for_each(|bucket| bucket.spend(size));
-            for spot in hidden.into_iter().flatten() {
-                self.shared.forget(spot);
+            if hides {
+                // Nothing is written before all is loaded, but what has been loaded answers.
+                self.shared.hide_older(hash, Spot::variant(stored));
             }
         } else {
             // What is not written costs nothing of the rate.

@@ -136,16 +136,22 @@ impl DiskState {
 
     /// Like [`forget_all`](Self::forget_all), for this variant alone, including what is not loaded yet.
     pub fn forget_versions(&self, key: u64, variant: u32) {
-        for spot in self.withhold_versions(key, variant) {
+        // What the keeper loads at this moment is in the index by the time this is done, or is not added to it.
+        self.withheld.add_variant(key, variant);
+        for spot in self.index.versions(key, variant) {
             self.forget(spot);
         }
     }
 
-    /// The records of this variant under keys with this hash. What is not loaded yet will not be found.
-    pub fn withhold_versions(&self, key: u64, variant: u32) -> Vec<Spot> {
-        // What the keeper loads at this moment is in the index by the time this is done, or is not added to it.
+    /// Like [`forget_versions`](Self::forget_versions), for what an earlier run left: a newer version waits to be
+    /// written.
+    pub fn hide_older(&self, key: u64, variant: u32) {
         self.withheld.add_variant(key, variant);
-        self.index.versions(key, variant)
+        for spot in self.index.versions(key, variant) {
+            if spot.place.segment() < self.first_segment {
+                self.forget(spot);
+            }
+        }
     }
 
     /// Purges what is stored under `key` on this node.

@@ -2,13 +2,15 @@
 
 use super::index::Spot;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// At most this many keys are remembered.
 const MOST: usize = 4096;
-/// The bits for variants are numbered with so many binary digits: they take 128 KiB in all.
+/// At most this many variants are remembered exactly.
+const MOST_VARIANTS: usize = 65_536;
+/// The bits for further variants are numbered with so many binary digits: they take 128 KiB in all.
 const DIGITS: u32 = 20;
 
 /// The keys and variants. What is found of them while the tier is loaded is given up. `None` once all is loaded.
@@ -22,31 +24,37 @@ struct Held {
     variants: Variants,
 }
 
-/// A set of variants that has room for any number, because several share a bit. Where one is in the set, it may seem
-/// that others are, which then have to be fetched again.
-#[derive(Debug)]
-struct Variants(Box<[u64]>);
-
-impl Default for Variants {
-    fn default() -> Self {
-        Self(vec![0; 1 << (DIGITS - u64::BITS.ilog2())].into())
-    }
+/// A set of variants of keys, by their hashes, that has room for any number. Beyond [`MOST_VARIANTS`], several share a
+/// bit: then others may seem to be in the set, which have to be fetched again.
+#[derive(Debug, Default)]
+struct Variants {
+    exact: HashSet<(u64, u32)>,
+    /// Made when it is needed.
+    further: Box<[u64]>,
 }
 
 impl Variants {
     fn add(&mut self, key: u64, variant: u32) {
+        if self.exact.len() < MOST_VARIANTS {
+            self.exact.insert((key, variant));
+            return;
+        }
+        if self.further.is_empty() {
+            self.further = vec![0; 1 << (DIGITS - u64::BITS.ilog2())].into();
+        }
         let (word, bit) = Self::place(key, variant);
-        if let Some(bits) = self.0.get_mut(word) {
+        if let Some(bits) = self.further.get_mut(word) {
             *bits |= bit;
         }
     }
 
     fn may_have(&self, key: u64, variant: u32) -> bool {
         let (word, bit) = Self::place(key, variant);
-        self.0.get(word).is_some_and(|bits| bits & bit != 0)
+        let is_further = || self.further.get(word).is_some_and(|bits| bits & bit != 0);
+        self.exact.contains(&(key, variant)) || is_further()
     }
 
-    /// The word that has the variant's bit, and that bit. `key` and `variant` are hashes.
+    /// The word that has the variant's bit, and that bit.
     fn place(key: u64, variant: u32) -> (usize, u64) {
         /// Spreads a variant over all digits.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
