@@ -1,5 +1,7 @@
 //! Versions in request lines that parsers do not know (RFC 9110 section 2.5).
 
+use super::direct::request_line;
+
 /// The version in a request line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WrittenVersion {
@@ -13,10 +15,7 @@ pub(super) enum WrittenVersion {
 
 /// Returns the version in the request line at the beginning of `head`; `None` if there is none, or not yet.
 pub(super) fn written(head: &[u8]) -> Option<WrittenVersion> {
-    let begin = head
-        .iter()
-        .position(|byte| !matches!(byte, b'\r' | b'\n'))?;
-    let line = head.get(begin..)?.split(|byte| *byte == b'\n').next()?;
+    let (begin, line) = request_line(head)?;
     let version = line.splitn(3, |byte| *byte == b' ').nth(2)?;
     let [b'H', b'T', b'T', b'P', b'/', major, b'.', minor, ..] = version else {
         return None;

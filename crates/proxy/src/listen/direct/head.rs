@@ -19,6 +19,7 @@ use std::{cell::RefCell, mem::MaybeUninit, rc::Rc};
 
 pub(in crate::listen) use encoded::encoded;
 pub(super) use fields::FieldSummary;
+pub(in crate::listen) use line::request_line;
 
 /// The most field lines; a head with more is for `hyper` to judge.
 const MOST: usize = 64;

@@ -2,6 +2,7 @@
 //! `"`, `<`, `>`, `` ` ``, and everything beyond ASCII. They are read as their encoded form, which is keyed, sent and
 //! logged.
 
+use super::line::request_line;
 use crate::listen::direct::page::Verb;
 use http::{Method, Uri};
 use rules::key;
@@ -20,10 +21,7 @@ pub(super) fn uri(target: &str) -> Option<Uri> {
 /// `hyper`, which refuses such a target or takes it as it came. `None` for any other head, and for one that is never
 /// answered here.
 pub(in crate::listen) fn encoded(head: &[u8]) -> Option<Vec<u8>> {
-    let begin = head
-        .iter()
-        .position(|byte| !matches!(byte, b'\r' | b'\n'))?;
-    let line = head.get(begin..)?.split(|byte| *byte == b'\n').next()?;
+    let (begin, line) = request_line(head)?;
     let mut words = line.splitn(3, |byte| *byte == b' ');
     let (method, target) = (words.next()?, words.next()?);
     Verb::of(&Method::from_bytes(method).ok()?)?;

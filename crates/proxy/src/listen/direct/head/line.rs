@@ -46,6 +46,15 @@ impl Start {
     }
 }
 
+/// Returns the request line at the beginning of `input`, up to its line feed, and where it begins: empty lines may come
+/// before it (RFC 9112 section 2.2).
+pub(in crate::listen) fn request_line(input: &[u8]) -> Option<(usize, &[u8])> {
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let begin = input.iter().position(|byte| !is_end(byte))?;
+    let line = input.get(begin..)?.split(|byte| *byte == b'\n').next()?;
+    Some((begin, line))
+}
+
 /// Reads a whole line (RFC 9112 section 3) whose target has [the usual form](Target::usual).
 #[inline]
 pub(super) fn read(line: &[u8]) -> Option<Start> {
