@@ -64,6 +64,24 @@ fn one_api() {
     }
 }
 
+/// What strangers are told, a 404 for instance, is not told to the owner.
+#[test]
+fn who_has_a_token_gets_answers_of_their_own() {
+    for (name, port) in [("api", 5001), ("microcaching", 5001), ("blog", 8000)] {
+        let origin = Origin::start();
+        origin.otherwise(|request| match request.header("authorization") {
+            Some(_) => Reply::ok().body("the owner's"),
+            None => Reply::status(404).body("nothing here"),
+        });
+        let application = format!("http://127.0.0.1:{port}");
+        let larder = example(name, &[(&application, &origin.url())]);
+        assert_eq!(larder.get("/private").send().status, 404, "{name}");
+        let owner = larder.get("/private").header("Authorization", "Bearer x");
+        assert_eq!(owner.send().text(), "the owner's", "{name}");
+        assert_eq!(larder.get("/private").send().status, 404, "{name}");
+    }
+}
+
 #[test]
 fn two_apis_by_prefix() {
     let (shop, search) = (Origin::start(), Origin::start());
