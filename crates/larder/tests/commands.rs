@@ -310,6 +310,7 @@ fn what_is_wrong_use_and_what_is_refused() {
             "cannot read no-such.toml",
         ),
         (&["serve"], 2, "no origin"),
+        (&["serve", "my.toml"], 2, "a file; write --config my.toml"),
         (
             &["serve", "ftp://app"],
             2,

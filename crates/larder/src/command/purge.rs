@@ -59,7 +59,7 @@ struct What {
     #[arg(long, value_parser = host)]
     host: Option<String>,
     /// Everything whose URL contains a match of this regular expression
-    #[arg(long)]
+    #[arg(long, value_parser = regex)]
     regex: Option<String>,
     /// Everything
     #[arg(long)]
@@ -102,6 +102,16 @@ fn host(text: &str) -> Result<String, String> {
         return Err("one host has no `*`: write --all for every host".to_owned());
     }
     Ok(text.to_owned())
+}
+
+/// Refuses an expression that matches no URL because it is meant for a path, as Varnish's `req.url` is.
+fn regex(text: &str) -> Result<String, String> {
+    match text.strip_prefix("^/") {
+        Some(path) if !path.contains('|') => Err(format!(
+            "an expression is compared with the whole URL: write '^https?://[^/]*/{path}', or --prefix with the beginning of a path"
+        )),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// The text before the `*` at the end, with which `PURGE` writes the beginning of URLs.

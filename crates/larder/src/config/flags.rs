@@ -5,13 +5,13 @@ use super::{
     value::{ListenAddress, ServerUrl, Size, Word, Wrong},
 };
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The options of `larder serve` that are part of the configuration.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Flags {
     /// The application, e.g. `http://127.0.0.1:5001` (a bare :5001 will do)
-    #[arg(value_name = "ORIGIN", value_parser = word::<ServerUrl>)]
+    #[arg(value_name = "ORIGIN", value_parser = origin)]
     pub origin: Option<ServerUrl>,
     /// Where clients connect; may be repeated [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR", value_parser = word::<ListenAddress>)]
@@ -31,6 +31,19 @@ pub struct Flags {
     /// Access log: a file, "stdout" or "off" [default: off]
     #[arg(long, value_name = "FILE", value_parser = word::<AccessTarget>)]
     pub access_log: Option<AccessTarget>,
+}
+
+/// Parses the application's URL. `larder check` takes a file in this place, and people write one here too.
+fn origin(text: &str) -> Result<ServerUrl, String> {
+    let path = Path::new(text);
+    let is_file = path
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+        || path.is_file();
+    if is_file {
+        return Err(format!("that is a file; write --config {text}"));
+    }
+    word(text)
 }
 
 fn word<T: Word>(text: &str) -> Result<T, String> {

@@ -12,6 +12,7 @@ fn a_command_that_cannot_be_obeyed_says_why() {
     let (_origin, larder) = site("max-age=600");
     for (arguments, code, told) in [
         (&["--regex", "("][..], 1, "not a regular expression"),
+        (&["--regex", "^/c"], 2, "'^https?://[^/]*/c'"),
         (&["ftp://a.test/"], 1, "write it whole"),
         (&["http://a b/"], 1, "write it whole"),
         (&["--host", "http://a.test"], 1, "is not a host"),
