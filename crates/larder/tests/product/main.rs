@@ -34,6 +34,7 @@ mod coding_room;
 mod collapse;
 mod common;
 mod conditions;
+mod conditions_origin;
 mod deceived;
 mod demo;
 mod details;

@@ -101,6 +101,8 @@ pub enum Unkept {
     Superseded,
     /// An error answer to a request for a part, which may be about the range.
     OfRange,
+    /// An error answer to a request on condition, which may be about the condition.
+    OfCondition,
     /// A part that was fetched while the whole was on its way: the whole is kept.
     Beside,
 }
@@ -145,6 +147,7 @@ impl Detail {
             Self::Unkept(Unkept::Invalidated) => "invalidated",
             Self::Unkept(Unkept::Superseded) => "superseded",
             Self::Unkept(Unkept::OfRange) => "range-error",
+            Self::Unkept(Unkept::OfCondition) => "condition-error",
             Self::Unkept(Unkept::Beside) => "beside",
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",

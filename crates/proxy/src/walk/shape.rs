@@ -102,8 +102,7 @@ fn conditions(
     match precondition::judge(&ask.method, &ask.fields, &representation, ask.now) {
         precondition::Outcome::NotModified => {}
         precondition::Outcome::Proceed if matches!(then, Then::NotModified(_)) => {}
-        // No condition for the origin fails here: that was checked before (`Bypassed::Condition`). It is not ours to
-        // judge.
+        // A condition for the origin is not ours to judge. If one fails here, the origin has let it pass.
         precondition::Outcome::Proceed | precondition::Outcome::Failed => return None,
     }
     if let Some(tag) = of_form {

@@ -13,7 +13,7 @@ use crate::{
         deliver,
         forward::on_failure,
         land::usable_on_failure,
-        lookup::{Bypassed, Hit, condition_is_the_origins},
+        lookup::{Bypassed, Hit},
     },
 };
 use http::Response;
@@ -37,9 +37,6 @@ pub(super) fn instead<B>(
     };
     let (why, began) = went;
     let stored = usable_on_failure(worker, ask, selected, failing.kind())?;
-    if condition_is_the_origins(ask, &stored) {
-        return None;
-    }
     let origin_time = (!failing.asked_nobody()).then(|| began.elapsed());
     let status = failing.status();
     let (ttl, detail) = on_failure(&stored, failing);

@@ -104,8 +104,9 @@ fn may_stand_in(
 ) -> Option<Arc<Stored>> {
     let stored = lookup::unpurged(worker, ask, selected)?;
     let policy = ask.policy();
-    // A stored failure does not hide another, whichever the site counts as failures.
-    if policy.stale.is_failure(stored.status) {
+    // A stored failure does not hide another, whichever the site counts as failures. What does not meet the client's
+    // condition is another version than it wants.
+    if policy.stale.is_failure(stored.status) || lookup::condition_is_the_origins(ask, &stored) {
         return None;
     }
     let site = reuse_site(policy);
