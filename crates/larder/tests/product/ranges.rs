@@ -1,7 +1,7 @@
 //! Ranges from the store and through it (RFC 9110 section 14).
 
 use crate::common::{Said, start};
-use testkit::{Larder, Origin, Reply, Request, Response, date};
+use testkit::{Gate, Larder, Origin, Reply, Request, Response, date};
 
 pub(crate) const CONTENT: &str = "0123456789abcdefghij";
 
@@ -318,6 +318,43 @@ fn a_range_within_a_large_stored_response_is_exact() {
             "{first}-{last}"
         );
     }
+}
+
+/// RFC 9110 section 14.4: a part names its last byte and should name the complete length. Until that is known, the whole is sent
+/// (section 14.2), as it comes.
+#[test]
+fn a_range_of_a_body_of_unknown_length_is_a_part_once_the_body_has_come() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let reply = Reply::ok().cache("max-age=60").chunked();
+    let (here, rest) = CONTENT.split_at(15);
+    origin.reply("/", reply.body(here).hold(&gate).body(rest));
+    let mut first = larder.get("/").begin();
+    gate.wait_reached();
+    let ranges = [
+        ("bytes=0-9", &CONTENT[..10]),
+        ("bytes=5-", &CONTENT[5..]),
+        ("bytes=-5", rest),
+    ];
+    let mut following = ranges.map(|(asked, _)| {
+        let mut client = larder.get("/").header("Range", asked).begin();
+        let mut answer = client.read_head();
+        assert_eq!((answer.status, answer.hit()), (200, true), "{asked}");
+        assert_eq!(answer.header("content-range"), None, "{asked}");
+        client.read_body_exactly(&mut answer, here.len());
+        (client, answer)
+    });
+    gate.open();
+    for (client, answer) in &mut following {
+        client.read_content(answer);
+        assert_eq!(answer.text(), CONTENT);
+    }
+    first.read();
+    for (asked, part) in ranges {
+        let answer = range(&larder, asked);
+        assert_eq!((answer.status, answer.text().as_str()), (206, part));
+    }
+    assert_eq!(origin.requests("/"), 1);
 }
 
 #[test]
