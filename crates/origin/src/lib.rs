@@ -164,7 +164,8 @@ impl Origin {
     /// Must be called inside a current-thread runtime's `LocalSet`: some connections are driven by `spawn_local`. The
     /// pools are the calling worker's own (thread-local, keyed by this origin). `request`'s URI is in origin form (path
     /// and query, sent byte for byte), and its `Host` field is already right. The framing fields are set anew from the
-    /// body. Of `Expect`, only `100-continue` stays, and only if content follows.
+    /// body. Of `Expect`, only `100-continue` stays, and only if content follows. `TE` says that trailers are taken:
+    /// a server of HTTP/2 is told, and its trailers come; otherwise none do.
     ///
     /// A response that comes back has believable framing. A status from 600 to 999 passes unchanged (RFC 9110 section
     /// 15 leaves its reading to the recipient). The response has a [`Lifetime`] in its extensions if its source knows

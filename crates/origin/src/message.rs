@@ -8,7 +8,7 @@
 use crate::{Error, Kind, connect::Speaks, direct::head, upload::Outgoing};
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version,
-    header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, UPGRADE},
+    header::{CONTENT_LENGTH, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE},
     uri::{Authority, PathAndQuery, Scheme},
 };
 use http_body::Body;
@@ -141,6 +141,9 @@ pub(crate) fn address(
     speaks: Speaks,
     tls: bool,
 ) -> Result<(), Error> {
+    // Only HTTP/2 brings trailers through, and over HTTP/1.1 `Connection` would have to name the field (RFC 9110 section
+    // 10.1.4).
+    let takes_trailers = request.headers_mut().remove(TE);
     match speaks {
         Speaks::FastCgi => {
             request.headers_mut().remove(EXPECT);
@@ -167,6 +170,9 @@ pub(crate) fn address(
             parts.path_and_query = Some(target(request.uri()));
             // Only HTTP/1.1 has chunks and upgrades (RFC 9113 section 8.2.2).
             fields::remove_hop_by_hop(request.headers_mut());
+            if let Some(said) = takes_trailers {
+                request.headers_mut().insert(TE, said);
+            }
             *request.uri_mut() = Uri::from_parts(parts)
                 .map_err(|cause| Error::new(Kind::Configuration).because(cause))?;
             *request.version_mut() = Version::HTTP_2;

@@ -11,6 +11,7 @@ pub use transit::counted;
 use crate::{compress::Recoded, listen::Splices, walk::esi::Composer};
 use bytes::Bytes;
 use following::Following;
+use http::HeaderMap;
 use http_body::{Body, SizeHint};
 use origin::ResponseBody;
 use std::{
@@ -42,6 +43,8 @@ pub enum Content {
     Following(Following),
     /// Content straight from the origin.
     Origin(ResponseBody),
+    /// Nothing more, but the origin's trailers.
+    Trailers(Box<HeaderMap>),
     /// A page composed while its fragments arrive.
     Composed(Box<Composer>),
     /// Any of these, coded or decoded on its way.
@@ -159,6 +162,19 @@ impl Content {
         }
     }
 
+    /// Takes the trailers of an origin's content that has ended and goes out as it came.
+    fn trailers(&mut self) -> Option<HeaderMap> {
+        match self {
+            Self::Trailers(trailers) => {
+                let trailers = std::mem::take(&mut **trailers);
+                *self = Self::Empty;
+                Some(trailers)
+            }
+            Self::Passing(passing) => passing.0.trailers(),
+            _ => None,
+        }
+    }
+
     /// Its length in bytes, if that is known.
     pub(crate) fn length(&self) -> Option<u64> {
         self.size_hint().exact()
@@ -178,7 +194,7 @@ impl Content {
     /// The next bytes; `None` at the end. After an error it is not polled again.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
-            Self::Empty => Poll::Ready(None),
+            Self::Empty | Self::Trailers(_) => Poll::Ready(None),
             Self::Missing => Poll::Ready(Some(Err("content is missing".into()))),
             Self::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
@@ -214,18 +230,20 @@ impl Content {
                 transit.may_wait(inner.unread());
                 Poll::Ready(ready!(piece).map(|piece| Ok(transit.count(piece?))))
             }
-            Self::Origin(body) => loop {
-                // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
-                match ready!(Pin::new(&mut *body).poll_frame(context)) {
-                    Some(Ok(frame)) => {
-                        if let Ok(data) = frame.into_data() {
-                            return Poll::Ready(Some(Ok(data)));
-                        }
+            Self::Origin(body) => {
+                let frame = ready!(Pin::new(&mut *body).poll_frame(context));
+                let Some(frame) = frame.transpose()? else {
+                    return Poll::Ready(None);
+                };
+                Poll::Ready(match frame.into_data() {
+                    Ok(data) => Some(Ok(data)),
+                    Err(last) => {
+                        let trailers = last.into_trailers().unwrap_or_default();
+                        *self = Self::Trailers(Box::new(trailers));
+                        None
                     }
-                    Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
-                    None => return Poll::Ready(None),
-                }
-            },
+                })
+            }
         }
     }
 
@@ -238,7 +256,7 @@ impl Content {
             Self::Pieces(pieces) | Self::Spliced(pieces, _) => pieces.left() == 0,
             Self::Following(following) => following.left() == Some(0),
             Self::Origin(body) => body.is_end_stream(),
-            Self::Missing | Self::Composed(_) => false,
+            Self::Missing | Self::Trailers(_) | Self::Composed(_) => false,
             Self::Recoded(recoded) => recoded.is_ended(),
             Self::Passing(passing) => passing.0.is_ended(),
         }
@@ -246,7 +264,7 @@ impl Content {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Empty => SizeHint::with_exact(0),
+            Self::Empty | Self::Trailers(_) => SizeHint::with_exact(0),
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Self::Stored(stored) => stored
                 .body

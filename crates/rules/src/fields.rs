@@ -166,7 +166,7 @@ pub fn has(fields: &HeaderMap, name: &HeaderName) -> bool {
 const FEW: usize = 16;
 
 /// Whether a field concerns one connection only, even if `Connection` does not name it (RFC 9110 section 7.6.1).
-/// `Trailer` is among them because trailers are not forwarded.
+/// `Trailer` is among them because trailers need not be forwarded.
 pub fn is_hop_by_hop(name: &HeaderName) -> bool {
     match *name {
         CONNECTION | header::TE | header::TRAILER | header::TRANSFER_ENCODING | header::UPGRADE => {
@@ -175,6 +175,23 @@ pub fn is_hop_by_hop(name: &HeaderName) -> bool {
         _ => matches!(name.as_str(), "keep-alive" | "proxy-connection"),
     }
 }
+
+/// Whether a field may stand in trailers (RFC 9110 section 6.5.1). One that frames, routes, guards or bounds a message,
+/// or says how its content is read and kept, is needed before that: a recipient that takes it from there is deceived.
+pub fn may_trail(name: &HeaderName) -> bool {
+    let is_condition = name.as_str().starts_with("if-");
+    let is_of_heads = is_condition || OF_PROXIES.contains(name) || OF_HEADS.contains(name);
+    !(is_of_heads || is_hop_by_hop(name) || is_end_to_end(name))
+}
+
+/// Fields that stand in a head alone, in addition to those that are [meant for all recipients](is_end_to_end).
+static OF_HEADS: [HeaderName; 5] = [
+    header::EXPECT,
+    header::MAX_FORWARDS,
+    header::RETRY_AFTER,
+    header::WARNING,
+    header::WWW_AUTHENTICATE,
+];
 
 /// Removes the fields for which `goes` holds. Most messages have none of them, and one pass over the names shows that.
 pub fn remove_where(fields: &mut HeaderMap, goes: impl Fn(&HeaderName) -> bool) {

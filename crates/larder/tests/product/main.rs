@@ -158,6 +158,7 @@ mod storable;
 mod stored_post;
 mod streams;
 mod tls;
+mod trailers;
 mod try_chain;
 mod two_rules;
 mod unanswered;

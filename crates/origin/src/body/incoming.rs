@@ -29,10 +29,13 @@ impl Incoming {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         match self {
-            Self::Http1(incoming) => {
-                let frame = ready!(Pin::new(incoming).poll_frame(cx));
-                Poll::Ready(frame.map(|frame| frame.map_err(Error::of_hyper)))
-            }
+            Self::Http1(incoming) => loop {
+                let frame = ready!(Pin::new(&mut *incoming).poll_frame(cx));
+                // Its trailers are left out (RFC 9110 section 6.5.1), but not the end that follows them.
+                if !matches!(&frame, Some(Ok(frame)) if frame.is_trailers()) {
+                    return Poll::Ready(frame.map(|frame| frame.map_err(Error::of_hyper)));
+                }
+            },
             Self::Http2(incoming) => {
                 let frame = ready!(Pin::new(incoming).poll_frame(cx));
                 Poll::Ready(frame.map(|frame| frame.map_err(Error::of_h2)))

@@ -13,7 +13,7 @@ use crate::{
     wait::Lost,
 };
 use h2::client::ResponseFuture;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode, header::TE};
 use http_body::Body as _;
 use std::future::poll_fn;
 use tokio::task::spawn_local;
@@ -39,6 +39,7 @@ pub(super) async fn ask(
         body.await_leave(leave);
     }
     let is_all = body.is_end_stream();
+    let takes_trailers = head.headers.contains_key(TE);
     let asked = Request::from_parts(head.clone(), ());
     let sent = slot.sender().send_request(asked, is_all);
     let (mut answer, out) = match sent {
@@ -53,8 +54,15 @@ pub(super) async fn ask(
         Driver::of(&spawn_local(uploading))
     });
     let response = arrival(&mut answer, leave, told).await;
+    let response = response.map_err(Lost::Sent)?;
     Ok(Arrived {
-        response: response.map_err(Lost::Sent)?,
+        response: response.map(|content| {
+            Incoming::Http2(if takes_trailers {
+                content
+            } else {
+                content.untrailed()
+            })
+        }),
         slot,
         uploading,
     })
@@ -65,7 +73,7 @@ async fn arrival(
     answer: &mut ResponseFuture,
     leave: Option<Leave>,
     told: impl Fn(StatusCode, &HeaderMap),
-) -> Result<Response<Incoming>, Error> {
+) -> Result<Response<http2::Incoming>, Error> {
     while let Some(interim) = poll_fn(|cx| answer.poll_informational(cx)).await {
         let interim = interim.map_err(Error::of_h2)?;
         if let Err(why) = message::check_values(interim.headers()) {
@@ -79,5 +87,5 @@ async fn arrival(
     let answer = answer.await.map_err(Error::of_h2)?;
     let (head, content) = answer.into_parts();
     let content = http2::Incoming::new(&head.headers, content);
-    Ok(Response::from_parts(head, Incoming::Http2(content)))
+    Ok(Response::from_parts(head, content))
 }

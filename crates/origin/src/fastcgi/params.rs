@@ -142,6 +142,8 @@ fn is_told_otherwise(name: &HeaderName) -> bool {
     *name == header::CONTENT_TYPE
         || *name == header::CONTENT_LENGTH
         || *name == header::TRANSFER_ENCODING
+        // Scripts have no trailers to send.
+        || *name == header::TE
         || name.as_str() == "proxy"
 }
 

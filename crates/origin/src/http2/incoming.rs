@@ -1,22 +1,26 @@
 //! The content of a message as it is read from a stream.
 
+use crate::direct::head;
 use bytes::Bytes;
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, header};
 use http_body::{Body, Frame, SizeHint};
-use rules::fields::has_padded_value;
+use rules::fields::{forward_to, has_padded_value, may_trail};
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
 
 /// Content of a message over HTTP/2. It fails if the stream ends before the content does, for whatever reason, or if
-/// the trailers are malformed.
+/// the trailers are malformed or too many. They come without fields that [may not stand there](may_trail), and without
+/// what exceeds the size of a head: `h2` leaves that out.
 #[derive(Debug)]
 pub struct Incoming {
     content: RecvStream,
     /// Bytes to come, if their number was announced. `h2` enforces it (RFC 9113 section 8.1.1).
     left: Option<u64>,
+    /// Whether trailers are left out.
+    is_untrailed: bool,
     /// Whether nothing more is read, whatever comes.
     is_over: bool,
 }
@@ -29,7 +33,17 @@ impl Incoming {
         Self {
             content,
             left,
+            is_untrailed: false,
             is_over: false,
+        }
+    }
+
+    /// Leaves out trailers.
+    #[must_use]
+    pub fn untrailed(self) -> Self {
+        Self {
+            is_untrailed: true,
+            ..self
         }
     }
 
@@ -61,10 +75,18 @@ impl Body for Incoming {
             }
             Some(Err(error)) => Poll::Ready(Some(Err(error))),
             None => Poll::Ready(match ready!(this.content.poll_trailers(cx)) {
-                Ok(Some(trailers)) if has_padded_value(&trailers) => {
+                Ok(Some(trailers))
+                    if trailers.len() > head::MOST || has_padded_value(&trailers) =>
+                {
                     Some(Err(Reason::PROTOCOL_ERROR.into()))
                 }
-                trailers => trailers.map(|some| some.map(Frame::trailers)).transpose(),
+                Ok(Some(trailers)) if !this.is_untrailed => {
+                    let mut forwarded = HeaderMap::new();
+                    forward_to(&mut forwarded, &trailers, may_trail);
+                    Some(Ok(Frame::trailers(forwarded)))
+                }
+                Ok(_) => None,
+                Err(error) => Some(Err(error)),
             }),
         }
     }

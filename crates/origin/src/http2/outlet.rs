@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use h2::{Reason, SendStream};
+use http::HeaderMap;
 use std::task::{Context, Poll, ready};
 
 /// Sends the content of a message, only as far as the other side has room for it: what is handed on waits for nothing
@@ -52,6 +53,16 @@ impl Outlet {
     pub fn end(&mut self) {
         // If nothing can be sent any more, that makes no difference now.
         let _ = self.0.send_data(Bytes::new(), true);
+    }
+
+    /// Ends the content with trailers, if there are any.
+    pub fn end_with(&mut self, trailers: HeaderMap) {
+        if trailers.is_empty() {
+            self.end();
+        } else {
+            // As with `end`.
+            let _ = self.0.send_trailers(trailers);
+        }
     }
 
     /// Breaks the stream off.

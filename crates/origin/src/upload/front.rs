@@ -3,6 +3,7 @@
 use super::{Cause, UNSENT};
 use crate::RequestBody;
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use std::{
     collections::VecDeque,
@@ -23,6 +24,8 @@ enum Rest {
     /// More may come.
     #[default]
     Open,
+    /// Trailers.
+    Trailers(HeaderMap),
     /// Nothing.
     Ended,
     /// Nothing, for this reason.
@@ -37,13 +40,17 @@ impl Front {
                 Poll::Pending => return false,
                 Poll::Ready(None) => self.rest = Rest::Ended,
                 Poll::Ready(Some(Err(cause))) => self.rest = Rest::Broken(cause),
-                Poll::Ready(Some(Ok(frame))) => {
-                    // Trailers are dropped: nobody uses them.
-                    self.pieces.extend(frame.into_data().ok());
-                    if body.is_end_stream() {
-                        self.rest = Rest::Ended;
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(piece) => {
+                        self.pieces.push_back(piece);
+                        if body.is_end_stream() {
+                            self.rest = Rest::Ended;
+                        }
                     }
-                }
+                    Err(last) => {
+                        self.rest = Rest::Trailers(last.into_trailers().unwrap_or_default());
+                    }
+                },
             }
         }
         !matches!(self.rest, Rest::Open)
@@ -60,6 +67,7 @@ impl Front {
         }
         match std::mem::replace(&mut self.rest, Rest::Ended) {
             Rest::Ended => Poll::Ready(None),
+            Rest::Trailers(trailers) => Poll::Ready(Some(Ok(Frame::trailers(trailers)))),
             Rest::Broken(cause) => Poll::Ready(Some(Err(cause))),
             Rest::Open => {
                 self.rest = Rest::Open;
@@ -73,14 +81,14 @@ impl Front {
             && match self.rest {
                 Rest::Open => body.is_end_stream(),
                 Rest::Ended => true,
-                Rest::Broken(_) => false,
+                Rest::Trailers(_) | Rest::Broken(_) => false,
             }
     }
 
     pub(super) fn size_hint(&self, body: &RequestBody) -> SizeHint {
         let here = self.length();
         let rest = match self.rest {
-            Rest::Ended => SizeHint::with_exact(0),
+            Rest::Ended | Rest::Trailers(_) => SizeHint::with_exact(0),
             Rest::Open | Rest::Broken(_) => body.size_hint(),
         };
         let mut hint = SizeHint::new();
@@ -101,11 +109,18 @@ impl Front {
 mod tests {
     use super::*;
     use http_body_util::BodyExt;
-    use proptest::prelude::*;
+    use proptest::{prelude::*, sample::select};
     use std::task::Waker;
 
-    /// Pieces that come one after another; `None` is a pause. Then the content ends, or breaks.
-    struct Script(VecDeque<Option<Bytes>>, bool);
+    /// Pieces that come one after another; `None` is a pause. Then something else comes, if anything.
+    struct Script(VecDeque<Option<Bytes>>, Option<Last>);
+
+    /// What ends content otherwise than without a word.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Last {
+        Breaks,
+        Trails,
+    }
 
     impl Body for Script {
         type Data = Bytes;
@@ -118,8 +133,10 @@ mod tests {
             match self.0.pop_front() {
                 Some(None) => Poll::Pending,
                 Some(Some(piece)) => Poll::Ready(Some(Ok(Frame::data(piece)))),
-                None if std::mem::take(&mut self.1) => Poll::Ready(Some(Err("broken".into()))),
-                None => Poll::Ready(None),
+                None => Poll::Ready(self.1.take().map(|last| match last {
+                    Last::Breaks => Err("broken".into()),
+                    Last::Trails => Ok(Frame::trailers(HeaderMap::new())),
+                })),
             }
         }
     }
@@ -130,7 +147,7 @@ mod tests {
         #[test]
         fn what_came_before_comes_first(
             script in proptest::collection::vec(proptest::option::of(0_usize..9000), 0..9),
-            breaks: bool,
+            last in proptest::option::of(select(vec![Last::Breaks, Last::Trails])),
             looks in 0_usize..6,
         ) {
             let pieces = script.iter().enumerate().map(|(at, length)| {
@@ -139,7 +156,7 @@ mod tests {
             });
             let pieces: VecDeque<_> = pieces.collect();
             let wanted: Vec<u8> = pieces.iter().flatten().flatten().copied().collect();
-            let mut body = Script(pieces, breaks).boxed_unsync();
+            let mut body = Script(pieces, last).boxed_unsync();
             let mut front = Front::default();
             let mut cx = Context::from_waker(Waker::noop());
             for _ in 0..looks {
@@ -147,18 +164,19 @@ mod tests {
                 prop_assert_eq!(is_all, !matches!(front.rest, Rest::Open));
                 prop_assert!(front.length() < UNSENT + 9000);
             }
-            let (mut got, mut broke) = (Vec::new(), false);
+            let (mut got, mut ended) = (Vec::new(), None);
             loop {
                 match front.poll_next(&mut body, &mut cx) {
                     Poll::Pending => {}
-                    Poll::Ready(Some(Ok(frame))) => {
-                        got.extend(frame.into_data().unwrap_or_default());
-                    }
-                    Poll::Ready(Some(Err(_))) => broke = true,
+                    Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                        Ok(piece) => got.extend(piece),
+                        Err(_) => ended = Some(Last::Trails),
+                    },
+                    Poll::Ready(Some(Err(_))) => ended = Some(Last::Breaks),
                     Poll::Ready(None) => break,
                 }
             }
-            prop_assert_eq!((got, broke), (wanted, breaks));
+            prop_assert_eq!((got, ended), (wanted, last));
         }
     }
 }

@@ -117,6 +117,42 @@ fn white_space_around_a_value_is_malformed() {
     }
 }
 
+/// As many as a head may have, whether somebody takes them or not.
+#[test]
+fn trailers_may_be_many_but_not_too_many() {
+    for (count, is_taken) in [(256, true), (257, true), (257, false)] {
+        work(async {
+            let (listener, config) = listen().await;
+            let origin = Origin::new(config).unwrap();
+            let mut asked = request(Method::POST, "/", full("content"));
+            if is_taken {
+                asked
+                    .headers_mut()
+                    .insert("te", "trailers".parse().unwrap());
+            }
+            let asking = origin.fetch(asked, Context::default());
+            let server = async {
+                let (asked, mut respond) = accept(listener).await;
+                assert_eq!(asked.headers().contains_key("te"), is_taken);
+                let mut out = respond.send_response(status(200), false).unwrap();
+                let trailers = (0..count).map(|at| (format!("x-{at}"), at));
+                let trailers = trailers.map(|(name, at)| (name.parse().unwrap(), at.into()));
+                out.send_trailers(trailers.collect()).unwrap();
+            };
+            let asking = async {
+                let body = asking.await.unwrap().into_body();
+                let all = body.collect().await?;
+                Ok::<_, origin::Error>(all.trailers().map_or(0, HeaderMap::len))
+            };
+            let (came, ()) = tokio::join!(asking, server);
+            match came {
+                Ok(came) => assert_eq!((came, count), (256, 256)),
+                Err(error) => assert_eq!((error.kind(), count), (Kind::Protocol, 257)),
+            }
+        });
+    }
+}
+
 /// RFC 9113 section 8.3.1: without a name there would be no target.
 #[test]
 fn a_request_that_names_no_host_goes_in_the_servers_own_name() {
@@ -174,17 +210,15 @@ fn content_waits_for_the_servers_leave() {
     }
 }
 
-/// Applications may take them for fields of the head, of which a client may not say all.
+/// RFC 9110 section 6.5.1: they are fields, if none of those that belong into a head.
 #[test]
-fn a_requests_trailers_do_not_go_on() {
+fn a_requests_trailers_go_on() {
     work(async {
         let (listener, config) = listen().await;
         let origin = Origin::new(config).unwrap();
-        let trailers = [("x-forwarded-for", "evil"), ("x-sum", "abc")];
-        let trailers =
-            trailers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        let trailers = HeaderMap::from_iter(trailers);
-        let body = full("content").with_trailers(async { Some(Ok(trailers)) });
+        let trailers = HeaderMap::from_iter([("x-sum".parse().unwrap(), "abc".parse().unwrap())]);
+        let trailing = trailers.clone();
+        let body = full("content").with_trailers(async { Some(Ok(trailing)) });
         let asked = request(Method::POST, "/", body.boxed_unsync());
         let asking = origin.fetch(asked, Context::default());
         let server = async {
@@ -195,7 +229,7 @@ fn a_requests_trailers_do_not_go_on() {
                 all.extend_from_slice(&piece.unwrap());
             }
             assert_eq!(all, b"content");
-            assert_eq!(content.trailers().await.unwrap(), None);
+            assert_eq!(content.trailers().await.unwrap(), Some(trailers));
             respond.send_response(status(200), true).unwrap();
         };
         let (response, ()) = tokio::join!(asking, server);

@@ -173,7 +173,13 @@ impl Body for ReplyBody {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        Poll::Ready(polled.map(|data| data.map(Frame::data)))
+        Poll::Ready(match polled {
+            Some(data) => Some(data.map(Frame::data)),
+            None => self
+                .content
+                .trailers()
+                .map(|last| Ok(Frame::trailers(last))),
+        })
     }
 
     fn is_end_stream(&self) -> bool {

@@ -4,12 +4,14 @@ mod context;
 mod forwarding;
 mod message;
 mod sent;
+mod trailers;
 mod trust;
 
 pub use context::context;
 pub use forwarding::is_written_anew;
 pub use message::{as_it_came, bodyless, with_content};
 pub use sent::{FieldForwarding, sent_as};
+pub use trailers::may_trail;
 pub use trust::{is_named, is_of_proxies, set_aside, strip_host, strip_target};
 
 use crate::{

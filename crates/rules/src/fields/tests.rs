@@ -135,6 +135,52 @@ fn what_is_forwarded_is_what_is_left_of_what_stays() {
     assert_eq!(forwarded, nothing);
 }
 
+/// RFC 9110 section 6.5.1: what is needed before the content, or decides what becomes of a message, is for its head.
+#[test]
+fn what_may_trail() {
+    for name in [
+        "content-length",
+        "transfer-encoding",
+        "trailer",
+        "connection",
+        "te",
+        "host",
+        "content-type",
+        "content-encoding",
+        "content-range",
+        "authorization",
+        "proxy-authorization",
+        "www-authenticate",
+        "cookie",
+        "set-cookie",
+        "expect",
+        "range",
+        "if-none-match",
+        "max-forwards",
+        "age",
+        "cache-control",
+        "cdn-cache-control",
+        "surrogate-control",
+        "vary",
+        "location",
+        "retry-after",
+        "via",
+        "forwarded",
+        "x-forwarded-for",
+    ] {
+        assert!(!may_trail(&HeaderName::from_static(name)), "{name}");
+    }
+    for name in [
+        "grpc-status",
+        "grpc-message",
+        "x-token-bin",
+        "content-digest",
+        "server-timing",
+    ] {
+        assert!(may_trail(&HeaderName::from_static(name)), "{name}");
+    }
+}
+
 proptest! {
     /// RFC 9110 sections 7.6.1 and 5.6.1: a list in any spelling, with empty members, over any number of lines.
     #[test]

@@ -34,15 +34,13 @@ impl Uploading {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         while self.piece.is_empty() {
             match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => {
-                    let Ok(data) = frame.into_data() else {
-                        // Trailers are not forwarded: an application may take them for fields that a client may not set
-                        // (RFC 9110 section 6.5.1).
-                        self.out.end();
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.piece = data,
+                    Err(last) => {
+                        self.out.end_with(last.into_trailers().unwrap_or_default());
                         return Poll::Ready(Err(Gone));
-                    };
-                    self.piece = data;
-                }
+                    }
+                },
                 // Incomplete content must not look complete.
                 Poll::Ready(Some(Err(_))) => {
                     self.out.reset(Reason::CANCEL);

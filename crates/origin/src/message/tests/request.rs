@@ -155,6 +155,25 @@ fn targets_keep_their_bytes() {
     }
 }
 
+/// RFC 9110 section 10.1.4: it is for the next recipient, which `Connection` would have to say over HTTP/1.1.
+#[test]
+fn only_http2_is_told_that_trailers_are_taken() {
+    let fields = [("host", "a"), ("te", "trailers")];
+    let mut request = request(Method::POST, endless(), &fields);
+    let asked = frame(&mut request);
+    for (speaks, told) in [
+        (Speaks::Http2, true),
+        (Speaks::Http2, true),
+        (Speaks::Http1, false),
+    ] {
+        address(&mut request, asked, speaks, false).unwrap();
+        assert_eq!(request.headers().contains_key(TE), told, "{speaks:?}");
+        request
+            .headers_mut()
+            .append(HOST, HeaderValue::from_static("a"));
+    }
+}
+
 /// A request that HTTP/2 gives back unsent goes out over HTTP/1 as it would have at first: with its host, only its
 /// target, and content that ends.
 #[test]

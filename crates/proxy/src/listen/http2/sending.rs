@@ -97,8 +97,14 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
                 return Poll::Ready(Err(Over));
             }
             match Pin::new(&mut self.body).poll_frame(cx) {
-                // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
-                Poll::Ready(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.piece = data,
+                    Err(last) => {
+                        self.counted.finish();
+                        self.out.end_with(last.into_trailers().unwrap_or_default());
+                        return Poll::Ready(Err(Over));
+                    }
+                },
                 Poll::Ready(Some(Err(_))) => {
                     // A reset discards what waits for the connection's turn, even the head.
                     self.is_broken = true;

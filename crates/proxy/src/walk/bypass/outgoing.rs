@@ -22,6 +22,13 @@ pub fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failu
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
     pass_expectation(ask, &mut fields);
+    if ask.version == Version::HTTP_2
+        && let Some(taken) = ask.fields.get(header::TE)
+    {
+        // It is said anew for the next hop. Over HTTP/2 it can only say that trailers are taken (RFC 9113 section
+        // 8.2.2).
+        fields.insert(header::TE, taken.clone());
+    }
     Ok(fields)
 }
 
