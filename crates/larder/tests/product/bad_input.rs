@@ -336,6 +336,36 @@ fn a_later_http_1_is_served_as_1_1() {
     }
 }
 
+/// A later HTTP/1, and a target that a URI may contain only encoded, are understood wherever they come.
+#[test]
+fn what_is_sent_ahead_behind_content_is_read_like_what_comes_first() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        Reply::ok()
+            .cache("no-store")
+            .body(request.target.as_bytes())
+    });
+    let content = "GET /stolen HTTP/1.1\r\nHost: a\r\n\r\n";
+    let length = format!("Content-Length: {}\r\n\r\n{content}", content.len());
+    for (line, rest) in [
+        ("POST /a", &*length),
+        ("GET /a", &*length),
+        ("POST /a", "Content-Length: 0\r\n\r\n"),
+        ("DELETE /a", "\r\n"),
+        ("GET /a", "Connection: x-a\r\nX-A: 1\r\n\r\n"),
+    ] {
+        let first = format!("{line} HTTP/1.1\r\nHost: a\r\n{rest}");
+        let others = "GET /b HTTP/1.2\r\nHost: a\r\n\r\nGET /<\"> HTTP/1.1\r\nHost: a\r\n\r\n";
+        let mut client = larder.client();
+        client.send([&*first, others, &*first, others].concat());
+        for target in ["/a", "/b", "/%3C%22%3E"].repeat(2) {
+            let answer = client.read();
+            assert_eq!((answer.status, &*answer.text()), (200, target), "{first}");
+        }
+    }
+    assert_eq!(origin.requests("/stolen"), 0);
+}
+
 #[test]
 fn an_http_1_0_request_needs_no_host() {
     let (_origin, larder) = start_counting();

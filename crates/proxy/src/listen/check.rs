@@ -1,7 +1,9 @@
 //! Checks a parsed request for what `hyper` accepts and RFC 9112 and 9113 do not.
 
 use super::{config::Limits, fault::Fault};
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header, uri::Authority};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, uri::Authority,
+};
 use rules::{fields::has_padded_value, key::normalize_host};
 
 /// Judges a request's head. `check_framing` judges the framing of its content.
@@ -163,32 +165,63 @@ pub(super) fn check_framing(fields: &HeaderMap, raw: &[u8]) -> Result<(), Fault>
     Ok(())
 }
 
-/// Whether the first head in `raw` has a `Content-Length` line. The first line is the request line, or the rest of a
-/// torn line.
+/// Whether the first head in `raw` has a `Content-Length` line.
 fn names_length(raw: &[u8]) -> bool {
+    fields(raw).any(|(name, _)| name.eq_ignore_ascii_case(b"content-length"))
+}
+
+/// Returns names and values in the first head in `raw`. Its first line is the request line, or the rest of a torn line.
+fn fields(raw: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let text = raw.trim_ascii_start();
     text.split(|&byte| byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .take_while(|line| !line.is_empty())
         .skip(1)
-        .any(|line| {
-            let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
-            name.eq_ignore_ascii_case(b"content-length")
+        .map(|line| {
+            let colon = memchr::memchr(b':', line).unwrap_or(line.len());
+            (
+                line.get(..colon).unwrap_or_default(),
+                line.get(colon + 1..).unwrap_or_default(),
+            )
         })
 }
 
-/// Returns what follows the first head in `raw`.
+/// Returns what follows the first head in `raw`; nothing if that is not all there.
 pub(super) fn behind_head(raw: &[u8]) -> &[u8] {
+    behind_whole_head(raw).unwrap_or_default()
+}
+
+fn behind_whole_head(raw: &[u8]) -> Option<&[u8]> {
     let mut rest = raw.trim_ascii_start();
     while let Some((line, behind)) =
         memchr::memchr(b'\n', rest).and_then(|end| rest.split_at_checked(end + 1))
     {
         rest = behind;
         if matches!(line, b"\n" | b"\r\n") {
-            return rest;
+            return Some(rest);
         }
     }
-    &[]
+    None
+}
+
+/// Returns the length of the request that `raw` begins with, if its head is all there and says it. It says none before
+/// content in chunks, and none where another protocol may follow.
+pub(super) fn request_length(raw: &[u8]) -> Option<usize> {
+    let head = raw.len() - behind_whole_head(raw)?.len();
+    let mut content = None;
+    for (name, value) in fields(raw) {
+        let is = |other: &HeaderName| name.eq_ignore_ascii_case(other.as_str().as_bytes());
+        if is(&header::CONTENT_LENGTH) {
+            let digits = std::str::from_utf8(value.trim_ascii()).ok()?;
+            let is_first = content.replace(digits.parse().ok()?).is_none();
+            is_first.then_some(())?;
+        } else if is(&header::TRANSFER_ENCODING) || is(&header::UPGRADE) {
+            return None;
+        }
+    }
+    let may_switch = raw.trim_ascii_start().starts_with(b"CONNECT ");
+    head.checked_add(content.unwrap_or(0))
+        .filter(|_| !may_switch)
 }
 
 #[cfg(test)]

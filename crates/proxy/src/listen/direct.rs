@@ -224,6 +224,7 @@ fn left<S: Serve>(
     (in_flight, served): (InFlight, ServedOr<S::Body>),
 ) -> ConnectionStep<S::Body> {
     meter.put_back(open.bytes());
+    meter.bound();
     session.begun.set(Some(Begun { served, in_flight }));
     ConnectionStep::Rest(Rest::Others)
 }

@@ -88,14 +88,14 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
             return Poll::Ready(End::Told(watch.order()));
         }
         let mut polled = Pin::new(&mut connection).poll(cx);
+        if polled.is_pending() && !draining && watch.is_at_rest() {
+            return Poll::Ready(End::AtRest);
+        }
         if polled.is_pending() && !draining && watch.order() == Order::Drain {
             // After a poll, so that a request that is already here is served.
             draining = true;
             Pin::new(&mut connection).graceful_shutdown();
             polled = Pin::new(&mut connection).poll(cx);
-        }
-        if polled.is_pending() && !draining && watch.is_at_rest() {
-            return Poll::Ready(End::AtRest);
         }
         if polled.is_pending() && watch.has_answered() && watch.has_unread() {
             return Poll::Ready(End::Over(Ok(())));
@@ -113,6 +113,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         return None;
     };
     let mut meter = parts.io.into_inner();
+    meter.unbound();
     if matches!(end, End::AtRest) {
         meter.forget_head();
         meter.put_back(parts.read_buf);

@@ -7,7 +7,7 @@ mod write;
 
 pub(super) use head::SHORT;
 
-use super::{http2::Frames, limiter::Slot, stream::Stream, watch::Watch};
+use super::{check::request_length, http2::Frames, limiter::Slot, stream::Stream, watch::Watch};
 use bytes::{Buf, Bytes};
 use std::{mem, sync::Arc};
 use store::Reservation;
@@ -21,6 +21,8 @@ pub(super) struct Meter {
     ahead: Bytes,
     /// How many of these were parsed as a head without reaching its end.
     parsed: usize,
+    /// How many bytes `hyper` may still read, if its request has a known end.
+    left: Option<usize>,
     /// What heads, and bytes sent ahead, take of the budget until the connection is at rest.
     room: Option<Reservation>,
     /// The most bytes of a request target and of a head.
@@ -51,6 +53,7 @@ impl Meter {
             watch,
             ahead: Bytes::new(),
             parsed: 0,
+            left: None,
             room: None,
             target,
             head,
@@ -75,6 +78,17 @@ impl Meter {
         } else {
             Bytes::from([bytes, mem::take(&mut self.ahead)].concat())
         };
+    }
+
+    /// Makes `hyper` read no more than the request that begins [ahead](Self::ahead), if its end is known: what follows
+    /// is a head, and more heads are understood than `hyper` knows.
+    pub(super) fn bound(&mut self) {
+        self.left = request_length(&self.ahead);
+    }
+
+    /// Makes everything that comes be read.
+    pub(super) fn unbound(&mut self) {
+        self.left = None;
     }
 
     /// Says that all that is still to be written is available, and that the connection is closed after it.

@@ -1,4 +1,4 @@
-use super::{check_framing, is_authority, names_length};
+use super::{check_framing, is_authority, names_length, request_length};
 use crate::listen::fault::Fault;
 use http::{HeaderMap, HeaderValue, header};
 use proptest::prelude::*;
@@ -45,6 +45,39 @@ fn lengths_in_raw_heads() {
     }
 }
 
+#[test]
+fn requests_end_where_their_heads_say() {
+    let head = |fields: &str| format!("\r\nPOST / HTTP/1.1\r\n{fields}\r\n");
+    for (fields, content) in [
+        ("", Some(0)),
+        ("Content-Length: 3\r\n", Some(3)),
+        ("content-length:3 \r\nX: y\r\n", Some(3)),
+        ("Content-Length: 3\r\nContent-Length: 3\r\n", None),
+        ("Content-Length: 3, 3\r\n", None),
+        ("Content-Length: 99999999999999999999\r\n", None),
+        ("Content-Length: 18446744073709551615\r\n", None),
+        ("Content-Length:\r\n", None),
+        ("Transfer-Encoding: chunked\r\n", None),
+        ("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", None),
+        ("Connection: upgrade\r\nUpgrade: websocket\r\n", None),
+    ] {
+        let head = head(fields);
+        let length = content.map(|content| head.len() + content);
+        for behind in ["", "abcGET / HTTP/1.1\r\nContent-Length: 9\r\n\r\n"] {
+            let raw = [&*head, behind].concat();
+            assert_eq!(request_length(raw.as_bytes()), length, "{raw:?}");
+        }
+    }
+    for raw in [
+        "",
+        "GET",
+        "GET / HTTP/1.1\r\n",
+        "CONNECT a:80 HTTP/1.1\r\n\r\n",
+    ] {
+        assert_eq!(request_length(raw.as_bytes()), None, "{raw:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn never_panics(raw: Vec<u8>, coding in "\\PC*") {
@@ -54,6 +87,7 @@ proptest! {
         }
         let _ = check_framing(&fields, &raw);
         is_authority(&raw);
+        let _ = request_length(&raw);
     }
 
     #[test]

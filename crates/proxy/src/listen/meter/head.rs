@@ -113,6 +113,7 @@ impl Meter {
             // It is kept here beside what `hyper` reads.
             self.watch.tell(Order::NoRoom);
         }
+        self.bound();
     }
 
     /// Judges the version of the head [ahead](Self::ahead) for `hyper`, which knows two. A later version of HTTP/1

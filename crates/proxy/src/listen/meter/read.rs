@@ -66,6 +66,34 @@ impl Meter {
     ) -> Poll<io::Result<()>> {
         self.poll_bytes(cx, buf).map_ok(|_| ())
     }
+
+    /// Puts back what was read beyond the end of `hyper`'s request, if that is [known](Self::bound).
+    fn end_request(&mut self, before: usize, buf: &mut ReadBuf<'_>) {
+        let Some(left) = self.left else {
+            return;
+        };
+        let end = buf.filled().len().min(before.saturating_add(left));
+        let beyond = buf.filled().get(end..).unwrap_or_default();
+        let beyond = Bytes::copy_from_slice(beyond);
+        self.put_back(beyond);
+        buf.set_filled(end);
+        self.left = Some(left - (end - before));
+    }
+
+    /// Reads beyond the end of `hyper`'s request, since that wants to know when the client leaves. What comes is kept.
+    fn poll_beyond(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.has_ahead() {
+            // The client is not watched as long as its next request is here. Nor does `hyper` watch it then.
+            return Poll::Pending;
+        }
+        let before = buf.filled().len();
+        if ready!(self.poll_read_more(cx, buf))?.is_none() {
+            return Poll::Ready(Ok(()));
+        }
+        self.keep_ahead(buf.filled().get(before..).unwrap_or_default());
+        buf.set_filled(before);
+        Poll::Pending
+    }
 }
 
 impl AsyncRead for Meter {
@@ -79,8 +107,12 @@ impl AsyncRead for Meter {
             // The task, which makes `hyper` read, takes the connection back afterwards.
             return Poll::Pending;
         }
+        if meter.left == Some(0) {
+            return meter.poll_beyond(cx, buf);
+        }
         let before = buf.filled().len();
         let reading = ready!(meter.poll_bytes(cx, buf))?;
+        meter.end_request(before, buf);
         let bytes = buf.filled().get(before..).unwrap_or_default();
         if let Some(reading @ (Reading::HeadBegins | Reading::HeadGoesOn)) = reading
             && !meter.keep_head(reading == Reading::HeadBegins, bytes)
