@@ -38,9 +38,15 @@ pub(crate) enum ExchangeAnswer {
 impl ExchangeAnswer {
     /// Whether the answer begins something that does not end by itself: an event stream, or another protocol.
     pub(crate) fn is_endless(&self) -> bool {
-        if matches!(self, Self::Http(_, carried) if matches!(carried.carrier, Carrier::Upgraded)) {
-            return true;
-        }
+        self.is_upgrade() || self.is_event_stream()
+    }
+
+    /// Whether the connection speaks another protocol from now on.
+    pub(crate) fn is_upgrade(&self) -> bool {
+        matches!(self, Self::Http(_, carried) if matches!(carried.carrier, Carrier::Upgraded))
+    }
+
+    fn is_event_stream(&self) -> bool {
         let fields = match self {
             Self::Direct(response) => response.headers(),
             Self::Http(response, _) => response.headers(),

@@ -148,7 +148,7 @@ impl Fetch<'_> {
             serving,
             began: self.now,
             pace: Pace::new(&origin.config.timeouts, self.until),
-            _pass: (!answer.is_endless()).then_some(pass),
+            pass: (!answer.is_endless()).then_some(pass),
             is_judged: false,
         };
         let response = match answer {
@@ -225,8 +225,8 @@ impl Fetch<'_> {
             };
             match attempt.make(next.request).await {
                 Ok(answer) => {
-                    let endless = || answer.is_endless();
-                    self.origin.note_head(serving.peer(), self.now, endless);
+                    let switched = answer.is_upgrade();
+                    self.origin.note_head(serving.peer(), self.now, switched);
                     return Ok((answer, serving));
                 }
                 Err(failure) => {

@@ -7,8 +7,12 @@ use crate::{
     peer::Serving,
     pool::{self, Key, Single},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
+
+/// Something that does not end by itself breaks off at some time. If it has lasted this long, that says nothing of its
+/// server.
+const LASTING: Duration = Duration::from_secs(10);
 
 /// The turn, the count at the serving server, and the limits of a fetch whose body has not ended. Given back on drop.
 #[derive(Debug)]
@@ -19,7 +23,7 @@ pub(crate) struct FetchGuard {
     pub(crate) began: Instant,
     /// Held for its drop. Event streams and upgrades have none: a fetch that does not end would keep turns from all
     /// that do.
-    pub(crate) _pass: Option<Pass>,
+    pub(crate) pass: Option<Pass>,
     pub(crate) pace: Pace,
     /// Whether the body's effect on the server's health has been recorded.
     pub(crate) is_judged: bool,
@@ -41,15 +45,20 @@ impl FetchGuard {
         }
     }
 
-    /// Records that the body broke. The server is blamed if it is at fault.
+    /// Records that the body broke. The server is blamed if it is at fault. What does not end by itself and has lasted
+    /// counts as left by its reader.
     pub(crate) fn blame(mut self, error: Error) -> Error {
         let peer = self.serving.peer();
         let error = error.at(&peer.label).having_sent_if(true);
-        if pace::is_the_servers(error.kind()) {
+        if pace::is_the_servers(error.kind()) && !self.has_lasted() {
             self.is_judged = true;
             self.origin.blame(peer, &error);
         }
         error
+    }
+
+    fn has_lasted(&self) -> bool {
+        self.pass.is_none() && self.began.elapsed() >= LASTING
     }
 }
 

@@ -117,13 +117,13 @@ impl Servers {
         }
     }
 
-    /// Records that `peer` begins to answer what it was asked at `began`. If the answer is `endless`, no more is to be
-    /// waited for.
-    pub(crate) fn note_head(&self, peer: &Peer, began: Instant, endless: impl FnOnce() -> bool) {
+    /// Records that `peer` begins to answer what it was asked at `began`. If it has `switched` to another protocol,
+    /// that is all of the answer.
+    pub(crate) fn note_head(&self, peer: &Peer, began: Instant, switched: bool) {
         if peer.health.is_good() {
             return;
         }
-        if endless() {
+        if switched {
             self.praise(peer, began);
         } else {
             peer.health.answers(self.at(began), self.now());

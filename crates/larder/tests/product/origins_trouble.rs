@@ -106,6 +106,26 @@ fn a_server_that_hangs_is_tried_by_one_request_after_each_rest() {
     assert!(tried as u64 <= rests + 1, "{tried} of 40 in {rests} rests");
 }
 
+/// A head says that the server answers, but with a stream that has no end it is all that ever comes whole.
+#[test]
+fn a_server_whose_event_streams_break_off_at_once_rests() {
+    let (servers, larder) = two_servers("passive = { rest = \"1h\" }");
+    let stream = Reply::ok().header("Content-Type", "text/event-stream");
+    let stream = stream.chunked().body("data: hello\n\n");
+    servers[0].reply("/events", stream.clone().cut());
+    servers[1].reply("/events", stream);
+    let mut whole = 0;
+    for number in 0..20 {
+        let mut asked = larder.client();
+        let target = format!("/events?{number}");
+        asked.send(format!(
+            "GET {target} HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n"
+        ));
+        whole += usize::from(asked.read_to_end().ends_with(b"\r\n0\r\n\r\n"));
+    }
+    assert_eq!((servers[0].requests("/events"), whole), (3, 17));
+}
+
 #[test]
 fn a_server_that_came_back_begins_with_few_requests() {
     for (lines, most) in [("slow_start = \"1h\"", 4), ("", 11)] {

@@ -102,6 +102,39 @@ fn answers_that_nobody_reads_to_their_end_are_no_failures() {
     });
 }
 
+/// Something that cuts connections after a time ends each stream sooner or later; that says nothing of the server.
+#[test]
+fn a_stream_that_breaks_off_at_once_is_a_failure_and_one_that_lasted_is_none() {
+    let server = testkit::Origin::start();
+    let stream = Reply::ok().header("content-type", "text/event-stream");
+    let stream = stream.chunked().body("data: 1\n\n");
+    let cut = testkit::Gate::new();
+    server.reply("/lasts", stream.clone().hold(&cut).cut());
+    server.reply("/breaks", stream.cut());
+    let mut config = config([tcp(server.address())]);
+    config.passive.rest = Duration::from_hours(1);
+    let origin = Origin::new(config).unwrap();
+    let healthy = || origin.report().servers[0].healthy;
+    work(at_once(async {
+        let mut streams = Vec::new();
+        for _ in 0..5 {
+            let request = request(Method::GET, "/lasts", empty());
+            streams.push(origin.fetch(request, repeatable()).await.unwrap());
+        }
+        tokio::time::advance(LONG).await;
+        cut.open();
+        for stream in streams {
+            assert_eq!(kind(read(stream).await), Kind::Truncated);
+        }
+        assert!(healthy(), "they lasted");
+        for _ in 0..3 {
+            assert!(healthy());
+            assert_eq!(kind(get(&origin, "/breaks").await), Kind::Truncated);
+        }
+        assert!(!healthy(), "three broke off at once");
+    }));
+}
+
 #[test]
 fn a_server_that_has_rested_is_tried_by_one_request() {
     const REST: Duration = Duration::from_secs(20);
