@@ -151,6 +151,9 @@ impl Table {
 
     /// Checks that there is room for all expressions among `purges`. Known ones need none.
     pub fn room_for(&self, purges: &[Purge]) -> Result<(), TooMany> {
+        if self.patterns.len() + purges.len() <= MOST_PATTERNS {
+            return Ok(());
+        }
         let mut new: Vec<&Pattern> = Vec::new();
         for purge in purges {
             let What::Pattern(pattern) = &purge.what else {

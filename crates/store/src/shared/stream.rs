@@ -17,6 +17,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod trim;
+mod under_way;
 mod writer;
 
 use crate::{
@@ -40,6 +41,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
 };
+use under_way::{Place, UnderWay};
 use writer::PurgeOutbox;
 
 /// About how many entries the stream is trimmed to. A node that is away for longer than these last forgets what it
@@ -143,12 +145,17 @@ pub struct Stream {
     jobs: mpsc::UnboundedSender<Job>,
     memory: Arc<Memory>,
     told: Arc<PurgeOutbox>,
+    under_way: UnderWay,
 }
 
 /// A request to the stream's thread.
 #[derive(Debug)]
 enum Job {
-    Publish(Vec<Purge>, oneshot::Sender<Result<Done, Unreachable>>),
+    Publish(
+        Vec<Purge>,
+        Place,
+        oneshot::Sender<Result<Done, Unreachable>>,
+    ),
     Everywhere(Position, Duration, oneshot::Sender<Vec<String>>),
 }
 
@@ -229,7 +236,12 @@ impl Stream {
         thread::Builder::new()
             .name("larder-stream".to_owned())
             .spawn(move || runtime.block_on(run(Arc::new(common), asked)))?;
-        Ok(Arc::new(Self { jobs, memory, told }))
+        Ok(Arc::new(Self {
+            jobs,
+            memory,
+            told,
+            under_way: UnderWay::default(),
+        }))
     }
 
     /// Asks the stream's thread, which ends only with the process.
@@ -246,9 +258,9 @@ impl Stream {
 
 impl SharedLog for Stream {
     fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<Done, PurgeError>> {
-        let admitted = self.memory.log().admits(&purges);
-        let answer = admitted.map(|()| {
-            let job = |reply| Job::Publish(purges, reply);
+        let admitted = self.under_way.admit(self.memory.log(), &purges);
+        let answer = admitted.map(|place| {
+            let job = |reply| Job::Publish(purges, place, reply);
             self.ask(job, Err(Unreachable::Refused))
         });
         Box::pin(async move { Ok(answer?.await?) })
@@ -273,7 +285,9 @@ async fn run(common: Arc<Common>, mut asked: mpsc::UnboundedReceiver<Job>) {
         tokio::spawn(async move {
             // The caller may have left.
             match job {
-                Job::Publish(purges, reply) => writer::publish(&common, &purges, reply).await,
+                Job::Publish(purges, _place, reply) => {
+                    writer::publish(&common, &purges, reply).await;
+                }
                 Job::Everywhere(position, within, reply) => {
                     let _ = reply.send(nodes::behind(&common, position, within).await);
                 }

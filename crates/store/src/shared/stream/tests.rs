@@ -212,6 +212,40 @@ async fn a_purge_on_one_holds_on_all() {
     }
 }
 
+/// If each only looked whether there is room, both would find the same, and everything would be purged for the second.
+#[tokio::test]
+async fn of_two_expressions_under_way_at_once_one_gets_the_last_room_and_one_is_refused() {
+    let redis = Redis::start().await;
+    let mut node = Node::start(&redis.url(), "a", TRUST);
+    node.following().await;
+    let expression = |text: String| {
+        let pattern = purge::Pattern::default().with(purge::On::Url, &text);
+        Purge::hard(What::Pattern(Box::new(pattern.expect("valid"))))
+    };
+    for number in 1..1024 {
+        let log = node.memory.log();
+        log.apply(
+            expression(format!("known-{number}")),
+            Time::from_secs(1),
+            None,
+        );
+    }
+    let page = node.keep(KEY);
+    let publish = |text: &str| node.stream.publish(vec![expression(text.to_owned())]);
+    let (first, second, known) = (publish("one"), publish("two"), publish("known-7"));
+    let second = second.await;
+    assert!(matches!(second, Err(PurgeError::TooMany(_))), "{second:?}");
+    first.await.expect("there was room");
+    known.await.expect("it needs none");
+    let log = node.memory.log();
+    assert_eq!(log.remembered().1, 1024, "nothing is forgotten");
+    assert_eq!(node.standing(KEY, &page), Standing::Good);
+    log.release_patterns(u64::MAX, u64::MAX, 1023);
+    publish("three")
+        .await
+        .expect("what went through holds no room");
+}
+
 /// The limit is not only in entries: each of these is as large as a request to purge may be.
 #[tokio::test]
 async fn the_stream_takes_no_more_than_its_bytes() {

@@ -1,0 +1,65 @@
+//! Keeps purges that one node publishes at the same time from counting on the same room for expressions.
+
+use super::lock;
+use crate::purge::{Log, Purge, TooMany, What};
+use std::{
+    mem,
+    sync::{Arc, Mutex},
+};
+
+/// Expressions of this node that were published and have yet to be applied here.
+#[derive(Debug, Default)]
+pub struct UnderWay(Arc<Mutex<Vec<Purge>>>);
+
+/// The room of expressions that are under way. Given back when this is dropped; if they have been applied by then, the
+/// log has counted them.
+#[derive(Debug)]
+pub struct Place {
+    all: Arc<Mutex<Vec<Purge>>>,
+    own: Vec<Purge>,
+}
+
+impl UnderWay {
+    /// Takes the room that `purges` need, beside what is under way already.
+    ///
+    /// # Errors
+    /// There is not enough of it.
+    pub fn admit(&self, log: &Log, purges: &[Purge]) -> Result<Place, TooMany> {
+        let mut place = Place {
+            all: Arc::clone(&self.0),
+            own: Vec::new(),
+        };
+        let expressions = purges.iter().filter(|purge| is_expression(purge));
+        let own: Vec<_> = expressions.cloned().collect();
+        if !own.is_empty() {
+            let mut all = lock(&self.0);
+            let before = all.len();
+            all.extend(own.iter().cloned());
+            if let Err(refused) = log.admits(&all) {
+                all.truncate(before);
+                return Err(refused);
+            }
+            place.own = own;
+        }
+        Ok(place)
+    }
+}
+
+fn is_expression(purge: &Purge) -> bool {
+    matches!(purge.what, What::Pattern(_))
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let own = mem::take(&mut self.own);
+        if own.is_empty() {
+            return;
+        }
+        let mut all = lock(&self.all);
+        for purge in own {
+            if let Some(at) = all.iter().position(|known| *known == purge) {
+                all.swap_remove(at);
+            }
+        }
+    }
+}
