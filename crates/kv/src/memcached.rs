@@ -172,19 +172,32 @@ impl Memcached {
         self.store("add", key, value, expiry).await
     }
 
-    /// Makes the server forget `key` after `expiry`, rounded up to whole seconds, if it is there. Returns whether it is
-    /// there.
+    /// Makes the servers forget those of `keys` that are there after `expiry`, rounded up to whole seconds. Returns
+    /// whether all are there. Takes one round trip to each server that has some.
     ///
     /// # Errors
-    /// No answer, or an invalid one.
-    pub async fn expire(&self, key: &str, expiry: Duration) -> Result<bool, Error> {
-        let command = format!("touch {key} {}\r\n", seconds(expiry)).into_bytes();
-        match self.ask(key, command, Expected::Done).await? {
-            Some(Answer::Touched) => Ok(true),
-            // If the server is left alone, this is unknown.
-            Some(Answer::NotFound) | None => Ok(false),
-            Some(other) => Err(unexpected(&other)),
+    /// No answer from one of the servers, or an invalid one.
+    pub async fn expire(&self, keys: &[String], expiry: Duration) -> Result<bool, Error> {
+        let (mut asked, mut are_there) = (Vec::new(), true);
+        // All questions are sent before the first answer is awaited.
+        for key in keys {
+            let Some(server) = self.server(key)? else {
+                // If the server is left alone, this is unknown.
+                are_there = false;
+                continue;
+            };
+            let command = format!("touch {key} {}\r\n", seconds(expiry)).into_bytes();
+            let sent = server.send(command, Expected::Done);
+            asked.push((server, self.bounded(server, sent).await?));
         }
+        for (server, answer) in asked {
+            match self.judged(server, server.answer(answer)).await? {
+                Answer::Touched => {}
+                Answer::NotFound => are_there = false,
+                other => return Err(unexpected(&other)),
+            }
+        }
+        Ok(are_there)
     }
 
     /// Returns the values of `keys`, in their order. Takes one round trip to each server that has some.

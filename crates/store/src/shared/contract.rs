@@ -99,14 +99,24 @@ async fn the_server_forgets(remote: &dyn Remote) {
     assert_eq!(remote.add("sooner", b"1", soon).await, Ok(true));
     set(remote, "late", b"1").await;
     set(remote, "soonest", b"1").await;
-    assert_eq!(remote.expire("soonest", soon).await, Ok(true));
-    assert_eq!(
-        remote.expire("never", soon).await,
-        Ok(false),
-        "it is not there"
-    );
+    set(remote, "soonest-too", b"1").await;
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (keys, are_there) in [
+        (&["soonest"][..], true),
+        (&[], true),
+        (&["never", "soonest-too"], false),
+        (&["soonest", "soonest-too"], true),
+    ] {
+        let found = remote.expire(&names(keys), soon).await;
+        assert_eq!(found, Ok(are_there), "{keys:?}");
+    }
     let gone = async {
-        for key in ["soon", "sooner", "soonest"] {
+        for key in ["soon", "sooner", "soonest", "soonest-too"] {
             while get(remote, key).await.is_some() {
                 tokio::task::yield_now().await;
             }

@@ -114,9 +114,9 @@ impl Guard {
         Ok(added)
     }
 
-    pub(super) async fn expire(&self, name: &str, expiry: Duration) -> Result<bool, Failed> {
+    pub(super) async fn expire(&self, names: &[String], expiry: Duration) -> Result<bool, Failed> {
         let until = self.deadline();
-        self.ask(until, |remote| remote.expire(name, expiry)).await
+        self.ask(until, |remote| remote.expire(names, expiry)).await
     }
 
     pub(super) async fn delete_if(&self, name: &str, value: &[u8]) -> Result<bool, Failed> {

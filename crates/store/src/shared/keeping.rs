@@ -40,6 +40,9 @@ const VALIDATABLE: Duration = Duration::from_hours(1);
 /// Chunks outlive the record that names them by this.
 const LONGER: Duration = Duration::from_secs(10);
 
+/// The most chunks that the server is asked at once to keep for another time.
+const EXPIRED_AT_ONCE: usize = 64;
+
 /// Why a response is not kept.
 enum Passed {
     /// It is not worth it, or must not be.

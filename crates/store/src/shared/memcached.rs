@@ -55,8 +55,8 @@ impl Remote for Memcached {
         Box::pin(self.add(key, value, expiry))
     }
 
-    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool> {
-        Box::pin(self.expire(key, expiry))
+    fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool> {
+        Box::pin(self.expire(keys, expiry))
     }
 
     fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> RemoteFuture<'a, bool> {

@@ -35,11 +35,8 @@ impl Remote for Redis {
     ) -> RemoteFuture<'a, Vec<Option<Bytes>>> {
         Box::pin(async move {
             let commands: Vec<_> = keys.iter().map(|key| get(key)).collect();
-            let asked = commands.iter().map(|command| {
-                let asked: RemoteFuture<'_, Value> = Box::pin(self.read(command, read));
-                asked
-            });
-            let answers = together(asked.collect()).await.into_iter();
+            let asked = commands.iter().map(|command| self.read(command, read));
+            let answers = together(asked).await.into_iter();
             answers.map(one_of_many).collect()
         })
     }
@@ -74,14 +71,18 @@ impl Remote for Redis {
         })
     }
 
-    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool> {
+    fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(async move {
-            let mut command = Cmd::new();
-            command.arg("PEXPIRE").arg(key).arg(millis(expiry));
-            match self.write(&command).await? {
-                Value::Int(known) => Ok(known > 0),
-                other => Err(unexpected(&other)),
+            let commands: Vec<_> = keys.iter().map(|key| expire(key, expiry)).collect();
+            let asked = commands.iter().map(|command| self.write(command));
+            let mut are_there = true;
+            for answer in together(asked).await {
+                match answer? {
+                    Value::Int(known) => are_there &= known > 0,
+                    other => return Err(unexpected(&other)),
+                }
             }
+            Ok(are_there)
         })
     }
 
@@ -113,6 +114,12 @@ fn get(key: &str) -> Cmd {
     command
 }
 
+fn expire(key: &str, expiry: Duration) -> Cmd {
+    let mut command = Cmd::new();
+    command.arg("PEXPIRE").arg(key).arg(millis(expiry));
+    command
+}
+
 /// Returns the bytes of a value without copying them. An absent value is empty, and no value of ours is.
 fn value(value: Value) -> Result<Option<Bytes>, Error> {
     match value {
@@ -134,9 +141,9 @@ fn one_of_many(answer: Result<Value, Error>) -> Result<Option<Bytes>, Error> {
 
 /// Returns all answers in the order of the questions. All questions are asked in that order before any answer is
 /// awaited.
-async fn together<T>(asked: Vec<RemoteFuture<'_, T>>) -> Vec<Result<T, Error>> {
+async fn together<F: Future>(asked: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut asked: Vec<_> = asked.map(Box::pin).collect();
     let mut answers: Vec<_> = asked.iter().map(|_| None).collect();
-    let mut asked = asked;
     poll_fn(|context| {
         let mut waits = false;
         for (question, answer) in asked.iter_mut().zip(&mut answers) {

@@ -39,8 +39,9 @@ pub trait Remote: fmt::Debug + Send + Sync {
     fn add<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration)
     -> RemoteFuture<'a, bool>;
 
-    /// Makes the server forget `key` after `expiry`, as [`set`](Self::set) does, if it is there. Returns whether it is.
-    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool>;
+    /// Makes the server forget those of `keys` that are there after `expiry`, as [`set`](Self::set) does. Returns whether
+    /// all are there. One round trip to each server that has some.
+    fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool>;
 
     /// Deletes `key` if it still has this value. Returns whether it did. If the server cannot do that in one step, a
     /// key that has changed still stays.

@@ -16,7 +16,7 @@ use std::{
     future::pending,
     sync::{
         Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 use tokio::time::sleep;
@@ -32,11 +32,14 @@ struct Slow {
     values: Arc<Mutex<HashMap<String, Bytes>>>,
     /// The last expiry set for each of these.
     expiries: Arc<Mutex<HashMap<String, Duration>>>,
+    /// How many answers it has given, or is about to.
+    answers: Arc<AtomicUsize>,
 }
 
 impl Slow {
     fn answer<T: Send + 'static>(&self, answer: T) -> RemoteFuture<'_, T> {
         let each = *self.each.lock().expect("whole");
+        self.answers.fetch_add(1, Relaxed);
         Box::pin(async move {
             sleep(each).await;
             Ok(answer)
@@ -83,9 +86,11 @@ impl Remote for Slow {
         self.answer(true)
     }
 
-    fn expire<'a>(&'a self, key: &'a str, expiry: Duration) -> RemoteFuture<'a, bool> {
-        self.forget_after(key, expiry);
-        self.answer(self.value(key).is_some())
+    fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool> {
+        for key in keys {
+            self.forget_after(key, expiry);
+        }
+        self.answer(keys.iter().all(|key| self.value(key).is_some()))
     }
 
     fn delete_if<'a>(&'a self, _: &'a str, _: &'a [u8]) -> RemoteFuture<'a, bool> {
@@ -260,6 +265,28 @@ async fn of_a_page_whose_record_cannot_be_read_first_no_chunks_stay() {
     assert_eq!(shared.statistics().stored, 0);
 }
 
+/// Its record is read twice and written once.
+#[tokio::test(start_paused = true)]
+async fn the_chunks_of_a_confirmed_page_are_prolonged_by_the_dozen() {
+    let slow = slow(1);
+    let (answers, expiries) = (Arc::clone(&slow.answers), Arc::clone(&slow.expiries));
+    let shared = over(slow);
+    let page = page("en", 6 << 20);
+    shared.keep(KEY, &page, None);
+    until(|| shared.statistics().stored == 1).await;
+    expiries.lock().expect("whole").clear();
+    answers.store(0, Relaxed);
+    // It has chunks already, so the head alone is to be written.
+    shared.keep(KEY, &page, None);
+    until(|| shared.statistics().stored == 2).await;
+    assert_eq!(
+        expiries.lock().expect("whole").len(),
+        25,
+        "24 and the record"
+    );
+    assert_eq!(answers.load(Relaxed), 4);
+}
+
 /// Nor do the chunks of the older page stay, which were prolonged for nothing.
 #[tokio::test(start_paused = true)]
 async fn what_another_node_shares_while_chunks_are_prolonged_stays() {
@@ -279,7 +306,7 @@ async fn what_another_node_shares_while_chunks_are_prolonged_stays() {
     *each.lock().expect("whole") = Duration::from_millis(20);
     // It has chunks already, so the head alone is to be written.
     shared.keep(KEY, &older, None);
-    until(|| expiries.lock().expect("whole").len() == 1).await;
+    until(|| expiries.lock().expect("whole").len() == 4).await;
     other.keep(KEY, &newer, None);
     until(|| other.statistics().stored == 1).await;
     until(|| {

@@ -1,6 +1,6 @@
 //! Responses that a 304 confirmed: their bodies may be there already, in chunks.
 
-use super::{Keep, LONGER, Passed, now, unnamed::names};
+use super::{EXPIRED_AT_ONCE, Keep, LONGER, Passed, now, unnamed::names};
 use crate::{
     Body,
     shared::{
@@ -81,8 +81,9 @@ impl Inner {
             .filter(|entry| entry.place.set() == Some(set));
         let until = naming.map(|entry| entry.until.since(now)).max();
         let expiry = until.unwrap_or(keep.worth) + LONGER;
-        for name in names(&keep.name, set) {
-            if !self.guard.expire(&name, expiry).await? {
+        let names: Vec<_> = names(&keep.name, set).collect();
+        for names in names.chunks(EXPIRED_AT_ONCE) {
+            if !self.guard.expire(names, expiry).await? {
                 return Ok(false);
             }
         }

@@ -1,6 +1,6 @@
 //! Chunks that no record names any more.
 
-use super::{LONGER, rival::There};
+use super::{EXPIRED_AT_ONCE, LONGER, rival::There};
 use crate::shared::{Inner, chunk, name, record::Entry};
 
 /// What a record held before it was written again.
@@ -36,8 +36,8 @@ impl Inner {
     /// Makes the server forget these chunks soon, but not at once: a reader that has just read the record that named
     /// them still finds them. If that fails, they go when they expire.
     pub(super) async fn give_up(&self, chunks: &[String]) {
-        for chunk in chunks {
-            if self.guard.expire(chunk, LONGER).await.is_err() {
+        for chunks in chunks.chunks(EXPIRED_AT_ONCE) {
+            if self.guard.expire(chunks, LONGER).await.is_err() {
                 break;
             }
         }
