@@ -2,7 +2,7 @@
 
 mod prefix;
 
-pub use prefix::prefix;
+pub use prefix::{on_every_host, prefix, without_query};
 
 use crate::{
     ask::{self, Key},
@@ -53,7 +53,7 @@ fn addresses<'a>(keys: impl Iterator<Item = (Key, &'a Route)>) -> Vec<String> {
 
 /// The hosts whose routes count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hosts {
+pub enum Hosts {
     /// Only the URL's host.
     Its,
     /// Every host.

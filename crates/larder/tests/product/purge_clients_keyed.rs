@@ -10,6 +10,10 @@ servers = \"{origin}\"
 get_prefix = \"/purge\"
 [[route]]
 host = \"blog.example\"
+path = \"/tracked*\"
+key = { drop_tracking = true }
+[[route]]
+host = \"blog.example\"
 key = { sort = true, query = [\"id\", \"page\"] }
 [[route]]
 ";
@@ -58,6 +62,25 @@ fn queries_are_found_as_the_site_keys_them() {
             is_held(&larder, "/other?page=2"),
             "{method} {target} {host}"
         );
+    }
+}
+
+/// What begins with the path is another page.
+#[test]
+fn a_prefix_whose_query_is_not_keyed_is_its_path_alone() {
+    for (target, page, other) in [
+        ("/q?zz=1*", "/q", "/quiz"),
+        ("/tracked?utm*", "/tracked", "/tracked2"),
+    ] {
+        for host in ["blog.example", "127.0.0.1"] {
+            for method in ["PURGE", "BAN"] {
+                let (_origin, larder) = warm(&[page, other]);
+                let purge = larder.ask(method, target).header("Host", host).send();
+                assert_eq!(purge.status, 200, "{method} {target} {host}");
+                assert!(!is_held(&larder, page), "{method} {target} {host}");
+                assert!(is_held(&larder, other), "{method} {target} {host}");
+            }
+        }
     }
 }
 

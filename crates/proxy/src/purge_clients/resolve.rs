@@ -3,7 +3,7 @@
 use super::{Command, Malformed, Matching, Wish};
 use crate::{
     policy::{KeySpec, Site},
-    purging::{self, target_of},
+    purging::{self, Hosts, target_of},
 };
 use rules::key;
 use std::net::IpAddr;
@@ -124,15 +124,15 @@ fn targets(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malform
 }
 
 /// Returns more purges for a prefix with a query that a route keys otherwise: with sorted parameters, or only some of
-/// them. The beginning of the key is then not known: everything with this path and a query is purged, and what this
-/// text itself is keyed as.
+/// them. The beginning of the key is then not known: everything with this path and a query is purged, and the path
+/// alone if all of the query may be dropped.
 fn keyed_otherwise(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
-    let is_somewhere = !names_no_site(host);
     let known = if host.is_empty() { "localhost" } else { host };
     let Some((path, _)) = target.split_once('?') else {
         return Ok(Vec::new());
     };
-    if !purging::rewrites_query(site, &format!("http://{known}{target}")) {
+    let url = format!("http://{known}{target}");
+    if !purging::rewrites_query(site, &url) {
         return Ok(Vec::new());
     }
     let begins = Wish::Prefix {
@@ -140,25 +140,27 @@ fn keyed_otherwise(site: &Site, host: &str, target: &str) -> Result<Vec<What>, M
         path: format!("{path}?"),
     };
     let mut found = purges(site, &begins)?;
-    if is_somewhere {
-        found.push(What::Url(addresses(site, host, target)?));
-    } else {
-        found.extend(on_every_host(site, known, target)?);
+    if names_no_site(host) {
+        found.extend(purging::without_query(site, &url, Hosts::Any));
+        return Ok(found);
     }
+    for scheme in ["http", "https"] {
+        let url = format!("{scheme}://{}{target}", normal_host(host, scheme)?);
+        found.extend(purging::without_query(site, &url, Hosts::Its));
+    }
+    found.dedup();
     Ok(found)
 }
 
 /// Returns purges on every host, for a request to the cache's own address: everything with this prefix, since no site
 /// is named in which to purge exactly. Of `/`, only the start page, since every path begins with it.
 fn on_every_host(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
-    let all = targets(site, host, target)?.into_iter().map(|path| {
-        Ok(if path == "/" {
-            What::Pattern(Box::new(Pattern::default().with(On::Target, "^/$")?))
-        } else {
-            What::Prefix { host: None, path }
-        })
-    });
-    all.collect()
+    let all = targets(site, host, target)?.into_iter();
+    let purge = |path: String| match path.as_str() {
+        "/" => purging::on_every_host(&path),
+        _ => What::Prefix { host: None, path },
+    };
+    Ok(all.map(purge).collect())
 }
 
 /// Returns the host as it is keyed, without the port of either scheme; also the empty host if a route does not key

@@ -41,7 +41,7 @@ pub fn prefix(site: &Site, text: &str) -> Option<Vec<What>> {
 
 /// Returns the purges of the path alone: routes key URLs that begin so by it if they may drop all of the query. They
 /// may also match only because of what comes later in it.
-fn without_query(site: &Site, url: &str, hosts: Hosts) -> Vec<What> {
+pub fn without_query(site: &Site, url: &str, hosts: Hosts) -> Vec<What> {
     let url_so_far = without_open_name(url);
     let drops = |spec: &KeySpec| spec.query != QueryChoice::All || spec.drop != QueryChoice::All;
     let routes = matching(site, url, hosts, Asked::Beginning).into_iter();
@@ -65,7 +65,7 @@ fn without_open_name(url: &str) -> &str {
 
 /// Returns the purge of one path on every host, and of nothing that begins with it. A path that is too long for an
 /// expression hardly begins another.
-fn on_every_host(path: &str) -> What {
+pub fn on_every_host(path: &str) -> What {
     let exactly = format!("^{}$", regex::escape(path));
     match Pattern::default().with(On::Target, &exactly) {
         Ok(pattern) => What::Pattern(Box::new(pattern)),
