@@ -2,8 +2,9 @@
 //!
 //! A follower waits for the leader's *head*, never for its body. Once the head has landed, the stored response is in
 //! the store with its body on the way, and the follower looks it up like any other request. A part is stored when all
-//! of it has come; until then, requests for the same part get it from the flight. Whatever happens to the leader, its
-//! [`Flight`] lands: if it is dropped before that, followers are released to fetch on their own.
+//! of it has come; until then, requests for the same part get it from the flight. What leaves the store at once
+//! is handed to those who have waited for it. Whatever happens to the leader, its [`Flight`] lands: if it is dropped
+//! before that, followers are released to fetch on their own.
 
 use crate::{error::Failure, outcome::Failing};
 use std::{
@@ -33,6 +34,8 @@ pub enum FlightStatus {
     /// A part is on its way: follow it if it has what you need of it, and look again otherwise. The flight continues,
     /// so that others can follow it too, until the part has come.
     PartComing(Arc<Stored>),
+    /// This response answers those who have waited for it. It is not kept for others.
+    Unkept(Arc<Stored>),
     /// The answer was purged or replaced before it could be shared: look again, and collapse the next fetch.
     Overtaken,
     /// It is in memory by now, from a lower tier or another flight: look again.
@@ -49,7 +52,9 @@ impl FlightStatus {
     /// Returns the response that it is known to bring for others.
     pub const fn brought(&self) -> Option<&Arc<Stored>> {
         match self {
-            Self::Fetched(brought) | Self::PartComing(brought) => Some(brought),
+            Self::Fetched(brought) | Self::PartComing(brought) | Self::Unkept(brought) => {
+                Some(brought)
+            }
             Self::Flying
             | Self::OtherVariant
             | Self::Overtaken
@@ -130,7 +135,7 @@ pub struct Flight {
     ended: bool,
 }
 
-/// Tells the followers of a flight that its body breaks off. Held by the task that moves the body.
+/// Tells the followers of a flight what becomes of its body. Held by the task that moves the body.
 #[derive(Debug)]
 pub struct LastWord(Word);
 
@@ -257,7 +262,7 @@ impl Flight {
         word.send_replace(FlightStatus::PartComing(part));
     }
 
-    /// Returns what tells the followers that the body breaks off, even after the flight has landed.
+    /// Returns what tells the followers that the body breaks off or is not kept, even after the flight has landed.
     pub fn last_word(&self) -> LastWord {
         LastWord(self.word.clone())
     }
@@ -306,6 +311,14 @@ impl LastWord {
             word.send_replace(FlightStatus::Failed(failure.clone()));
         }
     }
+
+    /// Hands over what has landed, as it has come whole and is about to leave the store. A follower that has not found
+    /// it yet would find nothing either.
+    pub fn brought(&self, unkept: Arc<Stored>) {
+        if let Some(word) = self.0.get() {
+            word.send_replace(FlightStatus::Unkept(unkept));
+        }
+    }
 }
 
 impl Follower {
@@ -330,6 +343,14 @@ impl Follower {
     pub fn failure(&self) -> Option<Failure> {
         match &*self.status.borrow() {
             FlightStatus::Failed(failure) => Some(failure.clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns what the flight has brought for its followers alone, even if it left the store after it had landed.
+    pub fn unkept(&self) -> Option<Arc<Stored>> {
+        match &*self.status.borrow() {
+            FlightStatus::Unkept(unkept) => Some(unkept.clone()),
             _ => None,
         }
     }

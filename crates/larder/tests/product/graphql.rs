@@ -472,6 +472,36 @@ fn one_query_asked_for_many_times_at_once_is_fetched_once() {
     assert_eq!(origin.requests("/graphql"), 1);
 }
 
+/// It leaves the store before those who wait for it have looked there.
+#[test]
+fn an_answer_with_errors_is_for_all_who_have_waited_for_it_and_for_nobody_else() {
+    let (origin, larder) = start_with(
+        "workers = 1\n[[origin]]\nservers = \"{origin}\"\n\
+         [[route]]\npath = \"/graphql\"\nttl = \"10m\"\n[route.graphql]\n",
+    );
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    origin.on("/graphql", move |request| {
+        let answer = format!("{{\"errors\":[{{\"message\":\"{}\"}}]}}", request.nth);
+        let reply = Reply::ok().header("Content-Type", "application/json");
+        reply.body(answer).hold_head(&held)
+    });
+    let asking = || {
+        let ask = larder.ask("POST", "/graphql").body(QUERY);
+        ask.header("Content-Type", "application/json")
+    };
+    let waiting: Vec<_> = (0..8).map(|_| asking().begin()).collect();
+    gate.wait_reached();
+    // The one worker answers this after it has begun with the others.
+    larder.get("/other").send();
+    gate.open();
+    for mut one in waiting {
+        assert_eq!(one.read().text(), "{\"errors\":[{\"message\":\"1\"}]}");
+    }
+    assert_eq!(origin.requests("/graphql"), 1);
+    assert!(asking().send().text().contains("\"2\""));
+}
+
 #[test]
 fn without_the_setting_a_post_is_a_post() {
     let (origin, larder) =

@@ -8,7 +8,7 @@ mod terms;
 
 pub use content::{answers, holds, is_far_ahead, wanted};
 pub use from_disk::{adopted, from_disk};
-pub use judge::{confirmed, of_part, purged_since, unpurged};
+pub use judge::{confirmed, of_unstored, purged_since, unpurged};
 pub use terms::{
     condition_is_the_origins, is_fetched_on_condition, is_forced, reuse_site, reuse_site_for,
     seconds, terms,

@@ -37,7 +37,7 @@ pub struct Pump {
     withdrawn: bool,
     /// Whether this is a GraphQL answer, which is kept only if it does not tell of errors.
     without_errors: bool,
-    /// Tells the followers of the flight that landed with this body if it breaks off.
+    /// Tells the followers of the flight that landed with this body if it breaks off or is not kept.
     followers: Option<LastWord>,
     /// Room for what may wait of the body while it is not read.
     unread: Option<Reservation>,
@@ -91,7 +91,7 @@ impl Pump {
         })
     }
 
-    /// Lets the followers of a flight hear first if the body breaks off.
+    /// Lets the followers of a flight hear first if the body breaks off or is not kept.
     pub fn tell(&mut self, followers: LastWord) {
         self.followers = Some(followers);
     }
@@ -207,7 +207,15 @@ impl Pump {
         if !has_come && !self.withdrawn {
             self.destination.withdraw(&self.worker);
         }
-        let body = body.filter(|body| !(self.without_errors && has_errors(body)));
+        let body = match body {
+            Some(body) if self.without_errors && has_errors(&body) => {
+                if let Some(followers) = &self.followers {
+                    self.destination.pass_on(body, followers);
+                }
+                None
+            }
+            body => body,
+        };
         let is_kept = self.destination.keep(&self.worker, body);
         if has_come && !is_kept {
             fill.spill();

@@ -40,10 +40,12 @@ pub async fn follow(
         Ok(
             status @ (FlightStatus::OtherVariant
             | FlightStatus::Fetched(_)
-            | FlightStatus::PartComing(_)),
+            | FlightStatus::PartComing(_)
+            | FlightStatus::Unkept(_)),
         ) => {
             let is_newer = follower.began() > history.came;
             let found = look_up_landed(worker, ask, &status, is_newer).await;
+            let found = or_unkept(worker, ask, found, &follower);
             match (found, follower.failure()) {
                 // The body has broken off meanwhile.
                 (Decision::Forward(now), Some(failure)) => {
@@ -176,7 +178,7 @@ async fn look_up_landed(
     is_newer: bool,
 ) -> Decision {
     if let FlightStatus::PartComing(part) = status
-        && let Some(hit) = lookup::of_part(worker, ask, part, clock::now())
+        && let Some(hit) = lookup::of_unstored(worker, ask, part, clock::now())
     {
         return Decision::Hit(hit);
     }
@@ -186,6 +188,17 @@ async fn look_up_landed(
         && is_newer
         && let FlightStatus::Fetched(fetched) = status
         && let Some(hit) = lookup::confirmed(worker, ask, fetched, clock::now())
+    {
+        return Decision::Hit(hit);
+    }
+    found
+}
+
+/// Finds what the flight has brought for its followers alone, if nothing else was `found`.
+fn or_unkept(worker: &Worker, ask: &Ask, found: Decision, follower: &Follower) -> Decision {
+    if let Decision::Forward(_) = &found
+        && let Some(unkept) = follower.unkept()
+        && let Some(hit) = lookup::of_unstored(worker, ask, &unkept, clock::now())
     {
         return Decision::Hit(hit);
     }

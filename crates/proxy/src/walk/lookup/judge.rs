@@ -128,13 +128,14 @@ pub fn unpurged(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Option<Arc<
     }
 }
 
-/// Returns a hit if a part that is on its way and not stored yet answers a request as if it were stored.
-pub fn of_part(worker: &Worker, ask: &Ask, part: &Arc<Stored>, now: Time) -> Option<Hit> {
-    if !part.matches(&ask.fields, &mut Vec::new()) {
+/// Returns a hit if what a flight has brought, and is not stored, answers a request as if it were: a part that is on its
+/// way, or what is not kept.
+pub fn of_unstored(worker: &Worker, ask: &Ask, brought: &Arc<Stored>, now: Time) -> Option<Hit> {
+    if !brought.matches(&ask.fields, &mut Vec::new()) {
         return None;
     }
-    let part = unpurged(worker, ask, part)?;
-    match judge(ask, part, now, Vec::new) {
+    let brought = unpurged(worker, ask, brought)?;
+    match judge(ask, brought, now, Vec::new) {
         Decision::Hit(hit) => Some(hit),
         Decision::StaleHit(_) | Decision::Bypass(_) | Decision::Forward(_) => None,
     }

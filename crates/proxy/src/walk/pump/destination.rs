@@ -4,6 +4,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     clock,
+    collapse::LastWord,
     hit_for_miss::{Asker, Unshared},
     walk::{below, forward::collapse_key_of},
 };
@@ -97,6 +98,16 @@ impl Destination {
     pub(super) fn forget(&self, worker: &Worker) {
         if let Self::Whole { ask, stored, .. } = self {
             worker.cache.memory.remove(ask.key.as_bytes(), stored.id());
+        }
+    }
+
+    /// Gives a complete body that is not kept to those who have waited for it. One on disk goes too soon for them.
+    pub(super) fn pass_on(&self, body: Body, followers: &LastWord) {
+        if let Self::Whole { stored, .. } = self
+            && !body.is_on_disk()
+        {
+            let whole = Stored::clone(stored).with_body(body);
+            followers.brought(Arc::new(whole));
         }
     }
 
