@@ -10,6 +10,7 @@
 pub mod assertion;
 pub mod cached;
 pub mod compare;
+pub mod cookies;
 pub mod fault;
 pub mod fetch;
 pub mod figures;

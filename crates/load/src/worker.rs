@@ -1,7 +1,6 @@
 //! One thread that generates load, with its own runtime, share of the users, and counts. Workers share only the number
 //! of requests that are left, if that is limited, and the position in a list.
 
-mod cookies;
 mod pace;
 mod queue;
 mod slice;

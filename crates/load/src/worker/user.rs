@@ -3,8 +3,8 @@
 mod lane;
 mod own;
 
-use super::{Worker, cookies::Jar};
-use crate::{http2, plan::Version, shape::Shape};
+use super::Worker;
+use crate::{cookies::Jar, http2, plan::Version, shape::Shape};
 use lane::Lane;
 use std::{
     rc::Rc,

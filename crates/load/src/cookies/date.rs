@@ -1,4 +1,5 @@
-//! The dates of cookies (RFC 6265 section 5.1.1), which may be written in more ways than those of other fields.
+//! The dates of cookies (RFC 6265 section 5.1.1), which may be written in more ways than those of other fields. The crate
+//! `cookie` reads the four most usual ones only, and would take a cookie that ends in another way for one that stays.
 
 /// Year, month, day, and hour, minute, second: in this order they compare as the times do.
 type CookieDate = (u16, usize, u16, [u16; 3]);

@@ -6,11 +6,11 @@ mod date;
 use std::time::SystemTime;
 
 /// The most cookies that a user keeps.
-const MOST: usize = 100;
+pub const MOST: usize = 100;
 
 /// A user's cookies.
 #[derive(Debug, Default)]
-pub(super) struct Jar(Vec<Cookie>);
+pub struct Jar(Vec<Cookie>);
 
 #[derive(Debug)]
 struct Cookie {
@@ -22,7 +22,7 @@ struct Cookie {
 impl Jar {
     /// Takes a `Set-Cookie` line of this server. A line that is no text is ignored. A cookie that expires at once is
     /// deleted.
-    pub(super) fn set(&mut self, origin: usize, line: &[u8]) {
+    pub fn set(&mut self, origin: usize, line: &[u8]) {
         let Ok(line) = std::str::from_utf8(line) else {
             return;
         };
@@ -50,7 +50,7 @@ impl Jar {
     }
 
     /// Returns the cookies for this server, after `given`. `None`: there are none.
-    pub(super) fn field(&self, origin: usize, given: Option<&str>) -> Option<String> {
+    pub fn field(&self, origin: usize, given: Option<&str>) -> Option<String> {
         let ours = self.0.iter().filter(|one| one.origin == origin);
         let ours = ours.map(|one| format!("{}={}", one.name, one.value));
         let all: Vec<_> = given.map(str::to_owned).into_iter().chain(ours).collect();
