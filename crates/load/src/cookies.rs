@@ -31,11 +31,7 @@ impl Jar {
             return;
         };
         let (name, value) = (name.trim(), value.trim());
-        let ends = parts.any(|attribute| {
-            let (key, age) = attribute.split_once('=').unwrap_or_default();
-            key.eq_ignore_ascii_case("max-age") && (age.starts_with('-') || age == "0")
-                || key.eq_ignore_ascii_case("expires") && is_past(age)
-        });
+        let ends = is_over(parts);
         self.0
             .retain(|one| one.origin != origin || one.name != name);
         let wanted = !ends && !name.is_empty() && self.0.len() < MOST;
@@ -58,9 +54,34 @@ impl Jar {
     }
 }
 
-fn is_past(written: &str) -> bool {
+/// Whether a cookie with these attributes expires at once. `Max-Age` counts before `Expires`, and the last of each; what
+/// cannot be read is ignored (RFC 6265 sections 5.2 and 5.3).
+fn is_over<'a>(attributes: impl Iterator<Item = &'a str>) -> bool {
+    let (mut by_age, mut by_date) = (None, None);
+    for attribute in attributes {
+        let (key, value) = attribute.split_once('=').unwrap_or_default();
+        let (key, value) = (key.trim(), value.trim());
+        if key.eq_ignore_ascii_case("max-age") {
+            by_age = is_no_time(value).or(by_age);
+        } else if key.eq_ignore_ascii_case("expires") {
+            by_date = is_past(value).or(by_date);
+        }
+    }
+    by_age.or(by_date).unwrap_or(false)
+}
+
+/// Whether a number of seconds is zero or less. `None`: it is no number.
+fn is_no_time(written: &str) -> Option<bool> {
+    let digits = written.strip_prefix('-').unwrap_or(written);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| written.trim_matches('0').is_empty() || written.starts_with('-'))
+}
+
+/// Whether a date is past. `None`: it is no date.
+fn is_past(written: &str) -> Option<bool> {
     let now = httpdate::fmt_http_date(SystemTime::now());
-    date::parse(written).is_some_and(|date| Some(date) < date::parse(&now))
+    let date = date::parse(written)?;
+    Some(Some(date) < date::parse(&now))
 }
 
 #[cfg(test)]
@@ -81,6 +102,24 @@ mod tests {
             ("a=4; Expires=Mon, 11-Oct-2199 22:00:00 GMT", Some("a=4")),
             ("a=5; Expires=tomorrow", Some("a=5")),
             ("a=; Expires=Mon, 11-Oct-1999 22:00:00 GMT", None),
+            // `Max-Age` counts before `Expires`, and the last of each (RFC 6265 section 5.3).
+            (
+                "a=6; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+                Some("a=6"),
+            ),
+            (
+                "a=7; Expires=Mon, 11-Oct-2199 22:00:00 GMT; Max-Age=0",
+                None,
+            ),
+            ("a=8; Max-Age=0; max-age = 60", Some("a=8")),
+            ("a=9; Max-Age=60; Max-Age=-1", None),
+            // What is no number or no date is ignored (section 5.2).
+            ("a=10; Max-Age=-soon", Some("a=10")),
+            ("a=11; Max-Age=00; Max-Age=", None),
+            (
+                "a=12; Max-Age=soon; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+                None,
+            ),
         ] {
             jar.set(0, line.as_bytes());
             assert_eq!(jar.field(0, None).as_deref(), sent, "{line}");
