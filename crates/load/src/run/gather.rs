@@ -2,7 +2,7 @@
 
 use super::{Ended, Measured, Stop, Used, busy::Busy};
 use crate::{
-    process::{self, Use, Watch},
+    process::{self, MachineTime, Use, Watch},
     shape::Shape,
     timeline::Point,
     worker::{Common, Slice},
@@ -38,7 +38,8 @@ pub(super) struct Gatherer {
     used: Use,
     own_cpu: Duration,
     own_begin: Duration,
-    machine: Option<(u64, u64)>,
+    /// The time of all cores when the run began.
+    machine: Option<MachineTime>,
     workers: Vec<Busy>,
 }
 
@@ -58,7 +59,7 @@ impl Gatherer {
             used: Use::default(),
             own_cpu: own,
             own_begin: own,
-            machine: process::machine_cpu(),
+            machine: MachineTime::now(),
             workers: vec![Busy::default(); workers],
         }
     }
@@ -164,7 +165,9 @@ impl Gatherer {
         measured.busiest_waited = busiest.share(busiest.waited);
         let full = self.workers.iter().map(|worker| worker.share(worker.full));
         measured.full = full.fold(0.0, f64::max);
-        measured.machine = busy(self.machine, process::machine_cpu());
+        measured.machine = self
+            .machine
+            .and_then(|before| MachineTime::now()?.busy_since(before));
         measured.agreed = self.common.agreed.get().cloned();
         measured.used = self.watch.is_some().then_some(Used {
             cpu: self.used.cpu,
@@ -174,11 +177,4 @@ impl Gatherer {
         });
         measured
     }
-}
-
-fn busy(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<f64> {
-    let ((busy, all), (busy_after, all_after)) = (before?, after?);
-    let all = all_after.checked_sub(all).filter(|all| *all > 0)?;
-    #[allow(clippy::cast_precision_loss, reason = "ticks of a run are few")]
-    Some(busy_after.saturating_sub(busy) as f64 / all as f64)
 }
