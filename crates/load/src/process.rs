@@ -28,14 +28,16 @@ enum Who {
     Name(String),
 }
 
-/// What the processes have used so far.
+/// What the processes have used.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Use {
+pub struct Used {
+    /// CPU time.
     pub cpu: Duration,
-    /// Whether some of it is known only in [`TICK`]s.
+    /// Whether some of it is known only in ticks of 10 ms.
     pub in_ticks: bool,
-    /// Resident memory now, in bytes. Shared memory counts for each process.
+    /// Resident memory, in bytes: at one look, or the most of several. Shared memory counts for each process.
     pub memory: u64,
+    /// The number of processes: at one look, or the largest of several.
     pub processes: usize,
 }
 
@@ -88,7 +90,7 @@ impl Watch {
 
     /// Returns what was used since the beginning. A process that came later counts from its start. What a process that
     /// has gone used after the last look is unknown.
-    pub(crate) fn look(&mut self) -> Use {
+    pub(crate) fn look(&mut self) -> Used {
         let processes = kernel::all();
         let found = found(&self.watched, &processes);
         let mut memory = 0;
@@ -104,7 +106,7 @@ impl Watch {
             memory += stat.pages * kernel::page();
         }
         self.seen.retain(|id, _| found.contains(id));
-        Use {
+        Used {
             cpu: self.cpu,
             in_ticks: self.in_ticks,
             memory,

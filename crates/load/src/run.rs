@@ -23,7 +23,7 @@ use std::{
 
 pub(crate) use busy::FULL;
 pub use gather::Live;
-pub use measured::{Ended, Measured, Used};
+pub use measured::{Ended, Measured};
 
 /// Ends a run early, from another thread.
 #[derive(Clone, Debug, Default)]

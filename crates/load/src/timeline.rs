@@ -1,6 +1,6 @@
 //! The course of a run: points of a quarter of a second, or of more if the run is long.
 
-use crate::{process::Use, tally::Tally, times::Times};
+use crate::{process::Used, tally::Tally, times::Times};
 use std::time::Duration;
 
 /// The most points that are kept. One more, and every two neighbours are joined into one.
@@ -51,7 +51,7 @@ impl Point {
         self.errors += tally.errors();
     }
 
-    pub(crate) fn used(&mut self, used: Use, since: Duration) {
+    pub(crate) fn used(&mut self, used: Used, since: Duration) {
         self.process_cpu = Some(used.cpu.saturating_sub(since));
         self.memory = Some(used.memory);
     }

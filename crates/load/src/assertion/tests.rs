@@ -3,7 +3,8 @@
 use super::Assertion;
 use crate::{
     figures::{About, Target},
-    run::{Measured, Used},
+    process::Used,
+    run::Measured,
     tally::Tally,
 };
 use proptest::prelude::*;

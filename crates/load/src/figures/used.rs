@@ -5,8 +5,8 @@ use super::{
     number::{each, float, per},
 };
 use crate::{
-    process,
-    run::{Measured, Used},
+    process::{self, Used},
+    run::Measured,
 };
 use serde::Serialize;
 

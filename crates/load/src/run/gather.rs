@@ -1,8 +1,8 @@
 //! Gathers the counts of the workers, and watches the machine meanwhile.
 
-use super::{Ended, Measured, Stop, Used, busy::Busy};
+use super::{Ended, Measured, Stop, busy::Busy};
 use crate::{
-    process::{self, MachineTime, Use, Watch},
+    process::{self, MachineTime, Used, Watch},
     shape::Shape,
     timeline::Point,
     worker::{Common, Slice},
@@ -35,7 +35,7 @@ pub(super) struct Gatherer {
     users: Vec<usize>,
     watch: Option<Watch>,
     /// What the processes had used at the last point, and their maxima.
-    used: Use,
+    used: Used,
     own_cpu: Duration,
     own_begin: Duration,
     /// The time of all cores when the run began.
@@ -56,7 +56,7 @@ impl Gatherer {
             point: Point::default(),
             users: vec![0; workers],
             watch: common.plan.watched.as_ref().map(Watch::begin),
-            used: Use::default(),
+            used: Used::default(),
             own_cpu: own,
             own_begin: own,
             machine: MachineTime::now(),
@@ -120,7 +120,7 @@ impl Gatherer {
             if used.processes > 0 {
                 point.used(used, self.used.cpu);
             }
-            self.used = Use {
+            self.used = Used {
                 cpu: used.cpu,
                 in_ticks: used.in_ticks,
                 memory: self.used.memory.max(used.memory),
@@ -169,12 +169,7 @@ impl Gatherer {
             .machine
             .and_then(|before| MachineTime::now()?.busy_since(before));
         measured.agreed = self.common.agreed.get().cloned();
-        measured.used = self.watch.is_some().then_some(Used {
-            cpu: self.used.cpu,
-            in_ticks: self.used.in_ticks,
-            memory: self.used.memory,
-            processes: self.used.processes,
-        });
+        measured.used = self.watch.is_some().then_some(self.used);
         measured
     }
 }

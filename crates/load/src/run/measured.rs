@@ -1,6 +1,6 @@
 //! The result of a run.
 
-use crate::{tally::Tally, timeline::Timeline};
+use crate::{process::Used, tally::Tally, timeline::Timeline};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -17,19 +17,6 @@ pub enum Ended {
     Stopped,
     /// There was nowhere to send a request.
     NoAddress,
-}
-
-/// What the watched processes used in a run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Used {
-    /// CPU time.
-    pub cpu: Duration,
-    /// Whether some of it is known only in ticks of 10 ms.
-    pub in_ticks: bool,
-    /// The most memory that they used, in bytes.
-    pub memory: u64,
-    /// The largest number of processes.
-    pub processes: usize,
 }
 
 /// The result of a run, or of several against one target.

@@ -5,7 +5,8 @@ use crate::{
     fault::Fault,
     figures::{About, Round, Target},
     http1::Answer,
-    run::{Measured, Used},
+    process::Used,
+    run::Measured,
 };
 use std::time::Duration;
 
