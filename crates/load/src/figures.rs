@@ -14,6 +14,7 @@ pub use counts::{Bytes, Cache, Connections, Statuses, Unanswered};
 pub use course::{Point, Round};
 pub use latency::Latency;
 pub(crate) use latency::{BEYOND, beyond};
+pub(crate) use number::{float, percent};
 pub use target::{About, Target};
 pub use used::{MachineCpu, Process, Tool};
 

@@ -87,15 +87,3 @@ pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
     };
     found.into_iter().map(warning).collect()
 }
-
-fn percent(part: u64, of: u64) -> f64 {
-    float(part) * 100.0 / float(of.max(1))
-}
-
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "counts of a run are far below what a float holds exactly"
-)]
-fn float(count: u64) -> f64 {
-    count as f64
-}

@@ -1,6 +1,6 @@
 //! The figures that can be asserted, and their values for a target.
 
-use crate::figures::Target;
+use crate::figures::{Target, float, percent};
 
 /// The figures that can be asserted, with their units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,12 +53,7 @@ impl Figure {
             Self::Hits(_) => cache.hit + cache.stale,
             _ => cache.stale,
         };
-        #[allow(
-            clippy::cast_precision_loss,
-            reason = "counts of a run are far below what a float holds exactly"
-        )]
-        let percent = count as f64 * 100.0 / cache.all().max(1) as f64;
-        (cache.said() > 0).then_some(percent)
+        percent(count, cache.all()).filter(|_| cache.said() > 0)
     }
 
     /// Says of which answers it is a share, if not all say something about caches.
@@ -88,11 +83,6 @@ impl Figure {
 
     pub(super) fn of(self, target: &Target) -> Option<f64> {
         let latency = target.latency_ms.as_ref();
-        #[allow(
-            clippy::cast_precision_loss,
-            reason = "counts of a run are far below what a float holds exactly"
-        )]
-        let float = |count: u64| count as f64;
         let cache = &target.cache;
         match self {
             Self::Percentile(name) => target.percentile(name),

@@ -15,14 +15,16 @@ pub(super) fn per(what: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { what / seconds } else { 0.0 }
 }
 
-pub(super) fn percent(part: u64, of: u64) -> Option<f64> {
+/// Returns a share. `None`: it is one of nothing.
+pub(crate) fn percent(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| float(part) * 100.0 / float(of))
 }
 
+/// Returns a count as a float.
 #[allow(
     clippy::cast_precision_loss,
     reason = "counts of a run are far below what a float holds exactly"
 )]
-pub(super) fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }

@@ -1,7 +1,6 @@
 //! Doubts because of the answers: those that count are too few, or not those that were due.
 
-use super::{float, percent};
-use crate::figures::{BEYOND, Round, Target, beyond};
+use crate::figures::{BEYOND, Round, Target, beyond, float, percent};
 
 /// Least requests at the end that are no mere chance, and how many times the usual number they must be.
 const HEAP: u64 = 10;
@@ -11,7 +10,7 @@ pub(super) fn backlog(target: &Target) -> Option<String> {
     let tool = &target.tool;
     // Each request that was due either found a connection free, and is in `late_ms`, or had to wait.
     let free = tool.late_ms.as_ref().map_or(0, |late| late.count);
-    let share = percent(tool.queued, free + tool.queued);
+    let share = percent(tool.queued, free + tool.queued)?;
     (share >= 1.0).then(|| {
         format!(
             "{share:.0} % of the requests were due while every connection was busy; the wait of those that were answered is in \
@@ -65,7 +64,8 @@ fn is_behind(target: &Target) -> bool {
     let usual = float(target.requests) / target.seconds.max(f64::MIN_POSITIVE) * mean / 1000.0;
     let is_open = target.tool.late_ms.is_some() || target.tool.queued > 0;
     let heaped = is_open && left.requests >= HEAP && float(left.requests) > usual * HEAPED;
-    percent(left.unsent, due) >= 1.0 || (heaped && percent(left.requests, due) >= 1.0)
+    let is_much = |part| percent(part, due).is_some_and(|share| share >= 1.0);
+    is_much(left.unsent) || (heaped && is_much(left.requests))
 }
 
 pub(super) fn too_short(target: &Target, asked: &[f64]) -> Option<String> {

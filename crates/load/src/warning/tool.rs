@@ -1,8 +1,7 @@
 //! Doubts because of the tool and its machine: what is measured may be theirs, and not the server's.
 
-use super::float;
 use crate::{
-    figures::{Latency, MachineCpu, PERCENTILES, Target},
+    figures::{Latency, MachineCpu, PERCENTILES, Target, float},
     process::TICK,
     run::FULL,
 };

@@ -4,7 +4,7 @@ use super::{
     axis::Axis,
     chart::{Chart, Series},
 };
-use crate::figures::{Figures, Point, Target};
+use crate::figures::{Figures, Point, Target, float};
 use crate::shape::Shape;
 
 const COLOURS: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -115,11 +115,7 @@ fn throughput(figures: &Figures) -> Chart {
     if figures.targets.iter().any(|target| target.errors > 0) {
         let several = figures.targets.len() > 1;
         for (index, target) in figures.targets.iter().enumerate() {
-            #[allow(
-                clippy::cast_precision_loss,
-                reason = "counts of a run are far below what a float holds exactly"
-            )]
-            let each = |point: &Point| point.errors as f64 / point.seconds.max(f64::MIN_POSITIVE);
+            let each = |point: &Point| float(point.errors) / point.seconds.max(f64::MIN_POSITIVE);
             series.push(Series {
                 name: named(several, target, "errors"),
                 // Red is no target's colour. Of several targets, each keeps its own colour.
@@ -207,7 +203,7 @@ fn against_users(figures: &Figures) -> Option<Chart> {
     };
     Some(Chart {
         title: "Latency against users",
-        x: Axis::until(float(most)),
+        x: Axis::until(float(most as u64)),
         y: Axis::for_latencies(values(&series)),
         x_name,
         unit: "ms",
@@ -221,13 +217,13 @@ fn by_users(
     most: usize,
     figure: fn(&Point) -> Option<f64>,
 ) -> Vec<(f64, Option<f64>)> {
-    let width = (float(most) / STEPS).max(1.0);
+    let width = (float(most as u64) / STEPS).max(1.0);
     let mut steps: Vec<(f64, f64, f64)> = Vec::new();
     let mut sorted: Vec<&Point> = points.iter().collect();
     sorted.sort_by_key(|point| point.users);
     for point in sorted {
         let Some(value) = figure(point) else { continue };
-        let users = float(point.users);
+        let users = float(point.users as u64);
         match steps.last_mut() {
             Some((first, sum, count)) if users - *first < width => {
                 *sum += value;
@@ -270,12 +266,4 @@ fn cpu(figures: &Figures) -> Option<Chart> {
         unit: "cores",
         series: all,
     })
-}
-
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "users are few enough for a float"
-)]
-fn float(count: usize) -> f64 {
-    count as f64
 }

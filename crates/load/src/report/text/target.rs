@@ -3,7 +3,7 @@
 use super::line;
 use crate::{
     fault::Fault,
-    figures::{Figures, Latency, Target},
+    figures::{Figures, Latency, Target, float},
     report::words::{bytes, cached, count, doubt, millis, percentile, rounded, whole},
     run::Ended,
 };
@@ -131,11 +131,7 @@ fn latencies(text: &mut String, name: &str, latency: Option<&Latency>) {
 }
 
 fn received(target: &Target) -> String {
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "a run receives far less than a float holds exactly"
-    )]
-    let each = target.bytes.received as f64 / target.seconds.max(f64::MIN_POSITIVE);
+    let each = float(target.bytes.received) / target.seconds.max(f64::MIN_POSITIVE);
     format!(
         "{}  {}/s",
         bytes(target.bytes.received),
