@@ -19,6 +19,8 @@
 
 mod control;
 mod descriptors;
+mod error;
+mod fixed;
 mod listeners;
 mod outage;
 pub mod threads;
@@ -26,24 +28,21 @@ mod tiers;
 mod watches;
 mod worker;
 
+pub use error::StartError;
 pub use listeners::{Change, Place, Plan};
 
 use crate::{
     admin,
-    config::{
-        meant::{self, Admin, Config},
-        value::PeerUrl,
-    },
-    telemetry::access_log::{AccessLog, CannotStart, Haste},
+    config::meant::{Admin, Config},
+    telemetry::access_log::{AccessLog, Haste},
 };
 use arc_swap::ArcSwap;
 use control::Control;
+use fixed::Fixed;
 use listeners::Listeners;
 use proxy::listen::{BindError, ConnectionLimiter, DrainSwitch};
 use std::{
-    io,
     net::{SocketAddr, TcpListener},
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -53,54 +52,6 @@ use std::{
 use store::purge::FileJournal;
 use tiers::Store;
 use worker::Workers;
-
-/// Why the program could not start, or could not take a new configuration. The operator can mend all of these.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A listener cannot be opened.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// More sockets were handed over than there are listeners.
-    #[error(
-        "{handed} sockets were handed over, and the configuration has listeners for {listeners}: the rest would not be answered"
-    )]
-    TooManyHanded {
-        /// The number of sockets.
-        handed: usize,
-        /// The number of listeners.
-        listeners: usize,
-    },
-    /// Something other than a stream socket was handed over.
-    #[error("the handed-over socket {0} is not a TCP or Unix stream socket")]
-    NotASocket(usize),
-    /// The admin address cannot be opened.
-    #[error(
-        "{0} (the address of the admin API: change it with `--admin ADDRESS`, or `--admin off`)"
-    )]
-    Admin(BindError),
-    /// The access log cannot be written.
-    #[error(transparent)]
-    Log(#[from] CannotStart),
-    /// A thread or its runtime cannot be started.
-    #[error("cannot start a thread: {0}")]
-    Thread(io::Error),
-    /// The log of purges that nodes share cannot be followed.
-    #[error("cannot follow the shared log of purges: {0}")]
-    Stream(#[from] store::shared::stream::StartError),
-    /// A listener that runs cannot be changed in this way.
-    #[error(
-        "the listener on {0} cannot change between plain and TLS, nor its PROXY protocol, redirect or mode, while it runs: restart"
-    )]
-    Listener(String),
-    /// A running listener is in the way of a new one.
-    #[error("cannot listen on {new} while {own} is open: restart")]
-    InOwnWay {
-        /// The address of the new listener.
-        new: String,
-        /// The address of the one in its way.
-        own: String,
-    },
-}
 
 /// A running cache.
 pub struct Running {
@@ -132,53 +83,6 @@ impl Cut {
         if let Some(log) = &self.log {
             log.make();
         }
-    }
-}
-
-/// Settings that only a restart changes.
-#[derive(Clone, PartialEq, Eq)]
-struct Fixed {
-    memory: u64,
-    workers: usize,
-    admin: Admin,
-    log: meant::Log,
-    disk: Option<store::disk::Config>,
-    shared: Option<store::shared::Config>,
-    purge: (Option<PathBuf>, bool, Vec<PeerUrl>),
-}
-
-impl Fixed {
-    fn of(config: &Config) -> Self {
-        Self {
-            memory: config.memory,
-            workers: config.workers,
-            admin: config.admin,
-            log: config.log.clone(),
-            disk: config.disk.clone(),
-            shared: config.shared.clone(),
-            purge: {
-                let purge = &config.purge;
-                (purge.log.clone(), purge.durable, purge.peers.clone())
-            },
-        }
-    }
-
-    /// The names of the settings in which `other` differs.
-    fn differences(&self, other: &Self) -> Vec<&'static str> {
-        let pairs = [
-            ("memory", self.memory != other.memory),
-            ("workers", self.workers != other.workers),
-            ("admin", self.admin != other.admin),
-            ("log", self.log != other.log),
-            ("disk", self.disk != other.disk),
-            ("shared", self.shared != other.shared),
-            ("purge.log, durable, peers", self.purge != other.purge),
-        ];
-        pairs
-            .into_iter()
-            .filter(|(_, differs)| *differs)
-            .map(|(name, _)| name)
-            .collect()
     }
 }
 
