@@ -1,15 +1,17 @@
 //! Writes the sums under the names of the metrics.
 
+mod page;
+
 use super::{
-    names::{self, Kind, Metric},
+    names::{self, Metric},
     sums::Sums,
 };
 use crate::telemetry::panics;
 use origin::{BOUNDS_MS, Latency, Report, ServerReport};
+use page::{Page, pairs, sample};
 use prometheus_client::{
     collector::Collector,
-    encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet},
-    metrics::MetricType,
+    encoding::{DescriptorEncoder, NoLabelSet},
 };
 use proxy::{
     compress::LEVELS,
@@ -49,7 +51,7 @@ impl Sums {
         page.one(&names::OWN, self.own)?;
         page.one(&names::CLIENTS_LEFT, self.clients_left)?;
         page.by_label(&names::RESPONSES, CLASSES.into_iter().zip(self.statuses))?;
-        for (metric, value) in [
+        page.each([
             (&names::STORED, self.stored),
             (&names::COLLAPSED, self.collapsed),
             (&names::VALIDATED, self.validated),
@@ -63,10 +65,7 @@ impl Sums {
             (&names::PURGES, self.purges),
             (&names::PURGES_DENIED, self.purges_denied),
             (&names::ORIGIN_ERRORS, self.origin_errors),
-        ] {
-            page.one(metric, value)?;
-        }
-        Ok(())
+        ])
     }
 
     fn origin_latency(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -122,7 +121,7 @@ impl Sums {
     fn purges(&self, page: &mut Page<'_>) -> fmt::Result {
         let seen = &self.purges_applied;
         page.by_label(&names::PURGES_APPLIED, KINDS.into_iter().zip(seen.applied))?;
-        for (metric, value) in [
+        page.each([
             (&names::PURGES_SOFT, seen.soft),
             (&names::PURGE_TOUCHED, seen.touched),
             (&names::PURGE_SWEPT, seen.swept),
@@ -134,10 +133,7 @@ impl Sums {
                 &names::PURGE_LOG_FAILING,
                 u64::from(self.purge_log_is_failing),
             ),
-        ] {
-            page.one(metric, value)?;
-        }
-        Ok(())
+        ])
     }
 
     /// Writes nothing if there is no disk tier.
@@ -145,7 +141,7 @@ impl Sums {
         let Some(seen) = &self.disk else {
             return Ok(());
         };
-        for (metric, value) in [
+        page.each([
             (&names::DISK_RECORDS, seen.records),
             (&names::DISK_BYTES, seen.bytes),
             (&names::DISK_LIMIT_BYTES, seen.limit),
@@ -163,10 +159,7 @@ impl Sums {
             (&names::DISK_ERRORS, seen.errors),
             (&names::DISK_DAMAGED, seen.damaged),
             (&names::DISK_FAILING, u64::from(seen.is_failing)),
-        ] {
-            page.one(metric, value)?;
-        }
-        Ok(())
+        ])
     }
 
     /// Writes nothing if there is no shared tier.
@@ -174,7 +167,7 @@ impl Sums {
         let Some(seen) = &self.shared else {
             return Ok(());
         };
-        for (metric, value) in [
+        page.each([
             (&names::SHARED_HITS, seen.hits),
             (&names::SHARED_MISSES, seen.misses),
             (&names::SHARED_STORED, seen.stored),
@@ -186,9 +179,7 @@ impl Sums {
             (&names::SHARED_MALFORMED, seen.malformed),
             (&names::SHARED_OPENINGS, seen.openings),
             (&names::SHARED_OPEN, u64::from(seen.open)),
-        ] {
-            page.one(metric, value)?;
-        }
+        ])?;
         let errors = seen.errors.iter();
         page.by_label(
             &names::SHARED_ERRORS,
@@ -198,7 +189,7 @@ impl Sums {
 
     fn connections(&self, page: &mut Page<'_>) -> fmt::Result {
         let seen = &self.connections;
-        for (metric, value) in [
+        page.each([
             (&names::CONNECTIONS_ACCEPTED, seen.accepted),
             (&names::CONNECTIONS_ACTIVE, seen.active),
             (&names::CONNECTIONS_REFUSED, seen.refused),
@@ -209,10 +200,7 @@ impl Sums {
             (&names::RECEIVED_BYTES, seen.bytes_in),
             (&names::SENT_BYTES, seen.bytes_out),
             (&names::PANICS, panics::seen()),
-        ] {
-            page.one(metric, value)?;
-        }
-        Ok(())
+        ])
     }
 
     fn origins(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -256,68 +244,4 @@ impl Sums {
         }
         Ok(())
     }
-}
-
-/// The page that is being written.
-struct Page<'a>(DescriptorEncoder<'a>);
-
-impl Page<'_> {
-    /// Begins a metric with its name, kind and meaning.
-    fn metric(&mut self, metric: &'static Metric) -> Result<MetricEncoder<'_>, fmt::Error> {
-        let kind = match metric.kind {
-            Kind::Counter => MetricType::Counter,
-            Kind::Gauge => MetricType::Gauge,
-            Kind::Histogram => MetricType::Histogram,
-        };
-        self.0
-            .encode_descriptor(metric.name, metric.help, None, kind)
-    }
-
-    /// Writes a metric without labels.
-    fn one(&mut self, metric: &'static Metric, value: u64) -> fmt::Result {
-        sample(&mut self.metric(metric)?, metric, &[], value)
-    }
-
-    /// Writes a metric with one label.
-    fn by_label<'v>(
-        &mut self,
-        metric: &'static Metric,
-        values: impl Iterator<Item = (&'v str, u64)>,
-    ) -> fmt::Result {
-        let mut encoder = self.metric(metric)?;
-        for (label, value) in values {
-            sample(&mut encoder, metric, &[label], value)?;
-        }
-        Ok(())
-    }
-}
-
-/// Writes one line: the values of the metric's labels, and its value.
-fn sample(
-    encoder: &mut MetricEncoder<'_>,
-    metric: &Metric,
-    labels: &[&str],
-    value: u64,
-) -> fmt::Result {
-    if metric.labels.is_empty() {
-        return number(encoder, metric.kind, value);
-    }
-    let pairs = pairs(metric, labels);
-    number(&mut encoder.encode_family(&pairs)?, metric.kind, value)
-}
-
-fn number(encoder: &mut MetricEncoder<'_>, kind: Kind, value: u64) -> fmt::Result {
-    match kind {
-        Kind::Counter => encoder.encode_counter::<NoLabelSet, u64, u64>(&value, None),
-        Kind::Gauge | Kind::Histogram => encoder.encode_gauge(&value),
-    }
-}
-
-fn pairs<'v>(metric: &Metric, values: &[&'v str]) -> Vec<(&'static str, &'v str)> {
-    metric
-        .labels
-        .iter()
-        .copied()
-        .zip(values.iter().copied())
-        .collect()
 }
