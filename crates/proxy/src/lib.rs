@@ -7,7 +7,7 @@
 mod ask;
 mod body;
 mod cache;
-mod clock;
+pub mod clock;
 mod collapse;
 pub mod compress;
 pub mod content_key;

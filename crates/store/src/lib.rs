@@ -8,13 +8,14 @@
 //! Nothing here knows a directive or judges whether a response may be sent: the caller does, with `rules`, and brings
 //! the time for it. Freshness is used here only to rank several variants that match; `rules` judges it.
 //!
-//! The wall clock is read only for what leaves this process or outlives it: what the shared tier keeps and leases
+//! The wall clock (`clock`) is read only for what leaves this process or outlives it: what the shared tier keeps and leases
 //! (`shared::keeping`, `shared::lease`), the stream of purges (`shared::stream`), and the disk tier's own purges
 //! (`disk::keeper`). Time limits, rests and rates are measured with monotonic clocks.
 
 pub mod arena;
 mod body;
 mod budget;
+mod clock;
 pub mod codec;
 pub mod disk;
 mod fields;

@@ -25,7 +25,7 @@ pub mod stream;
 #[cfg(test)]
 mod tests;
 
-use crate::{Stored, purge::Log};
+use crate::{Stored, clock, purge::Log};
 use guard::Guard;
 use http::HeaderMap;
 use remote::Remote;
@@ -127,7 +127,7 @@ impl SharedTier {
     pub fn new(config: Config, log: Arc<Log>) -> Result<Arc<Self>, BadUrl> {
         let remote = remote(&config)?;
         if is_memcached(&config) {
-            log.place_by_clock(keeping::now());
+            log.place_by_clock(clock::now());
         }
         Ok(Self::over(config, log, remote))
     }

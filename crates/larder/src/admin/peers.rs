@@ -9,10 +9,11 @@ use crate::{
     config::value::PeerUrl,
 };
 use bytes::Bytes;
+use proxy::clock::now;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 use store::{
     Boxed, Memory, PurgeError, Purged, SharedLog,
@@ -277,10 +278,6 @@ impl Queue {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn now() -> rules::time::Time {
-    SystemTime::now().into()
 }
 
 #[cfg(test)]

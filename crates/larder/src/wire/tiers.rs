@@ -7,13 +7,12 @@ use super::{
     outage::{Outage, Part},
 };
 use crate::{admin::peers::Peers, config::meant::Config};
-use proxy::Tiers;
-use rules::time::Time;
+use proxy::{Tiers, clock::now};
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 use store::{
     Boxed, Durable, Horizon, HorizonBelow, Memory, NotDurable, Purger, Remember, Sweeper,
@@ -184,10 +183,6 @@ fn open_journal(
         fs::create_dir(directory).map_err(|error| OpenError::Io(directory.to_owned(), error))?;
     }
     FileJournal::open(&directory.join(JOURNAL), lasting, now())
-}
-
-fn now() -> Time {
-    SystemTime::now().into()
 }
 
 /// Reports events of the log that nodes share in the program's own log.

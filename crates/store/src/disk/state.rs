@@ -11,7 +11,10 @@ use super::{
     segment::Segment,
     withheld::Withheld,
 };
-use crate::purge::{Address, Log, Purge, What};
+use crate::{
+    clock,
+    purge::{Address, Log, Purge, What},
+};
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -19,7 +22,6 @@ use std::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    time::SystemTime,
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -157,7 +159,7 @@ impl DiskState {
     /// Purges what is stored under `key` on this node.
     pub fn purge(&self, key: &[u8]) {
         let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));
-        self.log.apply(purge, SystemTime::now().into(), None);
+        self.log.apply(purge, clock::now(), None);
     }
 
     /// The segment of that number, if there is one.

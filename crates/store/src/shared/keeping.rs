@@ -15,17 +15,16 @@ use super::{
     remote::{Kind, Read},
 };
 use crate::{
-    Stored, codec, disk,
+    Stored,
+    clock::now,
+    codec, disk,
     purge::{Position, Standing},
 };
 use bytes::Bytes;
 use http::header;
 use rival::{Rival, There, is_newer};
 use rules::{freshness::Facts, time::Time};
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 use turns::WritePermit;
 use unnamed::{Before, unnamed};
 
@@ -309,9 +308,4 @@ fn worth(stored: &Stored, now: Time, most: Duration) -> Option<Duration> {
     };
     let worth = used.saturating_add(more).min(most);
     (worth >= LEAST).then_some(worth)
-}
-
-/// The current time. The server's own expiry begins when it gets the command, so clocks need not agree.
-pub(super) fn now() -> Time {
-    SystemTime::now().into()
 }

@@ -6,12 +6,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::{
-    keeping::now,
-    remote::{Limits, Read, Remote, RemoteFuture},
-};
+use super::remote::{Limits, Read, Remote, RemoteFuture};
 use crate::{
     Stored,
+    clock::now,
     purge::{Log, Position},
 };
 use bytes::Bytes;

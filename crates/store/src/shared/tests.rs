@@ -162,7 +162,7 @@ fn in_language(language: &'static str) -> HeaderMap {
 
 /// A page in this language, fresh for a minute.
 fn page(language: &'static str, length: usize) -> Arc<Stored> {
-    received(language, length, keeping::now())
+    received(language, length, clock::now())
 }
 
 /// The same, received at this time.
@@ -238,7 +238,7 @@ async fn what_is_purged_while_it_is_written_leaves_nothing() {
     shared.keep(KEY, &page("en", 1 << 20), None);
     until(|| expiries.lock().expect("whole").len() == 2).await;
     let purge = Purge::hard(What::Host("a.example".to_owned()));
-    memory.apply(purge, keeping::now(), None);
+    memory.apply(purge, clock::now(), None);
     until(|| shared.statistics().passed_over == 1).await;
     let soon = Duration::from_secs(10);
     until(|| {
@@ -297,7 +297,7 @@ async fn what_another_node_shares_while_chunks_are_prolonged_stays() {
         ..slow.clone()
     });
     let shared = over(slow);
-    let now = keeping::now().as_millis();
+    let now = clock::now().as_millis();
     let [older, newer] =
         [2, 1].map(|ago| received("en", 1 << 20, Time::from_millis(now - ago * 1000)));
     shared.keep(KEY, &older, None);

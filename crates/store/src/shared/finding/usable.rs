@@ -2,13 +2,13 @@
 
 use crate::{
     Body, Parts, Stored,
+    clock::now,
     codec::{Head, Layout, Malformed},
     purge::Standing,
     shared::{
         Inner, Question,
         chunk::Chunk,
         guard::Failed,
-        keeping::now,
         name,
         record::{self, BodyLocation, Entry},
         remote::Read,

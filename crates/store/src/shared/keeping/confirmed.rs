@@ -1,8 +1,9 @@
 //! Responses that a 304 confirmed: their bodies may be there already, in chunks.
 
-use super::{EXPIRED_AT_ONCE, Keep, LONGER, Passed, now, unnamed::names};
+use super::{EXPIRED_AT_ONCE, Keep, LONGER, Passed, unnamed::names};
 use crate::{
     Body,
+    clock::now,
     shared::{
         Inner, chunk,
         guard::Failed,

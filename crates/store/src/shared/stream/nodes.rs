@@ -1,10 +1,7 @@
 //! How far each node has applied the stream.
 
 use super::{Common, line::Line, lock};
-use crate::{
-    purge::Position,
-    shared::{keeping, remote::Error},
-};
+use crate::{clock, purge::Position, shared::remote::Error};
 use redis::cmd;
 use rules::time::Time;
 use std::{collections::HashMap, fmt, time::Duration};
@@ -49,7 +46,7 @@ impl Clock {
         }
         let (seconds, micros): (u64, u64) = line.ask(&time, common.patience()).await?;
         let millis = seconds.saturating_mul(1000).saturating_add(micros / 1000);
-        let read = (Instant::now(), keeping::now());
+        let read = (Instant::now(), clock::now());
         Ok(Self { millis, read })
     }
 
@@ -132,7 +129,7 @@ pub async fn report(
     position: Position,
     clock: &mut Option<Clock>,
 ) -> Result<(), Error> {
-    let recent = clock.filter(|clock| clock.passed(keeping::now()) < CLOCK_EVERY);
+    let recent = clock.filter(|clock| clock.passed(clock::now()) < CLOCK_EVERY);
     let now = if let Some(recent) = recent {
         recent
     } else {
@@ -142,7 +139,7 @@ pub async fn report(
     };
     let said = Heartbeat {
         position,
-        at: now.at(keeping::now()),
+        at: now.at(clock::now()),
         trust: common.trust.as_millis() as u64,
     };
     let mut set = cmd("HSET");
@@ -165,7 +162,7 @@ async fn known(
     let mut get = cmd("HGETALL");
     get.arg(&common.nodes);
     let all: HashMap<String, String> = line.ask(&get, common.patience()).await?;
-    let (here, gone) = sorted(all, now.at(keeping::now()));
+    let (here, gone) = sorted(all, now.at(clock::now()));
     know(&mut lock(&common.others), &common.node, &here, &gone);
     if !gone.is_empty() {
         let mut strike = cmd("HDEL");

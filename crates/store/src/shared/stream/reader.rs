@@ -9,17 +9,14 @@ use super::{
     writer,
 };
 use crate::{
+    clock::now,
     purge::{Position, Purge, What},
     purger::Unreachable,
     shared::remote::{Error, Kind},
 };
 use redis::{Value, cmd};
 use rules::time::Time;
-use std::{
-    convert::Infallible,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     task::yield_now,
     time::{Instant, sleep, sleep_until},
@@ -312,8 +309,4 @@ fn unreported(error: Error) -> Event {
 )]
 fn unreachable(error: Unreachable) -> Error {
     Error::new(Kind::Unreachable, error)
-}
-
-fn now() -> Time {
-    SystemTime::now().into()
 }
