@@ -1,6 +1,6 @@
 //! The real `memcached`.
 
-use crate::{BOUND, port::free_port, scratch_dir, servers::Process};
+use crate::{BOUND, port::free_port, process::Process, scratch_dir};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,

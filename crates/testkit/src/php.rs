@@ -1,6 +1,6 @@
 //! The real php-fpm, on a socket of the test's own.
 
-use crate::{port::free_port, scratch_dir, servers::Process};
+use crate::{port::free_port, process::Process, scratch_dir};
 use std::{
     fs,
     net::TcpStream,
