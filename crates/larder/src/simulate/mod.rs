@@ -22,6 +22,7 @@ mod clock;
 mod coming;
 mod counts;
 mod event;
+mod failed;
 mod keep;
 pub mod log;
 mod plan;

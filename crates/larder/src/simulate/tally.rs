@@ -4,6 +4,7 @@ use super::{
     coming::{Replaced, Seen},
     counts::Sum,
     event::{Batch, Event, Judged, Kept},
+    failed::Failed,
     keep::Keep,
     plan::Eviction,
     urls::{ByHash, Cost, Sampled},
@@ -68,6 +69,7 @@ pub(super) struct Simulation {
     replaced: Replaced,
     /// Keys whose last answer was of no use to others, and until when that counts.
     unshared: ByHash<Time>,
+    failed: Failed,
     largest: u64,
     sampled: Sampled,
     one_in: u64,
@@ -82,6 +84,7 @@ impl Simulation {
             keep: Keep::new(setting.eviction, setting.memory),
             replaced: Replaced::default(),
             unshared: ByHash::default(),
+            failed: Failed::default(),
             largest: setting.memory.map_or(u64::MAX, model::largest_body),
             sampled: Sampled::default(),
             one_in: 1,
@@ -99,6 +102,7 @@ impl Simulation {
         }
         if let Some(last) = batch.events.last() {
             self.replaced.settle(last.now);
+            self.failed.settle(last.now);
         }
         // This is often enough: a batch is small compared with what is kept.
         self.tally.peak = self
@@ -134,9 +138,11 @@ impl Simulation {
             Some(Verdict::Fresh(_)) => {}
             Some(Verdict::Stale(reason)) => {
                 self.tally.stale += self.one_in;
-                if reason.refreshes() && seen.coming.is_none() {
+                let is_refreshed =
+                    reason.refreshes() && seen.coming.is_none() && !self.failed.pauses(event);
+                if is_refreshed {
                     let ours = RequestDirectives::default();
-                    self.fetch(event, &judged.of_refresh(), seen, &ours);
+                    self.lead(event, &judged.of_refresh(), seen, &ours);
                 }
             }
             Some(Verdict::Validate(_)) | None => self.forward(event, judged, seen),
@@ -167,12 +173,31 @@ impl Simulation {
             self.tally.collapsed += self.one_in;
             return self.miss(event, judged);
         }
-        match self.fetch(event, judged, seen, &event.directives) {
+        let served = match company {
+            Company::Together => self.lead(event, judged, seen, &event.directives),
+            Company::Alone | Company::Stays => self.fetch(event, judged, seen, &event.directives),
+        };
+        match served {
             ServedFrom::Store { is_stale } => {
                 self.tally.stale += u64::from(is_stale) * self.one_in;
             }
-            ServedFrom::Origin => self.miss(event, judged),
+            ServedFrom::Origin { .. } => self.miss(event, judged),
         }
+    }
+
+    /// Asks the origin for all who want the same. If it fails, the next refresh has to wait.
+    fn lead(
+        &mut self,
+        event: &Event,
+        judged: &Judged,
+        seen: Seen,
+        directives: &RequestDirectives,
+    ) -> ServedFrom {
+        let served = self.fetch(event, judged, seen, directives);
+        if event.is_failure && !matches!(served, ServedFrom::Origin { is_stored: true }) {
+            self.failed.note(event);
+        }
+        served
     }
 
     /// Asks the origin, and keeps the answer; `directives` are those of the request that is to get it.
@@ -197,7 +222,7 @@ impl Simulation {
                 let before = seen.here.or(seen.coming).filter(|_| is_coming);
                 self.store(event.key, kept, before);
                 self.learn(event, unshared);
-                return ServedFrom::Origin;
+                return ServedFrom::Origin { is_stored: true };
             }
             Judged::Stored(_) => {
                 self.tally.too_large += self.one_in;
@@ -216,7 +241,7 @@ impl Simulation {
                 None => self.keep.remove(event.key),
             }
         }
-        ServedFrom::Origin
+        ServedFrom::Origin { is_stored: false }
     }
 
     /// Keeps an answer, which replaces `before` when it arrives.
@@ -268,7 +293,7 @@ impl Simulation {
 /// The result of a fetch for its client.
 enum ServedFrom {
     /// The origin's answer.
-    Origin,
+    Origin { is_stored: bool },
     /// The kept answer, since the origin failed. It may still be fresh, if the client had demanded the origin's answer.
     Store { is_stale: bool },
 }

@@ -414,6 +414,37 @@ fn what_else_the_walk_does() {
     assert_eq!(base["origin"]["requests"], 5);
 }
 
+/// While refreshes fail, one is made each second: there is none until the last has failed, nor in the second in which it did.
+#[test]
+fn a_refresh_that_failed_is_not_made_again_at_once() {
+    let line = |millis: u64, status: u16, cache: &str| {
+        format!(
+            r#"{{"ts":{},"request":{{"method":"GET","host":"h","uri":"/p"}},"duration":0.2,"size":10,"status":{status},"resp_headers":{{"Cache-Control":["{cache}"]}}}}"#,
+            (BEGIN * 1000 + millis) as f64 / 1e3
+        )
+    };
+    for keep in [
+        "max-age=1, stale-while-revalidate=60",
+        "max-age=1, stale-while-revalidate=60, stale-if-error=60",
+    ] {
+        let tried = [10_000, 11_000, 12_900];
+        let spared = [10_100, 10_500, 10_999, 11_100, 11_999, 13_000, 13_999];
+        let mut failing = [&tried[..], &spared].concat();
+        failing.sort_unstable();
+        let mut log = vec![line(1, 200, keep)];
+        log.extend(failing.iter().map(|millis| line(*millis, 503, "")));
+        log.push(line(14_000, 200, keep));
+        let report = report(&[text(&file("access.log", log.join("\n"))), "--ttl", "1s"]);
+        let base = &report["base"];
+        assert_eq!(base["stale"], failing.len() + 1, "{keep}");
+        let with_the_first_and_the_last = tried.len() + 2;
+        assert_eq!(
+            base["origin"]["requests"], with_the_first_and_the_last,
+            "{keep}"
+        );
+    }
+}
+
 #[test]
 fn the_configuration_is_what_the_server_would_do() {
     let config = file(
