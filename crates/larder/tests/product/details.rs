@@ -3,7 +3,7 @@
 
 use super::frames::is_bad_request;
 use crate::common::{Said, start_with};
-use testkit::{Client, Command, Gate, Larder, Origin, Reply, wait_until};
+use testkit::{Command, Gate, Larder, Origin, Reply, wait_until};
 
 /// What a client gets that sends these bytes on a connection of its own.
 fn told(larder: &Larder, bytes: impl AsRef<[u8]>) -> (u16, String) {
@@ -124,8 +124,7 @@ fn what_is_wrong_with_a_request_over_http_2() {
 #[test]
 fn what_is_wrong_with_an_answer() {
     let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\nheader_size = \"8KiB\"\n\
-         timeouts.first_byte = \"3s\"\n",
+        "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\nheader_size = \"8KiB\"\n",
     );
     let endless =
         Reply::raw("HTTP/1.1 200 OK\r\n").endless("X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n");
@@ -145,7 +144,6 @@ fn what_is_wrong_with_an_answer() {
             "truncated",
         ),
         ("/large", endless, 502, "head-too-large"),
-        ("/hangs", Reply::ok().hang(), 504, "first-byte-timeout"),
         (
             "/switches",
             Reply::raw(
@@ -177,6 +175,16 @@ fn what_is_wrong_with_an_answer() {
             "{path}"
         );
     }
+
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\ntimeouts.first_byte = \"50ms\"\n",
+    );
+    origin.reply("/hangs", Reply::ok().hang());
+    let answer = larder.get("/hangs").send();
+    assert_eq!(
+        (answer.status, answer.parameter("detail").as_deref()),
+        (504, Some("first-byte-timeout"))
+    );
 }
 
 #[test]
@@ -210,38 +218,27 @@ fn why_nobody_was_asked() {
 
 #[test]
 fn a_queue_is_full_or_takes_too_long() {
-    let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\nqueue = { length = 1, time = \"3s\" }\n",
-    );
-    let gate = Gate::new();
-    let held = Reply::ok().cache("no-store").hold_head(&gate).body("held");
-    origin.reply("/held", held);
-    let mut first = larder.get("/held").begin();
-    gate.wait_reached();
-    let others: Vec<Client> = (0..2)
-        .map(|number| larder.get(&format!("/{number}")).begin())
-        .collect();
-    let mut told: Vec<_> = others
-        .into_iter()
-        .map(|mut client| {
-            let answer = client.read();
-            (
-                answer.status,
-                answer.parameter("detail").unwrap_or_default(),
-            )
-        })
-        .collect();
-    told.sort();
-    assert_eq!(
-        told,
-        [
-            (503, "queue-full".to_owned()),
-            (503, "queue-timeout".to_owned())
-        ]
-    );
-    gate.open();
-    assert_eq!(first.read().text(), "held");
-    assert_eq!(origin.all().len(), 1);
+    for (queue, detail) in [
+        ("length = 0", "queue-full"),
+        ("length = 1, time = \"50ms\"", "queue-timeout"),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\nmost_concurrent = 1\nqueue = {{ {queue} }}\n"
+        ));
+        let gate = Gate::new();
+        let held = Reply::ok().cache("no-store").hold_head(&gate).body("held");
+        origin.reply("/held", held);
+        let mut first = larder.get("/held").begin();
+        gate.wait_reached();
+        let answer = larder.get("/other").send();
+        assert_eq!(
+            (answer.status, answer.parameter("detail").as_deref()),
+            (503, Some(detail))
+        );
+        gate.open();
+        assert_eq!(first.read().text(), "held");
+        assert_eq!(origin.all().len(), 1);
+    }
 }
 
 /// An answer that breaks off has gone out by then: what is told of it is in the log.

@@ -87,7 +87,9 @@ fn what_is_large_does_not_keep_fragments_from_their_turns() {
 /// Each has begun with what the others wait for.
 #[test]
 fn pages_do_not_keep_each_other_from_their_turns() {
-    let (origin, larder) = start_with(&ON.replace("[[route]]", "most_concurrent = 2\n[[route]]"));
+    // Nobody waits for the other's page, which is not stored.
+    let turns = "most_concurrent = 2\n[[route]]\ncollapse_wait = \"10ms\"";
+    let (origin, larder) = start_with(&ON.replace("[[route]]", turns));
     let large = ",".repeat(1 << 20);
     let both = Gate::new();
     let page = format!("<esi:include src=\"/f\"/>{large}");

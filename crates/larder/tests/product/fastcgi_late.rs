@@ -9,6 +9,12 @@ use testkit::{
     fastcgi::{Next, kind, record},
 };
 
+/// One limit is short and the other is not, so that each ends what it is meant to end.
+const FIRST_BYTE: &str =
+    "retry.attempts = 0\npassive.failures = 0\ntimeouts.first_byte = \"100ms\"";
+const BETWEEN_BYTES: &str =
+    "retry.attempts = 0\npassive.failures = 0\ntimeouts.between_bytes = \"100ms\"";
+
 #[test]
 fn limits_of_time_hold() {
     let gate = Gate::new();
@@ -22,16 +28,14 @@ fn limits_of_time_hold() {
         held.pass();
         Next::Close
     });
-    let larder = serve(
-        &server,
-        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"1s\", between_bytes = \"1s\" }",
-    );
+    let larder = serve(&server, FIRST_BYTE);
     let answer = larder.get("/head").send();
     assert_eq!(answer.status, 504);
     assert_eq!(
         answer.parameter("detail").as_deref(),
         Some("first-byte-timeout")
     );
+    let larder = serve(&server, BETWEEN_BYTES);
     let answer = larder.get("/body").send();
     assert!(!answer.complete && answer.text() == "half", "{answer:?}");
     let answer = larder.get("/body").send();
@@ -78,11 +82,9 @@ fn complaints_without_end_hold_nobody() {
         while line.try_send(record(kind::ERR, "oh no\n")) {}
         Next::Close
     });
-    let larder = serve(
-        &server,
-        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"1s\", between_bytes = \"1s\" }",
-    );
+    let larder = serve(&server, BETWEEN_BYTES);
     let answer = larder.get("/body").send();
     assert!(!answer.complete && answer.text() == "half", "{answer:?}");
+    let larder = serve(&server, FIRST_BYTE);
     assert_eq!(larder.get("/head").send().status, 504);
 }

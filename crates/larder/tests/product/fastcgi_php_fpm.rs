@@ -1,13 +1,13 @@
 //! php-fpm stopped, busy, with its children killed, and without its folder: 502, 504 or what is stale.
 
 use crate::{
-    common::Said,
+    common::{Said, reload_as},
     fastcgi::{Site, own_root},
     fastcgi_bad::try_get,
 };
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::{fs, io::ErrorKind, path::Path};
-use testkit::{PhpFpm, wait_until};
+use testkit::{Command, PhpFpm, wait_until};
 
 #[test]
 fn php_fpm_stopped_and_back() {
@@ -40,11 +40,13 @@ fn php_fpm_stopped_and_back() {
 #[test]
 fn all_children_busy() {
     let site = Site::before(PhpFpm::start(1));
-    let larder = site.serve(
-        "",
-        "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"2s\"",
-    );
+    let config = site.origin("passive.failures = 0\nretry.attempts = 0");
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
     let old = larder.get("/probe/cached.php?age=0").send();
+    let impatient = format!("{config}timeouts.first_byte = \"50ms\"\n");
+    reload_as(&larder, &impatient, "2");
     let patient = site.serve("", "");
     let busy = patient.get("/probe/wait.php?name=busy").begin();
     site.wait_for("busy.begun");
@@ -113,23 +115,22 @@ fn all_children_busy_and_the_queue_full() {
 #[test]
 fn scripts_that_end_badly() {
     let site = Site::new();
-    let larder = site.serve(
-        "",
-        "retry.attempts = 0\npassive.failures = 0\ntimeouts.between_bytes = \"2s\"",
-    );
-    for (how, after) in [
-        ("fatal", 0),
-        ("fatal", 100),
-        ("fatal", 100_000),
-        ("killed", 0),
-        ("killed", 100),
-        ("killed", 100_000),
-        ("hangs", 100),
-        ("short", 100),
+    let once = "retry.attempts = 0\npassive.failures = 0";
+    let impatient = site.serve("", &format!("{once}\ntimeouts.between_bytes = \"50ms\""));
+    let larder = site.serve("", once);
+    for (larder, how, after) in [
+        (&larder, "fatal", 0),
+        (&larder, "fatal", 100),
+        (&larder, "fatal", 100_000),
+        (&larder, "killed", 0),
+        (&larder, "killed", 100),
+        (&larder, "killed", 100_000),
+        (&impatient, "hangs", 100),
+        (&larder, "short", 100),
     ] {
         let target = format!("/probe/broken.php?how={how}&after={after}");
         for _ in 0..2 {
-            let Some(answer) = try_get(&larder, &target) else {
+            let Some(answer) = try_get(larder, &target) else {
                 continue;
             };
             assert!(!answer.hit(), "{target}");

@@ -488,12 +488,15 @@ fn fetches_leave_descriptors_to_clients_and_to_who_looks() {
     let gate = Gate::new();
     origin.reply("/slow", Reply::ok().cache("no-store").hold_head(&gate));
     // Those that find none left are told so.
-    let busy = [(); 2].map(|()| {
+    let busy = [1, 2].map(|number| {
         let mut client = larder.client();
         client.send(PREFACE);
         client.send(frame(4, 0, &[]));
+        // Nobody waits for another's.
         let streams = (0..100_u8).map(|number| 1 + 2 * number);
-        let asked: Vec<_> = streams.map(|stream| request(stream, "/slow")).collect();
+        let asked: Vec<_> = streams
+            .map(|stream| request(stream, &format!("/slow?{number},{stream}")))
+            .collect();
         client.send(asked.concat());
         client
     });

@@ -583,7 +583,8 @@ fn heads_over_http2_stay_within_the_budget() {
     let load = process::Command::new("h2load")
         .args(["-n", "100", "-c", "1", "-m", "100", "-H"])
         .arg(format!("X: {}", "x".repeat(24_000)))
-        .arg(format!("{}/", larder.listeners()[0]))
+        // Nobody waits for another's.
+        .args((0..100).map(|number| format!("{}/?{number}", larder.listeners()[0])))
         .stdout(Stdio::piped())
         .spawn()
         .expect("h2load runs");

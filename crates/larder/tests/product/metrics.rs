@@ -61,7 +61,7 @@ fn those_that_a_limit_turns_away_are_counted_as_such() {
         assert_eq!(client.get("/").send().status, 200);
     }
     for _ in 0..5 {
-        assert_eq!(larder.client().read_head().status, 503);
+        assert_eq!(larder.get("/").send().status, 503);
     }
     assert_eq!(sample(&larder, "larder_connections_refused_total"), 5);
     assert_eq!(sample(&larder, "larder_connections_active"), 2);

@@ -103,22 +103,23 @@ fn what_is_sent_ahead_counts_for_as_long_as_it_lies_there() {
 fn who_leaves_is_missed_whatever_was_sent_ahead() {
     let (origin, larder) = start();
     origin.otherwise(|_| Reply::ok().hang());
-    for (number, (path, behind)) in [
+    let all = [
         ("/nothing", ""),
         ("/line", "\r\n"),
         ("/next", "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"),
         ("/part", "GET /x"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ];
+    let clients = all.map(|(path, behind)| {
         let mut client = larder.client();
         client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n{behind}"));
         origin.wait_requests(path, 1);
-        drop(client);
-        wait_until("it is missed", || {
-            sample(&larder, "larder_clients_left_total") == number as u64 + 1
-        });
+        client
+    });
+    drop(clients);
+    wait_until("all are missed", || {
+        sample(&larder, "larder_clients_left_total") == all.len() as u64
+    });
+    for (path, _) in all {
         wait_until("the origin is let go", || origin.abandoned(path) == 1);
     }
 }
