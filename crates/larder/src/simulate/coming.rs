@@ -78,6 +78,7 @@ mod tests {
         Eviction,
         event::{Batch, Event, Judged, Kept},
         tally::{Setting, Simulation},
+        urls::Fetch,
     };
     use http::StatusCode;
     use proxy::way::Terms;
@@ -130,8 +131,10 @@ mod tests {
             now,
             landed: now.plus(TAKES),
             sent: 10,
-            body: 10,
-            took: 2_000_000,
+            fetch: Fetch {
+                body: 10,
+                took: 2_000_000,
+            },
             invalid_before: 0,
             directives: RequestDirectives::default(),
             site: reuse::Site {

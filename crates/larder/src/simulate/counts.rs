@@ -1,6 +1,6 @@
 //! The counts over all lines, whether their URLs are followed or not.
 
-use super::urls::Cost;
+use super::urls::{Cost, Fetch};
 use rules::time::Time;
 use std::collections::BTreeMap;
 
@@ -56,9 +56,9 @@ pub(super) struct Sum {
 
 impl Sum {
     /// Adds a request that the origin answers.
-    pub(super) fn add(&mut self, sent: u64, body: u64, took: u64) {
+    pub(super) fn add(&mut self, sent: u64, fetch: Fetch) {
         self.send(sent, 1);
-        self.origin.add(body, took, 1);
+        self.origin.add(fetch, 1);
     }
 
     /// Adds this many requests, whoever answers them.
@@ -129,12 +129,12 @@ pub(super) struct Notes {
 
 impl Group {
     /// Adds a request; `example` describes it.
-    pub(super) fn add(&mut self, bytes: u64, micros: u64, example: impl FnOnce() -> String) {
+    pub(super) fn add(&mut self, fetch: Fetch, example: impl FnOnce() -> String) {
         if self.requests == 0 {
             self.example = example();
         }
         self.requests += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.micros = self.micros.saturating_add(micros);
+        self.bytes = self.bytes.saturating_add(fetch.body);
+        self.micros = self.micros.saturating_add(fetch.took);
     }
 }

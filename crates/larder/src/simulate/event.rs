@@ -1,6 +1,6 @@
 //! What remains of a line after the walk's functions were called.
 
-use super::urls::Sampled;
+use super::urls::{Fetch, Sampled};
 use http::StatusCode;
 use proxy::{hit_for_miss::Unshared, way::Terms};
 use rules::{
@@ -25,10 +25,8 @@ pub(super) struct Event {
     pub landed: Time,
     /// Bytes that the client got.
     pub sent: u64,
-    /// Bytes of the body that a fetch brings.
-    pub body: u64,
-    /// How long a fetch takes, in microseconds.
-    pub took: u64,
+    /// What a fetch costs.
+    pub fetch: Fetch,
     /// Answers of this URL that were kept before the event of this number are invalid.
     pub invalid_before: u64,
     pub directives: RequestDirectives,

@@ -10,7 +10,7 @@ use super::{
     event::Batch,
     log::{Answered, Line},
     plan::Plan,
-    urls::Urls,
+    urls::{Fetch, Urls},
 };
 use http::StatusCode;
 use proxy::replay::{Replay, ReplayedRequest};
@@ -81,7 +81,11 @@ impl Reader {
             }
             Err(Left::Refused(why, example)) => {
                 let refused = self.totals.refused.entry(why).or_default();
-                refused.add(answer.sent, 0, || example);
+                let sent = Fetch {
+                    body: answer.sent,
+                    took: 0,
+                };
+                refused.add(sent, || example);
                 return;
             }
         };
@@ -91,13 +95,18 @@ impl Reader {
         self.count(asked, &answer);
     }
 
-    /// Returns events that are ready to be sent; at the `end`, all of them. Called after each line, since it also keeps
-    /// memory bounded.
-    pub(super) fn batch(&mut self, end: bool) -> Option<Batch> {
-        let is_too_much = self.urls.are_too_many();
-        if !end && !is_too_much && self.batch.events.len() < BATCH {
+    /// Returns events, once there are enough of them to be sent. Called after each line, since it also keeps memory
+    /// bounded.
+    pub(super) fn full_batch(&mut self) -> Option<Batch> {
+        if !self.urls.are_too_many() && self.batch.events.len() < BATCH {
             return None;
         }
+        self.rest()
+    }
+
+    /// Returns the events that have not been sent.
+    pub(super) fn rest(&mut self) -> Option<Batch> {
+        let is_too_much = self.urls.are_too_many();
         let batch = std::mem::take(&mut self.batch);
         if is_too_much {
             self.urls.thin();
@@ -117,14 +126,14 @@ impl Reader {
             }
             known.took = answer.took.map(micros).or(known.took);
         }
-        let (body, took) = self.fetched(url, answer);
-        self.totals.origin.add(body, took, 1);
+        let fetch = self.fetched(url, answer);
+        self.totals.origin.add(fetch, 1);
         self.invalidate(&asked, answer);
         if let Some(why) = asked.bypass() {
             let group = self.totals.bypassed.entry(why.token()).or_default();
-            group.add(body, took, || asked.uri());
+            group.add(fetch, || asked.uri());
             if let Some(known) = self.urls.all.get_mut(&url) {
-                known.passed.add(body, took, 1);
+                known.passed.add(fetch, 1);
                 known.unstored = Some(why.token());
             }
             return;
@@ -132,11 +141,11 @@ impl Reader {
         self.totals.asked += 1;
         self.totals.notes.by_group += u64::from(asked.is_by_group());
         self.totals.asked_sent = self.totals.asked_sent.saturating_add(answer.sent);
-        self.ask(&mut asked, answer, url, (body, took));
+        self.ask(&mut asked, answer, url, fetch);
     }
 
-    /// Returns the length and the duration of a fetch: from the line, from the last time, or the average.
-    fn fetched(&mut self, url: u64, answer: &Answer) -> (u64, u64) {
+    /// Returns what a fetch costs: from the line, from the last time, or the average.
+    fn fetched(&mut self, url: u64, answer: &Answer) -> Fetch {
         let known = self.urls.all.get(&url);
         let (sum, count) = self.bodies;
         if let Some(body) = answer.body {
@@ -162,7 +171,7 @@ impl Reader {
                 last.or(mean).unwrap_or_default()
             }
         };
-        (body, took)
+        Fetch { body, took }
     }
 
     /// Invalidates what is kept after an unsafe method succeeded (RFC 9111 section 4.4).

@@ -66,7 +66,7 @@ pub fn simulate(
     for block in blocks {
         pass.take(block, &mut reader, &crew)?;
     }
-    if let Some(batch) = reader.batch(true) {
+    if let Some(batch) = reader.rest() {
         crew.send(batch)?;
     }
     let simulations = crew.finish()?;
@@ -127,7 +127,7 @@ impl Pass<'_> {
                 Read::Nothing => {}
                 Read::Bad(why) => self.bad(why, line),
             }
-            if let Some(batch) = reader.batch(false) {
+            if let Some(batch) = reader.full_batch() {
                 crew.send(batch)?;
             }
         }

@@ -128,7 +128,7 @@ impl Simulation {
         let times = self.one_in;
         if let Some(unfilled) = self.tally.unfilled(event, judged) {
             unfilled.asked.send(event.sent, times);
-            unfilled.asked.origin.add(event.body, event.took, times);
+            unfilled.asked.origin.add(event.fetch, times);
         }
         let kept = self.keep.get(event.key);
         let seen = kept.map(|kept| self.replaced.seen(event, kept));
@@ -282,10 +282,10 @@ impl Simulation {
 
     fn cost(&mut self, event: &Event, judged: &Judged) {
         let origin = &mut self.tally.missed(event, judged).origin;
-        origin.add(event.body, event.took, self.one_in);
+        origin.add(event.fetch, self.one_in);
         if let Some(by_url) = &mut self.by_url {
             let cost = by_url.entry(event.url).or_default();
-            cost.add(event.body, event.took, self.sampled.variants());
+            cost.add(event.fetch, self.sampled.variants());
         }
     }
 }

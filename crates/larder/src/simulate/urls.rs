@@ -49,6 +49,15 @@ pub(super) struct Url {
     pub unstored: Option<&'static str>,
 }
 
+/// What an origin does for one request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fetch {
+    /// Bytes of the body.
+    pub body: u64,
+    /// How long it takes, in microseconds.
+    pub took: u64,
+}
+
 /// The work of an origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
@@ -58,10 +67,11 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    pub(super) fn add(&mut self, bytes: u64, micros: u64, times: u64) {
+    /// Adds this many such fetches.
+    pub(super) fn add(&mut self, fetch: Fetch, times: u64) {
         self.fetches += times;
-        self.bytes = self.bytes.saturating_add(bytes.saturating_mul(times));
-        self.micros = self.micros.saturating_add(micros.saturating_mul(times));
+        self.bytes = self.bytes.saturating_add(fetch.body.saturating_mul(times));
+        self.micros = self.micros.saturating_add(fetch.took.saturating_mul(times));
     }
 
     /// Adds both.

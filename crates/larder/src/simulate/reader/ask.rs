@@ -4,6 +4,7 @@ use super::Reader;
 use crate::simulate::{
     answer::{Answer, FIELDS, not_stored},
     event::{Event, Judged, Kept},
+    urls::Fetch,
 };
 use proxy::{
     outcome::BypassReason,
@@ -19,7 +20,8 @@ fn behind(
     replay: &Replay,
     asked: &mut ReplayedRequest,
     answer: &Answer,
-    (wait, why): (Duration, NotStorable),
+    wait: Duration,
+    why: NotStorable,
 ) -> Option<Result<Facts, NotStorable>> {
     if why != NotStorable::NoStoreRequest {
         return None;
@@ -49,11 +51,11 @@ impl Reader {
         asked: &mut ReplayedRequest,
         answer: &Answer,
         url: u64,
-        (body, took): (u64, u64),
+        fetch: Fetch,
     ) {
         // Requests of the same second have no order: whether one waited for the other cannot be known.
         let wait = if self.totals.notes.with_fractions {
-            took
+            fetch.took
         } else {
             0
         };
@@ -63,14 +65,14 @@ impl Reader {
             let judged = replay.judge(asked, answer.status, &answer.fields, wait);
             self.judged.push(judged);
         }
-        self.count_unfilled(asked, answer, url, (body, took));
+        self.count_unfilled(asked, answer, url, fetch);
         let page = xxh3_64(asked.key());
         let key = variant_of(asked, answer)
             .map_or(page, |variant| xxh3_64_with_seed(asked.key(), variant));
         if !self.urls.follows(url, key) {
             return;
         }
-        let weight = model::weight(asked.key().len(), FIELDS + told(answer), body);
+        let weight = model::weight(asked.key().len(), FIELDS + told(answer), fetch.body);
         let largest = asked.largest_body();
         let (number, at) = (self.number, self.clock.now);
         let kept = |facts| Kept {
@@ -78,14 +80,14 @@ impl Reader {
             url,
             number,
             weight,
-            body,
+            body: fetch.body,
             largest,
         };
         let judged = self.judged.drain(..).zip(&self.replays);
         let judged = judged.map(|(judged, replay)| match judged {
             Ok(storable) => Judged::Stored(Arc::new(kept(storable.facts))),
             Err(why) => {
-                let behind = behind(replay, asked, answer, (wait, why));
+                let behind = behind(replay, asked, answer, wait, why);
                 let behind = behind.map(|judged| match judged {
                     Ok(facts) => Judged::Stored(Arc::new(kept(facts))),
                     Err(why) => not_stored(answer.status, why, None),
@@ -102,8 +104,7 @@ impl Reader {
             now: at,
             landed: at.plus(wait),
             sent: answer.sent,
-            body,
-            took,
+            fetch,
             invalid_before: known.map_or(0, |known| known.invalid_before),
             directives: asked.directives().clone(),
             site: asked.reuse(),
@@ -115,30 +116,24 @@ impl Reader {
 
     /// Counts a request whose answer does not fill the store, whether its URL is followed or not: one URL may be
     /// requested as often as all others together.
-    fn count_unfilled(
-        &mut self,
-        asked: &ReplayedRequest,
-        answer: &Answer,
-        url: u64,
-        (body, took): (u64, u64),
-    ) {
+    fn count_unfilled(&mut self, asked: &ReplayedRequest, answer: &Answer, url: u64, fetch: Fetch) {
         let totals = &mut self.totals;
         let why = if asked.terms().stores_nothing {
             if totals.apart.requests == 0 {
                 totals.apart_example = asked.uri();
             }
-            totals.apart.add(answer.sent, body, took);
+            totals.apart.add(answer.sent, fetch);
             Some(BypassReason::Cookie.token())
         } else {
             for (unstored, judged) in totals.unfilled.iter_mut().zip(&self.judged) {
                 if judged.is_err() {
-                    unstored.add(answer.sent, body, took);
+                    unstored.add(answer.sent, fetch);
                 }
             }
             let base = self.judged.get(self.base);
             base.and_then(|judged| judged.err()).map(|why| {
                 let group = totals.unstored.entry(why.token()).or_default();
-                group.add(body, took, || asked.uri());
+                group.add(fetch, || asked.uri());
                 why.token()
             })
         };

@@ -142,11 +142,8 @@ pub(super) fn reasons(groups: &BTreeMap<&'static str, Group>) -> Vec<Reason> {
 /// Returns the URLs that cost the origin most time; most bytes if the log does not tell times.
 pub(super) fn costly(urls: &Urls, by_url: &ByHash<Cost>, tells_time: bool) -> Vec<Costly> {
     let cost = |hash: &u64, passed: Cost| {
-        let mut cost = by_url.get(hash).copied().unwrap_or_default();
-        cost.add(0, 0, passed.fetches);
-        cost.bytes += passed.bytes;
-        cost.micros += passed.micros;
-        cost
+        let stored = by_url.get(hash).copied().unwrap_or_default();
+        stored.and(&passed)
     };
     let mut all: Vec<_> = urls
         .all
