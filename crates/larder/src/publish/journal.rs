@@ -11,7 +11,7 @@ use std::{
     fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// The journal, appended to.
@@ -73,7 +73,7 @@ impl Journal {
     /// Those of the operating system.
     pub fn begin(&self, id: &str, began: u64) -> Result<(), FolderError> {
         let id = id.to_owned();
-        self.append(&Line::Run { id, began }, false)
+        self.append(&Line::Run { id, began }).map(drop)
     }
 
     /// Records that a page's file is about to be put in its place. The record is on disk when this returns.
@@ -82,7 +82,8 @@ impl Journal {
     /// Those of the operating system.
     pub fn page(&self, target: &str, page: &Page) -> Result<(), FolderError> {
         let (target, page) = (target.to_owned(), Box::new(page.clone()));
-        self.append(&Line::Page { target, page }, true)
+        let file = self.append(&Line::Page { target, page })?;
+        file.sync_data().map_err(|error| self.failed(error))
     }
 
     /// Records that the run has finished a page.
@@ -91,7 +92,7 @@ impl Journal {
     /// Those of the operating system.
     pub fn done(&self, target: &str) -> Result<(), FolderError> {
         let target = target.to_owned();
-        self.append(&Line::Done { target }, false)
+        self.append(&Line::Done { target }).map(drop)
     }
 
     /// Clears the journal: all of it is in the manifest.
@@ -103,14 +104,14 @@ impl Journal {
         file.set_len(0).map_err(|error| self.failed(error))
     }
 
-    fn append(&self, line: &Line, sync: bool) -> Result<(), FolderError> {
+    /// Writes a line, and returns the file that it was written to.
+    fn append(&self, line: &Line) -> Result<MutexGuard<'_, File>, FolderError> {
         // Strings and numbers can always be written as JSON.
         let mut text = serde_json::to_vec(line).unwrap_or_default();
         text.push(b'\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = file.write_all(&text);
-        let synced = written.and_then(|()| if sync { file.sync_data() } else { Ok(()) });
-        synced.map_err(|error| self.failed(error))
+        file.write_all(&text).map_err(|error| self.failed(error))?;
+        Ok(file)
     }
 
     fn failed(&self, error: std::io::Error) -> FolderError {
