@@ -72,7 +72,7 @@ impl Remote for Server {
         Box::pin(ready(Ok(true)))
     }
 
-    fn expire<'a>(&'a self, _: &'a str, _: Duration) -> RemoteFuture<'a, bool> {
+    fn expire<'a>(&'a self, _: &'a [String], _: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(ready(Ok(true)))
     }
 
