@@ -225,6 +225,7 @@ heuristic = false
 esi = true
 pass_fields = "X-Forwarded-Host"
 key = { scheme = false, host = false, query = ["a", "b_*"], drop = "c", drop_tracking = true, sort = true, headers = "X-Country", cookies = "lang" }
+stale = { if_error = "1d", statuses = ["404", "5xx"] }
 response_headers = { set = "X-Served-By: larder", remove = "Server" }
 request_headers.set = "X-Key: secret"
 
@@ -249,6 +250,7 @@ path = "/*"
         "the application gets the host app.example",
         "answers that set a cookie are stored without it",
         "browsers get the lifetime 0s",
+        "stale for 1day when the origin answers with 404 or 5xx",
         "bodies up to 1.0 MiB are stored",
         "clients may not force a fetch",
         "no lifetime is guessed from Last-Modified",

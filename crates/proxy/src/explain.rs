@@ -4,7 +4,10 @@
 mod asked;
 mod judge;
 
-use crate::{cache::Cache, hit_for_miss::Unshared, purge_clients::ByPath, way::LateBypass};
+use crate::{
+    cache::Cache, hit_for_miss::Unshared, policy::StatusPattern, purge_clients::ByPath,
+    way::LateBypass,
+};
 use asked::ExplainedRequest;
 use http::{HeaderMap, StatusCode};
 use rules::{freshness, reuse::Verdict};
@@ -51,6 +54,8 @@ pub struct Explanation {
     pub shared: bool,
     /// Whether active checks consider every server of the origin down, so that none is asked.
     pub origin_down: bool,
+    /// The statuses of the origin that count as failures, if the site gives a list of its own.
+    pub failures: Option<Vec<StatusPattern>>,
     /// Whether the request says `no-cache`, which this route obeys only from clients that may purge, and the client may
     /// be one of them: it is not known.
     pub may_be_forced: bool,

@@ -46,6 +46,8 @@ pub struct Answer {
     /// Health checks hold every server of the origin for down, so that none is asked. A stored response is sent if its
     /// `sent_if_unreachable` says so, otherwise a 503.
     pub origin_down: bool,
+    /// The statuses of the origin that count as errors, if the route lists its own (`stale.statuses`).
+    pub error_statuses: Option<Vec<String>>,
     /// The `no-cache` of the request is heeded only from clients that may purge, and the client may be one of them.
     pub may_be_forced: bool,
     /// The stored responses under the key: the newest first, memory before disk. Those on disk are listed if memory has
@@ -134,6 +136,9 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
             .map(str::to_owned),
         shared_not_asked: from == From::Origin && explanation.shared,
         origin_down: from == From::Origin && explanation.origin_down,
+        error_statuses: explanation
+            .failures
+            .map(|statuses| statuses.iter().map(ToString::to_string).collect()),
         may_be_forced: explanation.may_be_forced
             && explanation.bypass.is_none()
             && matches!(from, From::Memory | From::Disk),

@@ -8,7 +8,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A listener cannot be opened.
-    #[error(transparent)]
+    #[error("{0} (another address: `--listen ADDRESS`, or `listen` in the configuration)")]
     Bind(#[from] BindError),
     /// More sockets were handed over than there are listeners.
     #[error(

@@ -427,6 +427,18 @@ fn an_origin_that_is_known_to_be_down_is_told_of() {
     }
 }
 
+/// What nobody lists as an error does not bring the stored response back.
+#[test]
+fn the_statuses_that_a_site_lists_as_errors_are_told() {
+    let stale = "defaults.stale = { if_error = \"1d\", statuses = [\"404\", \"429\"] }";
+    let (origin, larder) = start_with(&format!("{stale}\n[[origin]]\nservers = \"{{origin}}\"\n"));
+    origin.on("/a", |_| Reply::ok().cache("max-age=600"));
+    larder.get("/a").send();
+    let said = explained(&larder, "http://example.test/a", &[]);
+    let told = "for 1day if the origin cannot be reached, or the origin answers with 404 or 429\n";
+    assert!(said.contains(told), "{said}");
+}
+
 #[test]
 fn what_was_purged_while_it_was_fetched_is_told_of() {
     let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");

@@ -104,6 +104,7 @@ impl ExplainedRequest {
             shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
             bypass,
             origin_down: is_down(ask),
+            failures: ask.policy().stale.own_statuses().map(<[_]>::to_vec),
             may_be_forced: may_be_forced(ask),
             late_bypass: way::late_bypass(terms),
             only_stored: terms.only_if_cached,

@@ -1,7 +1,7 @@
 //! How long answers are fresh, and how long they may be sent past that.
 
 use http::StatusCode;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// Lifetimes by status, like nginx's `proxy_cache_valid`.
 #[derive(Debug, Default, Clone)]
@@ -48,6 +48,16 @@ impl StatusPattern {
     }
 }
 
+impl fmt::Display for StatusPattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(code) => write!(out, "{code}"),
+            Self::Class(digit) => write!(out, "{digit}xx"),
+            Self::Any => out.write_str("any status"),
+        }
+    }
+}
+
 /// Windows past the lifetime. What the origin says takes precedence (RFC 5861).
 #[derive(Debug, Clone)]
 pub struct Stale {
@@ -69,6 +79,11 @@ impl Stale {
         StatusPattern::Exact(503),
         StatusPattern::Exact(504),
     ];
+
+    /// Returns the statuses that count as failures, if they are not the usual ones.
+    pub fn own_statuses(&self) -> Option<&[StatusPattern]> {
+        (self.statuses != Self::USUAL_STATUSES).then_some(&self.statuses)
+    }
 
     /// Whether an origin that answers with `status` has failed.
     pub fn is_failure(&self, status: StatusCode) -> bool {

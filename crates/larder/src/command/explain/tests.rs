@@ -89,6 +89,7 @@ fn answer(from: From, why: &str, detail: Option<&str>, stored: Vec<Judged>) -> A
         not_stored: None,
         shared_not_asked: false,
         origin_down: false,
+        error_statuses: None,
         may_be_forced: false,
         stored,
     }
@@ -182,11 +183,23 @@ fn what_is_sent_stale_and_when() {
         ..judged()
     };
     let told = |why: &str, stored| self::told(&answer(From::Origin, why, None, vec![stored]));
-    let all = told("stale", stale);
+    let all = told("stale", stale.clone());
     let windows = "past its lifetime it is sent for 30s while it is refreshed, for 10m if the origin answers with an error, \
                    for 1day if the origin cannot be reached";
     assert!(all.contains(windows), "{all}");
     assert!(all.contains("If the origin fails, the stored response is sent instead."));
+
+    let listed = Answer {
+        error_statuses: Some(vec!["404".to_owned(), "5xx".to_owned()]),
+        ..answer(From::Origin, "stale", None, vec![stale])
+    };
+    let listed = self::told(&listed);
+    assert!(listed.contains("for 10m if the origin answers with 404 or 5xx, for 1day"));
+    assert!(
+        listed.contains(
+            "If the origin cannot be reached, or the origin answers with 404 or 5xx, the"
+        )
+    );
 
     let disconnected = |sent| Judged {
         stale_if_unreachable: 60,

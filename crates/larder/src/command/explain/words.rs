@@ -105,21 +105,18 @@ fn without_origin(answer: &Answer) -> String {
 }
 
 /// Says what a client gets if the origin is asked and fails.
-fn on_failure(answer: &Answer) -> Option<&'static str> {
+fn on_failure(answer: &Answer) -> Option<String> {
     if answer.from != From::Origin || answer.origin_down {
         return None;
     }
     let selected = answer.stored.iter().find(|stored| stored.selected)?;
-    match (selected.sent_on_error, selected.sent_if_unreachable) {
-        (true, true) => Some("If the origin fails, the stored response is sent instead."),
-        (true, false) => {
-            Some("If the origin answers with an error, the stored response is sent instead.")
-        }
-        (false, true) => {
-            Some("If the origin cannot be reached, the stored response is sent instead.")
-        }
-        (false, false) => None,
-    }
+    let when = match (selected.sent_on_error, selected.sent_if_unreachable) {
+        (true, true) => stored::on_failure(answer),
+        (true, false) => stored::on_error(answer),
+        (false, true) => stored::UNREACHABLE.to_owned(),
+        (false, false) => return None,
+    };
+    Some(format!("If {when}, the stored response is sent instead."))
 }
 
 fn why(answer: &Answer) -> String {

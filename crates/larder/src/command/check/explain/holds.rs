@@ -73,9 +73,17 @@ fn stored(policy: &Policy) -> Vec<String> {
 /// Describes how long past its lifetime a response is sent.
 fn stale(policy: &Policy) -> Vec<String> {
     let stale = &policy.stale;
+    let error = match stale.own_statuses() {
+        None => "an error".to_owned(),
+        Some(statuses) => {
+            let list: Vec<_> = statuses.iter().map(ToString::to_string).collect();
+            list.join(" or ")
+        }
+    };
+    let error = format!("when the origin answers with {error}");
     let windows = [
         (stale.while_revalidate, "while it is refreshed"),
-        (stale.if_error, "when the origin answers with an error"),
+        (stale.if_error, &*error),
         (Some(stale.unreachable), "when the origin cannot be reached"),
     ];
     let told = windows.into_iter().filter_map(|(window, when)| {
@@ -176,8 +184,7 @@ fn lifetime(lifetime: &Lifetime) -> String {
 
 fn status(pattern: StatusPattern) -> String {
     match pattern {
-        StatusPattern::Exact(code) => code.to_string(),
-        StatusPattern::Class(digit) => format!("{digit}xx"),
         StatusPattern::Any => "any other".to_owned(),
+        some => some.to_string(),
     }
 }

@@ -12,6 +12,28 @@ use std::{
 pub(super) const AHEAD: &str =
     "the clock was set back since it was received, so its age is not known";
 
+/// When the origin fails without an answer.
+pub(super) const UNREACHABLE: &str = "the origin cannot be reached";
+
+/// Says when the origin answers with an error: by the statuses, if the site lists its own.
+pub(super) fn on_error(answer: &Answer) -> String {
+    match &answer.error_statuses {
+        None => "the origin answers with an error".to_owned(),
+        Some(list) if list.is_empty() => {
+            "the origin answers with an error (but `stale.statuses` lists none)".to_owned()
+        }
+        Some(list) => format!("the origin answers with {}", list.join(" or ")),
+    }
+}
+
+/// Says when the origin fails in either way.
+pub(super) fn on_failure(answer: &Answer) -> String {
+    match answer.error_statuses {
+        None => "the origin fails".to_owned(),
+        Some(_) => format!("{UNREACHABLE}, or {}", on_error(answer)),
+    }
+}
+
 /// Writes what is known of a stored response.
 pub(super) fn write(
     number: usize,
@@ -35,7 +57,7 @@ pub(super) fn write(
     let lifetime = time(stored.lifetime);
     writeln!(out, "     {}", age(stored))?;
     writeln!(out, "     lifetime {lifetime}: {}", source(&stored.source))?;
-    if let Some(windows) = windows(stored) {
+    if let Some(windows) = windows(stored, answer) {
         writeln!(out, "     past its lifetime it is sent {windows}")?;
     }
     writeln!(out, "     {}", variant(stored))?;
@@ -62,20 +84,18 @@ pub(super) fn is_ahead(stored: &Judged) -> bool {
 }
 
 /// Says for how long a stored response is sent past its lifetime, and when. `None` means never.
-fn windows(stored: &Judged) -> Option<String> {
+fn windows(stored: &Judged, answer: &Answer) -> Option<String> {
     let (error, unreachable) = (stored.stale_if_error, stored.stale_if_unreachable);
-    let windows = if error == unreachable {
-        vec![
-            (stored.stale_while_revalidate, "while it is refreshed"),
-            (error, "if the origin fails"),
-        ]
+    let mut windows = vec![(
+        stored.stale_while_revalidate,
+        "while it is refreshed".to_owned(),
+    )];
+    if error == unreachable {
+        windows.push((error, format!("if {}", on_failure(answer))));
     } else {
-        vec![
-            (stored.stale_while_revalidate, "while it is refreshed"),
-            (error, "if the origin answers with an error"),
-            (unreachable, "if the origin cannot be reached"),
-        ]
-    };
+        windows.push((error, format!("if {}", on_error(answer))));
+        windows.push((unreachable, format!("if {UNREACHABLE}")));
+    }
     let open = windows.into_iter().filter(|(window, _)| *window > 0);
     let told: Vec<_> = open
         .map(|(window, when)| format!("for {} {when}", time(f64::from(window))))
