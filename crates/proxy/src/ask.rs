@@ -2,15 +2,16 @@
 
 mod cache_key;
 mod keyed_uri;
+mod receipt;
 
 pub use cache_key::Key;
 pub use keyed_uri::{chosen, key_of};
+pub use receipt::{Receipt, Upgrade, protocol};
 
 use crate::{
     cache::OwnSite,
     content_key::Content,
     hit_for_miss::Asker,
-    listen::{Connection, InterimSink},
     marks,
     policy::{KeySpec, Policy, Route},
     routing,
@@ -19,17 +20,12 @@ use crate::{
     walk::esi::Within,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
-use hyper::upgrade::OnUpgrade;
 use rules::{directives::RequestDirectives, key, time::Time};
-use std::{cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
+use std::{cell::Cell, mem, rc::Rc, sync::Arc};
 use store::{Stored, Variant};
 
 /// A request that may be answered from the store. Its content is included only as far as that is part of the key.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent of one another: each is known of a request or not"
-)]
 pub struct Ask {
     /// The configuration when it came, which stays in force for it until it is answered.
     pub site: OwnSite,
@@ -42,14 +38,10 @@ pub struct Ask {
     pub method: Method,
     /// The version of HTTP that the client speaks.
     pub version: Version,
-    /// The client's fields as they came, without those of its connection and those that were set aside: cookies that
-    /// are kept out of what may be stored ([`set_cookies_aside`]), and fields that only a trusted proxy may send.
+    /// The client's fields as they came, without those of its connection and those that were [set aside](SetAside).
     pub fields: HeaderMap,
-    /// The `Cookie` lines as they came, if they were set aside. The includes of a page get them.
-    pub cookies: Vec<HeaderValue>,
-    /// The fields that only a trusted proxy may send, if the client is not one: the origin does not get them, and no
-    /// variant depends on them.
-    pub aside: Vec<(HeaderName, HeaderValue)>,
+    /// What was taken out of its fields.
+    pub set_aside: SetAside,
     /// Whether its answer must not fill the store, whatever it is. The cookies that were set aside then go to the
     /// origin.
     pub stores_nothing: bool,
@@ -68,21 +60,8 @@ pub struct Ask {
     pub scheme: &'static str,
     /// When it was read. It is judged as of this time, until it has waited.
     pub now: Time,
-    /// When it came, if the access log needs its duration.
-    pub began: Option<Instant>,
-    /// The connection on which it came.
-    pub connection: Rc<Connection>,
-    /// The sink for interim responses to its client.
-    pub interim: InterimSink,
-    /// The client's request to switch protocols.
-    pub upgrade: Option<Box<Upgrade>>,
-    /// Whether it has content.
-    pub has_content: bool,
-    /// Fields meant for the origin that `Connection` names. The origin does not get them, and the store is bypassed if
-    /// they may matter.
-    pub connection_options: Box<[HeaderName]>,
-    /// Whether fields that were removed because `Connection` named them say that its peer acts for somebody else.
-    pub for_another: bool,
+    /// How it came, and what came besides its head.
+    pub receipt: Receipt,
     /// The target as the client wrote it.
     pub target: Target,
     /// The pages that include it, if it is a fragment.
@@ -91,13 +70,15 @@ pub struct Ask {
     pub composed: Cell<bool>,
 }
 
-/// A client's request to switch protocols.
-#[derive(Debug)]
-pub struct Upgrade {
-    /// The client's connection, once it has been answered with 101.
-    pub client: OnUpgrade,
-    /// The protocol that the client asks for.
-    pub protocol: HeaderValue,
+/// What was taken out of a request's fields, so that nothing stored depends on it.
+#[derive(Debug, Default)]
+pub struct SetAside {
+    /// The `Cookie` lines as they came, if cookies are kept out of what may be stored ([`set_cookies_aside`]). The
+    /// includes of a page get them.
+    pub cookies: Vec<HeaderValue>,
+    /// The fields that only a trusted proxy may send, if the client is not one: the origin does not get them, and no
+    /// variant depends on them.
+    pub of_proxies: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Ask {
@@ -168,11 +149,11 @@ impl Ask {
 
     /// Puts the cookies that were set aside back into `fields`.
     pub fn take_cookies_back(&mut self) {
-        if self.cookies.is_empty() {
+        if self.set_aside.cookies.is_empty() {
             return;
         }
         self.fields.remove(header::COOKIE);
-        for line in mem::take(&mut self.cookies) {
+        for line in mem::take(&mut self.set_aside.cookies) {
             self.fields.append(header::COOKIE, line);
         }
     }
@@ -191,17 +172,15 @@ impl Ask {
             site: self.site.clone(),
             method: self.method.clone(),
             fields,
-            cookies: self.cookies.clone(),
-            aside: Vec::new(),
+            set_aside: SetAside {
+                cookies: self.set_aside.cookies.clone(),
+                of_proxies: Vec::new(),
+            },
             stand_in: None,
             content: Content::default(),
             directives: RequestDirectives::default(),
             key: self.key.clone(),
-            began: None,
-            connection: self.connection.clone(),
-            interim: InterimSink::deaf(),
-            upgrade: None,
-            connection_options: self.connection_options.clone(),
+            receipt: self.receipt.for_store(),
             target: self.target.clone(),
             within: self.within.clone(),
             composed: Cell::new(false),
@@ -212,7 +191,7 @@ impl Ask {
     /// Takes out all the client's fields, with the values that they came with.
     pub fn fields_as_they_came(&mut self) -> HeaderMap {
         self.take_cookies_back();
-        for (name, line) in mem::take(&mut self.aside) {
+        for (name, line) in mem::take(&mut self.set_aside.of_proxies) {
             self.fields.append(name, line);
         }
         mem::take(&mut self.fields)

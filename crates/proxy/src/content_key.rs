@@ -84,7 +84,7 @@ pub fn concerns(ask: &Ask) -> bool {
         Method::POST => policy.graphql.is_some(),
         _ => is_query(&ask.method),
     };
-    by_method && policy.cache && policy.largest_content > 0 && ask.upgrade.is_none()
+    by_method && policy.cache && policy.largest_content > 0 && ask.receipt.upgrade.is_none()
 }
 
 /// Whether the method is `QUERY` (draft-ietf-httpbis-safe-method-w-body): safe and idempotent, with its content part of

@@ -1,15 +1,12 @@
 //! Refetch: busy responses that soft purges have made stale are fetched again before a client asks.
 
 use crate::{
+    ask::Receipt,
     body::ReplyBody,
     cache::Worker,
     clock,
     listen::{Connection, InterimSink, RequestBody, RequestHead},
-    walk::{
-        self, deliver,
-        receive::{self, Beside},
-        user_context::HASH,
-    },
+    walk::{self, deliver, receive, user_context::HASH},
 };
 use http::{Request, Uri, header, uri::Scheme};
 use http_body_util::BodyExt;
@@ -81,9 +78,7 @@ fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
     let asked = receive::read(
         worker.site(),
         &mut RequestHead::from(plain.into_parts().0),
-        &connection(false),
-        InterimSink::deaf(),
-        Beside::default(),
+        Receipt::new(&connection(false), InterimSink::deaf()),
         clock::now(),
     );
     asked.is_ok_and(|ask| receive::is_redirected(&ask))

@@ -6,7 +6,7 @@
 //! [`way`](crate::way) with [`ReplayedRequest::terms`].
 
 use crate::{
-    ask::Ask,
+    ask::{Ask, Receipt},
     cache::OwnSite,
     listen::{Connection, InterimSink, RequestHead},
     outcome::BypassReason,
@@ -16,7 +16,7 @@ use crate::{
         admit::{self, Times},
         invalidate,
         lookup::{self, Bypassed, bypassed},
-        receive::{self, Beside},
+        receive,
     },
     way::Terms,
 };
@@ -71,9 +71,8 @@ impl Replay {
     /// Receives a request without content that came at `at`, and sets aside cookies that the store must not see.
     pub fn receive(&self, request: Request<()>, connection: &Rc<Connection>, at: Time) -> Received {
         let mut head = RequestHead::from(request.into_parts().0);
-        let (site, interim) = (self.site.clone(), self.interim.clone());
-        let beside = Beside::default();
-        let mut ask = match receive::read(site, &mut head, connection, interim, beside, at) {
+        let receipt = Receipt::new(connection, self.interim.clone());
+        let mut ask = match receive::read(self.site.clone(), &mut head, receipt, at) {
             Ok(ask) if let Some(failure) = receive::denied(&ask) => {
                 return Received::Refused(failure.detail());
             }

@@ -1,7 +1,7 @@
 //! Sites and requests for tests.
 
 use crate::{
-    ask::{Ask, Key},
+    ask::{Ask, Key, Receipt, SetAside},
     cache::{Cache, Tiers, Worker},
     listen::{Connection, InterimSink},
     policy::{
@@ -148,21 +148,17 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         directives: directives::request(&fields),
         said: FieldPresence::by(&fields),
         fields,
-        cookies: Vec::new(),
-        aside: Vec::new(),
+        set_aside: SetAside::default(),
         stand_in: None,
         stores_nothing: false,
         content: crate::content_key::Content::default(),
         key: Key::build(&spec, "http", "shop.example", "/p", None),
         scheme: "http",
         now: Time::from_secs(1_000_000),
-        began: None,
-        connection: Rc::new(Connection::imagined(peer, false)),
-        interim: InterimSink::deaf(),
-        upgrade: None,
-        has_content: false,
-        connection_options: Box::default(),
-        for_another: false,
+        receipt: Receipt::new(
+            &Rc::new(Connection::imagined(peer, false)),
+            InterimSink::deaf(),
+        ),
         target: Uri::from_static("/p").into(),
         within: None,
         composed: Cell::new(false),

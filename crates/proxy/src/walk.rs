@@ -66,10 +66,10 @@ pub(crate) mod user_context;
 pub(crate) mod waiting;
 
 use crate::{
-    ask::Ask,
+    ask::{Ask, Receipt},
     body::ReplyBody,
     cache::Worker,
-    content_key,
+    clock, content_key,
     error::Failure,
     listen::{Connection, InterimSink, Prepared, RequestBody, RequestHead},
 };
@@ -77,7 +77,6 @@ use esi::Within;
 use http::{Request, Response};
 use lookup::{Decision, Looked};
 use purge::Wanted;
-use receive::Brought;
 use std::{pin::Pin, rc::Rc};
 use waiting::AbandonGuard;
 
@@ -121,11 +120,12 @@ pub fn walk(
     interim: InterimSink,
 ) -> WalkAnswer {
     let (mut parts, content) = request.into_parts();
-    let brought = Brought::with(&mut parts, &content);
+    let receipt = Receipt::new(connection, interim).with(&mut parts, &content);
+    let receipt = receipt.timed(worker.log.is_some());
     let mut head = RequestHead::from(parts);
     let site = worker.site();
     let wanted = purge::look(&site, &mut head, connection);
-    let ask = receive::receive(worker, site, &mut head, brought, connection, interim);
+    let ask = receive::receive(site, &mut head, receipt);
     purged_or_received(worker, ask, content, wanted, (&head, connection))
 }
 
@@ -139,7 +139,8 @@ pub fn walk_head(
 ) -> WalkAnswer {
     let site = worker.site();
     let wanted = purge::look(&site, head, connection);
-    let ask = receive::alone(worker, site, head, connection, interim);
+    let receipt = Receipt::new(connection, interim).timed(worker.log.is_some());
+    let ask = receive::read(site, head, receipt, clock::now());
     purged_or_received(worker, ask, RequestBody::none(), wanted, (head, connection))
 }
 
@@ -207,22 +208,13 @@ pub(crate) fn fragment(
     within: &Rc<Within>,
 ) -> WalkAnswer {
     let (mut parts, content) = request.into_parts();
-    let brought = Brought::with(&mut parts, &content);
+    let receipt = Receipt::new(connection, InterimSink::deaf()).with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
-    let interim = InterimSink::deaf();
-    let mut ask = match receive::receive(
-        worker,
-        worker.site(),
-        &mut head,
-        brought,
-        connection,
-        interim,
-    ) {
+    let mut ask = match receive::receive(worker.site(), &mut head, receipt) {
         Ok(ask) => ask,
         Err(failure) => return WalkAnswer::Now(deliver::refusal(worker, None, &failure)),
     };
-    ask.began = None;
-    ask.for_another = within.for_another;
+    ask.receipt.for_another = within.for_another;
     ask.within = Some(Rc::clone(within));
     if let Some(answer) = turned_away(worker, &ask) {
         return WalkAnswer::Now(answer);

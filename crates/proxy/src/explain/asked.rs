@@ -2,9 +2,9 @@
 
 use super::{Explanation, judge::Judge};
 use crate::{
-    ask::Ask,
+    ask::{self, Ask, Receipt},
     cache::{Cache, OwnSite},
-    clock, content_key,
+    content_key,
     listen::{Connection, InterimSink, Limits, RequestHead, parse_request},
     outcome::BypassReason,
     policy::{PurgePolicy, Site},
@@ -14,8 +14,7 @@ use crate::{
     walk::{
         forward::collapse_key_of,
         lookup::{self, Bypassed, bypassed},
-        receive::{self, Beside},
-        user_context,
+        receive, user_context,
     },
     way,
 };
@@ -45,15 +44,14 @@ impl ExplainedRequest {
                 .iter()
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
-        let switches = receive::protocol(&head.fields).is_some();
+        let switches = ask::protocol(&head.fields).is_some();
         let peer = refresher(&site.purge, &head.fields);
         let connection = Rc::new(Connection::imagined(peer, tls));
         let by_path = purge_clients::by_path(&site.purge, spoken(&connection, &head));
         ask_for_refresh(&site.purge, &connection, &mut head);
         head.said = FieldPresence::by(&head.fields);
-        let beside = Beside::received(&mut head);
-        let (interim, now) = (InterimSink::deaf(), clock::now());
-        let mut ask = receive::read(site, &mut head, &connection, interim, beside, now).ok()?;
+        let receipt = Receipt::new(&connection, InterimSink::deaf());
+        let mut ask = receive::receive(site, &mut head, receipt).ok()?;
         if ask.policy().graphql.is_some() {
             content_key::read_get(&mut ask);
         }
@@ -203,7 +201,7 @@ fn may_be_forced(ask: &Ask) -> bool {
 
 /// Returns the first route before its own that it would take if its client were known and matched.
 fn passed_over(ask: &Ask) -> Option<String> {
-    let client = receive::client(&ask.connection, &ask.site);
+    let client = receive::client(&ask.receipt.connection, &ask.site);
     if client.address(&ask.fields).is_some() {
         return None;
     }

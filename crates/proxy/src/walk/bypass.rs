@@ -50,7 +50,7 @@ pub async fn bypass(
     if max_forwards::ends_here(&ask) {
         return deliver::ended(&worker, &ask);
     }
-    let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
+    let upgrade = ask.receipt.upgrade.take().map(|upgrade| *upgrade);
     let mut ask = Rc::new(ask);
     let guard = AbandonGuard::new(&worker, &*ask, Some(forward_reason(why)));
     let began = Instant::now();
@@ -176,7 +176,7 @@ async fn exchange(
     let room = body.size_hint().exact().is_none().then(|| room(worker));
     let request = outbound::as_it_came(ask, fields, body)?;
     let context = origin::Context {
-        repeatable: !ask.has_content && ask.method.is_idempotent(),
+        repeatable: !ask.receipt.has_content && ask.method.is_idempotent(),
         room,
         ..outbound::context(ask, || means_application(ask, why))
     };

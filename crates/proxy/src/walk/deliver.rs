@@ -188,7 +188,7 @@ pub fn finish(
         return failure(worker, ask, &Failure::NoRoom);
     }
     let content = if for_client {
-        let splices = ask.connection.splices.as_ref();
+        let splices = ask.receipt.connection.splices.as_ref();
         content.counted(memory).spliced(splices)
     } else {
         content

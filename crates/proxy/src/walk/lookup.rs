@@ -162,7 +162,7 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
     let policy = &route.policy;
     let stores_nothing = bypassed::stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
-        ask.cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
+        ask.set_aside.cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
         ask.stores_nothing = stores_nothing;
     }
 }
@@ -202,7 +202,7 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
     };
     let found = match found {
         Decision::Forward(need @ Need { selected: None, .. }) => {
-            let bodies = if ask.connection.splices.is_some() {
+            let bodies = if ask.receipt.connection.splices.is_some() {
                 Bodies::Left
             } else {
                 Bodies::Read

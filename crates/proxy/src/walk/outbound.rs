@@ -54,7 +54,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     let trusted = trusts_client(ask);
     // Our own message has its own host and length.
     let is_option = |name: &HeaderName| {
-        ask.connection_options.contains(name)
+        ask.receipt.connection_options.contains(name)
             && !matches!(*name, header::HOST | header::CONTENT_LENGTH)
     };
     let mut fields = spares::take();

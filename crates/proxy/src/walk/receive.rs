@@ -1,18 +1,14 @@
-//! Receive: checks bounds and syntax, finds route and key. `authority` reads scheme and host, `beside` what comes
-//! besides the head.
+//! Receive: checks bounds and syntax, finds route and key. `authority` reads scheme and host.
 
 mod authority;
-mod beside;
-
-pub use beside::{Beside, Brought, protocol};
 
 use crate::{
-    ask::{Ask, Key, chosen},
-    cache::{OwnSite, Worker},
+    ask::{Ask, Key, Receipt, SetAside, chosen},
+    cache::OwnSite,
     clock,
     content_key::Content,
     error::{BadRequest, Failure},
-    listen::{Connection, InterimSink, RequestHead},
+    listen::{Connection, RequestHead},
     policy::Site,
     routing::{self, Peer, Subject},
     walk::outbound,
@@ -23,7 +19,7 @@ use rules::{
     directives::{self, RequestDirectives},
     time::Time,
 };
-use std::{cell::Cell, mem, rc::Rc, time::Instant};
+use std::{cell::Cell, mem};
 
 /// Reads a request: what it asks for, under which key, on which route. The request may [want HTTPS](is_redirected).
 /// Takes out of the head what is needed of it.
@@ -31,39 +27,15 @@ use std::{cell::Cell, mem, rc::Rc, time::Instant};
 /// # Errors
 /// If the request is not understood or not offered, and has no route.
 pub fn receive(
-    worker: &Worker,
     site: OwnSite,
     head: &mut RequestHead,
-    brought: Brought,
-    connection: &Rc<Connection>,
-    interim: InterimSink,
+    mut receipt: Receipt,
 ) -> Result<Ask, Failure> {
     if head.version == Version::HTTP_2 {
         join_cookies(&mut head.fields);
     }
-    let mut beside = Beside {
-        timed: worker.log.is_some(),
-        brought,
-        ..Beside::default()
-    };
-    beside.end_connection(head);
-    read(site, head, connection, interim, beside, clock::now())
-}
-
-/// Like [`receive`], for a request that is only a head ([`serve_head`](crate::listen::Serve::serve_head)).
-#[inline]
-pub fn alone(
-    worker: &Worker,
-    site: OwnSite,
-    head: &mut RequestHead,
-    connection: &Rc<Connection>,
-    interim: InterimSink,
-) -> Result<Ask, Failure> {
-    let beside = Beside {
-        timed: worker.log.is_some(),
-        ..Beside::default()
-    };
-    read(site, head, connection, interim, beside, clock::now())
+    receipt.end_connection(head);
+    read(site, head, receipt, clock::now())
 }
 
 /// Returns an error if the request is not for its connection because its target has the other scheme of `http` and
@@ -86,16 +58,14 @@ pub fn is_redirected(ask: &Ask) -> bool {
     ask.policy().redirect_https && ask.scheme == "http"
 }
 
-/// Reads what a request asks for at `now`, under which key, on which route. Takes out of the head what is needed of it.
+/// Like [`receive`], at `now`, for a head that is read as it is: from HTTP/1, without fields for its connection alone.
 ///
 /// # Errors
 /// See [`receive`].
 pub fn read(
     site: OwnSite,
     head: &mut RequestHead,
-    connection: &Rc<Connection>,
-    interim: InterimSink,
-    beside: Beside,
+    receipt: Receipt,
     now: Time,
 ) -> Result<Ask, Failure> {
     if head.method == Method::CONNECT {
@@ -106,9 +76,11 @@ pub fn read(
         is_ambiguous,
         scheme,
         key,
-    } = routed(&site, head, connection)?;
-    let aside = match site.routes.get(route) {
-        Some(route) if head.said.of_proxies && !client(connection, &site).is_believed() => {
+    } = routed(&site, head, &receipt.connection)?;
+    let of_proxies = match site.routes.get(route) {
+        Some(route)
+            if head.said.of_proxies && !client(&receipt.connection, &site).is_believed() =>
+        {
             outbound::set_aside(&mut head.fields, &route.policy)
         }
         _ => Vec::new(),
@@ -125,8 +97,10 @@ pub fn read(
         method: mem::take(&mut head.method),
         version: head.version,
         fields: mem::take(&mut head.fields),
-        cookies: Vec::new(),
-        aside,
+        set_aside: SetAside {
+            cookies: Vec::new(),
+            of_proxies,
+        },
         stores_nothing: false,
         stand_in: None,
         content: Content::default(),
@@ -135,13 +109,7 @@ pub fn read(
         key,
         scheme,
         now,
-        began: beside.timed.then(Instant::now),
-        connection: connection.clone(),
-        interim,
-        upgrade: beside.brought.upgrade,
-        has_content: beside.brought.content,
-        connection_options: beside.connection_options,
-        for_another: beside.for_another,
+        receipt,
         target: head.target.clone(),
         within: None,
         composed: Cell::new(false),

@@ -122,7 +122,7 @@ fn told(handled: Handled, sent: StatusCode) -> Handled {
 /// Whether we ask for ourselves: which group a client belongs to, or for what a soft purge has made stale. Includes are
 /// for a page's client.
 pub fn is_ours(ask: &Ask) -> bool {
-    ask.connection.is_ours || ask.within.as_ref().is_some_and(|within| within.asks_group)
+    ask.receipt.connection.is_ours || ask.within.as_ref().is_some_and(|within| within.asks_group)
 }
 
 /// Counts the answer to a client or an include. Its record goes to the access log when `body` has ended. Of what we ask
@@ -148,7 +148,7 @@ pub fn note(
         return;
     }
     worker.counters.count(outcome, status);
-    if let (Some(log), Some(began)) = (&worker.log, ask.began) {
+    if let (Some(log), Some(began)) = (&worker.log, ask.receipt.began) {
         let record = record(ask, status, outcome);
         let ending = Ending::new(record, began, log.clone(), worker.counters.clone());
         body.watched(ending);
@@ -162,7 +162,7 @@ pub fn unanswered(
     status: StatusCode,
     (outcome, bytes): (&Outcome, u64),
 ) {
-    if let (Some(log), Some(began)) = (&worker.log, ask.began) {
+    if let (Some(log), Some(began)) = (&worker.log, ask.receipt.began) {
         let record = Record {
             bytes,
             ..record(ask, status, outcome)
@@ -282,7 +282,7 @@ fn method(said: FieldPresence, method: &Method) -> Method {
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     let target = ask.target.origin_form().unwrap_or("/".into());
     Record {
-        client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
+        client: receive::client(&ask.receipt.connection, &ask.site).address(&ask.fields),
         method: method(ask.said, &ask.method),
         target: target.into_owned(),
         host: ask.host().to_owned(),

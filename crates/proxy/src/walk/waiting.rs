@@ -53,7 +53,7 @@ impl<A: Deref<Target = Ask>> Drop for AbandonGuard<'_, A> {
         // The listener answers, and counts that.
         let (status, outcome, bytes) = if thread::panicking() {
             (StatusCode::INTERNAL_SERVER_ERROR, forwarded, 0)
-        } else if ask.connection.late.get() {
+        } else if ask.receipt.connection.late.get() {
             let own = listen::to_late_content();
             let detail = own.detail.map(Detail::Refused);
             (

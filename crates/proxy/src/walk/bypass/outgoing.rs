@@ -35,7 +35,7 @@ pub fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failu
 /// Passes `Expect` on, so that the client is told to send its content once the origin has told us (RFC 9110 section
 /// 10.1.1).
 fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
-    if ask.has_content
+    if ask.receipt.has_content
         && ask.version >= Version::HTTP_11
         && let Some(expected) = ask.fields.get(header::EXPECT)
     {
@@ -54,14 +54,16 @@ pub fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
     const PART: [HeaderName; 2] = [header::RANGE, header::IF_RANGE];
     const CONDITION: [HeaderName; 2] = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
     let esi = ask.policy().esi;
-    if is_retrieval(&ask.method) && (esi == Esi::On || (esi == Esi::Told && ask.has_content)) {
+    if is_retrieval(&ask.method)
+        && (esi == Esi::On || (esi == Esi::Told && ask.receipt.has_content))
+    {
         fields::remove_where(fields, |name| CONDITION.contains(name));
     }
-    let may_be_part = ask.method == Method::GET && !ask.has_content;
+    let may_be_part = ask.method == Method::GET && !ask.receipt.has_content;
     if !may_be_part && esi != Esi::Off {
         fields::remove_where(fields, |name| PART.contains(name));
     }
-    let asks_once = !is_retrieval(&ask.method) || ask.has_content;
+    let asks_once = !is_retrieval(&ask.method) || ask.receipt.has_content;
     let is_left = |name: &HeaderName| {
         (may_be_part && PART.contains(name)) || (esi != Esi::Off && CONDITION.contains(name))
     };

@@ -120,7 +120,7 @@ fn announced(fields: &HeaderMap) -> Option<u64> {
 /// page.
 fn is_of_somebody(ask: &Ask, fields: &HeaderMap) -> bool {
     user_context::is_somebody(&ask.fields)
-        || (ask.composed.get() && !ask.cookies.is_empty())
+        || (ask.composed.get() && !ask.set_aside.cookies.is_empty())
         || has(fields, &header::SET_COOKIE)
 }
 

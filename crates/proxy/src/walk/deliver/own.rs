@@ -97,7 +97,7 @@ fn unrefused(ask: &Ask) -> HeaderValue {
         query: query.as_deref(),
         method: &ask.method,
         fields: &ask.fields,
-        client: receive::client(&ask.connection, &ask.site),
+        client: receive::client(&ask.receipt.connection, &ask.site),
     };
     let methods = routing::unrefused(&ask.site.routes, &subject);
     let names: Vec<&str> = methods.iter().map(Method::as_str).collect();

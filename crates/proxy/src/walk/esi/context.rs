@@ -68,8 +68,8 @@ impl Context {
         Self {
             worker: worker.clone(),
             site: ask.site.clone(),
-            connection: ask.connection.clone(),
-            within: Within::new(key, ask.within.clone(), ask.for_another),
+            connection: ask.receipt.connection.clone(),
+            within: Within::new(key, ask.within.clone(), ask.receipt.for_another),
             scheme: ask.scheme,
             host: ask.host().into(),
             target: ask.key.path_and_query().into(),
@@ -143,15 +143,15 @@ fn is_named(site: &Site, host: &str) -> bool {
 /// sent: includes may depend on cookies on which the page must not.
 fn include_fields(ask: &Ask) -> HeaderMap {
     let mut fields = ask.fields.clone();
-    if !ask.cookies.is_empty() {
+    if !ask.set_aside.cookies.is_empty() {
         fields.remove(header::COOKIE);
-        for line in &ask.cookies {
+        for line in &ask.set_aside.cookies {
             fields.append(header::COOKIE, line.clone());
         }
     }
     fields::remove_hop_by_hop(&mut fields);
     // Fields that the page's origin does not get must not reach the include's origin either.
-    for name in &ask.connection_options {
+    for name in &ask.receipt.connection_options {
         fields.append(header::CONNECTION, HeaderValue::from(name.clone()));
     }
     validate::remove_conditions(&mut fields);

@@ -19,13 +19,13 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     if !keyed && !is_retrieval(&ask.method) {
         return Some(Bypassed::Method);
     }
-    if ask.upgrade.is_some() {
+    if ask.receipt.upgrade.is_some() {
         return Some(Bypassed::Reason(BypassReason::Upgrade));
     }
     if withholds(ask) {
         return Some(Bypassed::Reason(BypassReason::Connection));
     }
-    if !keyed && ask.has_content {
+    if !keyed && ask.receipt.has_content {
         // Only the origin knows what such content means (RFC 9110 section 9.3.1).
         return Some(Bypassed::Reason(BypassReason::Content));
     }
@@ -35,7 +35,7 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
 /// Whether the request keeps fields from the origin that others of its key pass on. Fields that are written anew for
 /// each request make no difference, unless the key or the route uses what the client wrote.
 fn withholds(ask: &Ask) -> bool {
-    let mut options = ask.connection_options.iter();
+    let mut options = ask.receipt.connection_options.iter();
     options.any(|name| !outbound::is_written_anew(name) || outbound::is_named(ask, name))
 }
 

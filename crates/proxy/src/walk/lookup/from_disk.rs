@@ -54,7 +54,7 @@ pub fn unpromoted(
 /// Reads all of a response that memory holds without its body, for a client that gets [more](is_worked_on) than the
 /// bytes in the file, and from time to time for one that gets them in TLS.
 pub fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> disk::DiskLookup {
-    let in_tls = || ask.connection.splices.is_none() && worker.promotes();
+    let in_tls = || ask.receipt.connection.splices.is_none() && worker.promotes();
     if !is_worked_on(ask, left) && !in_tls() {
         return disk::DiskLookup::Nothing;
     }

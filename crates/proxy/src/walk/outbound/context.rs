@@ -8,7 +8,7 @@ use origin::{Context, Interim, Visitor};
 /// itself is to answer ([`Context::personal`]).
 pub fn context(ask: &Ask, means_application: impl FnOnce() -> bool) -> Context {
     let heeds = ask.policy().origin.heeds();
-    let interim = ask.interim.clone();
+    let interim = ask.receipt.interim.clone();
     let mut context = Context {
         interim: Some(Interim::new(move |status, fields| {
             interim.send(status, fields);
@@ -37,13 +37,13 @@ fn hash(key: &[u8]) -> u64 {
 /// Returns who asks, for origins that want that besides the message: the client itself, or the client that trusted
 /// proxies name.
 fn visitor(ask: &Ask) -> Visitor {
-    let peer = ask.connection.peer;
-    let client = receive::client(&ask.connection, &ask.site).address(&ask.fields);
+    let peer = ask.receipt.connection.peer;
+    let client = receive::client(&ask.receipt.connection, &ask.site).address(&ask.fields);
     let itself = peer.filter(|peer| Some(peer.ip()) == client);
     Visitor {
         client,
         port: itself.map(|peer| peer.port()),
-        server: ask.connection.local,
+        server: ask.receipt.connection.local,
         https: ask.policy().key.scheme && ask.scheme == "https",
     }
 }

@@ -84,8 +84,8 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
         leave_out(fields, untold(key));
     }
     // If a proxy does not say for whom it asks, the client is not this machine, on which that proxy may run.
-    let client = if ask.connection.peer_asks {
-        ask.connection.address()
+    let client = if ask.receipt.connection.peer_asks {
+        ask.receipt.connection.address()
     } else {
         Some(&UNKNOWN)
     };
@@ -96,6 +96,7 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
         }
         if named != [true, false]
             && let Some(element) = ask
+                .receipt
                 .connection
                 .texts
                 .element(scheme, host.text, || element(scheme, host.text, address))

@@ -224,7 +224,7 @@ pub fn set_aside(fields: &mut HeaderMap, policy: &Policy) -> Vec<(HeaderName, He
 
 /// Whether the client's forwarding fields are believed.
 pub fn trusts_client(ask: &Ask) -> bool {
-    receive::client(&ask.connection, &ask.site).is_believed()
+    receive::client(&ask.receipt.connection, &ask.site).is_believed()
 }
 
 /// Whether a field that [misleads] goes to the origin for this client.
