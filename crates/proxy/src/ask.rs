@@ -115,7 +115,7 @@ impl Ask {
 
     /// Returns the host by which the application knows its own origin, if the site gives another than the client's.
     pub fn known_as(&self) -> Option<&str> {
-        self.policy().host.as_ref()?.to_str().ok()
+        self.policy().to_origin.host.as_ref()?.to_str().ok()
     }
 
     /// Returns the names of these cache groups within the request's origin (RFC 9875 section 2.1). If the key does not

@@ -98,52 +98,74 @@ pub struct Matcher {
 /// The policy of a route.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// The origin that answers what the store does not.
-    pub origin: Arc<origin::Origin>,
-    /// The `Host` sent to the origin, in place of the client's.
-    pub host: Option<HeaderValue>,
-    /// If false, everything on the route bypasses the store.
-    pub cache: bool,
-    /// How long answers are fresh if the origin does not say, or whatever it says.
-    pub lifetime: Lifetime,
-    /// How long past their lifetime they may still be sent.
-    pub stale: Stale,
-    /// The parts of the cache key.
-    pub key: KeySpec,
-    /// When the store is neither asked nor filled.
-    pub bypass: BypassRules,
-    /// How answers with `Set-Cookie` are treated.
-    pub set_cookie: SetCookie,
-    /// Whether clients may force a fetch (`no-cache`, `max-age=0`, `Pragma`).
-    pub client_may_force: bool,
-    /// What is compressed, and how; `None`: nothing.
-    pub compress: Option<Compress>,
-    /// The largest body that is stored, in bytes.
-    pub largest_body: u64,
-    /// The lifetime told to clients in place of the origin's: `Cache-Control: max-age=…`.
-    pub browser_ttl: Option<Duration>,
-    /// How long a follower waits for its leader's head before it fetches on its own.
-    pub collapse_wait: Duration,
-    /// Made last, in order, on every request to the origin.
-    pub request_edits: Vec<Edit>,
-    /// Made last, in order, on every answer to a client. They do not change what is stored.
-    pub response_edits: Vec<Edit>,
-    /// Request fields that are forwarded although they are dangerous if not keyed (`X-Forwarded-Host`, …).
-    pub pass_fields: Vec<HeaderName>,
     /// The status with which every request is refused, if set.
     pub refuses: Option<StatusCode>,
     /// Whether plain connections are redirected to HTTPS instead of answered.
     pub redirect_https: bool,
-    /// Which answers are composed of fragments.
-    pub esi: Esi,
-    /// How long an include may take to bring its head.
-    pub fragment_wait: Duration,
+    /// The parts of the cache key.
+    pub key: KeySpec,
     /// The most content that is read into the key (`QUERY`, GraphQL), in bytes; 0: none.
     pub largest_content: u64,
     /// The policy for the GraphQL service that answers here, if any.
     pub graphql: Option<GraphQl>,
     /// The path at which the application tells a user's group; `None`: it has no groups.
     pub user_context: Option<String>,
+    /// If false, everything on the route bypasses the store.
+    pub cache: bool,
+    /// When the store is neither asked nor filled.
+    pub bypass: BypassRules,
+    /// Whether clients may force a fetch (`no-cache`, `max-age=0`, `Pragma`).
+    pub client_may_force: bool,
+    /// How long past their lifetime answers may still be sent.
+    pub stale: Stale,
+    /// How long a follower waits for its leader's head before it fetches on its own.
+    pub collapse_wait: Duration,
+    /// The origin that answers what the store does not.
+    pub origin: Arc<origin::Origin>,
+    /// What the origin gets in place of what the client sent.
+    pub to_origin: ToOrigin,
+    /// How long answers are fresh if the origin does not say, or whatever it says.
+    pub lifetime: Lifetime,
+    /// How answers with `Set-Cookie` are treated.
+    pub set_cookie: SetCookie,
+    /// The largest body that is stored, in bytes.
+    pub largest_body: u64,
+    /// What is compressed, and how; `None`: nothing.
+    pub compress: Option<Compress>,
+    /// Which answers are composed of fragments.
+    pub esi: Esi,
+    /// How long an include may take to bring its head.
+    pub fragment_wait: Duration,
+    /// What clients get in place of what the origin sent or the store holds.
+    pub to_client: ToClient,
+}
+
+/// What an origin gets in place of what the client sent.
+#[derive(Debug, Default, Clone)]
+pub struct ToOrigin {
+    /// The `Host`, in place of the client's.
+    pub host: Option<HeaderValue>,
+    /// Fields that are forwarded although they are dangerous if not keyed (`X-Forwarded-Host`, …).
+    pub pass_fields: Vec<HeaderName>,
+    /// Made last, in order, on every request.
+    pub edits: Vec<Edit>,
+}
+
+/// What clients get in place of what the origin sent. None of it changes what is stored.
+#[derive(Debug, Default, Clone)]
+pub struct ToClient {
+    /// The lifetime they are told in place of the origin's: `Cache-Control: max-age=…`.
+    pub browser_ttl: Option<Duration>,
+    /// Made last, in order, on every answer.
+    pub edits: Vec<Edit>,
+}
+
+impl ToClient {
+    /// Whether clients get answers as they are.
+    pub fn changes_nothing(&self) -> bool {
+        let Self { browser_ttl, edits } = self;
+        browser_ttl.is_none() && edits.is_empty()
+    }
 }
 
 /// Which answers are written in ESI, and composed before they are sent.

@@ -6,7 +6,7 @@ use crate::{
     listen::{Connection, InterimSink},
     policy::{
         BypassRules, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site,
-        Stale,
+        Stale, ToClient, ToOrigin,
     },
     said::FieldPresence,
 };
@@ -80,29 +80,26 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         ..OriginConfig::default()
     };
     Policy {
-        origin: Origin::new(config).expect("has a server"),
-        host: None,
-        cache: true,
-        lifetime: Lifetime::default(),
-        stale: Stale::default(),
-        key,
-        bypass: BypassRules::default(),
-        set_cookie: SetCookie::default(),
-        client_may_force: true,
-        compress: None,
-        largest_body: 1 << 20,
-        browser_ttl: None,
-        collapse_wait: Duration::from_secs(5),
-        request_edits: Vec::new(),
-        response_edits: Vec::new(),
-        pass_fields: Vec::new(),
         refuses: None,
         redirect_https: false,
-        esi: Esi::default(),
-        fragment_wait: Duration::from_secs(10),
+        key,
         largest_content: 1 << 16,
         graphql: None,
         user_context: None,
+        cache: true,
+        bypass: BypassRules::default(),
+        client_may_force: true,
+        stale: Stale::default(),
+        collapse_wait: Duration::from_secs(5),
+        origin: Origin::new(config).expect("has a server"),
+        to_origin: ToOrigin::default(),
+        lifetime: Lifetime::default(),
+        set_cookie: SetCookie::default(),
+        largest_body: 1 << 20,
+        compress: None,
+        esi: Esi::default(),
+        fragment_wait: Duration::from_secs(10),
+        to_client: ToClient::default(),
     }
 }
 

@@ -282,7 +282,7 @@ fn keys_and_edits() {
         Edit::Add(name("x-a"), value("1")),
     ];
     assert_eq!(
-        format!("{:?}", policy.response_edits),
+        format!("{:?}", policy.to_client.edits),
         format!("{wanted:?}")
     );
 }

@@ -194,7 +194,7 @@ pub fn finish(
         content
     };
     let policy = ask.policy();
-    if let Some(browser) = policy.browser_ttl
+    if let Some(browser) = policy.to_client.browser_ttl
         && let Some(left) = left_to_browsers(browser, status, outcome)
         && !ask.composed.get()
         && !is_to_condition(status)
@@ -212,8 +212,8 @@ pub fn finish(
         user_context::translate(&mut fields);
     }
     report::fields(worker, &mut fields, &ask.site, status, outcome, Some(ask));
-    if !policy.response_edits.is_empty() && for_client {
-        edit(&mut fields, &policy.response_edits);
+    if !policy.to_client.edits.is_empty() && for_client {
+        edit(&mut fields, &policy.to_client.edits);
     }
     let mut response = assemble(status, fields, content);
     report::note(worker, ask, status, outcome, response.body_mut());

@@ -83,10 +83,10 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             HeaderValue::from_static("identity"),
         );
     }
-    if let Some(host) = ask.policy().host.clone().or(host.written_anew()) {
+    if let Some(host) = ask.policy().to_origin.host.clone().or(host.written_anew()) {
         fields.insert(header::HOST, host);
     }
-    edit(&mut fields, &ask.policy().request_edits);
+    edit(&mut fields, &ask.policy().to_origin.edits);
     Ok(fields)
 }
 

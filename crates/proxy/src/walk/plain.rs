@@ -41,8 +41,7 @@ pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> WalkAnswer {
 /// Whether the answer is all of a stored response, with nothing about it changed but its coding.
 fn is_plain(ask: &Ask, hit: &Hit) -> bool {
     let (policy, report) = (ask.policy(), &ask.site.report);
-    let by_site = policy.browser_ttl.is_none()
-        && policy.response_edits.is_empty()
+    let by_site = policy.to_client.changes_nothing()
         && policy.user_context.is_none()
         && report.cache_status
         && !report.key

@@ -18,7 +18,7 @@ use http::HeaderName;
 use origin::Origin;
 use proxy::policy::{
     AnyPath, BypassRules, Edit, Esi, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy,
-    Stale,
+    Stale, ToClient, ToOrigin,
 };
 use rules::{
     key::{QueryChoice, tracking},
@@ -38,44 +38,9 @@ const DEFAULT_UNREACHABLE: Duration = Duration::from_hours(24);
 pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Policy {
     let largest = written.largest_body.as_ref().map(|size| size.value.0);
     Policy {
-        origin,
-        host: written
-            .origin_host
-            .as_ref()
-            .map(|host| host.value.0.clone()),
-        cache: written.cache.unwrap_or(true),
-        lifetime: lifetime(written),
-        stale: stale(value(written.stale.as_ref())),
-        key: key(written.key.as_ref()),
-        bypass: bypass(value(written.bypass.as_ref())),
-        set_cookie: match value(written.set_cookie.as_ref()) {
-            Some(written::SetCookie::Refuse) | None => SetCookie::Refuse,
-            Some(written::SetCookie::Never) => SetCookie::Never,
-            Some(written::SetCookie::Strip) => SetCookie::Strip,
-            Some(written::SetCookie::Store) => SetCookie::Store,
-        },
-        client_may_force: written.client_may_force.unwrap_or(true),
-        compress: compress::build(written),
-        largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(room),
-        browser_ttl: written.browser_ttl.as_ref().map(|time| time.value),
-        collapse_wait: written
-            .collapse_wait
-            .as_ref()
-            .map_or(DEFAULT_COLLAPSE_WAIT, |time| time.value),
-        request_edits: edits(written.request_headers.as_ref()),
-        response_edits: edits(written.response_headers.as_ref()),
-        pass_fields: names(written.pass_fields.as_ref()),
         refuses: written.refuse.as_ref().and_then(|refusal| refusal.value.0),
         redirect_https: written.redirect_https.unwrap_or(false),
-        esi: match written.esi {
-            Some(true) => Esi::On,
-            Some(false) => Esi::Off,
-            None => Esi::Told,
-        },
-        fragment_wait: written
-            .fragment_wait
-            .as_ref()
-            .map_or(DEFAULT_FRAGMENT_WAIT, |time| time.value),
+        key: key(written.key.as_ref()),
         largest_content: written
             .largest_content
             .as_ref()
@@ -86,6 +51,47 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Polic
             let PathStart(path) = &path.value;
             path.clone()
         }),
+        cache: written.cache.unwrap_or(true),
+        bypass: bypass(value(written.bypass.as_ref())),
+        client_may_force: written.client_may_force.unwrap_or(true),
+        stale: stale(value(written.stale.as_ref())),
+        collapse_wait: written
+            .collapse_wait
+            .as_ref()
+            .map_or(DEFAULT_COLLAPSE_WAIT, |time| time.value),
+        origin,
+        to_origin: to_origin(written),
+        lifetime: lifetime(written),
+        set_cookie: match value(written.set_cookie.as_ref()) {
+            Some(written::SetCookie::Refuse) | None => SetCookie::Refuse,
+            Some(written::SetCookie::Never) => SetCookie::Never,
+            Some(written::SetCookie::Strip) => SetCookie::Strip,
+            Some(written::SetCookie::Store) => SetCookie::Store,
+        },
+        largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(room),
+        compress: compress::build(written),
+        esi: match written.esi {
+            Some(true) => Esi::On,
+            Some(false) => Esi::Off,
+            None => Esi::Told,
+        },
+        fragment_wait: written
+            .fragment_wait
+            .as_ref()
+            .map_or(DEFAULT_FRAGMENT_WAIT, |time| time.value),
+        to_client: ToClient {
+            browser_ttl: written.browser_ttl.as_ref().map(|time| time.value),
+            edits: edits(written.response_headers.as_ref()),
+        },
+    }
+}
+
+fn to_origin(written: &Defaults) -> ToOrigin {
+    let host = written.origin_host.as_ref();
+    ToOrigin {
+        host: host.map(|host| host.value.0.clone()),
+        pass_fields: names(written.pass_fields.as_ref()),
+        edits: edits(written.request_headers.as_ref()),
     }
 }
 

@@ -35,10 +35,10 @@ fn meaning(config: &Config) -> String {
             policy.set_cookie,
             policy.client_may_force,
             policy.largest_body,
-            policy.browser_ttl,
-            policy.request_edits,
-            policy.response_edits,
-            policy.pass_fields,
+            policy.to_client.browser_ttl,
+            policy.to_origin.edits,
+            policy.to_client.edits,
+            policy.to_origin.pass_fields,
             policy.origin.name(),
         )
     });

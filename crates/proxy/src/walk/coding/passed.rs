@@ -187,7 +187,7 @@ pub fn matching_tag_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
 pub fn ask_origin(ask: &Ask, fields: &mut HeaderMap, is_unshared: impl FnOnce() -> bool) {
     let policy = ask.policy();
     let name = header::ACCEPT_ENCODING;
-    let is_edited = policy.request_edits.iter().any(|edit| match edit {
+    let is_edited = policy.to_origin.edits.iter().any(|edit| match edit {
         Edit::Set(edited, _) | Edit::Add(edited, _) | Edit::Remove(edited) => *edited == name,
     });
     let is_hopeless = || ask.fields.contains_key(header::AUTHORIZATION) || is_unshared();

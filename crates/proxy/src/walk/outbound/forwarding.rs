@@ -37,7 +37,7 @@ impl<'a> Host<'a> {
     pub fn of(ask: &'a Ask) -> Self {
         let policy = ask.policy();
         if !policy.key.host {
-            let host = policy.host.as_ref();
+            let host = policy.to_origin.host.as_ref();
             return Self {
                 text: host.map(HeaderValue::as_bytes).unwrap_or_default(),
                 // A configuration without a host is refused. Even without one, no origin would be asked for the

@@ -28,7 +28,7 @@ pub enum FieldForwarding {
 /// Returns how the origin gets the field `name`, whether or not `ask` has it.
 pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
     let policy = ask.policy();
-    let edited = policy.request_edits.iter().any(|edit| match edit {
+    let edited = policy.to_origin.edits.iter().any(|edit| match edit {
         Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
         Edit::Add(..) => false,
     });

@@ -151,7 +151,7 @@ fn poisonous_fields_pass_only_when_trusted_wanted_or_keyed() {
         assert!(sent(&ask(UNKNOWN, &lines), name).is_empty(), "{name}");
         assert_eq!(sent(&ask(TRUSTED, &lines), name), ["poison"]);
         let mut wanted = policy(key_spec());
-        wanted.pass_fields = vec![field.clone()];
+        wanted.to_origin.pass_fields = vec![field.clone()];
         let mut keyed = policy(key_spec());
         keyed.key.headers = vec![field.clone()];
         for policy in [wanted, keyed] {
@@ -223,7 +223,7 @@ fn a_request_that_comes_round_too_often_is_refused() {
 #[test]
 fn the_sites_own_changes_come_last() {
     let mut policy = policy(key_spec());
-    policy.request_edits = vec![
+    policy.to_origin.edits = vec![
         Edit::Set(header::ACCEPT, HeaderValue::from_static("a/b")),
         Edit::Add(header::ACCEPT, HeaderValue::from_static("c/d")),
         Edit::Remove(HeaderName::from_static("x-forwarded-for")),

@@ -14,7 +14,7 @@ use http::HeaderName;
 /// every client. Applications may take trailers for fields of the head (RFC 9110 section 6.5.1).
 pub fn may_trail(policy: &Policy, name: &HeaderName) -> bool {
     let is_edited = || {
-        let mut edits = policy.request_edits.iter();
+        let mut edits = policy.to_origin.edits.iter();
         edits.any(|edit| match edit {
             Edit::Set(edited, _) | Edit::Add(edited, _) | Edit::Remove(edited) => edited == name,
         })

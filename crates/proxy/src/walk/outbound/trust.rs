@@ -206,7 +206,8 @@ pub fn is_of_proxies(name: &HeaderName) -> bool {
 /// Removes and returns the fields that a client which is no proxy of ours sends, and that the origin does not get from
 /// it. They select no variant either.
 pub fn set_aside(fields: &mut HeaderMap, policy: &Policy) -> Vec<(HeaderName, HeaderValue)> {
-    let is_named = |name| policy.pass_fields.contains(name) || policy.key.headers.contains(name);
+    let is_named =
+        |name| policy.to_origin.pass_fields.contains(name) || policy.key.headers.contains(name);
     let of_proxies = fields.keys().filter(|name| is_of_proxies(name));
     let unnamed: Vec<_> = of_proxies
         .filter(|name| !is_named(*name))
@@ -247,7 +248,7 @@ fn tells_unkeyed(key: &KeySpec, name: &HeaderName) -> bool {
 /// Whether the route passes this field on, or keys on it.
 pub fn is_named(ask: &Ask, name: &HeaderName) -> bool {
     let policy = ask.policy();
-    policy.pass_fields.contains(name) || policy.key.headers.contains(name)
+    policy.to_origin.pass_fields.contains(name) || policy.key.headers.contains(name)
 }
 
 /// Whether applications may take a field for another. CGI and its successors write an underscore for each hyphen (RFC

@@ -61,11 +61,11 @@ type Change = fn(&mut Policy, &mut Report);
 /// What a site may want changed; the first wants no change.
 const SITES: [Change; 8] = [
     |_, _| {},
-    |policy, _| policy.browser_ttl = Some(Duration::from_secs(5)),
+    |policy, _| policy.to_client.browser_ttl = Some(Duration::from_secs(5)),
     |policy, _| policy.esi = Esi::On,
     |policy, _| {
         let edit = Edit::Remove(header::CONTENT_TYPE);
-        policy.response_edits = vec![edit];
+        policy.to_client.edits = vec![edit];
     },
     |_, report| report.cache_status = false,
     |_, report| report.key = true,

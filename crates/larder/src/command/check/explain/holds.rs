@@ -20,7 +20,7 @@ pub(super) fn holds(policy: &Policy) -> Vec<String> {
     if policy.redirect_https {
         say("http requests are redirected to https".to_owned());
     }
-    if let Some(host) = &policy.host {
+    if let Some(host) = &policy.to_origin.host {
         say(format!(
             "the application gets the host {}",
             String::from_utf8_lossy(host.as_bytes())
@@ -49,7 +49,7 @@ fn stored(policy: &Policy) -> Vec<String> {
         lines.push("no lifetime is guessed from Last-Modified".to_owned());
     }
     lines.extend(stale(policy));
-    if let Some(time) = policy.browser_ttl {
+    if let Some(time) = policy.to_client.browser_ttl {
         lines.push(format!("browsers get the lifetime {}", shown(time)));
     }
     let largest = bytesize::ByteSize(policy.largest_body).display().iec();

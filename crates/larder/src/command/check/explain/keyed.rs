@@ -57,19 +57,19 @@ fn dropped(drop: &QueryChoice) -> Option<String> {
 
 /// Names the fields that are passed on although they could make a page for one client that others then get.
 pub(super) fn passed(policy: &Policy) -> Option<String> {
-    let fields = &policy.pass_fields;
+    let fields = &policy.to_origin.pass_fields;
     (!fields.is_empty()).then(|| format!("the origin gets {} as clients send it", joined(fields)))
 }
 
 /// Describes changes of header fields. Values that requests are given may be secret.
 pub(super) fn edited(policy: &Policy) -> Vec<String> {
-    let requests = policy.request_edits.iter().map(|edit| match edit {
+    let requests = policy.to_origin.edits.iter().map(|edit| match edit {
         Edit::Set(name, _) => format!("requests are sent with {name} as configured"),
         Edit::Add(name, _) => format!("requests are sent with a further {name}"),
         Edit::Remove(name) => format!("requests are sent without {name}"),
     });
     let value = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let answers = policy.response_edits.iter().map(|edit| match edit {
+    let answers = policy.to_client.edits.iter().map(|edit| match edit {
         Edit::Set(name, text) => format!("answers are sent with {name}: {}", value(text)),
         Edit::Add(name, text) => format!("answers are sent with a further {name}: {}", value(text)),
         Edit::Remove(name) => format!("answers are sent without {name}"),
