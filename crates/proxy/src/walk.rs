@@ -36,9 +36,9 @@
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]).
 //! [`report`] says in the answer how it was made, and logs and counts it.
 //!
-//! A request that can be answered at once is: [`WalkAnswer::Now`] and [`WalkAnswer::Prepared`] never wait. A refresh
+//! A request that can be answered at once is: [`Served::Now`] and [`Served::Prepared`] never wait. A refresh
 //! and the making of a form go on behind them. A fresh hit takes no contended lock. Everything else is
-//! [`WalkAnswer::Later`], and is [`waiting`] for a client that may leave.
+//! [`Served::Later`], and is [`waiting`] for a client that may leave.
 
 pub(crate) mod admit;
 pub(crate) mod arrival;
@@ -71,46 +71,14 @@ use crate::{
     cache::Worker,
     clock, content_key,
     error::Failure,
-    listen::{Connection, InterimSink, Prepared, RequestBody, RequestHead},
+    listen::{Connection, InterimSink, RequestBody, RequestHead, Served},
 };
 use esi::Within;
 use http::{Request, Response};
 use lookup::{Decision, Looked};
 use purge::Wanted;
-use std::{pin::Pin, rc::Rc};
+use std::rc::Rc;
 use waiting::AbandonGuard;
-
-/// An answer, or the wait for one.
-pub enum WalkAnswer {
-    /// Answered without waiting.
-    Now(Response<ReplyBody>),
-    /// Answered without waiting, with a head that is kept as it is sent.
-    Prepared(Prepared<ReplyBody>),
-    /// The rest of the walk needs an origin.
-    Later(Later),
-}
-
-/// The wait for an answer.
-pub type Later = Pin<Box<dyn Future<Output = Response<ReplyBody>>>>;
-
-impl WalkAnswer {
-    /// Returns the answer with its fields in a map, or the wait for one.
-    pub(crate) fn at_once(self) -> Result<Response<ReplyBody>, Later> {
-        match self {
-            Self::Now(response) => Ok(response),
-            Self::Prepared(prepared) => Ok(prepared.response()),
-            Self::Later(response) => Err(response),
-        }
-    }
-
-    /// Waits for the answer, with its fields in a map.
-    pub(crate) async fn response(self) -> Response<ReplyBody> {
-        match self.at_once() {
-            Ok(response) => response,
-            Err(response) => response.await,
-        }
-    }
-}
 
 /// Walks one request.
 pub fn walk(
@@ -118,7 +86,7 @@ pub fn walk(
     request: Request<RequestBody>,
     connection: &Rc<Connection>,
     interim: InterimSink,
-) -> WalkAnswer {
+) -> Served<ReplyBody> {
     let (mut parts, content) = request.into_parts();
     let receipt = Receipt::new(connection, interim).with(&mut parts, &content);
     let receipt = receipt.timed(worker.log.is_some());
@@ -136,7 +104,7 @@ pub fn walk_head(
     head: &mut RequestHead,
     connection: &Rc<Connection>,
     interim: InterimSink,
-) -> WalkAnswer {
+) -> Served<ReplyBody> {
     let site = worker.site();
     let wanted = purge::look(&site, head, connection);
     let receipt = Receipt::new(connection, interim).timed(worker.log.is_some());
@@ -153,9 +121,9 @@ fn purged_or_received(
     content: RequestBody,
     wanted: Option<Wanted>,
     asked: (&RequestHead, &Connection),
-) -> WalkAnswer {
+) -> Served<ReplyBody> {
     match (ask, wanted) {
-        (Err(failure), _) => WalkAnswer::Now(deliver::refusal(worker, Some(asked), &failure)),
+        (Err(failure), _) => Served::Now(deliver::refusal(worker, Some(asked), &failure)),
         (Ok(ask), Some(wanted)) => purge::answer(worker, ask, content, wanted),
         (Ok(ask), None) => received(worker, ask, content),
     }
@@ -163,19 +131,19 @@ fn purged_or_received(
 
 /// Walks a request from receipt on.
 #[inline]
-fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> WalkAnswer {
+fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Served<ReplyBody> {
     if let Some(failure) = receive::misdirected(&ask) {
-        return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
+        return Served::Now(deliver::failure(worker, &ask, &failure));
     }
     if let Some(answer) = turned_away(worker, &ask) {
-        return WalkAnswer::Now(answer);
+        return Served::Now(answer);
     }
     if !content.take_room(&worker.cache.memory) {
-        return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::NoRoom));
+        return Served::Now(deliver::failure(worker, &ask, &Failure::NoRoom));
     }
     if content_key::concerns(&ask) {
         let worker = worker.clone();
-        return WalkAnswer::Later(Box::pin(async move {
+        return Served::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &mut ask, None);
             let read = content_key::read(&worker, &mut *guard.ask, content).await;
             guard.over();
@@ -206,24 +174,24 @@ pub(crate) fn fragment(
     request: Request<RequestBody>,
     connection: &Rc<Connection>,
     within: &Rc<Within>,
-) -> WalkAnswer {
+) -> Served<ReplyBody> {
     let (mut parts, content) = request.into_parts();
     let receipt = Receipt::new(connection, InterimSink::deaf()).with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
     let mut ask = match receive::receive(worker.site(), &mut head, receipt) {
         Ok(ask) => ask,
-        Err(failure) => return WalkAnswer::Now(deliver::refusal(worker, None, &failure)),
+        Err(failure) => return Served::Now(deliver::refusal(worker, None, &failure)),
     };
     ask.receipt.for_another = within.for_another;
     ask.within = Some(Rc::clone(within));
     if let Some(answer) = turned_away(worker, &ask) {
-        return WalkAnswer::Now(answer);
+        return Served::Now(answer);
     }
     if ask.policy().graphql.is_some() {
         content_key::read_get(&mut ask);
     }
     if within.has(ask.key.as_bytes()) {
-        return WalkAnswer::Now(deliver::failure(worker, &ask, &Failure::Loop));
+        return Served::Now(deliver::failure(worker, &ask, &Failure::Loop));
     }
     if within.asks_group {
         return user_context::look_up_group(worker, ask, content);
@@ -237,7 +205,7 @@ pub(crate) fn fragment(
 
 /// Walks a request from before lookup on.
 #[inline]
-fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> WalkAnswer {
+fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyBody> {
     if ask.site.has_groups {
         return user_context::look_up(worker, ask, content);
     }
@@ -246,7 +214,7 @@ fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> WalkAnswer {
 
 /// Walks a request from lookup on.
 #[inline]
-fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
+fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
     match hit(worker, &mut ask) {
         Ok(answer) => answer,
         Err(looked) => go_on(worker, ask, content, looked),
@@ -256,7 +224,7 @@ fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Wal
 /// Looks up, and answers with a hit. It does so in place, since the request is large and should not be moved. Returns
 /// an error if there is no hit: how far lookup came, and what it found for this client.
 #[inline]
-fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<WalkAnswer, Looked> {
+fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Served<ReplyBody>, Looked> {
     let found = match lookup::lookup(worker, ask) {
         Looked::Decided(found) => lookup::for_client(ask, found),
         wait @ Looked::Wait(_) => return Err(wait),
@@ -268,12 +236,17 @@ fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<WalkAnswer, Looked> {
 }
 
 /// Walks the rest of the way, from what lookup found for this client.
-fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked) -> WalkAnswer {
+fn go_on(
+    worker: &Rc<Worker>,
+    mut ask: Ask,
+    content: RequestBody,
+    looked: Looked,
+) -> Served<ReplyBody> {
     let found = match looked {
         Looked::Decided(found) => found,
         Looked::Wait(finding) => {
             let worker = worker.clone();
-            return WalkAnswer::Later(Box::pin(async move {
+            return Served::Later(Box::pin(async move {
                 let guard = AbandonGuard::new(&worker, &ask, None);
                 let found = below::read(&worker, &ask, finding, ask.now).await;
                 guard.over();
@@ -288,12 +261,12 @@ fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked
         Decision::StaleHit(hit) => {
             let ask = Rc::new(ask);
             refresh::spawn(worker, &ask, &hit.stored);
-            WalkAnswer::Now(deliver::stored(worker, &ask, hit))
+            Served::Now(deliver::stored(worker, &ask, hit))
         }
         Decision::Bypass(why) => {
-            WalkAnswer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
+            Served::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
         }
-        Decision::Forward(need) => WalkAnswer::Later(Box::pin(forward::forward(
+        Decision::Forward(need) => Served::Later(Box::pin(forward::forward(
             worker.clone(),
             Rc::new(ask),
             need,

@@ -9,7 +9,7 @@ use crate::{
     outcome::{Counters, Record},
     policy::Site,
     purge_clients,
-    walk::{self, WalkAnswer, outbound::own_comment},
+    walk::{self, outbound::own_comment},
 };
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Method, Request};
@@ -135,16 +135,6 @@ impl Worker {
     }
 }
 
-impl From<WalkAnswer> for Served<ReplyBody> {
-    fn from(answer: WalkAnswer) -> Self {
-        match answer {
-            WalkAnswer::Now(response) => Self::Now(response),
-            WalkAnswer::Prepared(prepared) => Self::Prepared(prepared),
-            WalkAnswer::Later(response) => Self::Later(response),
-        }
-    }
-}
-
 /// A worker, as a listener calls it.
 #[derive(Clone)]
 pub struct Service(pub Rc<Worker>);
@@ -158,7 +148,7 @@ impl Serve for Service {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<ReplyBody> {
-        walk::walk(&self.0, request, connection, interim).into()
+        walk::walk(&self.0, request, connection, interim)
     }
 
     fn serve_head(
@@ -167,7 +157,7 @@ impl Serve for Service {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<ReplyBody> {
-        walk::walk_head(&self.0, head, connection, interim).into()
+        walk::walk_head(&self.0, head, connection, interim)
     }
 
     fn answered(&self, own: &OwnAnswer<'_>) -> HeaderMap {

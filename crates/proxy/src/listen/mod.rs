@@ -34,6 +34,7 @@ mod proxy_protocol;
 mod redirect;
 mod request_body;
 mod request_head;
+mod served;
 mod service;
 mod socket;
 mod splice;
@@ -60,14 +61,15 @@ pub use proxy_protocol::{
 };
 pub use request_body::{Cut, RequestBody};
 pub use request_head::RequestHead;
+pub use served::{Later, Served};
 pub use splice::Splices;
 pub use texts::Texts;
 pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request};
 use http_body_util::Full;
-use std::{cell::Cell, mem, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::Cell, mem, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 use store::Memory;
 
 /// What every request knows about its connection. There is one per connection, shared by its requests.
@@ -120,19 +122,6 @@ impl Connection {
         Some(text)
     }
 }
-
-/// An answer, or the wait for one. It is not `Send`: it lives on its worker.
-pub enum Served<B> {
-    /// The answer is ready.
-    Now(Response<B>),
-    /// The answer is ready, and its head is kept in the form in which it is sent.
-    Prepared(Prepared<B>),
-    /// The answer is still to come.
-    Later(Later<B>),
-}
-
-/// The wait for an answer.
-pub type Later<B> = Pin<Box<dyn Future<Output = Response<B>>>>;
 
 /// What a listener may take from a body other than its frames.
 pub trait AtHand {

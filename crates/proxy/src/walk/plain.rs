@@ -5,10 +5,10 @@ use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
-    listen::{Head, Prepared},
+    listen::{Head, Prepared, Served},
     outcome::Outcome,
     walk::{
-        WalkAnswer, below,
+        below,
         coding::{self, Chosen, Then},
         deliver, esi,
         lookup::Hit,
@@ -20,9 +20,9 @@ use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored};
 
 /// Answers with a hit.
-pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> WalkAnswer {
+pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Served<ReplyBody> {
     if !is_plain(ask, &hit) {
-        return WalkAnswer::Now(deliver::stored(worker, ask, hit));
+        return Served::Now(deliver::stored(worker, ask, hit));
     }
     let Hit {
         stored,
@@ -33,8 +33,8 @@ pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> WalkAnswer {
     below::used(worker, ask, &stored, &outcome);
     let chosen = coding::choose(worker, ask, stored, reader);
     match head(worker, &chosen) {
-        Some(head) => WalkAnswer::Prepared(prepared(worker, ask, chosen.stored, head, &outcome)),
-        None => WalkAnswer::Now(deliver::in_form(worker, ask, chosen, None, &outcome)),
+        Some(head) => Served::Prepared(prepared(worker, ask, chosen.stored, head, &outcome)),
+        None => Served::Now(deliver::in_form(worker, ask, chosen, None, &outcome)),
     }
 }
 

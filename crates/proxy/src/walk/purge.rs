@@ -5,7 +5,7 @@ use crate::{
     body::{Content, ReplyBody},
     cache::Worker,
     error::Failure,
-    listen::{Connection, Cut, RequestBody, RequestHead},
+    listen::{Connection, Cut, RequestBody, RequestHead, Served},
     outcome::{Detail, Outcome, bump},
     policy::Site,
     purge_clients::{
@@ -15,7 +15,7 @@ use crate::{
         recognise,
         resolve::resolve,
     },
-    walk::{WalkAnswer, deliver, receive, waiting::AbandonGuard},
+    walk::{deliver, receive, waiting::AbandonGuard},
 };
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -77,17 +77,22 @@ pub fn may_force(ask: &Ask) -> bool {
 }
 
 /// Answers a request that is for the cache. It never goes to an origin.
-pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wanted) -> WalkAnswer {
+pub fn answer(
+    worker: &Rc<Worker>,
+    ask: Ask,
+    content: RequestBody,
+    wanted: Wanted,
+) -> Served<ReplyBody> {
     if matches!(wanted, Wanted::Content(_)) && receive::is_redirected(&ask) {
-        return WalkAnswer::Now(deliver::redirect_https(worker, &ask));
+        return Served::Now(deliver::redirect_https(worker, &ask));
     }
     let worker = worker.clone();
     match wanted {
         Wanted::Denied => {
             bump(&worker.counters.purges_denied);
-            WalkAnswer::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
+            Served::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
         }
-        Wanted::Purge(command) => WalkAnswer::Later(Box::pin(async move {
+        Wanted::Purge(command) => Served::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &ask, None);
             let (dialect, done) = match command {
                 Ok(command) => (
@@ -103,7 +108,7 @@ pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wante
                 done.map_err(|why| (answer::failed(dialect.as_ref(), &why), why)),
             )
         })),
-        Wanted::List => WalkAnswer::Later(Box::pin(async move {
+        Wanted::List => Served::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &ask, None);
             let memory = worker.cache.memory.clone();
             let names = spawn_blocking(move || memory.souin_names(MOST_LISTED)).await;
@@ -111,7 +116,7 @@ pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wante
             let own = answer::listed(&names.unwrap_or_default());
             answered(&worker, &ask, own, None)
         })),
-        Wanted::Content(expected) => WalkAnswer::Later(Box::pin(async move {
+        Wanted::Content(expected) => Served::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &ask, None);
             let done = match read(&expected, content).await {
                 Ok(command) => carry_out(&worker, &ask, command).await,

@@ -10,10 +10,9 @@ use crate::{
     cache::Worker,
     content_key,
     error::{BadRequest, Failure},
-    listen::RequestBody,
+    listen::{Later, RequestBody, Served},
     outcome::BypassReason,
     walk::{
-        Later, WalkAnswer,
         bypass::bypass,
         deliver, esi, look_up_known,
         lookup::{Bypassed, bypassed},
@@ -36,11 +35,11 @@ pub fn is_somebody(fields: &HeaderMap) -> bool {
 }
 
 /// Walks a request to a site with groups, on any route, from before its lookup.
-pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
+pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
     // An include has the hash of its page's request; a client must not send one.
     if ask.within.is_none() && is_forged(&ask.fields) {
         let failure = Failure::BadRequest(BadRequest::UserContext);
-        return WalkAnswer::Now(deliver::failure(worker, &ask, &failure));
+        return Served::Now(deliver::failure(worker, &ask, &failure));
     }
     if ask.policy().user_context.is_none() {
         return look_up_known(worker, ask, content);
@@ -61,7 +60,7 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkA
         }
         Some(Err(answer)) => {
             let worker = worker.clone();
-            WalkAnswer::Later(Box::pin(async move {
+            Served::Later(Box::pin(async move {
                 let guard = AbandonGuard::new(&worker, &ask, None);
                 let answer = timeout(ask.policy().fragment_wait, answer).await;
                 guard.over();
@@ -75,7 +74,7 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkA
 
 /// Walks the question for the group, whichever route it takes. Its answer is stored for the client it is about, and for
 /// no other.
-pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> WalkAnswer {
+pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
     ask.fields.remove(&HASH);
     let who = who(&ask);
     ask.key.asker(&who);
@@ -120,7 +119,10 @@ fn who(ask: &Ask) -> String {
 }
 
 /// Asks for the group. Returns the answer, or the wait for it.
-fn question(worker: &Rc<Worker>, ask: &Ask) -> Option<Result<Response<ReplyBody>, Later>> {
+fn question(
+    worker: &Rc<Worker>,
+    ask: &Ask,
+) -> Option<Result<Response<ReplyBody>, Later<ReplyBody>>> {
     let path = ask.policy().user_context.as_deref()?;
     esi::Context::asking_group(worker, ask, KIND).walk(path)
 }
@@ -142,13 +144,13 @@ fn go_on(
     mut ask: Ask,
     content: RequestBody,
     hash: Option<HeaderValue>,
-) -> WalkAnswer {
+) -> Served<ReplyBody> {
     if let Some(hash) = hash {
         ask.fields.insert(HASH, hash);
         return look_up_known(worker, ask, content);
     }
     let why = Bypassed::Reason(BypassReason::Group);
-    WalkAnswer::Later(Box::pin(bypass(worker.clone(), ask, content, why)))
+    Served::Later(Box::pin(bypass(worker.clone(), ask, content, why)))
 }
 
 /// Translates the fields for a client, which sends no hash and must not learn any: what it gets depends on its cookies

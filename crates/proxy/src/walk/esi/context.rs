@@ -5,10 +5,10 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::{OwnSite, Worker},
-    listen::{Connection, RequestBody},
+    listen::{Connection, Later, RequestBody},
     policy::{HostPattern, Site},
     routing,
-    walk::{self, Later, outbound},
+    walk::{self, outbound},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, header, uri};
 use rules::{fields, key, method::is_retrieval, validate};
@@ -87,7 +87,7 @@ impl Context {
 
     /// Walks the request for `reference`, an include of this page. Returns the answer, or the wait for it; `None` if
     /// the address is not ours to answer.
-    pub fn walk(&self, reference: &str) -> Option<Result<Response<ReplyBody>, Later>> {
+    pub fn walk(&self, reference: &str) -> Option<Result<Response<ReplyBody>, Later<ReplyBody>>> {
         let uri = self.resolve(reference)?;
         if !self.within.admits() {
             return None;

@@ -3,8 +3,8 @@
 use super::{ahead::Ahead, context::Context};
 use crate::{
     body::{Error, ReplyBody},
+    listen::Later,
     outcome::bump,
-    walk::Later,
 };
 use bytes::Bytes;
 use esi::Address;
@@ -265,7 +265,12 @@ impl FragmentState {
 
     /// Waits for an answer that does not come at once. A task waits, since clients read the page as slowly as they
     /// like, and what is being asked for has time limits of its own.
-    fn begun(context: &Rc<Context>, answer: Later, alt: Option<String>, wait: Duration) -> Self {
+    fn begun(
+        context: &Rc<Context>,
+        answer: Later<ReplyBody>,
+        alt: Option<String>,
+        wait: Duration,
+    ) -> Self {
         let mut answer = Box::pin(later(context.clone(), answer, alt, wait));
         let begun = answer
             .as_mut()
@@ -279,7 +284,7 @@ impl FragmentState {
 
 async fn later(
     context: Rc<Context>,
-    answer: Later,
+    answer: Later<ReplyBody>,
     alt: Option<String>,
     wait: Duration,
 ) -> Option<ReplyBody> {

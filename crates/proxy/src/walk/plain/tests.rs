@@ -41,9 +41,9 @@ fn told(response: Response<ReplyBody>) -> AnswerParts {
 /// Returns what a client is told, and whether its head took no map.
 fn answer(worker: &Rc<Worker>, mut ask: Ask, stored: &Arc<Stored>) -> (AnswerParts, bool) {
     match hit(worker, &mut ask, a_hit(stored)) {
-        WalkAnswer::Now(response) => (told(response), false),
-        WalkAnswer::Prepared(prepared) => (told(prepared.response()), true),
-        WalkAnswer::Later(_) => panic!("a hit does not wait"),
+        Served::Now(response) => (told(response), false),
+        Served::Prepared(prepared) => (told(prepared.response()), true),
+        Served::Later(_) => panic!("a hit does not wait"),
     }
 }
 
