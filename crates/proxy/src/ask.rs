@@ -14,7 +14,7 @@ use crate::{
     hit_for_miss::Asker,
     marks,
     policy::{KeySpec, Policy, Route},
-    routing,
+    routing::{self, Client},
     said::FieldPresence,
     target::Target,
     walk::esi::Within,
@@ -106,6 +106,11 @@ impl Ask {
     )]
     pub fn route(&self) -> &Route {
         &self.site.routes[self.route]
+    }
+
+    /// Returns who asks.
+    pub fn client(&self) -> Client<'_> {
+        Client::over(&self.receipt.connection, &self.site)
     }
 
     /// Returns the authority that the request is for.

@@ -201,7 +201,7 @@ fn may_be_forced(ask: &Ask) -> bool {
 
 /// Returns the first route before its own that it would take if its client were known and matched.
 fn passed_over(ask: &Ask) -> Option<String> {
-    let client = receive::client(&ask.receipt.connection, &ask.site);
+    let client = ask.client();
     if client.address(&ask.fields).is_some() {
         return None;
     }

@@ -1,5 +1,6 @@
 //! The client of a request, and its scheme, if proxies that the site trusts act for others.
 
+use crate::{listen::Connection, policy::Site};
 use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
 use ipnet::IpNet;
 use rules::forwarded::{self, Element};
@@ -52,7 +53,20 @@ impl Reach {
     }
 }
 
-impl Client<'_> {
+impl<'a> Client<'a> {
+    /// The client that asks over a connection to this site.
+    pub fn over(connection: &Connection, site: &'a Site) -> Self {
+        let peer = match connection.peer {
+            _ if !connection.peer_asks => Peer::Nameless,
+            Some(peer) => Peer::At(peer.ip()),
+            None => Peer::OnSocket,
+        };
+        Self {
+            peer,
+            trusted: &site.trusted,
+        }
+    }
+
     /// Whether what the peer says about its client is trusted.
     pub fn is_believed(&self) -> bool {
         match self.peer {

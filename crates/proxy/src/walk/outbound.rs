@@ -28,7 +28,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::OnceLock,
 };
-use trust::{is_ambiguous, is_passed, misleads, trusts_client};
+use trust::{is_ambiguous, is_passed, misleads};
 
 static SURROGATE_CAPABILITY: HeaderName = HeaderName::from_static("surrogate-capability");
 
@@ -51,7 +51,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     if passes(ask) >= MOST_PASSES {
         return Err(Failure::Loop);
     }
-    let trusted = trusts_client(ask);
+    let trusted = ask.client().is_believed();
     // Our own message has its own host and length.
     let is_option = |name: &HeaderName| {
         ask.receipt.connection_options.contains(name)

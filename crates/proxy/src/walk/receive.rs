@@ -10,7 +10,7 @@ use crate::{
     error::{BadRequest, Failure},
     listen::{Connection, RequestHead},
     policy::Site,
-    routing::{self, Peer, Subject},
+    routing::{self, Client, Subject},
     walk::outbound,
 };
 use authority::{host, scheme};
@@ -77,10 +77,9 @@ pub fn read(
         scheme,
         key,
     } = routed(&site, head, &receipt.connection)?;
+    let client = Client::over(&receipt.connection, &site);
     let of_proxies = match site.routes.get(route) {
-        Some(route)
-            if head.said.of_proxies && !client(&receipt.connection, &site).is_believed() =>
-        {
+        Some(route) if head.said.of_proxies && !client.is_believed() => {
             outbound::set_aside(&mut head.fields, &route.policy)
         }
         _ => Vec::new(),
@@ -126,7 +125,7 @@ struct Routed {
 
 #[inline]
 fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Routed, Failure> {
-    let client = client(connection, site);
+    let client = Client::over(connection, site);
     let scheme = scheme(client, &head.fields, head.said.forwarded, connection);
     let host = host(head, scheme, connection)?;
     let (path, query) = head.target.normal();
@@ -175,18 +174,5 @@ fn join_cookies(fields: &mut HeaderMap) {
         .collect();
     if let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b"; "[..])) {
         fields.insert(header::COOKIE, joined);
-    }
-}
-
-/// Returns who asks over a connection to this site.
-pub fn client<'a>(connection: &Connection, site: &'a Site) -> routing::Client<'a> {
-    let peer = match connection.peer {
-        _ if !connection.peer_asks => Peer::Nameless,
-        Some(peer) => Peer::At(peer.ip()),
-        None => Peer::OnSocket,
-    };
-    routing::Client {
-        peer,
-        trusted: &site.trusted,
     }
 }

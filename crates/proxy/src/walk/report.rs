@@ -10,8 +10,8 @@ use crate::{
     outcome::{Detail, Ending, Outcome, Record, bump},
     policy::{Report, Site},
     purge_clients::REFRESH,
+    routing::Client,
     said::FieldPresence,
-    walk::receive,
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header,
@@ -188,7 +188,7 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> HeaderMap {
     if let (Some(log), Some((head, connection))) = (&worker.log, own.request) {
         let target = head.uri.path_and_query();
         let unrouted = Unrouted {
-            client: receive::client(connection, &site).address(&head.headers),
+            client: Client::over(connection, &site).address(&head.headers),
             method: head.method.clone(),
             version: head.version,
             target: target.map_or("", PathAndQuery::as_str).to_owned(),
@@ -219,7 +219,7 @@ pub fn refused(
     };
     let target = head.target.origin_form();
     let unrouted = Unrouted {
-        client: receive::client(connection, &worker.site()).address(&head.fields),
+        client: Client::over(connection, &worker.site()).address(&head.fields),
         method: method(head.said, &head.method),
         version: head.version,
         // The target of `CONNECT` is only an authority.
@@ -282,7 +282,7 @@ fn method(said: FieldPresence, method: &Method) -> Method {
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     let target = ask.target.origin_form().unwrap_or("/".into());
     Record {
-        client: receive::client(&ask.receipt.connection, &ask.site).address(&ask.fields),
+        client: ask.client().address(&ask.fields),
         method: method(ask.said, &ask.method),
         target: target.into_owned(),
         host: ask.host().to_owned(),

@@ -9,7 +9,7 @@ use crate::{
     listen::{Connection, RequestHead},
     outcome::Outcome,
     routing::{self, Subject},
-    walk::{receive, report},
+    walk::report,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use std::time::Duration;
@@ -97,7 +97,7 @@ fn unrefused(ask: &Ask) -> HeaderValue {
         query: query.as_deref(),
         method: &ask.method,
         fields: &ask.fields,
-        client: receive::client(&ask.receipt.connection, &ask.site),
+        client: ask.client(),
     };
     let methods = routing::unrefused(&ask.site.routes, &subject);
     let names: Vec<&str> = methods.iter().map(Method::as_str).collect();

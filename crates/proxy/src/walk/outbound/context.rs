@@ -1,7 +1,7 @@
 //! What an origin is told besides the message.
 
 use super::forwarding::Host;
-use crate::{ask::Ask, walk::receive};
+use crate::ask::Ask;
 use origin::{Context, Interim, Visitor};
 
 /// What the origin is told besides the message, as far as it uses it. `means_application` says whether the application
@@ -38,7 +38,7 @@ fn hash(key: &[u8]) -> u64 {
 /// proxies name.
 fn visitor(ask: &Ask) -> Visitor {
     let peer = ask.receipt.connection.peer;
-    let client = receive::client(&ask.receipt.connection, &ask.site).address(&ask.fields);
+    let client = ask.client().address(&ask.fields);
     let itself = peer.filter(|peer| Some(peer.ip()) == client);
     Visitor {
         client,

@@ -4,7 +4,6 @@ use super::SURROGATE_CAPABILITY;
 use crate::{
     ask::Ask,
     policy::{KeySpec, Policy},
-    walk::receive,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -223,14 +222,9 @@ pub fn set_aside(fields: &mut HeaderMap, policy: &Policy) -> Vec<(HeaderName, He
     aside
 }
 
-/// Whether the client's forwarding fields are believed.
-pub fn trusts_client(ask: &Ask) -> bool {
-    receive::client(&ask.receipt.connection, &ask.site).is_believed()
-}
-
 /// Whether a field that [misleads] goes to the origin for this client.
 pub fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
-    is_named(ask, name) || (trusts_client(ask) && may_be_passed(ask, name))
+    is_named(ask, name) || (ask.client().is_believed() && may_be_passed(ask, name))
 }
 
 /// Whether a field that [misleads] goes to the origin if a trusted proxy sends it.
