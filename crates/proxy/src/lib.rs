@@ -31,6 +31,7 @@ mod said;
 #[cfg(test)]
 mod sample;
 pub mod target;
+mod user_group;
 pub mod walk;
 pub mod way;
 

@@ -6,7 +6,8 @@ use crate::{
     cache::Worker,
     clock,
     listen::{Connection, InterimSink, RequestBody, RequestHead},
-    walk::{self, deliver, receive, user_context::HASH},
+    user_group::HASH,
+    walk::{self, deliver, receive},
 };
 use http::{Request, Uri, header, uri::Scheme};
 use http_body_util::BodyExt;

@@ -72,12 +72,15 @@ use crate::{
     clock, content_key,
     error::Failure,
     listen::{Connection, InterimSink, RequestBody, RequestHead, Served},
+    outcome::BypassReason,
+    user_group::HASH,
 };
 use esi::Within;
 use http::{Request, Response};
-use lookup::{Decision, Looked};
+use lookup::{Bypassed, Decision, Looked};
 use purge::Wanted;
 use std::rc::Rc;
+use user_context::Group;
 use waiting::AbandonGuard;
 
 /// Walks one request.
@@ -194,11 +197,12 @@ pub(crate) fn fragment(
         return Served::Now(deliver::failure(worker, &ask, &Failure::Loop));
     }
     if within.asks_group {
-        return user_context::look_up_group(worker, ask, content);
+        user_context::as_question(&mut ask);
+        return look_up_known(worker, ask, content);
     }
     if ask.policy().user_context.is_none() {
         // Nothing there is made for a group; everything is for all clients.
-        ask.fields.remove(&user_context::HASH);
+        ask.fields.remove(&HASH);
     }
     look_up(worker, ask, content)
 }
@@ -207,9 +211,35 @@ pub(crate) fn fragment(
 #[inline]
 fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyBody> {
     if ask.site.has_groups {
-        return user_context::look_up(worker, ask, content);
+        return look_up_by_group(worker, ask, content);
     }
     look_up_known(worker, ask, content)
+}
+
+/// Walks a request to a site with groups from before lookup on.
+fn look_up_by_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+    match user_context::group(worker, &mut ask) {
+        Ok(Group::Known) => look_up_known(worker, ask, content),
+        Ok(Group::Unknown) => without_group(worker, ask, content),
+        Ok(Group::Asked(answer)) => {
+            let worker = worker.clone();
+            Served::Later(Box::pin(async move {
+                let walked = if user_context::is_told(&worker, &mut ask, answer).await {
+                    look_up_known(&worker, ask, content)
+                } else {
+                    without_group(&worker, ask, content)
+                };
+                walked.response().await
+            }))
+        }
+        Err(failure) => Served::Now(deliver::failure(worker, &ask, &failure)),
+    }
+}
+
+/// Walks a request whose client's group is not known.
+fn without_group(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+    let why = Bypassed::Reason(BypassReason::Group);
+    Served::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
 }
 
 /// Walks a request from lookup on.

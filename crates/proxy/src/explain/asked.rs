@@ -11,10 +11,11 @@ use crate::{
     purge_clients::{self, ByPath, Head, Spoken, recognise},
     routing::{self, Subject},
     said::FieldPresence,
+    user_group,
     walk::{
         forward::collapse_key_of,
         lookup::{self, Bypassed, bypassed},
-        receive, user_context,
+        receive,
     },
     way,
 };
@@ -171,8 +172,8 @@ fn bypass(ask: &Ask, switches: bool) -> Option<BypassReason> {
     }
     // Only the application knows the group, and is not asked here.
     let by_group = ask.policy().user_context.is_some()
-        && user_context::is_somebody(&ask.fields)
-        && !ask.fields.contains_key(user_context::HASH);
+        && user_group::is_somebody(&ask.fields)
+        && !ask.fields.contains_key(user_group::HASH);
     why.or_else(|| by_group.then_some(BypassReason::Group))
 }
 
@@ -181,9 +182,9 @@ fn bypass(ask: &Ask, switches: bool) -> Option<BypassReason> {
 fn claims_group(ask: &Ask) -> bool {
     let mut fields = ask.fields.clone();
     if ask.policy().user_context.is_some() {
-        fields.remove(&user_context::HASH);
+        fields.remove(&user_group::HASH);
     }
-    ask.site.has_groups && user_context::is_forged(&fields)
+    ask.site.has_groups && user_group::is_forged(&fields)
 }
 
 /// Whether active checks consider every server of its origin down.

@@ -15,6 +15,7 @@ use crate::{
     error::Failure,
     heads,
     outcome::Outcome,
+    user_group,
     walk::{
         below,
         coding::{self, Chosen},
@@ -23,7 +24,6 @@ use crate::{
         outbound::edit,
         report,
         shape::{self, Shaped},
-        user_context,
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -209,7 +209,7 @@ pub fn finish(
         }
     }
     if policy.user_context.is_some() && for_client {
-        user_context::translate(&mut fields);
+        user_group::translate(&mut fields);
     }
     report::fields(worker, &mut fields, &ask.site, status, outcome, Some(ask));
     if !policy.to_client.edits.is_empty() && for_client {

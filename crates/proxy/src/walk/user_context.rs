@@ -10,92 +10,75 @@ use crate::{
     cache::Worker,
     content_key,
     error::{BadRequest, Failure},
-    listen::{Later, RequestBody, Served},
-    outcome::BypassReason,
-    walk::{
-        bypass::bypass,
-        deliver, esi, look_up_known,
-        lookup::{Bypassed, bypassed},
-        waiting::AbandonGuard,
-    },
+    listen::Later,
+    user_group::{HASH, KIND, holds, is_forged, is_somebody},
+    walk::{esi, lookup::bypassed, waiting::AbandonGuard},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{Response, StatusCode, header};
 use std::rc::Rc;
 use tokio::time::timeout;
 
-/// The field that names a group.
-pub const HASH: HeaderName = HeaderName::from_static("x-user-context-hash");
-
-/// The media type of an answer that names a group.
-const KIND: &str = "application/vnd.fos.user-context-hash";
-
-/// Whether these are the fields of a particular user.
-pub fn is_somebody(fields: &HeaderMap) -> bool {
-    fields.contains_key(header::COOKIE) || fields.contains_key(header::AUTHORIZATION)
+/// How a request to a site with groups goes on.
+pub enum Group {
+    /// To lookup: it has its group's hash, or needs none.
+    Known,
+    /// Past the store: the application names no group. No stored response is for this client, and no answer to it is
+    /// for others.
+    Unknown,
+    /// The application is being asked: [`is_told`] waits for the answer.
+    Asked(Later<ReplyBody>),
 }
 
-/// Walks a request to a site with groups, on any route, from before its lookup.
-pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+/// Finds the group of a request's client, on any route of a site with groups.
+///
+/// # Errors
+/// If the client claims to belong to a group.
+pub fn group(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Group, Failure> {
     // An include has the hash of its page's request; a client must not send one.
     if ask.within.is_none() && is_forged(&ask.fields) {
-        let failure = Failure::BadRequest(BadRequest::UserContext);
-        return Served::Now(deliver::failure(worker, &ask, &failure));
+        return Err(Failure::BadRequest(BadRequest::UserContext));
     }
     if ask.policy().user_context.is_none() {
-        return look_up_known(worker, ask, content);
+        return Ok(Group::Known);
     }
     ask.fields.remove(&HASH);
     let is_question = ask.policy().user_context.as_deref() == Some(ask.key.path());
     if is_question && ask.within.is_some() {
-        let who = who(&ask);
-        ask.key.asker(&who);
+        key_by_asker(ask);
     }
-    if is_question || !is_somebody(&ask.fields) || bypassed::bypassed(&ask).is_some() {
-        return look_up_known(worker, ask, content);
+    if is_question || !is_somebody(&ask.fields) || bypassed::bypassed(ask).is_some() {
+        return Ok(Group::Known);
     }
-    match question(worker, &ask) {
-        Some(Ok(answer)) => {
-            let hash = hash(answer);
-            go_on(worker, ask, content, hash)
-        }
-        Some(Err(answer)) => {
-            let worker = worker.clone();
-            Served::Later(Box::pin(async move {
-                let guard = AbandonGuard::new(&worker, &ask, None);
-                let answer = timeout(ask.policy().fragment_wait, answer).await;
-                guard.over();
-                let hash = answer.ok().and_then(hash);
-                go_on(&worker, ask, content, hash).response().await
-            }))
-        }
-        None => go_on(worker, ask, content, None),
-    }
-}
-
-/// Walks the question for the group, whichever route it takes. Its answer is stored for the client it is about, and for
-/// no other.
-pub fn look_up_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
-    ask.fields.remove(&HASH);
-    let who = who(&ask);
-    ask.key.asker(&who);
-    look_up_known(worker, ask, content)
-}
-
-/// Whether a client says what only the application may say, or asks for what no client may know.
-pub fn is_forged(fields: &HeaderMap) -> bool {
-    let mut accepted = fields.get_all(header::ACCEPT).iter();
-    fields.keys().any(is_hash) || accepted.any(|line| holds(line, KIND))
-}
-
-/// Whether an application may take this field for [`HASH`]. Where fields become variables, all characters but letters
-/// and digits are the same.
-fn is_hash(name: &HeaderName) -> bool {
-    let hash = HASH;
-    let (hash, name) = (hash.as_str().as_bytes(), name.as_str().as_bytes());
-    let is_alike = |(of, byte): (&u8, &u8)| {
-        of == byte || (!of.is_ascii_alphanumeric() && !byte.is_ascii_alphanumeric())
+    let is_known = match question(worker, ask) {
+        Some(Ok(answer)) => take_hash(ask, answer),
+        Some(Err(answer)) => return Ok(Group::Asked(answer)),
+        None => false,
     };
-    name.len() == hash.len() && hash.iter().zip(name).all(is_alike)
+    Ok(if is_known {
+        Group::Known
+    } else {
+        Group::Unknown
+    })
+}
+
+/// Waits for the application's answer about the group. Returns whether the group is known by now.
+pub async fn is_told(worker: &Worker, ask: &mut Ask, answer: Later<ReplyBody>) -> bool {
+    let guard = AbandonGuard::new(worker, &*ask, None);
+    let answer = timeout(ask.policy().fragment_wait, answer).await;
+    guard.over();
+    answer.is_ok_and(|answer| take_hash(ask, answer))
+}
+
+/// Makes `ask` the question for the group of its client, whichever route it takes. Its answer is stored for that client,
+/// and for no other.
+pub fn as_question(ask: &mut Ask) {
+    ask.fields.remove(&HASH);
+    key_by_asker(ask);
+}
+
+fn key_by_asker(ask: &mut Ask) {
+    let who = who(ask);
+    ask.key.asker(&who);
 }
 
 /// Returns who asks the question, as a digest of everything that identifies the client and reaches the application.
@@ -127,59 +110,16 @@ fn question(
     esi::Context::asking_group(worker, ask, KIND).walk(path)
 }
 
-/// Returns the hash that an answer names.
-fn hash(answer: Response<ReplyBody>) -> Option<HeaderValue> {
+/// Puts the hash that an answer names into the request. Returns whether it names one.
+fn take_hash(ask: &mut Ask, answer: Response<ReplyBody>) -> bool {
     let fields = answer.headers();
     let kind = fields.get(header::CONTENT_TYPE);
     let is_told = answer.status() == StatusCode::OK && kind.is_some_and(|kind| holds(kind, KIND));
     let hash = fields.get(&HASH).filter(|_| is_told).cloned();
     answer.into_body().keep();
-    hash
-}
-
-/// Goes on with the answer to the question. Without a hash no stored response is for this client, and no answer to it
-/// is for others.
-fn go_on(
-    worker: &Rc<Worker>,
-    mut ask: Ask,
-    content: RequestBody,
-    hash: Option<HeaderValue>,
-) -> Served<ReplyBody> {
+    let is_named = hash.is_some();
     if let Some(hash) = hash {
         ask.fields.insert(HASH, hash);
-        return look_up_known(worker, ask, content);
     }
-    let why = Bypassed::Reason(BypassReason::Group);
-    Served::Later(Box::pin(bypass(worker.clone(), ask, content, why)))
-}
-
-/// Translates the fields for a client, which sends no hash and must not learn any: what it gets depends on its cookies
-/// and credentials.
-pub fn translate(fields: &mut HeaderMap) {
-    fields.remove(&HASH);
-    let mut lines = fields.get_all(header::VARY).iter();
-    if !lines.any(|line| holds(line, HASH.as_str())) {
-        return;
-    }
-    let lines = fields.get_all(header::VARY).iter();
-    let names = lines.filter_map(|line| line.to_str().ok());
-    let names = names.flat_map(|line| line.split(',')).map(str::trim);
-    let mut names: Vec<_> = names
-        .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(HASH.as_str()))
-        .collect();
-    for name in ["Cookie", "Authorization"] {
-        if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            names.push(name);
-        }
-    }
-    // They were field values before.
-    if let Ok(line) = HeaderValue::try_from(names.join(", ")) {
-        fields.insert(header::VARY, line);
-    }
-}
-
-/// Whether a value contains this text, in any case.
-fn holds(value: &HeaderValue, text: &str) -> bool {
-    let mut places = value.as_bytes().windows(text.len());
-    places.any(|place| place.eq_ignore_ascii_case(text.as_bytes()))
+    is_named
 }

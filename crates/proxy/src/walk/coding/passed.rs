@@ -8,7 +8,7 @@ use crate::{
     cache::Worker,
     compress::Recoded,
     policy::{Compress, Edit},
-    walk::user_context,
+    user_group,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use rules::{
@@ -119,7 +119,7 @@ fn announced(fields: &HeaderMap) -> Option<u64> {
 /// Whether an answer that is not stored is for one user. The fragments of a page get cookies that were kept from the
 /// page.
 fn is_of_somebody(ask: &Ask, fields: &HeaderMap) -> bool {
-    user_context::is_somebody(&ask.fields)
+    user_group::is_somebody(&ask.fields)
         || (ask.composed.get() && !ask.set_aside.cookies.is_empty())
         || has(fields, &header::SET_COOKIE)
 }

@@ -1,8 +1,7 @@
 //! Which requests bypass the store, and which may not fill it.
 
 use super::Bypassed;
-use crate::walk::{outbound, user_context};
-use crate::{ask::Ask, outcome::BypassReason, policy, routing};
+use crate::{ask::Ask, outcome::BypassReason, policy, routing, user_group, walk::outbound};
 use http::{HeaderMap, Method, header};
 use rules::method::is_retrieval;
 
@@ -60,7 +59,7 @@ pub fn may_fill(ask: &Ask) -> bool {
     let policy = ask.policy();
     let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE);
     // The client's group was not asked for.
-    let by_group = policy.user_context.is_some() && user_context::is_somebody(&ask.fields);
+    let by_group = policy.user_context.is_some() && user_group::is_somebody(&ask.fields);
     policy.cache
         && !withholds(ask)
         && !by_cookie

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     policy::{Edit, Policy},
-    walk::user_context::HASH,
+    user_group::HASH,
 };
 use http::HeaderName;
 
