@@ -61,6 +61,7 @@ pub(crate) mod receive;
 pub(crate) mod refresh;
 pub(crate) mod report;
 pub(crate) mod shape;
+pub(crate) mod tiers;
 pub(crate) mod tunnel;
 pub(crate) mod user_context;
 pub(crate) mod waiting;

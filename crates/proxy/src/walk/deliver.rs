@@ -17,13 +17,13 @@ use crate::{
     outcome::Outcome,
     user_group,
     walk::{
-        below,
         coding::{self, Chosen},
         esi,
         lookup::Hit,
         outbound::edit,
         report,
         shape::{self, Shaped},
+        tiers,
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -44,7 +44,7 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         outcome,
         mut own,
     } = hit;
-    below::used(worker, ask, &stored, &outcome);
+    tiers::used(worker, ask, &stored, &outcome);
     if esi::concerns(ask, &stored)
         && let Some((fields, shaped)) = page(worker, ask, &stored, &mut reader, own.as_deref())
     {

@@ -12,10 +12,10 @@ use crate::{
     walk::{
         admit,
         arrival::{AT_ONCE, Arrival},
-        below,
         fetch::{Fetch, Landing, Plan},
         forward::{begin_fill, collapse_key},
         pump::{Before, Destination, Inflow, Room},
+        tiers,
     },
     way,
 };
@@ -182,7 +182,7 @@ impl Fetch<'_> {
         // A lower tier may have room where memory has none.
         if matches!(kept, Ok(_) | Err(Detail::Unkept(Unkept::TooLarge))) {
             let key = self.ask.key.as_bytes();
-            below::keep(self.worker, key, &stored, self.lease.take());
+            tiers::keep(self.worker, key, &stored, self.lease.take());
         }
         Landing::Stored {
             stored,
@@ -201,7 +201,7 @@ impl Fetch<'_> {
         let kept = memory.insert(key, self.ticket, stored.clone(), most);
         if kept.is_ok() {
             for unsuitable in self.unsuitable(stored) {
-                below::give_up(self.worker, key, &unsuitable);
+                tiers::give_up(self.worker, key, &unsuitable);
             }
         }
         let kept = kept.map_err(Detail::from);
@@ -236,7 +236,7 @@ impl Fetch<'_> {
                 && stored.matches(&self.ask.fields, &mut scratch)
         });
         let all = selected.into_iter().chain(others);
-        below::withdraw_all(self.worker, key, all.map(|stored| &**stored));
+        tiers::withdraw_all(self.worker, key, all.map(|stored| &**stored));
     }
 
     /// Lets the origin's answer go out as it came, without storing it, for the reason `why`. That is remembered for its

@@ -8,11 +8,10 @@ use crate::{
     listen::{Head, Prepared, Served},
     outcome::Outcome,
     walk::{
-        below,
         coding::{self, Chosen, Then},
         deliver, esi,
         lookup::Hit,
-        report,
+        report, tiers,
     },
 };
 use http::Method;
@@ -30,7 +29,7 @@ pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Served<ReplyBody> {
         outcome,
         ..
     } = hit;
-    below::used(worker, ask, &stored, &outcome);
+    tiers::used(worker, ask, &stored, &outcome);
     let chosen = coding::choose(worker, ask, stored, reader);
     match head(worker, &chosen) {
         Some(head) => Served::Prepared(prepared(worker, ask, chosen.stored, head, &outcome)),

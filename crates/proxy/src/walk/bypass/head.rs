@@ -6,7 +6,7 @@ use crate::{
     cache::Worker,
     walk::{
         admit::{self, Times, Update},
-        below,
+        tiers,
     },
 };
 use http::{Method, response};
@@ -49,7 +49,7 @@ fn says_of(
         HeadSays::Nothing => return,
         // Fields that `Connection` names are for us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
-        HeadSays::Disqualify => return below::withdraw(worker, key, stored),
+        HeadSays::Disqualify => return tiers::withdraw(worker, key, stored),
         HeadSays::Freshen => {}
     }
     let is_same = validate::is_same_content(&head.headers, &fields);
@@ -57,12 +57,12 @@ fn says_of(
     let variant = admit::variant(ask, &fields);
     // It varies by fields that did not select it when it was stored, so it is not known for which requests it was made.
     if variant != stored.variant && !is_same {
-        return below::withdraw(worker, key, stored);
+        return tiers::withdraw(worker, key, stored);
     }
     admit::keep_language(stored, &mut fields);
     match admit::judge(ask, &Method::GET, times, stored.status, &fields) {
         Err(why) if why.is_of_this_request() => {}
-        Err(_) => below::withdraw(worker, key, stored),
+        Err(_) => tiers::withdraw(worker, key, stored),
         Ok(storable) => {
             let of = (variant.as_deref(), ticket.log_at);
             let update = Update {
@@ -78,7 +78,7 @@ fn says_of(
             };
             let fresh = Arc::new(admit::updated(ask, stored, update));
             if worker.cache.memory.replace(key, stored, &fresh) {
-                below::keep_freshened(worker, key, stored, &fresh, None);
+                tiers::keep_freshened(worker, key, stored, &fresh, None);
             }
         }
     }

@@ -6,8 +6,8 @@ use crate::{
     outcome::{Detail, Unkept},
     walk::{
         admit::{self, Update},
-        below,
         fetch::{Fetch, Landing},
+        tiers,
     },
 };
 use http::{HeaderMap, Response, header, response};
@@ -95,9 +95,9 @@ impl Fetch<'_> {
         // A lower tier may have room where memory has none.
         let may_stay = matches!(kept, Ok(()) | Err(Detail::Unkept(Unkept::TooLarge)));
         if may_stay && is_another {
-            below::keep(self.worker, key, &fresh, self.lease.take());
+            tiers::keep(self.worker, key, &fresh, self.lease.take());
         } else if may_stay {
-            below::keep_freshened(self.worker, key, stored, &fresh, self.lease.take());
+            tiers::keep_freshened(self.worker, key, stored, &fresh, self.lease.take());
         }
         (fresh, kept, own)
     }

@@ -5,10 +5,9 @@ use crate::{
     cache::Worker,
     walk::{
         admit::{self, Admitted, Times, Update},
-        below,
         fetch::clone_head,
         pump::Room,
-        shape,
+        shape, tiers,
     },
 };
 use http::{HeaderMap, StatusCode, header, response};
@@ -111,7 +110,7 @@ impl Arrived {
         let Some((kept, _)) = kept.ok().filter(|_| is_new) else {
             return false;
         };
-        below::keep(worker, key, &kept, None);
+        tiers::keep(worker, key, &kept, None);
         matches!(kept.body, Body::Parts(_))
     }
 

@@ -6,7 +6,7 @@ use crate::{
     clock,
     collapse::LastWord,
     hit_for_miss::{Asker, Unshared},
-    walk::{below, forward::collapse_key_of},
+    walk::{forward::collapse_key_of, tiers},
 };
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Reservation, Stored, Variants, shared::Lease};
@@ -88,7 +88,7 @@ impl Destination {
             return;
         };
         if Unshared::TooLarge.withdraws(stored.status, false, Asker::Anybody) {
-            below::withdraw(worker, ask.key.as_bytes(), stored);
+            tiers::withdraw(worker, ask.key.as_bytes(), stored);
         } else {
             self.forget(worker);
         }
@@ -145,10 +145,10 @@ fn keep_whole(
     };
     let (marks, checked) = (whole.marks.as_deref(), whole.checked());
     if !memory.log().refuses(key, marks, checked) {
-        below::keep(worker, key, &whole, lease);
+        tiers::keep(worker, key, &whole, lease);
         // If it was used by others besides the request that fetched it.
         if stored.uses() > 1 {
-            below::keep_asked_for(worker, key, &whole);
+            tiers::keep_asked_for(worker, key, &whole);
         }
     }
     true

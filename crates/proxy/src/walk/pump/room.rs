@@ -3,8 +3,7 @@
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
-    clock,
-    walk::below::MAY_LAST,
+    walk::tiers,
 };
 use std::sync::Arc;
 use store::fill::{Backing, Overflow, Pushed, Writer};
@@ -64,10 +63,7 @@ struct ToDisk {
 impl Overflow for ToDisk {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
         let disk = self.cache.disk.as_ref()?;
-        let (fetched, now) = (&self.cache.fetched, clock::now());
-        let again = fetched.knows(&self.key, now) || disk.knows(&self.key);
-        fetched.remember(&self.key, MAY_LAST, now);
-        if !again {
+        if !tiers::is_fetched_again(&self.cache, &self.key) && !disk.knows(&self.key) {
             return None;
         }
         Overflow::begin(&**disk, length)

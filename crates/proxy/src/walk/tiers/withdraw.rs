@@ -1,0 +1,54 @@
+//! What is out of date, and must not come back from any tier.
+
+use crate::{cache::Worker, clock};
+use std::sync::Arc;
+use store::{
+    Stored,
+    purge::{Address, Purge, What},
+};
+
+/// Removes an out-of-date response from memory. The tiers below will not bring it back.
+pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored) {
+    withdraw_all(worker, key, [stored]);
+}
+
+/// Like [`withdraw`], for several responses of `key`. If a tier below may have any of them, all that was received under
+/// `key` until now goes, also after a restart.
+pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
+    let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
+    for stored in all {
+        worker.cache.memory.give_up(key, stored);
+        is_any = true;
+        is_below |= stored.is_below();
+    }
+    let disk = worker.cache.disk.as_ref();
+    if is_any && (is_below || disk.is_some_and(|disk| disk.knows(key))) {
+        worker.cache.purger.invalidate(all_of(key), clock::now());
+    }
+}
+
+/// Removes an out-of-date response when a newer one is about to stand beside it, which [`withdraw`] would remove too.
+/// It goes from memory, and the disk forgets it. In its place the disk has, also after a restart, that it was given up.
+pub fn give_up(worker: &Worker, key: &[u8], stored: &Stored) {
+    worker.cache.memory.give_up(key, stored);
+    let Some(disk) = &worker.cache.disk else {
+        return;
+    };
+    if !disk.knows(key) {
+        return;
+    }
+    disk.forget(key);
+    let given_up = stored.given_up(worker.cache.memory.log().head());
+    if !disk.offer(key, &Arc::new(given_up)) {
+        worker
+            .cache
+            .purger
+            .invalidate_here(all_of(key), clock::now());
+    }
+}
+
+/// Returns the purge of all that is stored under `key`.
+pub(super) fn all_of(key: &[u8]) -> Purge {
+    let url = Address::of(key).text();
+    Purge::hard(What::Url(vec![url]))
+}
