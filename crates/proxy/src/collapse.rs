@@ -6,6 +6,10 @@
 //! is handed to those who have waited for it. Whatever happens to the leader, its [`Flight`] lands: if it is dropped
 //! before that, followers are released to fetch on their own.
 
+mod key;
+
+pub use key::key_of;
+
 use crate::{error::Failure, outcome::Failing};
 use std::{
     collections::HashMap,

@@ -4,7 +4,7 @@ use super::{Explanation, judge::Judge};
 use crate::{
     ask::{self, Ask, Receipt},
     cache::{Cache, OwnSite},
-    content_key,
+    collapse, content_key,
     listen::{Connection, InterimSink, Limits, RequestHead, parse_request},
     outcome::BypassReason,
     policy::{PurgePolicy, Site},
@@ -13,7 +13,6 @@ use crate::{
     said::FieldPresence,
     user_group,
     walk::{
-        forward::collapse_key_of,
         lookup::{self, Bypassed, bypassed},
         receive,
     },
@@ -224,5 +223,5 @@ fn passed_over(ask: &Ask) -> Option<String> {
 fn page_of<'a>(cache: &Cache, key: &'a [u8], fields: &HeaderMap) -> Cow<'a, [u8]> {
     let held = cache.memory.peek(key);
     let held = held.iter().flat_map(Variants::as_slice);
-    collapse_key_of(key, fields, held)
+    collapse::key_of(key, fields, held)
 }

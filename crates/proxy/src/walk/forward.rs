@@ -1,13 +1,12 @@
 //! Forward: who fetches. One request leads and the rest follow; some go alone.
 
 mod fetched;
-mod flight_key;
 mod follow;
 mod lead;
 mod meanwhile;
+mod seat;
 
 pub use fetched::{answer, not_fetched, on_failure};
-pub use flight_key::{collapse_key, collapse_key_of};
 pub use lead::Leader;
 pub use meanwhile::{Meanwhile, meanwhile};
 
@@ -15,7 +14,6 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
-    clock,
     collapse::{FlightStatus, Seat},
     error::Failure,
     walk::{
@@ -23,23 +21,18 @@ use crate::{
         deliver, fetch,
         lookup::{self, Need},
         outbound,
+        pump::begin_fill,
         waiting::AbandonGuard,
     },
     way::{self, Company},
 };
 use fetched::followed;
-use flight_key::take_seat;
 use follow::follow;
 use http::Response;
 use lead::take_pump;
-use std::{rc::Rc, sync::Arc, time::Instant};
-use store::fill::{Fill, Writer};
+use seat::take_seat;
+use std::{rc::Rc, time::Instant};
 use tokio::sync::oneshot;
-
-/// Begins a fill within the budget. Nothing waits for it yet.
-pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
-    Fill::begin(worker.cache.memory.budget().reservation())
-}
 
 /// How often a request joins others if what they fetch together is purged each time before it can be shared.
 const MOST_FLIGHTS: usize = 3;
@@ -104,7 +97,7 @@ pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
 
 /// With which requests this request goes.
 fn company(worker: &Worker, ask: &Ask, need: &Need) -> Company {
-    way::company(lookup::terms(ask), || is_unshared(worker, ask, need))
+    way::company(lookup::terms(ask), || need.is_unshared(worker, ask))
 }
 
 /// Goes with others as long as that may help. Returns what is left to be fetched alone as an error.
@@ -188,13 +181,6 @@ async fn together(
     }
 }
 
-/// Whether the last answer to such a request was lately of no use to others. That answer may have come while this
-/// request waited.
-pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
-    let (table, now) = (&worker.cache.hit_for_miss, clock::now());
-    table.knows(&collapse_key(ask, need), ask.asker(), now)
-}
-
 /// Answers a request that wants nothing from the origin with what is stored elsewhere.
 async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
     match below::look_up_shared(worker, ask, need, false).await {
@@ -205,7 +191,7 @@ async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
 
 /// Fetches for one request only. What is storable is stored all the same.
 async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let need = if is_unshared(worker, ask, &need) {
+    let need = if need.is_unshared(worker, ask) {
         need
     } else {
         match below::look_up_shared(worker, ask, need, false).await {

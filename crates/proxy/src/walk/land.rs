@@ -13,8 +13,7 @@ use crate::{
         admit,
         arrival::{AT_ONCE, Arrival},
         fetch::{Fetch, Landing, Plan},
-        forward::{begin_fill, collapse_key},
-        pump::{Before, Destination, Inflow, Room},
+        pump::{Before, Destination, Inflow, Room, begin_fill},
         tiers,
     },
     way,
@@ -150,7 +149,7 @@ impl Fetch<'_> {
     /// Whether the last answer was lately found to be larger than what is kept.
     fn was_too_large(&self) -> bool {
         let table = &self.worker.cache.hit_for_miss;
-        let key = collapse_key(self.ask, self.need);
+        let key = self.need.collapse_key(self.ask);
         table.knows(&key, Asker::Anybody, self.times.response)
             && table.why(&key) == Some(Unshared::TooLarge)
     }
@@ -246,7 +245,7 @@ impl Fetch<'_> {
         let unshared = Unshared::of(head.status, &why);
         // A response without a known length is kept again from time to time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
-            let key = collapse_key(self.ask, self.need);
+            let key = self.need.collapse_key(self.ask);
             table.remember(&key, self.ask.asker(), unshared, self.times.response);
         }
         let selected = self.need.selected.as_ref();
@@ -267,7 +266,7 @@ impl Fetch<'_> {
     /// this one is not found again.
     pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
         let table = &self.worker.cache.hit_for_miss;
-        let key = collapse_key(self.ask, self.need);
+        let key = self.need.collapse_key(self.ask);
         let unkept = unkept.map(|why| Unshared::of(stored.status, why));
         let asker = self.ask.asker();
         match Unshared::of_kept(&stored.facts).or(unkept) {

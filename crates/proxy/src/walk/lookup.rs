@@ -4,11 +4,13 @@ pub mod bypassed;
 mod content;
 mod from_disk;
 mod judge;
+mod need;
 mod terms;
 
 pub use content::{answers, holds, is_far_ahead, wanted};
 pub use from_disk::{adopted, from_disk};
 pub use judge::{confirmed, of_unstored, purged_since, unpurged};
+pub use need::Need;
 pub use terms::{
     condition_is_the_origins, is_fetched_on_condition, is_forced, reuse_site, reuse_site_for,
     seconds, terms,
@@ -17,7 +19,7 @@ pub use terms::{
 use crate::{
     ask::{self, Ask},
     cache::Worker,
-    outcome::{BypassReason, Detail, Outcome},
+    outcome::{BypassReason, Outcome},
     way::{self, LateBypass},
 };
 use bypassed::bypassed;
@@ -27,7 +29,7 @@ use judge::among;
 use rules::{status::ForwardReason, time::Time};
 use std::sync::Arc;
 use store::{
-    Body, Stored,
+    Stored,
     disk::{self, Bodies, Finding},
     fill::Reader,
 };
@@ -85,63 +87,6 @@ impl Bypassed {
             Self::Reason(why) => why,
             Self::Method | Self::Condition(_) => BypassReason::Method,
         }
-    }
-}
-
-/// What the origin must be asked for.
-#[derive(Clone, Debug)]
-pub struct Need {
-    /// Why the store does not answer: `fwd` of `Cache-Status` (RFC 9211 section 2.2).
-    pub why: ForwardReason,
-    /// The same in more detail; `None` if `why` says it all.
-    pub detail: Option<Detail>,
-    /// The stored response that this request selects but that is not usable as it is: to be validated, completed, or
-    /// sent if the origin fails.
-    pub selected: Option<Arc<Stored>>,
-    /// Other stored responses of the key; their entity tags are offered too.
-    pub others: Vec<Arc<Stored>>,
-}
-
-impl Need {
-    fn miss(why: ForwardReason) -> Self {
-        Self {
-            why,
-            detail: None,
-            selected: None,
-            others: Vec::new(),
-        }
-    }
-
-    /// Adds those of `others` that are of further variants.
-    fn beside(mut self, others: Vec<Arc<Stored>>) -> Self {
-        let held: Vec<_> = self.selected.iter().chain(&self.others).cloned().collect();
-        let is_further =
-            |other: &Arc<Stored>| held.iter().all(|held| held.variant != other.variant);
-        self.others.extend(others.into_iter().filter(is_further));
-        if self.selected.is_none() && !self.others.is_empty() {
-            self.why = ForwardReason::VaryMiss;
-        }
-        self
-    }
-
-    /// Whether `ask`, which has this need, wants a part of a body that is on its way but is not to be waited for: the
-    /// part is fetched beside the body.
-    pub fn is_beside_fill(&self, ask: &Ask) -> bool {
-        let selected = self.selected.as_ref();
-        self.why == ForwardReason::Partial
-            && ask.range().is_some()
-            && selected.is_some_and(|stored| matches!(stored.body, Body::Filling(_)))
-    }
-
-    /// Whether purges on other nodes may have been missed, so that the origin must confirm stored responses.
-    pub const fn is_unsure(&self) -> bool {
-        matches!(self.detail, Some(Detail::Unsure))
-    }
-
-    /// Whether the stored response is not sent because of the client alone. Then the client is taken to want the
-    /// origin's own answer, and not one that others have fetched meanwhile or store elsewhere.
-    pub const fn is_for_the_origin(&self) -> bool {
-        matches!(&self.detail, Some(Detail::Validated(why)) if why.is_the_clients())
     }
 }
 

@@ -11,9 +11,8 @@ use crate::{
         admit,
         arrival::{Around, Arrival},
         fetch::{Fetch, Landing, Missing, Plan},
-        forward::begin_fill,
         lookup,
-        pump::{Destination, Inflow, Room},
+        pump::{Destination, Inflow, Room, begin_fill},
     },
 };
 use arrived::Arrived;

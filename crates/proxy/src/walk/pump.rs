@@ -4,7 +4,7 @@ mod destination;
 mod room;
 
 pub use destination::{Before, Destination};
-pub use room::Room;
+pub use room::{Room, begin_fill};
 
 use crate::{
     cache::Worker,

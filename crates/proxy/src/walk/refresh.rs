@@ -8,6 +8,7 @@ use crate::{
     walk::{
         forward::{self, Leader, Meanwhile},
         lookup::Need,
+        pump::begin_fill,
     },
 };
 use rules::status::ForwardReason;
@@ -24,11 +25,11 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         selected: Some(stored.clone()),
         others: Vec::new(),
     };
-    let key = forward::collapse_key(ask, &need);
+    let key = need.collapse_key(ask);
     if worker.cache.failed.knows(&key, ask.now) || flights.flying(&key, log) {
         return;
     }
-    let (fill, writer) = forward::begin_fill(worker);
+    let (fill, writer) = begin_fill(worker);
     // No client waits for this fetch; it goes on all the same.
     fill.interest().keep();
     let Seat::Lead(flight) = flights.join(&key, log, fill) else {

@@ -9,8 +9,7 @@ use crate::{
         admit::{self, Admitted, Times},
         arrival::Arrival,
         fetch,
-        forward::begin_fill,
-        pump::{Destination, Pump, Room},
+        pump::{Destination, Pump, Room, begin_fill},
     },
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, response};

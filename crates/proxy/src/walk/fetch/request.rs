@@ -5,7 +5,7 @@ use crate::{
     walk::{
         coding,
         fetch::{Fetch, Plan, ValidationCandidate},
-        forward, outbound,
+        outbound,
     },
 };
 use bytes::Bytes;
@@ -29,7 +29,7 @@ impl Fetch<'_> {
         });
         validate::remove_conditions(&mut fields);
         coding::ask_origin(self.ask, &mut fields, || {
-            forward::is_unshared(self.worker, self.ask, self.need)
+            self.need.is_unshared(self.worker, self.ask)
         });
         match plan {
             Plan::Whole if self.passes_condition => {

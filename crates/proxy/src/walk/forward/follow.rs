@@ -1,6 +1,6 @@
 //! The followers' side of a flight: what it leaves for each of them when it has landed.
 
-use super::{FollowerFallback, History, answer, collapse_key, followed};
+use super::{FollowerFallback, History, answer, followed};
 use crate::{
     ask::Ask,
     body::ReplyBody,
@@ -86,7 +86,7 @@ fn collapsed(
             };
             Ok(deliver::stored(worker, ask, hit))
         }
-        Decision::Forward(now) if collapse_key(ask, &now) != collapse_key(ask, &need) => {
+        Decision::Forward(now) if now.collapse_key(ask) != need.collapse_key(ask) => {
             Err(FollowerFallback::Together(now))
         }
         // A request that came during the fetch must not rely on it, and what was purged meanwhile is out of date. The
@@ -122,7 +122,7 @@ fn waited_in_vain(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need
         .brought()
         .is_some_and(|stored| way::is_late(&stored.facts))
     {
-        let (table, key) = (&worker.cache.hit_for_miss, collapse_key(ask, need));
+        let (table, key) = (&worker.cache.hit_for_miss, need.collapse_key(ask));
         table.remember(&key, ask.asker(), Unshared::Late, clock::now());
     }
 }

@@ -5,6 +5,7 @@ use http::{HeaderMap, HeaderName, StatusCode, header};
 use rules::{freshness, reuse::ValidateReason, status::ForwardReason, time::Time, vary};
 use std::{
     pin::pin,
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 use store::{Body, Fields, Stored, Variant};
@@ -110,7 +111,7 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
         !flights.flying(ask.key.as_bytes(), log),
         "nobody waits for it"
     );
-    assert_ne!(&*collapse_key(&ask, &need), ask.key.as_bytes());
+    assert_ne!(&*need.collapse_key(&ask), ask.key.as_bytes());
 }
 
 /// Its age counts up to the answer: the request came long before.

@@ -9,7 +9,6 @@ use crate::{
     outcome::{Failing, bump},
     walk::{
         fetch::{Fetch, Landing},
-        forward::collapse_key,
         lookup::{self, Need, answers, reuse_site},
     },
 };
@@ -32,7 +31,7 @@ impl Fetch<'_> {
     pub fn failed(&self, failure: Failure) -> Landing {
         if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
-            let key = collapse_key(self.ask, self.need);
+            let key = self.need.collapse_key(self.ask);
             table.remember(&key, self.ask.asker(), why, self.times.response);
         }
         if !failure.is_the_origins() {

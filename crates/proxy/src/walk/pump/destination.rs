@@ -4,9 +4,9 @@ use crate::{
     ask::Ask,
     cache::Worker,
     clock,
-    collapse::LastWord,
+    collapse::{self, LastWord},
     hit_for_miss::{Asker, Unshared},
-    walk::{forward::collapse_key_of, tiers},
+    walk::tiers,
 };
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Reservation, Stored, Variants, shared::Lease};
@@ -120,7 +120,7 @@ impl Destination {
         let held = cache.memory.peek(key);
         let held = held.iter().flat_map(Variants::as_slice);
         let others = held.filter(|held| held.id() != stored.id());
-        let key = collapse_key_of(key, &ask.fields, others);
+        let key = collapse::key_of(key, &ask.fields, others);
         let (table, now) = (&cache.hit_for_miss, clock::now());
         table.remember(&key, ask.asker(), why, now);
         if matches!(why, Unshared::Unanswered(_)) {

@@ -6,7 +6,12 @@ use crate::{
     walk::tiers,
 };
 use std::sync::Arc;
-use store::fill::{Backing, Overflow, Pushed, Writer};
+use store::fill::{Backing, Fill, Overflow, Pushed, Writer};
+
+/// Begins a fill within the budget. Nothing waits for it yet.
+pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
+    Fill::begin(worker.cache.memory.budget().reservation())
+}
 
 /// How much of a body is kept, and where.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,5 @@
 use super::*;
-use crate::{
-    sample,
-    walk::{forward::begin_fill, outbound},
-};
+use crate::{sample, walk::outbound};
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use origin::{
