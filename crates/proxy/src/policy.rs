@@ -8,6 +8,7 @@ mod purge;
 
 pub use compress::Compress;
 pub use graphql::{GraphQl, Operation};
+pub(crate) use lifetime::seconds;
 pub use lifetime::{Lifetime, LifetimeMode, Stale, StatusPattern};
 pub use patterns::{AnyPath, FieldPattern, HostPattern, NamePattern, PathPattern, TextPattern};
 pub use purge::PurgePolicy;

@@ -53,6 +53,7 @@ pub(crate) mod invalidate;
 pub(crate) mod land;
 pub(crate) mod lookup;
 pub(crate) mod outbound;
+pub(crate) mod page;
 pub(crate) mod parts;
 pub(crate) mod plain;
 pub(crate) mod pump;

@@ -102,3 +102,8 @@ impl Default for Stale {
         }
     }
 }
+
+/// Returns whole seconds, at most as many as the rules count with.
+pub fn seconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
+}

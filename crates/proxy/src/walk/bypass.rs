@@ -20,7 +20,6 @@ use crate::{
     walk::{
         admit::Times,
         deliver,
-        forward::give_fields_back,
         invalidate::{self, Undecided},
         lookup::Bypassed,
         outbound,
@@ -66,7 +65,7 @@ pub async fn bypass(
             deliver::failed_forward(&worker, &ask, &failure, &failed(why, &failure, began))
         }
     };
-    give_fields_back(&mut ask, &mut response);
+    deliver::give_fields_back(&mut ask, &mut response);
     response
 }
 

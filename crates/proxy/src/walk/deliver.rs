@@ -21,7 +21,7 @@ use crate::{
         esi,
         lookup::Hit,
         outbound::edit,
-        report,
+        page, report,
         shape::{self, Shaped},
         tiers,
     },
@@ -45,7 +45,7 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         mut own,
     } = hit;
     tiers::used(worker, ask, &stored, &outcome);
-    if esi::concerns(ask, &stored)
+    if page::may_be_page(ask, &stored)
         && let Some((fields, shaped)) = page(worker, ask, &stored, &mut reader, own.as_deref())
     {
         return shaped_stored(worker, ask, &stored, fields, shaped, &outcome);
@@ -218,6 +218,17 @@ pub fn finish(
     let mut response = assemble(status, fields, content);
     report::note(worker, ask, status, outcome, response.body_mut());
     response
+}
+
+/// Gives back a request's fields that are not needed any more, to serve the next request with the same fields.
+pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
+    if let Some(ask) = Rc::get_mut(ask)
+        && ask.policy().user_context.is_none()
+        && ask.within.is_none()
+    {
+        // With groups, and in an include, they are not the fields that came.
+        response.body_mut().gives_back(ask.fields_as_they_came());
+    }
 }
 
 /// Returns for how many seconds browsers keep an answer, if the site says that they keep some for `browser`. An error

@@ -2,7 +2,7 @@
 //!
 //! A page is stored as the origin wrote it, and composed anew for each client, so that no client gets content of
 //! another's fragments. [`Composer`] is the body of such an answer, [`Fragment`](fragment::Fragment) one include.
-//! `page` decides what is a page.
+//! [`page`](super::page) decides what is a page.
 //!
 //! A composed answer has none of the stored page's validators, parts or length. Its client may neither keep it for
 //! others nor reuse it without asking: it is no fresher than its fragments, which are not known when its head goes out.
@@ -13,7 +13,6 @@ mod context;
 mod fragment;
 mod head;
 mod kept;
-mod page;
 mod reading;
 mod segment;
 mod shared;
@@ -23,7 +22,6 @@ mod within;
 
 pub use composer::Composer;
 pub use context::Context;
-pub use page::{concerns, is_about_page, is_part_of_page, is_raw_page, is_stored_page};
 pub use reading::Readings;
 pub use within::Within;
 
@@ -33,12 +31,15 @@ use crate::{
     cache::Worker,
     compress::Recoded,
     outcome::bump,
-    walk::{pump::Room, shape::Shaped},
+    walk::{
+        page::{coding_of, is_page},
+        pump::Room,
+        shape::Shaped,
+    },
 };
 use head::composed;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use kept::ReadPage;
-use page::{coding_of, is_identity, is_page};
 use reading::Begun;
 use rules::{coding::Coding, range::Span};
 use shared::SharedTokens;

@@ -6,7 +6,7 @@ mod lead;
 mod meanwhile;
 mod seat;
 
-pub use fetched::{answer, not_fetched, on_failure};
+pub use fetched::{answer, not_fetched};
 pub use lead::Leader;
 pub use meanwhile::{Meanwhile, meanwhile};
 
@@ -80,19 +80,8 @@ pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Respon
         },
     };
     guard.over();
-    give_fields_back(&mut ask, &mut response);
+    deliver::give_fields_back(&mut ask, &mut response);
     response
-}
-
-/// Gives back a request's fields that are not needed any more, to serve the next request with the same fields.
-pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
-    if let Some(ask) = Rc::get_mut(ask)
-        && ask.policy().user_context.is_none()
-        && ask.within.is_none()
-    {
-        // With groups, and in an include, they are not the fields that came.
-        response.body_mut().gives_back(ask.fields_as_they_came());
-    }
 }
 
 /// With which requests this request goes.

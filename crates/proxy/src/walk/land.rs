@@ -3,7 +3,7 @@
 mod failing;
 mod freshen;
 
-pub use failing::{instead, usable_on_failure};
+pub use failing::{instead, on_failure, usable_on_failure};
 
 use crate::{
     body::Content,

@@ -12,8 +12,7 @@ pub use from_disk::{adopted, from_disk};
 pub use judge::{confirmed, of_unstored, purged_since, unpurged};
 pub use need::Need;
 pub use terms::{
-    condition_is_the_origins, is_fetched_on_condition, is_forced, reuse_site, reuse_site_for,
-    seconds, terms,
+    condition_is_the_origins, is_fetched_on_condition, is_forced, reuse_site, reuse_site_for, terms,
 };
 
 use crate::{

@@ -9,9 +9,9 @@ use crate::{
     outcome::Outcome,
     walk::{
         coding::{self, Chosen, Then},
-        deliver, esi,
+        deliver,
         lookup::Hit,
-        report, tiers,
+        page, report, tiers,
     },
 };
 use http::Method;
@@ -51,7 +51,7 @@ fn is_plain(ask: &Ask, hit: &Hit) -> bool {
         && !ask.said.conditions
         && hit.own.is_none()
         && hit.outcome.detail.is_none()
-        && !esi::concerns(ask, &hit.stored)
+        && !page::may_be_page(ask, &hit.stored)
 }
 
 /// Returns the head of the chosen form, if it needs no map.

@@ -68,14 +68,6 @@ pub fn look(site: &Site, head: &mut RequestHead, connection: &Connection) -> Opt
     }
 }
 
-/// Whether this client's request may have stored responses validated, whatever the site says about other clients.
-pub fn may_force(ask: &Ask) -> bool {
-    let speaks_for_itself = ask.receipt.connection.peer_asks && !ask.receipt.for_another;
-    let peer = ask.receipt.connection.peer.filter(|_| speaks_for_itself);
-    let peer = peer.map(|peer| peer.ip());
-    ask.directives.no_cache && ask.site.purge.admits(peer, &ask.fields)
-}
-
 /// Answers a request that is for the cache. It never goes to an origin.
 pub fn answer(
     worker: &Rc<Worker>,

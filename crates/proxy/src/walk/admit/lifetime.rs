@@ -3,8 +3,7 @@
 use super::settled::{self, is_settled};
 use crate::{
     ask::Ask,
-    policy::{Lifetime, LifetimeMode, StatusPattern},
-    walk::lookup::seconds,
+    policy::{Lifetime, LifetimeMode, StatusPattern, seconds},
     way,
 };
 use http::{HeaderMap, StatusCode};

@@ -17,7 +17,7 @@ use crate::{
         deliver::{self, Received},
         esi, invalidate,
         lookup::{Bypassed, bypassed},
-        tunnel,
+        page, tunnel,
     },
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
@@ -119,7 +119,7 @@ fn pass_on(
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
     let status = head.status;
-    let is_page = esi::is_raw_page(ask, status, &head.headers);
+    let is_page = page::is_raw_page(ask, status, &head.headers);
     let mut received = Received::new(ask, head, outcome);
     if status == StatusCode::NOT_MODIFIED
         && let Some(tag) = coding::matching_tag_of(ask, &received.fields)

@@ -6,7 +6,7 @@ use crate::{
     ask::{Ask, Upgrade},
     error::Failure,
     policy::Esi,
-    walk::{coding, esi, outbound},
+    walk::{coding, outbound, page},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use rules::{fields, method::is_retrieval};
@@ -80,10 +80,10 @@ pub fn whole(ask: &Ask, fields: &mut HeaderMap) -> Option<HeaderMap> {
 pub fn only_whole_is_right(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> bool {
     match status {
         StatusCode::PARTIAL_CONTENT => {
-            esi::is_part_of_page(ask, fields) || coding::is_of_another(ask, fields, None)
+            page::is_part_of_page(ask, fields) || coding::is_of_another(ask, fields, None)
         }
         StatusCode::NOT_MODIFIED | StatusCode::RANGE_NOT_SATISFIABLE => {
-            esi::is_about_page(ask, fields)
+            page::is_about_page(ask, fields)
         }
         _ => false,
     }

@@ -11,8 +11,7 @@ use crate::{
     outcome::{Failing, Outcome},
     walk::{
         deliver,
-        forward::on_failure,
-        land::usable_on_failure,
+        land::{on_failure, usable_on_failure},
         lookup::{Bypassed, Hit},
     },
 };

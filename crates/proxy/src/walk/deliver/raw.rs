@@ -7,7 +7,7 @@ use crate::{
     cache::Worker,
     clock,
     outcome::Outcome,
-    walk::{admit, coding, esi, shape::Shaped},
+    walk::{admit, coding, esi, page, shape::Shaped},
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
 use rules::{
@@ -82,7 +82,7 @@ pub fn raw(
     content: Content,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
-    let is_page = esi::is_raw_page(ask, head.status, &head.headers);
+    let is_page = page::is_raw_page(ask, head.status, &head.headers);
     let of_form = (ask.said.conditions)
         .then(|| coding::tag_on_its_way(ask, head.status, &head.headers))
         .flatten();

@@ -5,6 +5,7 @@ use crate::{
     body::{Error, ReplyBody},
     listen::Later,
     outcome::bump,
+    walk::page,
 };
 use bytes::Bytes;
 use esi::Address;
@@ -312,11 +313,11 @@ fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
         response.into_body().keep();
         return None;
     }
-    if super::is_identity(response.headers()) {
+    if page::is_identity(response.headers()) {
         let memory = &context.worker().cache.memory;
         return Some(response.into_body().gathered(memory));
     }
-    let coding = super::coding_of(response.headers())?;
+    let coding = page::coding_of(response.headers())?;
     let cache = &context.worker().cache;
     let (counts, memory) = (&cache.compressor.counts, &cache.memory);
     response.into_body().decoded(coding, counts, memory)

@@ -1,6 +1,6 @@
 //! Which part of the representation is asked for.
 
-use crate::walk::{admit, coding, esi, fetch::Fetch, lookup, pump::Room};
+use crate::walk::{admit, coding, fetch::Fetch, lookup, page, pump::Room};
 use http::{HeaderMap, Method, Response, StatusCode, header};
 use origin::ResponseBody;
 use rules::{
@@ -117,7 +117,7 @@ impl Fetch<'_> {
             StatusCode::NOT_MODIFIED => {
                 let fields = response.headers();
                 if self.passes_condition {
-                    esi::is_about_page(self.ask, fields)
+                    page::is_about_page(self.ask, fields)
                 } else {
                     self.freshened(fields).is_empty()
                 }
@@ -126,14 +126,14 @@ impl Fetch<'_> {
                 Plan::Whole | Plan::Anew => true,
                 Plan::Part => {
                     let fields = response.headers();
-                    esi::is_part_of_page(self.ask, fields)
+                    page::is_part_of_page(self.ask, fields)
                         || coding::is_of_another(self.ask, fields, None)
                 }
                 Plan::Missing(missing) => !self.fits(missing.span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => match plan {
                 Plan::Whole | Plan::Anew => false,
-                Plan::Part => esi::is_about_page(self.ask, response.headers()),
+                Plan::Part => page::is_about_page(self.ask, response.headers()),
                 Plan::Missing(_) => true,
             },
             _ => false,

@@ -5,17 +5,17 @@ use crate::{
     body::ReplyBody,
     cache::Worker,
     clock,
-    outcome::{Detail, Failing, Outcome},
+    outcome::{Detail, Outcome},
     walk::{
         deliver,
         fetch::{Fetched, Landing},
+        land::on_failure,
         lookup::{Hit, Need},
     },
 };
 use http::Response;
 use rules::status::{self, Handled};
 use std::rc::Rc;
-use store::Stored;
 
 /// What a request comes to with an answer from a lower tier.
 pub const fn not_fetched(landing: Landing) -> Fetched {
@@ -126,15 +126,4 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
         detail,
         ..forwarded
     }
-}
-
-/// Returns the `ttl` of a stored response that is sent because the origin failed, and the reason. It is fresh if the
-/// client wanted the origin's own answer.
-pub fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
-    let now = clock::now();
-    let Some(left) = stored.facts.remaining(now) else {
-        let ttl = status::stale_ttl(stored.facts.staleness(now));
-        return (ttl, Detail::StaleOnFailure(why));
-    };
-    (status::ttl(left), Detail::FreshOnFailure(why))
 }

@@ -6,14 +6,14 @@ use crate::{
     clock,
     error::Failure,
     hit_for_miss::Unshared,
-    outcome::{Failing, bump},
+    outcome::{Detail, Failing, bump},
     walk::{
         fetch::{Fetch, Landing},
         lookup::{self, Need, answers, reuse_site},
     },
 };
 use http::StatusCode;
-use rules::reuse;
+use rules::{reuse, status};
 use std::sync::Arc;
 use store::{Body, Stored, fill::Reader};
 
@@ -111,4 +111,15 @@ fn may_stand_in(
     let site = reuse_site(policy);
     let usable = reuse::on_failure(&stored.facts, &ask.directives, &site, failure, clock::now());
     usable.then_some(stored)
+}
+
+/// Returns the `ttl` of a stored response that is sent because the origin failed, and the reason. It is fresh if the
+/// client wanted the origin's own answer.
+pub fn on_failure(stored: &Stored, why: Failing) -> (i64, Detail) {
+    let now = clock::now();
+    let Some(left) = stored.facts.remaining(now) else {
+        let ttl = status::stale_ttl(stored.facts.staleness(now));
+        return (ttl, Detail::StaleOnFailure(why));
+    };
+    (status::ttl(left), Detail::FreshOnFailure(why))
 }

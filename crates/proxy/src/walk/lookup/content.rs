@@ -2,7 +2,7 @@
 
 use crate::{
     ask::Ask,
-    walk::{coding, esi, shape},
+    walk::{coding, page, shape},
 };
 use http::{Method, header};
 use rules::{
@@ -72,7 +72,7 @@ pub fn is_far_ahead(ask: &Ask, stored: &Stored, fill: &Fill) -> bool {
     };
     let begins_far = |span: Span| span.first > fill.received().saturating_add(WAITED_FOR);
     matches!(wanted(ask, stored, length), ResolvedRange::One(span) if begins_far(span))
-        && !esi::is_stored_page(ask, stored)
+        && !page::is_stored_page(ask, stored)
 }
 
 /// Whether a body on its way will do for a request however far it has come: the request wants nothing from the origin,

@@ -4,7 +4,7 @@ use super::{Decision, Need, judge::among};
 use crate::{
     ask::Ask,
     cache::Worker,
-    walk::{coding, esi},
+    walk::{coding, page},
 };
 use rules::{status::ForwardReason, time::Time};
 use std::sync::Arc;
@@ -69,5 +69,5 @@ pub fn is_left(stored: &Stored) -> bool {
 /// Whether the client gets more than the stored bytes: in a coding that is made here, or composed. What is made is kept
 /// with what is in memory, so that it is made once.
 pub fn is_worked_on(ask: &Ask, stored: &Stored) -> bool {
-    coding::is_wanted(ask, stored) || esi::is_stored_page(ask, stored)
+    coding::is_wanted(ask, stored) || page::is_stored_page(ask, stored)
 }

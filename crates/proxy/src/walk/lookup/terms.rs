@@ -2,8 +2,8 @@
 
 use crate::{
     ask::Ask,
-    policy::Policy,
-    walk::{coding, purge, shape},
+    policy::{self, Policy},
+    walk::{coding, shape},
     way::Terms,
 };
 use http::{Method, header};
@@ -49,15 +49,23 @@ pub fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
 pub fn reuse_site(policy: &Policy) -> reuse::Site {
     reuse::Site {
         client_may_force: policy.client_may_force,
-        unreachable: seconds(policy.stale.unreachable),
+        unreachable: policy::seconds(policy.stale.unreachable),
     }
 }
 
 /// Like [`reuse_site`], for this client: a client that may purge may have anything validated.
 pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
     let mut site = reuse_site(ask.policy());
-    site.client_may_force |= purge::may_force(ask);
+    site.client_may_force |= may_force(ask);
     site
+}
+
+/// Whether this client's request may have stored responses validated, whatever the site says about other clients.
+fn may_force(ask: &Ask) -> bool {
+    let speaks_for_itself = ask.receipt.connection.peer_asks && !ask.receipt.for_another;
+    let peer = ask.receipt.connection.peer.filter(|_| speaks_for_itself);
+    let peer = peer.map(|peer| peer.ip());
+    ask.directives.no_cache && ask.site.purge.admits(peer, &ask.fields)
 }
 
 /// Whether the client wants the origin's own answer (`no-cache`, `max-age=0`): what was under way before it asked will
@@ -65,9 +73,4 @@ pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
 pub fn is_forced(ask: &Ask) -> bool {
     let said = &ask.directives;
     (said.no_cache || said.max_age == Some(0)) && reuse_site_for(ask).client_may_force
-}
-
-/// Returns whole seconds, at most as many as the rules count with.
-pub fn seconds(duration: std::time::Duration) -> u32 {
-    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
 }

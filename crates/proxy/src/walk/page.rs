@@ -1,4 +1,4 @@
-//! Whether an answer is a page, and in which coding it is written.
+//! Page: whether an answer is a page of fragments, and in which coding it is written. [`esi`](super::esi) composes it.
 
 use crate::{ask::Ask, policy::Esi};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -7,13 +7,13 @@ use store::Stored;
 
 /// Whether a stored response may be a page. This is on the path of a hit and costs two comparisons.
 #[inline]
-pub fn concerns(ask: &Ask, stored: &Stored) -> bool {
+pub fn may_be_page(ask: &Ask, stored: &Stored) -> bool {
     stored.is_esi() || ask.policy().esi == Esi::On
 }
 
 /// Whether a stored response is a page. Reads its fields, which no hit in memory does.
 pub fn is_stored_page(ask: &Ask, stored: &Stored) -> bool {
-    concerns(ask, stored) && {
+    may_be_page(ask, stored) && {
         let says_so = stored.is_esi();
         is_page(ask, stored.status, &stored.fields.unpack(0), says_so)
     }
@@ -49,7 +49,7 @@ pub fn is_about_page(ask: &Ask, fields: &HeaderMap) -> bool {
 }
 
 /// Returns the coding in which a page is written; `None` if it is not coded, or coded in a way that cannot be read.
-pub(super) fn coding_of(fields: &HeaderMap) -> Option<Coding> {
+pub fn coding_of(fields: &HeaderMap) -> Option<Coding> {
     let mut codings = fields.get_all(header::CONTENT_ENCODING).iter();
     let only = codings.next().filter(|_| codings.next().is_none())?;
     Coding::parse(only.as_bytes())
@@ -57,7 +57,7 @@ pub(super) fn coding_of(fields: &HeaderMap) -> Option<Coding> {
 
 /// Whether an answer is written in ESI. Formats in which text stands unescaped (JSON, plain text) count only if the
 /// origin says so: text from users must not be executed.
-pub(super) fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so: bool) -> bool {
+pub fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so: bool) -> bool {
     let wanted = match ask.policy().esi {
         Esi::Off => false,
         Esi::Told => says_so,
@@ -84,7 +84,7 @@ fn is_markup(fields: &HeaderMap) -> bool {
 }
 
 /// Whether the content is not coded.
-pub(super) fn is_identity(fields: &HeaderMap) -> bool {
+pub fn is_identity(fields: &HeaderMap) -> bool {
     let mut codings = fields.get_all(header::CONTENT_ENCODING).iter();
     codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
