@@ -229,11 +229,15 @@ fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     Ok(())
 }
 
-/// Reads the GraphQL operation of a `GET`. A query is left as it is; anything else bypasses the store.
+/// Reads the operation of a `GET` to a GraphQL service. A query is left as it is; anything else bypasses the store.
+#[inline]
 pub fn read_get(ask: &mut Ask) {
-    if !is_retrieval(&ask.method) {
-        return;
+    if ask.policy().graphql.is_some() && is_retrieval(&ask.method) {
+        read_operation(ask);
     }
+}
+
+fn read_operation(ask: &mut Ask) {
     match operation::of_query(ask.target.query().unwrap_or_default()) {
         Ok(None) => {}
         Ok(Some(selected)) => {

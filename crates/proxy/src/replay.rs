@@ -15,8 +15,8 @@ use crate::{
     walk::{
         admit::{self, Times},
         invalidate,
-        lookup::{self, Bypassed, bypassed},
-        receive,
+        lookup::{self, Bypassed},
+        receive::{self, TurnedAway},
     },
     way::Terms,
 };
@@ -73,17 +73,15 @@ impl Replay {
         let mut head = RequestHead::from(request.into_parts().0);
         let receipt = Receipt::new(connection, self.interim.clone());
         let mut ask = match receive::read(self.site.clone(), &mut head, receipt, at) {
-            Ok(ask) if let Some(failure) = receive::denied(&ask) => {
-                return Received::Refused(failure.detail());
-            }
-            Ok(ask) if receive::is_redirected(&ask) => return Received::Redirected,
             Ok(ask) => ask,
             Err(failure) => return Received::Refused(failure.detail()),
         };
-        let bypass = bypassed::bypassed(&ask).map(Bypassed::reason);
-        if bypass.is_none() {
-            lookup::keep_cookies_from_store(&mut ask);
+        match receive::turned_away(&ask) {
+            Some(TurnedAway::Refused(failure)) => return Received::Refused(failure.detail()),
+            Some(TurnedAway::ToHttps) => return Received::Redirected,
+            None => {}
         }
+        let bypass = lookup::begin(&mut ask).map(Bypassed::reason);
         Received::Asked(ReplayedRequest { ask, bypass })
     }
 

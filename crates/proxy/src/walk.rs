@@ -6,7 +6,7 @@
 //! | [`purge`] | wanted | a purge in the words of a client, carried out or refused; the origin never sees it |
 //! | | not wanted | what follows |
 //! | `received` | misdirected | 421: its target has the other scheme of `http` and `https` |
-//! | | denied (`refuse`) | the status that the route names |
+//! | `on_route` | denied (`refuse`) | the status that the route names |
 //! | | redirected | 301 or 308 to HTTPS |
 //! | | no room for its content | our own error (503), here and wherever memory is short |
 //! | | else | lookup. First [`content_key`] if the content is part of the key: our own error (400, 408, 413) if it cannot be read |
@@ -78,9 +78,10 @@ use crate::{
     user_group::HASH,
 };
 use esi::Within;
-use http::{Request, Response};
+use http::Request;
 use lookup::{Bypassed, Decision, Looked};
 use purge::Wanted;
+use receive::TurnedAway;
 use std::rc::Rc;
 use user_context::Group;
 use waiting::AbandonGuard;
@@ -134,14 +135,28 @@ fn purged_or_received(
     }
 }
 
-/// Walks a request from receipt on.
+/// Walks a client's request from receipt on.
 #[inline]
-fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Served<ReplyBody> {
+fn received(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyBody> {
     if let Some(failure) = receive::misdirected(&ask) {
         return Served::Now(deliver::failure(worker, &ask, &failure));
     }
-    if let Some(answer) = turned_away(worker, &ask) {
-        return Served::Now(answer);
+    on_route(worker, ask, content, look_up)
+}
+
+/// Walks a request on its route, from where `look_up` goes on.
+#[inline]
+fn on_route(
+    worker: &Rc<Worker>,
+    mut ask: Ask,
+    mut content: RequestBody,
+    look_up: impl FnOnce(&Rc<Worker>, Ask, RequestBody) -> Served<ReplyBody> + 'static,
+) -> Served<ReplyBody> {
+    if let Some(instead) = receive::turned_away(&ask) {
+        return Served::Now(match instead {
+            TurnedAway::Refused(failure) => deliver::failure(worker, &ask, &failure),
+            TurnedAway::ToHttps => deliver::redirect_https(worker, &ask),
+        });
     }
     if !content.take_room(&worker.cache.memory) {
         return Served::Now(deliver::failure(worker, &ask, &Failure::NoRoom));
@@ -158,19 +173,8 @@ fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Serv
             }
         }));
     }
-    if ask.policy().graphql.is_some() {
-        content_key::read_get(&mut ask);
-    }
+    content_key::read_get(&mut ask);
     look_up(worker, ask, content)
-}
-
-/// Returns what its route answers in place of the origin: a refusal, or a redirect to HTTPS.
-#[inline]
-fn turned_away(worker: &Worker, ask: &Ask) -> Option<Response<ReplyBody>> {
-    if let Some(failure) = receive::denied(ask) {
-        return Some(deliver::failure(worker, ask, &failure));
-    }
-    receive::is_redirected(ask).then(|| deliver::redirect_https(worker, ask))
 }
 
 /// Walks an include's request. It takes the same steps, but is never a purge and is not in the access log.
@@ -183,24 +187,27 @@ pub(crate) fn fragment(
     let (mut parts, content) = request.into_parts();
     let receipt = Receipt::new(connection, InterimSink::deaf()).with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
-    let mut ask = match receive::receive(worker.site(), &mut head, receipt) {
-        Ok(ask) => ask,
-        Err(failure) => return Served::Now(deliver::refusal(worker, None, &failure)),
-    };
-    ask.receipt.for_another = within.for_another;
-    ask.within = Some(Rc::clone(within));
-    if let Some(answer) = turned_away(worker, &ask) {
-        return Served::Now(answer);
+    match receive::receive(worker.site(), &mut head, receipt) {
+        Ok(mut ask) => {
+            ask.receipt.for_another = within.for_another;
+            ask.within = Some(Rc::clone(within));
+            on_route(worker, ask, content, look_up_fragment)
+        }
+        Err(failure) => Served::Now(deliver::refusal(worker, None, &failure)),
     }
-    if ask.policy().graphql.is_some() {
-        content_key::read_get(&mut ask);
-    }
-    if within.has(ask.key.as_bytes()) {
-        return Served::Now(deliver::failure(worker, &ask, &Failure::Loop));
-    }
-    if within.asks_group {
-        user_context::as_question(&mut ask);
-        return look_up_known(worker, ask, content);
+}
+
+/// Walks an include's request from before lookup on.
+fn look_up_fragment(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+    match &ask.within {
+        Some(within) if within.has(ask.key.as_bytes()) => {
+            return Served::Now(deliver::failure(worker, &ask, &Failure::Loop));
+        }
+        Some(within) if within.asks_group => {
+            user_context::as_question(&mut ask);
+            return look_up_known(worker, ask, content);
+        }
+        _ => {}
     }
     if ask.policy().user_context.is_none() {
         // Nothing there is made for a group; everything is for all clients.

@@ -52,9 +52,7 @@ impl ExplainedRequest {
         head.said = FieldPresence::by(&head.fields);
         let receipt = Receipt::new(&connection, InterimSink::deaf());
         let mut ask = receive::receive(site, &mut head, receipt).ok()?;
-        if ask.policy().graphql.is_some() {
-            content_key::read_get(&mut ask);
-        }
+        content_key::read_get(&mut ask);
         let bypass = bypass(&ask, switches);
         if bypass.is_none() {
             lookup::keep_cookies_from_store(&mut ask);

@@ -91,11 +91,21 @@ impl Bypassed {
 
 /// Looks up a request. This is on the path of a hit.
 pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
-    if let Some(why) = bypassed(ask) {
-        return Looked::Decided(Decision::Bypass(why));
+    match begin(ask) {
+        Some(why) => Looked::Decided(Decision::Bypass(why)),
+        None => find(worker, ask, ask.now),
     }
-    keep_cookies_from_store(ask);
-    find(worker, ask, ask.now)
+}
+
+/// Returns why a request bypasses the store, if it does. Otherwise sets aside the cookies on which nothing stored may
+/// depend, if the route says so.
+#[inline]
+pub fn begin(ask: &mut Ask) -> Option<Bypassed> {
+    let why = bypassed(ask);
+    if why.is_none() {
+        keep_cookies_from_store(ask);
+    }
+    why
 }
 
 /// Sets aside the cookies on which nothing stored may depend, if the route says so.

@@ -48,9 +48,21 @@ pub fn misdirected(ask: &Ask) -> Option<Failure> {
     (told != ask.scheme).then_some(Failure::Misdirected)
 }
 
-/// Returns why its route refuses the request, if it does.
-pub fn denied(ask: &Ask) -> Option<Failure> {
-    ask.policy().refuses.map(Failure::Denied)
+/// What a route answers in place of the origin.
+pub enum TurnedAway {
+    /// It refuses the request.
+    Refused(Failure),
+    /// It sends the client to HTTPS.
+    ToHttps,
+}
+
+/// Returns what its route answers the request in place of the origin, if it does.
+#[inline]
+pub fn turned_away(ask: &Ask) -> Option<TurnedAway> {
+    match ask.policy().refuses {
+        Some(status) => Some(TurnedAway::Refused(Failure::Denied(status))),
+        None => is_redirected(ask).then_some(TurnedAway::ToHttps),
+    }
 }
 
 /// Whether its route sends the request to HTTPS.
