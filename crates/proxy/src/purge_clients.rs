@@ -251,7 +251,7 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
             return Spoken::Denied;
         }
         let host = head.authority().into_owned();
-        return Spoken::Command(Ok(Command::plain(varnish::named(host, target, false))));
+        return Spoken::Command(Ok(Command::plain(varnish::named(host, target))));
     }
     if names_list(policy, head) {
         let may = policy.admits(head.peer, head.fields);

@@ -2,7 +2,7 @@
 
 use super::{Connection, own::OwnAnswer};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Version, header, request::Parts};
 
 /// Why a request is turned away.
 ///
@@ -104,14 +104,15 @@ impl Fault {
         }
     }
 
-    /// Returns the answer with the fields in `told`. `http1` says whether `Connection` has a meaning.
-    pub(super) fn response(self, http1: bool, told: HeaderMap) -> Response<Bytes> {
+    /// Returns the answer with the fields in `told`, for a client that speaks `version`: HTTP/2 does not have
+    /// `Connection`.
+    pub(super) fn response(self, version: Version, told: HeaderMap) -> Response<Bytes> {
         let mut response = Response::new(Bytes::from(self.text()));
         *response.status_mut() = self.status();
         let fields = response.headers_mut();
         *fields = told;
         fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-        if http1 && self.closes() {
+        if version != Version::HTTP_2 && self.closes() {
             fields.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response

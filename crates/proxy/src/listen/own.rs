@@ -63,7 +63,7 @@ pub(super) fn refuse<S: Serve>(
         ..fault.answer(request)
     };
     let told = service.answered(&answer);
-    Box::new(fault.response(head.version != Version::HTTP_2, told))
+    Box::new(fault.response(head.version, told))
 }
 
 /// Returns the answer to a request in which the service panicked.
@@ -73,7 +73,7 @@ pub(super) fn panicked<S: Serve>(service: &S, watch: &Watch) -> Box<Response<Byt
     let fault = Fault::Panicked;
     let told = service.answered(&fault.answer(None));
     // It does not close the connection, so the version does not matter.
-    Box::new(fault.response(false, told))
+    Box::new(fault.response(Version::default(), told))
 }
 
 /// The [last word](last_word) to a request whose content does not come in time, for its log.

@@ -284,7 +284,12 @@ fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
         "/site" | "/" if ban => return Wish::Everything,
         _ => {}
     }
-    match named(host, target, exact) {
+    let wish = if exact {
+        Wish::Url { host, target }
+    } else {
+        named(host, target)
+    };
+    match wish {
         // A ban in Varnish is an expression: `/a` also matches `/a/b`.
         Wish::Url { host, target } if ban => Wish::Prefix { host, path: target },
         wish => wish,
@@ -324,17 +329,17 @@ fn has_signs(target: &str) -> bool {
         || target.ends_with('$')
 }
 
-/// Returns one URL, or a prefix if the target ends in an asterisk, unless the client wants it purged `exact`ly.
-pub(super) fn named(host: String, target: String, exact: bool) -> Wish {
+/// Returns one URL, or a prefix if the target ends in an asterisk.
+pub(super) fn named(host: String, target: String) -> Wish {
     let beginning = target
         .strip_suffix(".*")
         .or_else(|| target.strip_suffix('*'));
     match beginning {
-        Some("/" | "") if !exact => Wish::Host(host),
-        Some(path) if !exact => Wish::Prefix {
+        Some("/" | "") => Wish::Host(host),
+        Some(path) => Wish::Prefix {
             host,
             path: path.to_owned(),
         },
-        _ => Wish::Url { host, target },
+        None => Wish::Url { host, target },
     }
 }

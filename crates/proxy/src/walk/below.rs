@@ -37,17 +37,25 @@ pub enum SharedLookup {
     Need(Need, Option<Lease>),
 }
 
-/// Asks the shared tier for a response that memory and disk do not have, or have but must validate. With `lead`, this
-/// node asks for the lease if nothing there answers.
+/// For whom the shared tier is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// For a request that goes alone, or not on to the origin.
+    Single,
+    /// For a leader: if nothing there answers, this node asks for the lease to fetch for all.
+    Leader,
+}
+
+/// Asks the shared tier for a response that memory and disk do not have, or have but must validate.
 pub async fn look_up_shared(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    lead: bool,
+    role: Role,
 ) -> SharedLookup {
     match &worker.cache.shared {
         // Boxed because most sites have no such tier, and the future that waits for it is large.
-        Some(tier) => Box::pin(in_tier(worker, ask, tier, need, lead)).await,
+        Some(tier) => Box::pin(in_tier(worker, ask, tier, need, role)).await,
         None => SharedLookup::Need(need, None),
     }
 }
@@ -57,7 +65,7 @@ async fn in_tier(
     ask: &Rc<Ask>,
     tier: &shared::SharedTier,
     need: Need,
-    lead: bool,
+    role: Role,
 ) -> SharedLookup {
     let is_unsure = need.is_unsure();
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
@@ -71,6 +79,7 @@ async fn in_tier(
         return SharedLookup::Need(need, None);
     }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
+    let lead = role == Role::Leader;
     let mut need = need;
     let mut found = tier.find(&mut question, lead).await;
     let mut renewed = false;

@@ -17,7 +17,7 @@ use crate::{
     collapse::{FlightStatus, Seat},
     error::Failure,
     walk::{
-        below::{self, SharedLookup},
+        below::{self, Role, SharedLookup},
         deliver, fetch,
         lookup::{self, Need},
         outbound,
@@ -172,7 +172,7 @@ async fn together(
 
 /// Answers a request that wants nothing from the origin with what is stored elsewhere.
 async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    match below::look_up_shared(worker, ask, need, false).await {
+    match below::look_up_shared(worker, ask, need, Role::Single).await {
         SharedLookup::Hit(hit) => deliver::stored(worker, ask, hit),
         SharedLookup::Need(..) => deliver::failure(worker, ask, &Failure::OnlyIfCached),
     }
@@ -183,7 +183,7 @@ async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
     let need = if need.is_unshared(worker, ask) {
         need
     } else {
-        match below::look_up_shared(worker, ask, need, false).await {
+        match below::look_up_shared(worker, ask, need, Role::Single).await {
             SharedLookup::Hit(hit) => return deliver::stored(worker, ask, hit),
             SharedLookup::Need(need, _) => need,
         }

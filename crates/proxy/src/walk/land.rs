@@ -80,10 +80,10 @@ impl Fetch<'_> {
         if is_hopeless || !room.admits(self.worker, self.ask, length, &mut writer) {
             return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
         }
-        let checked = self.ask.checks_errors() && is_json(&head.headers);
+        let without_errors = self.ask.checks_errors() && is_json(&head.headers);
         let mut arrival = Arrival::new(body);
         let most = AT_ONCE.min(room.in_memory);
-        let content = if checked || length.is_some_and(|length| length > most) {
+        let content = if without_errors || length.is_some_and(|length| length > most) {
             None
         } else {
             // The reader of the rest polls again before it waits.
@@ -111,19 +111,13 @@ impl Fetch<'_> {
             arrival,
             writer,
             room,
+            without_errors,
         };
-        self.filling(stored, own, inflow, checked)
+        self.filling(stored, own, inflow)
     }
 
-    /// Stores an answer whose body is on its way. Other requests find it from its first byte on. If `checked`, it is
-    /// kept only if it does not tell of errors.
-    pub fn filling(
-        &self,
-        stored: Stored,
-        own: Option<Box<HeaderMap>>,
-        inflow: Inflow,
-        checked: bool,
-    ) -> Landing {
+    /// Stores an answer whose body is on its way. Other requests find it from its first byte on.
+    pub fn filling(&self, stored: Stored, own: Option<Box<HeaderMap>>, inflow: Inflow) -> Landing {
         let stored = Arc::new(stored);
         let unsuitable = self.unsuitable_here(&stored);
         let kept = self.insert(&stored);
@@ -140,7 +134,7 @@ impl Fetch<'_> {
         Landing::Stored {
             stored,
             reader,
-            pump: Some(pump.if_without_errors(checked)),
+            pump: Some(pump),
             kept: kept.map(drop),
             own,
         }

@@ -91,6 +91,7 @@ impl Fetch<'_> {
                 arrival: between(Arrival::new(body).of_length(storing.span.length()), missing),
                 writer,
                 room,
+                without_errors: false,
             },
             reader,
             kept: has_room.then_some(()).ok_or(too_large),
@@ -169,7 +170,7 @@ impl Fetch<'_> {
         let filling = Body::Filling(inflow.writer.fill().clone());
         let (stored, own) = arrived.made(self.worker, old.map(Arc::as_ref), filling);
         if kept.is_ok() {
-            return self.filling(stored, own, inflow, false);
+            return self.filling(stored, own, inflow);
         }
         Landing::Stored {
             stored: Arc::new(stored),

@@ -53,12 +53,16 @@ pub struct Inflow {
     pub writer: Writer,
     /// How much of the body may be kept.
     pub room: Room,
+    /// Whether it is kept only if it is a GraphQL answer without errors.
+    pub without_errors: bool,
 }
 
 impl Inflow {
     /// Returns the pump that moves it once it is run. `destination` is what becomes of the whole body.
     pub fn pump(self, worker: &Rc<Worker>, destination: Destination) -> Box<Pump> {
-        Pump::new(worker, self.arrival, self.writer, destination, self.room)
+        let mut pump = Pump::new(worker, self.arrival, self.writer, destination, self.room);
+        pump.without_errors = self.without_errors;
+        pump
     }
 }
 
@@ -94,12 +98,6 @@ impl Pump {
     /// Lets the followers of a flight hear first if the body breaks off or is not kept.
     pub fn tell(&mut self, followers: LastWord) {
         self.followers = Some(followers);
-    }
-
-    /// If `required`, keeps the body only if it is a GraphQL answer without errors.
-    pub fn if_without_errors(mut self: Box<Self>, required: bool) -> Box<Self> {
-        self.without_errors = required;
-        self
     }
 
     /// Runs until the body has ended or failed, or nothing wants it any more.

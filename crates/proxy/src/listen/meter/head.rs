@@ -8,7 +8,7 @@ use crate::listen::{
     direct::encoded,
     http2::Frames,
     version::{WrittenVersion, lowered, written},
-    watch::Order,
+    watch::{Order, Reading},
 };
 use bytes::{Bytes, BytesMut};
 use std::{
@@ -107,7 +107,7 @@ impl Meter {
             self.ahead = encoded.into();
         }
         let ahead = self.ahead.clone();
-        if !self.keep_head(true, &ahead) {
+        if !self.keep_head(Reading::HeadBegins, &ahead) {
             self.watch.tell(Order::TargetTooLong);
         } else if !self.has_room_for_head(2 * ahead.len()) {
             // It is kept here beside what `hyper` reads.
@@ -155,9 +155,9 @@ impl Meter {
 
     /// Keeps the raw head that `hyper` reads. Returns `false` if the target alone exceeds its limit, for which `hyper`
     /// would answer 431.
-    pub(super) fn keep_head(&self, begins: bool, bytes: &[u8]) -> bool {
+    pub(super) fn keep_head(&self, reading: Reading, bytes: &[u8]) -> bool {
         let mut head = self.kept();
-        if begins {
+        if reading == Reading::HeadBegins {
             head.clear();
         }
         let room = self.head.saturating_sub(head.len());

@@ -115,7 +115,7 @@ impl AsyncRead for Meter {
         meter.end_request(before, buf);
         let bytes = buf.filled().get(before..).unwrap_or_default();
         if let Some(reading @ (Reading::HeadBegins | Reading::HeadGoesOn)) = reading
-            && !meter.keep_head(reading == Reading::HeadBegins, bytes)
+            && !meter.keep_head(reading, bytes)
         {
             // The task learns of it before it polls `hyper` again, which must not see these bytes.
             meter.watch.tell(Order::TargetTooLong);

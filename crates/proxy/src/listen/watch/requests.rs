@@ -10,12 +10,12 @@ impl Watch {
     /// Says that `hyper` must keep the connection until [`let_go`](Self::let_go): it alone knows where the present
     /// request ends.
     pub(in crate::listen) fn keep(&self) {
-        adjust(&self.kept, true);
+        raise(&self.kept);
     }
 
     /// Says that `hyper` need not keep the connection any longer for one reason to [keep](Self::keep) it.
     pub(in crate::listen) fn let_go(&self) {
-        adjust(&self.kept, false);
+        lower(&self.kept);
         if self.in_flight.load(Relaxed) == 0 {
             // If the content outlasts the answer, nothing else tells that the request is over.
             self.wake();
@@ -93,7 +93,7 @@ impl Watch {
         // Waiting begins now, however long ago the last byte came.
         let since = self.worker.now();
         self.awaited_since.store(since, Relaxed);
-        adjust(&self.bodies_awaited, true);
+        raise(&self.bodies_awaited);
         let waker = (self.stage() == Stage::Http2).then_some(waker);
         self.contents.begin(since, waker)
     }
@@ -105,7 +105,7 @@ impl Watch {
 
     /// Notes that the awaited piece has come, or that no task waits any more.
     pub(in crate::listen) fn body_came(&self, wait: Wait) {
-        adjust(&self.bodies_awaited, false);
+        lower(&self.bodies_awaited);
         self.contents.end(wait);
     }
 
@@ -117,7 +117,11 @@ impl Watch {
     /// Notes whether an answer's body has more to give than the client takes (HTTP/1).
     pub(in crate::listen) fn owe_body(&self, owed: bool) {
         self.written_at.store(self.worker.now(), Relaxed);
-        adjust(&self.bodies_owed, owed);
+        if owed {
+            raise(&self.bodies_owed);
+        } else {
+            lower(&self.bodies_owed);
+        }
     }
 
     /// Notes that a request's content was left unread: a close right after the answer would reset the connection before
@@ -148,12 +152,10 @@ impl Watch {
     }
 }
 
-fn adjust(counter: &AtomicU32, up: bool) {
-    let count = counter.load(Relaxed);
-    let count = if up {
-        count + 1
-    } else {
-        count.saturating_sub(1)
-    };
-    counter.store(count, Relaxed);
+fn raise(counter: &AtomicU32) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+fn lower(counter: &AtomicU32) {
+    counter.store(counter.load(Relaxed).saturating_sub(1), Relaxed);
 }

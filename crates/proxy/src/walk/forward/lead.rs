@@ -7,7 +7,7 @@ use crate::{
     collapse::{Flight, FlightStatus},
     outcome::{Detail, Unkept},
     walk::{
-        below::{self, SharedLookup},
+        below::{self, Role, SharedLookup},
         fetch::{self, Fetched, Landing},
         forward::not_fetched,
         lookup::Need,
@@ -125,7 +125,7 @@ fn is_coming(stored: &Stored) -> bool {
 
 /// Fetches for a leader, if the shared tier does not answer.
 async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
-    match below::look_up_shared(worker, ask, need, true).await {
+    match below::look_up_shared(worker, ask, need, Role::Leader).await {
         SharedLookup::Hit(hit) => not_fetched(Landing::Found(Box::new(hit))),
         SharedLookup::Need(need, lease) => {
             fetch::fetch(worker, ask, &need, Some(writer), lease).await

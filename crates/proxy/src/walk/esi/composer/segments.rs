@@ -6,17 +6,19 @@ use crate::walk::esi::{
     segment::{self, Buffered, Segment, Segments, Side, Try},
     texts::Text,
 };
-use bytes::Bytes;
 use esi::Step;
 
 impl Composer {
     pub(super) fn take(&mut self, step: Step) {
         match step {
-            Step::Text(span) => {
-                let bytes = self.source.bytes(span);
-                self.push_text(bytes, false);
-            }
-            Step::Value(value) => self.push_text(value.into(), true),
+            Step::Text(span) => self.push_text(Text {
+                bytes: self.source.bytes(span),
+                is_made: false,
+            }),
+            Step::Value(value) => self.push_text(Text {
+                bytes: value.into(),
+                is_made: true,
+            }),
             Step::Include(address) => self.push(Segment::Include(address.into())),
             Step::Try => self.open.push(Try::default()),
             Step::Attempt => self.turn(Side::Attempt),
@@ -25,8 +27,7 @@ impl Composer {
         }
     }
 
-    fn push_text(&mut self, bytes: Bytes, is_made: bool) {
-        let text = Text { bytes, is_made };
+    fn push_text(&mut self, text: Text) {
         let buffered = self.buffered.with(text.buffered());
         if let Some(segments) = self.reading() {
             segment::push_text(segments, text);
