@@ -98,11 +98,11 @@ impl ResponseBody {
         Self(Via::Direct(body))
     }
 
-    /// Sets whether at most [`LITTLE`](crate::LITTLE) bytes are read at once and nothing else is held, while the caller
-    /// is short of memory. hyper's pieces are no larger than its own buffers.
-    pub fn read_little(&mut self, little: bool) {
+    /// Sets whether the caller is `short` of memory: then at most [`LITTLE`](crate::LITTLE) bytes are read at once, and
+    /// nothing else is held. hyper's pieces are no larger than its own buffers.
+    pub fn read_little_if(&mut self, short: bool) {
         if let Via::Direct(body) = &mut self.0 {
-            body.read_little(little);
+            body.read_little_if(short);
         }
     }
 

@@ -143,11 +143,11 @@ impl Content {
     }
 
     /// Sets whether an origin's content is read little by little, since memory is short.
-    pub(crate) fn read_little(&mut self, little: bool) {
+    pub(crate) fn read_little_if(&mut self, short: bool) {
         match self {
-            Self::Origin(body) => body.read_little(little),
-            Self::Composed(composer) => composer.read_little(little),
-            Self::Recoded(recoded) => recoded.content_mut().read_little(little),
+            Self::Origin(body) => body.read_little_if(short),
+            Self::Composed(composer) => composer.read_little_if(short),
+            Self::Recoded(recoded) => recoded.content_mut().read_little_if(short),
             _ => {}
         }
     }
@@ -225,7 +225,7 @@ impl Content {
                 if !inner.passes() {
                     return inner.poll(context);
                 }
-                inner.read_little(ready!(transit.poll_turn(context)));
+                inner.read_little_if(ready!(transit.poll_turn(context)));
                 let piece = inner.poll(context);
                 transit.may_wait(inner.unread());
                 Poll::Ready(ready!(piece).map(|piece| Ok(transit.count(piece?))))

@@ -46,7 +46,7 @@ pub(crate) struct Body {
     room: BytesMut,
     next: usize,
     /// Whether the caller is short of memory.
-    little: bool,
+    short: bool,
 }
 
 impl Body {
@@ -63,7 +63,7 @@ impl Body {
             moved: true,
             room: BytesMut::new(),
             next: LEAST,
-            little: false,
+            short: false,
         })
     }
 
@@ -80,10 +80,10 @@ impl Body {
         is_there.then(|| std::mem::take(&mut self.ahead))
     }
 
-    /// Sets whether at most [`LITTLE`] is read at once and nothing else is held.
-    pub(crate) fn read_little(&mut self, little: bool) {
-        self.little = little;
-        if little {
+    /// Sets whether the caller is `short` of memory: then at most [`LITTLE`] is read at once, and nothing else is held.
+    pub(crate) fn read_little_if(&mut self, short: bool) {
+        self.short = short;
+        if short {
             self.room = BytesMut::new();
             self.next = LEAST;
         }
@@ -127,11 +127,11 @@ impl Body {
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if let Framing::Length(left) = self.framing
             && left > LARGE
-            && !self.little
+            && !self.short
         {
             return self.poll_large(cx, left);
         }
-        let most = if self.little { LITTLE } else { desk::READ };
+        let most = if self.short { LITTLE } else { desk::READ };
         desk::to_read(|buffer| {
             let Some(link) = &mut self.link else {
                 return Poll::Ready(Ok(false));

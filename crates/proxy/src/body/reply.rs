@@ -84,9 +84,9 @@ impl ReplyBody {
         self
     }
 
-    /// As [`Content::read_little`].
-    pub fn read_little(&mut self, little: bool) {
-        self.content.read_little(little);
+    /// As [`Content::read_little_if`].
+    pub fn read_little_if(&mut self, short: bool) {
+        self.content.read_little_if(short);
     }
 
     /// As [`Content::unread`].

@@ -85,9 +85,9 @@ impl Arrival {
         self.body.unread()
     }
 
-    /// See [`ResponseBody::read_little`].
-    pub fn read_little(&mut self, little: bool) {
-        self.body.read_little(little);
+    /// See [`ResponseBody::read_little_if`].
+    pub fn read_little_if(&mut self, short: bool) {
+        self.body.read_little_if(short);
     }
 
     /// Takes out all of the content, at most `most` bytes, if it has already come. Otherwise what has come is returned

@@ -104,7 +104,7 @@ impl Pump {
     pub async fn run(mut self: Box<Self>) {
         bump(&self.worker.counters.fills);
         loop {
-            self.body.read_little(self.writer.is_short());
+            self.body.read_little_if(self.writer.is_short());
             let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
             let Some(next) = next else {
                 // Nothing wants it any more.

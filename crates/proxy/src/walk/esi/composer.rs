@@ -193,12 +193,12 @@ impl Composer {
         }
     }
 
-    /// See [`Content::read_little`]; for the page and its fragments.
-    pub fn read_little(&mut self, little: bool) {
-        self.source.read_little(little);
-        segment::read_little(&mut self.queue, little);
+    /// See [`Content::read_little_if`]; for the page and its fragments.
+    pub fn read_little_if(&mut self, short: bool) {
+        self.source.read_little_if(short);
+        segment::read_little_if(&mut self.queue, short);
         for both in &mut self.open {
-            segment::read_little(&mut both.attempt, little);
+            segment::read_little_if(&mut both.attempt, short);
         }
     }
 

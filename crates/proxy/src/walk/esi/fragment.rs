@@ -164,10 +164,10 @@ impl Fragment {
         }
     }
 
-    /// See [`Content::read_little`](crate::body::Content).
-    pub fn read_little(&mut self, little: bool) {
+    /// See [`Content::read_little_if`](crate::body::Content).
+    pub fn read_little_if(&mut self, short: bool) {
         if let FragmentState::Good(body, _) = &mut self.state {
-            body.read_little(little);
+            body.read_little_if(short);
         }
     }
 

@@ -212,13 +212,13 @@ pub fn ahead(segments: &Segments) -> u64 {
     each.sum()
 }
 
-/// Lets each fragment of `segments` [read little](Fragment::read_little).
-pub fn read_little(segments: &mut Segments, little: bool) {
+/// Lets each fragment of `segments` [read little](Fragment::read_little_if).
+pub fn read_little_if(segments: &mut Segments, short: bool) {
     for segment in segments {
         match segment {
             Segment::Text(_) => {}
-            Segment::Include(fragment) => fragment.read_little(little),
-            Segment::Try(both) => read_little(&mut both.attempt, little),
+            Segment::Include(fragment) => fragment.read_little_if(short),
+            Segment::Try(both) => read_little_if(&mut both.attempt, short),
         }
     }
 }

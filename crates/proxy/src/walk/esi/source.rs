@@ -87,13 +87,13 @@ impl PageSource {
         }
     }
 
-    /// See [`Content::read_little`].
-    pub fn read_little(&mut self, little: bool) {
+    /// See [`Content::read_little_if`].
+    pub fn read_little_if(&mut self, short: bool) {
         match self {
             Self::AtHand { .. } => {}
-            Self::Known(known) => known.content.read_little(little),
-            Self::SharedTokens(shared) => shared.content_mut().read_little(little),
-            Self::Streamed(streamed) => streamed.content_mut().read_little(little),
+            Self::Known(known) => known.content.read_little_if(short),
+            Self::SharedTokens(shared) => shared.content_mut().read_little_if(short),
+            Self::Streamed(streamed) => streamed.content_mut().read_little_if(short),
         }
     }
 
