@@ -30,7 +30,7 @@
 //! | | `Raw` | the origin's answer: not stored, or another part than was asked for |
 //! | | `Failed` | our own error (502, 503, 504; 508 if the request has come through us too often) |
 //!
-//! [`purge::look`] reads a head before [`receive`] does; a purge is carried out after it. A request can end without the
+//! [`purge::wanted`] reads a head before [`receive`] does; a purge is carried out after it. A request can end without the
 //! walk if its listener refuses it or redirects it to HTTPS, and early if its client leaves ([`waiting`]).
 //!
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]).
@@ -98,7 +98,7 @@ pub fn walk(
     let receipt = receipt.timed(worker.log.is_some());
     let mut head = RequestHead::from(parts);
     let site = worker.site();
-    let wanted = purge::look(&site, &mut head, connection);
+    let wanted = purge::wanted(&site, &mut head, connection);
     let ask = receive::receive(site, &mut head, receipt);
     purged_or_received(worker, ask, content, wanted, (&head, connection))
 }
@@ -112,7 +112,7 @@ pub fn walk_head(
     interim: InterimSink,
 ) -> Served<ReplyBody> {
     let site = worker.site();
-    let wanted = purge::look(&site, head, connection);
+    let wanted = purge::wanted(&site, head, connection);
     let receipt = Receipt::new(connection, interim).timed(worker.log.is_some());
     let ask = receive::read(site, head, receipt, clock::now());
     purged_or_received(worker, ask, RequestBody::none(), wanted, (head, connection))

@@ -8,17 +8,17 @@ use crate::{
     listen::{Connection, InterimSink, Limits, RequestHead, parse_request},
     outcome::BypassReason,
     policy::{PurgePolicy, Site},
-    purge_clients::{self, ByPath, Head, Spoken, recognise},
+    purge_clients::{self, ByPath},
     routing::{self, Subject},
     said::FieldPresence,
     user_group,
     walk::{
         lookup::{self, Bypassed, bypassed},
-        receive,
+        purge, receive,
     },
     way,
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, Method};
 use rules::key;
 use std::{borrow::Cow, net::SocketAddr, rc::Rc, sync::Arc};
 use store::{Stored, Variants};
@@ -47,9 +47,10 @@ impl ExplainedRequest {
         let switches = ask::protocol(&head.fields).is_some();
         let peer = refresher(&site.purge, &head.fields);
         let connection = Rc::new(Connection::imagined(peer, tls));
-        let by_path = purge_clients::by_path(&site.purge, spoken(&connection, &head));
-        ask_for_refresh(&site.purge, &connection, &mut head);
         head.said = FieldPresence::by(&head.fields);
+        let by_path = purge_clients::by_path(&site.purge, purge::spoken(&head, &connection));
+        // All else that a GET can want of the cache is a fresh answer, which the head says from here on.
+        purge::wanted(&site, &mut head, &connection);
         let receipt = Receipt::new(&connection, InterimSink::deaf());
         let mut ask = receive::receive(site, &mut head, receipt).ok()?;
         content_key::read_get(&mut ask);
@@ -140,25 +141,6 @@ fn refresher(purge: &PurgePolicy, fields: &HeaderMap) -> Option<SocketAddr> {
     let refreshes = fields.contains_key(&crate::purge_clients::X_REFRESH);
     let net = purge.allow.first().filter(|_| refreshes)?;
     (!PurgePolicy::is_for_another(fields)).then(|| SocketAddr::new(net.addr(), 0))
-}
-
-/// Returns the part of the head that may be a request to the cache itself.
-fn spoken<'a>(connection: &Connection, head: &'a RequestHead) -> Head<'a> {
-    Head {
-        method: &head.method,
-        target: &head.target,
-        fields: &head.fields,
-        refreshes: true,
-        peer: connection.peer.map(|peer| peer.ip()),
-    }
-}
-
-/// Adds to the fields what `X-Refresh` means, if the client may send it.
-fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut RequestHead) {
-    if matches!(recognise(purge, spoken(connection, head)), Spoken::Refresh) {
-        let no_cache = HeaderValue::from_static("no-cache");
-        head.fields.append(header::CACHE_CONTROL, no_cache);
-    }
 }
 
 /// Returns why it bypasses the store. `switches` means that it asks for another protocol.

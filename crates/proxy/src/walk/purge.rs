@@ -38,10 +38,25 @@ pub enum Wanted {
 /// The most bytes that the names in a list take.
 const MOST_LISTED: usize = 16 << 20;
 
-/// Returns what a request wants from the cache, if it is for the cache. A request for a fresh answer goes on as a GET
-/// that says so.
-pub fn look(site: &Site, head: &mut RequestHead, connection: &Connection) -> Option<Wanted> {
-    let spoken = Head {
+/// Returns what a request wants from the cache, if it is for the cache. A request for a fresh answer goes on to the
+/// application as a GET that says so.
+pub fn wanted(site: &Site, head: &mut RequestHead, connection: &Connection) -> Option<Wanted> {
+    match recognise(&site.purge, spoken(head, connection)) {
+        Spoken::Nothing => None,
+        Spoken::Denied => Some(Wanted::Denied),
+        Spoken::Command(command) => Some(Wanted::Purge(command)),
+        Spoken::Content(expected) => Some(Wanted::Content(expected)),
+        Spoken::List => Some(Wanted::List),
+        Spoken::Refresh => {
+            ask_for_fresh(head);
+            None
+        }
+    }
+}
+
+/// Returns what of a head may be meant for the cache.
+pub fn spoken<'a>(head: &'a RequestHead, connection: &Connection) -> Head<'a> {
+    Head {
         method: &head.method,
         target: &head.target,
         fields: &head.fields,
@@ -50,22 +65,16 @@ pub fn look(site: &Site, head: &mut RequestHead, connection: &Connection) -> Opt
             .peer
             .filter(|_| connection.peer_asks)
             .map(|peer| peer.ip()),
-    };
-    match recognise(&site.purge, spoken) {
-        Spoken::Nothing => None,
-        Spoken::Denied => Some(Wanted::Denied),
-        Spoken::Command(command) => Some(Wanted::Purge(command)),
-        Spoken::Content(expected) => Some(Wanted::Content(expected)),
-        Spoken::List => Some(Wanted::List),
-        Spoken::Refresh => {
-            head.said.as_refresh = head.method != Method::GET;
-            head.method = Method::GET;
-            let fresh = HeaderValue::from_static("no-cache");
-            head.fields.append(header::CACHE_CONTROL, fresh);
-            head.said.directives = true;
-            None
-        }
     }
+}
+
+/// Makes a head that of a GET for a fresh answer.
+fn ask_for_fresh(head: &mut RequestHead) {
+    head.said.as_refresh = head.method != Method::GET;
+    head.method = Method::GET;
+    let fresh = HeaderValue::from_static("no-cache");
+    head.fields.append(header::CACHE_CONTROL, fresh);
+    head.said.directives = true;
 }
 
 /// Answers a request that is for the cache. It never goes to an origin.
