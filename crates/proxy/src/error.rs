@@ -59,12 +59,8 @@ pub enum Failure {
 pub enum BadRequest {
     /// Its target cannot be forwarded.
     Target,
-    /// It has no host, although one is required (RFC 9112 section 3.2).
-    HostMissing,
-    /// More than one `Host` (RFC 9112 section 3.2).
-    HostRepeated,
-    /// Its host is not valid.
-    HostInvalid,
+    /// It does not name its host as it must.
+    Host(BadHost),
     /// No route matches it.
     NoRoute,
     /// It claims a group of users, which only the application may tell.
@@ -73,13 +69,35 @@ pub enum BadRequest {
     Content,
 }
 
+/// How a request fails to name its host. A listener judges what clients send, and the walk every request, also those
+/// that no client sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadHost {
+    /// It has none, although one is required: HTTP/1.1 without `Host` (RFC 9112 section 3.2), HTTP/2 with neither
+    /// `:authority` nor `Host` (RFC 9113 section 8.3.1).
+    Missing,
+    /// More than one `Host` (RFC 9112 section 3.2).
+    Repeated,
+    /// It is not an authority (RFC 9112 section 3.2).
+    Invalid,
+}
+
+impl BadHost {
+    /// Returns the token for `detail` in `Cache-Status`.
+    pub const fn detail(self) -> &'static str {
+        match self {
+            Self::Missing => "host-missing",
+            Self::Repeated => "host-repeated",
+            Self::Invalid => "host-invalid",
+        }
+    }
+}
+
 impl BadRequest {
     const fn detail(self) -> &'static str {
         match self {
             Self::Target => "bad-target",
-            Self::HostMissing => "host-missing",
-            Self::HostRepeated => "host-repeated",
-            Self::HostInvalid => "host-invalid",
+            Self::Host(why) => why.detail(),
             Self::NoRoute => "no-route",
             Self::UserContext => "user-context",
             Self::Content => "request-body",

@@ -1,6 +1,7 @@
 //! Checks a parsed request for what `hyper` accepts and RFC 9112 and 9113 do not.
 
 use super::{config::Limits, fault::Fault};
+use crate::error::BadHost;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, uri::Authority,
 };
@@ -75,18 +76,18 @@ pub(super) fn check_host(
     let mut lines = fields.get_all(header::HOST).iter();
     let host = lines.next();
     if lines.next().is_some() {
-        return Err(Fault::HostRepeated);
+        return Err(Fault::Host(BadHost::Repeated));
     }
     match (version, host, authority) {
         (Version::HTTP_09 | Version::HTTP_10, None, _) | (Version::HTTP_2, None, Some(_)) => Ok(()),
-        (_, None, _) => Err(Fault::HostMissing),
+        (_, None, _) => Err(Fault::Host(BadHost::Missing)),
         (Version::HTTP_2, Some(host), Some(authority)) if !same(scheme, host, authority) => {
             Err(Fault::HostDiffers)
         }
         // RFC 9112 section 3.2.2: an absolute target's authority replaces the field, which must still be valid.
         (_, Some(host), Some(_)) if host.is_empty() => Ok(()),
         (_, Some(host), _) if is_authority(host.as_bytes()) => Ok(()),
-        (_, Some(_), _) => Err(Fault::HostInvalid),
+        (_, Some(_), _) => Err(Fault::Host(BadHost::Invalid)),
     }
 }
 

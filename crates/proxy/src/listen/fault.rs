@@ -1,6 +1,7 @@
 //! Faults of a request that are found before the service is asked, and the answers to them.
 
 use super::{Connection, own::OwnAnswer};
+use crate::error::BadHost;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Version, header, request::Parts};
 
@@ -10,12 +11,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Version, header, reques
 /// `TimedOut`, `Full` and `NoRoom` are worth repeating later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// RFC 9112 section 3.2: an HTTP/1.1 request without `Host`; RFC 9113 section 8.3.1: neither `:authority` nor `Host`.
-    HostMissing,
-    /// RFC 9112 section 3.2: more than one `Host` line.
-    HostRepeated,
-    /// RFC 9112 section 3.2: a `Host` that is not an authority.
-    HostInvalid,
+    /// It does not name its host as it must.
+    Host(BadHost),
     /// RFC 9113 section 8.3.1: `Host` and `:authority` name different hosts.
     HostDiffers,
     /// RFC 9112 section 3.2: a form of target that the method does not allow.
@@ -45,9 +42,7 @@ pub(super) enum Fault {
 impl Fault {
     pub(super) fn status(self) -> StatusCode {
         match self {
-            Self::HostMissing
-            | Self::HostRepeated
-            | Self::HostInvalid
+            Self::Host(_)
             | Self::HostDiffers
             | Self::TargetForm
             | Self::FieldInvalid
@@ -65,9 +60,7 @@ impl Fault {
     /// A token for `detail` in `Cache-Status` (RFC 9211 section 2.8).
     fn detail(self) -> &'static str {
         match self {
-            Self::HostMissing => "host-missing",
-            Self::HostRepeated => "host-repeated",
-            Self::HostInvalid => "host-invalid",
+            Self::Host(why) => why.detail(),
             Self::HostDiffers => "host-differs",
             Self::TargetForm => "target-form",
             Self::TargetTooLong => "target-too-long",
@@ -85,7 +78,10 @@ impl Fault {
 
     /// Whether the rest of the connection cannot be trusted either.
     fn closes(self) -> bool {
-        !matches!(self, Self::Panicked | Self::HostMissing | Self::HostInvalid)
+        !matches!(
+            self,
+            Self::Panicked | Self::Host(BadHost::Missing | BadHost::Invalid)
+        )
     }
 
     /// The content of the answer.

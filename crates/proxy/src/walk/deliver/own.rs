@@ -5,7 +5,7 @@ use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
-    error::{BadRequest, Failure},
+    error::{BadHost, BadRequest, Failure},
     listen::{Connection, RequestHead},
     outcome::Outcome,
     routing::{self, Subject},
@@ -108,7 +108,11 @@ fn unrefused(ask: &Ask) -> HeaderValue {
 /// HTTP/1.0 that names no host is refused: there is nowhere to send it.
 pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if ask.host().is_empty() {
-        return failure(worker, ask, &Failure::BadRequest(BadRequest::HostMissing));
+        return failure(
+            worker,
+            ask,
+            &Failure::BadRequest(BadRequest::Host(BadHost::Missing)),
+        );
     }
     let is_kept = ask.method == Method::GET || ask.method == Method::HEAD;
     let status = if is_kept {

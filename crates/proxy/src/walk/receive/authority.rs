@@ -1,7 +1,7 @@
 //! Where a request was sent: its scheme and authority.
 
 use crate::{
-    error::{BadRequest, Failure},
+    error::{BadHost, BadRequest, Failure},
     listen::{Connection, RequestHead},
     routing::Client,
 };
@@ -31,18 +31,18 @@ pub(super) fn host(
     let mut lines = asked.fields.get_all(header::HOST).iter();
     let (line, more) = (lines.next(), lines.next());
     if more.is_some() {
-        return Err(Failure::BadRequest(BadRequest::HostRepeated));
+        return Err(Failure::BadRequest(BadRequest::Host(BadHost::Repeated)));
     }
     let written = match (asked.target.authority(), line) {
         (Some(authority), _) => authority.as_bytes(),
         (None, Some(line)) => line.as_bytes(),
         (None, None) if asked.version <= Version::HTTP_10 => return Ok("".into()),
-        (None, None) => return Err(Failure::BadRequest(BadRequest::HostMissing)),
+        (None, None) => return Err(Failure::BadRequest(BadRequest::Host(BadHost::Missing))),
     };
     connection.texts.host(scheme, written, || {
         let host = str::from_utf8(written).ok();
         let host = host.and_then(|host| key::normalize_host(host, scheme));
         host.map(Rc::from)
-            .ok_or(Failure::BadRequest(BadRequest::HostInvalid))
+            .ok_or(Failure::BadRequest(BadRequest::Host(BadHost::Invalid)))
     })
 }
