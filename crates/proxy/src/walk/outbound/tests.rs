@@ -1,7 +1,7 @@
 use super::*;
 use crate::sample::{self, key_spec, policy, site};
 use std::net::SocketAddr;
-use trust::{OF_ADDRESS, POISONOUS};
+use trust::names::{OF_ADDRESS, POISONOUS};
 
 fn ask(peer: Option<&str>, lines: &[(&'static str, &str)]) -> Ask {
     let peer = peer.map(|peer| SocketAddr::new(peer.parse().expect("an address"), 4711));
