@@ -1,0 +1,144 @@
+//! The two ends of a flight: the leader's and a follower's.
+
+use super::{FlightStatus, Flights, Word};
+use crate::error::Failure;
+use std::{mem, sync::Arc, time::Instant};
+use store::{Stored, fill::Interest};
+use tokio::sync::watch;
+
+/// A flight, held by its leader.
+#[derive(Debug)]
+pub struct Flight {
+    pub(super) flights: Arc<Flights>,
+    pub(super) key: Box<[u8]>,
+    pub(super) shard: usize,
+    pub(super) word: Word,
+    /// Whether it is off the map and its followers have been told.
+    pub(super) ended: bool,
+}
+
+/// Tells the followers of a flight what becomes of its body. Held by the task that moves the body.
+#[derive(Debug)]
+pub struct LastWord(Word);
+
+/// A request that waits for a leader. While it is held, the leader's fetch continues even if the leader's client
+/// leaves, until the follower has looked for what has landed.
+#[derive(Debug)]
+pub struct Follower {
+    pub(super) status: watch::Receiver<FlightStatus>,
+    pub(super) began: Instant,
+    pub(super) _interest: Interest,
+}
+
+impl Flight {
+    /// Returns the key that is fetched.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Ends the flight: takes it off the map and tells the followers.
+    pub fn land(mut self, status: FlightStatus) {
+        self.end(status);
+    }
+
+    /// Tells present and later followers of a part that is on its way.
+    pub fn tell(&self, part: Arc<Stored>) {
+        let word = self
+            .word
+            .get_or_init(|| watch::Sender::new(FlightStatus::Flying));
+        word.send_replace(FlightStatus::PartComing(part));
+    }
+
+    /// Returns what tells the followers that the body breaks off or is not kept, even after the flight has landed.
+    pub fn last_word(&self) -> LastWord {
+        LastWord(self.word.clone())
+    }
+
+    /// Ends the flight once; later calls do nothing. A failure that was already told stays.
+    fn end(&mut self, status: FlightStatus) {
+        if mem::replace(&mut self.ended, true) {
+            return;
+        }
+        self.leave();
+        // Nobody can join any more: if there is no channel by now, there are no followers.
+        if let Some(word) = self.word.get() {
+            word.send_if_modified(|told| {
+                let is_open = !matches!(told, FlightStatus::Failed(_));
+                if is_open {
+                    *told = status;
+                }
+                is_open
+            });
+        }
+    }
+
+    /// Takes it off the map, if its key still belongs to this flight.
+    fn leave(&self) {
+        let mut shard = self.flights.hold(self.shard);
+        if let Some((key, flying)) = shard.remove_entry(&self.key)
+            && !Arc::ptr_eq(&flying.word, &self.word)
+        {
+            // Another flight, which began when this one was outdated.
+            shard.insert(key, flying);
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.end(FlightStatus::Released);
+    }
+}
+
+impl LastWord {
+    /// Tells that the body of what has landed is about to break off. A follower that has not found it yet would find
+    /// nothing, and would ask the origin on its own.
+    pub fn failed(&self, failure: &Failure) {
+        if let Some(word) = self.0.get() {
+            word.send_replace(FlightStatus::Failed(failure.clone()));
+        }
+    }
+
+    /// Hands over what has landed, as it has come whole and is about to leave the store. A follower that has not found
+    /// it yet would find nothing either.
+    pub fn brought(&self, unkept: Arc<Stored>) {
+        if let Some(word) = self.0.get() {
+            word.send_replace(FlightStatus::Unkept(unkept));
+        }
+    }
+}
+
+impl Follower {
+    /// Returns when the flight began: nothing was asked of the origin before.
+    pub const fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// Waits for news of the flight: it has landed, or a part is coming.
+    pub async fn next_status(&mut self) -> FlightStatus {
+        match self
+            .status
+            .wait_for(|status| !matches!(status, FlightStatus::Flying))
+            .await
+        {
+            Ok(status) => status.clone(),
+            Err(_) => FlightStatus::Released,
+        }
+    }
+
+    /// Returns why the flight has failed, even if it failed after it had landed.
+    pub fn failure(&self) -> Option<Failure> {
+        match &*self.status.borrow() {
+            FlightStatus::Failed(failure) => Some(failure.clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns what the flight has brought for its followers alone, even if it left the store after it had landed.
+    pub fn unkept(&self) -> Option<Arc<Stored>> {
+        match &*self.status.borrow() {
+            FlightStatus::Unkept(unkept) => Some(unkept.clone()),
+            _ => None,
+        }
+    }
+}
