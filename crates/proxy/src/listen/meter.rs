@@ -7,7 +7,10 @@ mod write;
 
 pub(super) use head::SHORT;
 
-use super::{check::request_length, http2::Frames, limiter::Slot, stream::Stream, watch::Watch};
+use super::{
+    check::request_length, config::Limits, http2::Frames, limiter::Slot, stream::Stream,
+    watch::Watch,
+};
 use bytes::{Buf, Bytes};
 use std::{mem, sync::Arc};
 use store::Reservation;
@@ -42,12 +45,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(
-        stream: Stream,
-        watch: Arc<Watch>,
-        (target, head): (usize, usize),
-        slot: Slot,
-    ) -> Self {
+    pub(super) fn new(stream: Stream, watch: Arc<Watch>, limits: &Limits, slot: Slot) -> Self {
         Self {
             stream,
             watch,
@@ -55,8 +53,8 @@ impl Meter {
             parsed: 0,
             left: None,
             room: None,
-            target,
-            head,
+            target: limits.target,
+            head: limits.header_size,
             interim: Vec::new(),
             interim_out: 0,
             frames: None,

@@ -63,8 +63,7 @@ pub(super) async fn run<S: Serve>(
         is_old: Cell::default(),
         desk: Rc::clone(&place.desk),
     };
-    let bounds = (limits.target, limits.header_size);
-    let meter = Meter::new(opened.stream, watch, bounds, opened.slot);
+    let meter = Meter::new(opened.stream, watch, &limits, opened.slot);
     match opened.protocol {
         Protocol::Http1 => http1::serve(session, meter, &limits).await,
         Protocol::Http2 => http2::serve(session, meter, &limits).await,
