@@ -6,6 +6,7 @@ use super::{
     health::Event,
     index::{RecordPosition, Spot},
     keeper::Keeper,
+    queue::Task,
     scan::{ScannedRecord, entry, scan},
     segment::{Opened, Segment},
 };
@@ -97,7 +98,12 @@ impl Keeper {
         let spot = Spot::of(segment, entry);
         let insert = || self.shared.index.insert(spot);
         let gone = self.shared.withheld.unless_held(spot, insert);
-        for gone in gone.unwrap_or_else(|| vec![spot]) {
+        let gone = gone.unwrap_or_else(|| {
+            // If something later waits to be written, it comes before this in the queue.
+            self.shared.device.tell_keeper(Task::Hide(spot));
+            vec![spot]
+        });
+        for gone in gone {
             self.has_left(Some(gone));
         }
     }
