@@ -6,7 +6,7 @@ use crate::{
     nodes::{Site, get, purge},
     nodes_apart::wait_shared,
 };
-use testkit::{Gate, Reply, Response, wait_until};
+use testkit::{Gate, Redis, Reply, Response, wait_until};
 
 /// What of a page lies in Redis apart from its head, in order: not who fetches it.
 pub(crate) fn chunks(site: &Site, page: &str) -> Vec<String> {
@@ -154,4 +154,57 @@ fn what_is_confirmed_stands_over_its_own_body_whatever_another_node_brought_mean
     assert!(found.hit(), "{}", found.said());
     assert_eq!(found.header("ETag"), Some("\"one\""));
     assert_eq!(found.body, bodies[0]);
+}
+
+/// Redis has lost the latest write, as after a failover, and the node has lost the page to others before the 304 comes. The earlier
+/// version, which it has found meanwhile, does not stay.
+#[test]
+fn what_is_confirmed_takes_the_place_of_an_earlier_version_that_was_found_meanwhile() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let site = Site::at(redis, &url, "[memory]\nsize = \"4MiB\"\n");
+    let gate = Gate::new();
+    let held = gate.clone();
+    site.origin.on("/page", move |request| {
+        let reply = match request.nth {
+            1 => Reply::ok().body("one").header("ETag", "\"one\""),
+            2 => {
+                let stale = Reply::ok().body("two").header("Age", "601");
+                stale.header("ETag", "\"two\"")
+            }
+            _ => {
+                let confirmed = Reply::status(304).header("ETag", "\"two\"");
+                confirmed.hold_head(&held)
+            }
+        };
+        reply.cache("max-age=600")
+    });
+    let body = "x".repeat(20_000);
+    site.origin
+        .otherwise(move |_| Reply::ok().cache("max-age=600").body(&body));
+    let (record, before) = ("larder:http://site.example/page", "before");
+    let page = || site.nodes[0].get("/page").header("Host", "site.example");
+    assert_eq!(get(&site.nodes[1], "/page").text(), "one");
+    wait_shared(&site.nodes[1], 1);
+    assert_eq!(site.redis.ask(&["COPY", record, before]), "1");
+    let reloaded = page().header("Cache-Control", "no-cache").send();
+    assert_eq!(reloaded.text(), "two");
+    wait_shared(&site.nodes[0], 1);
+    assert_eq!(site.redis.ask(&["COPY", before, record, "REPLACE"]), "1");
+    let mut confirmed = page().begin();
+    gate.wait_reached();
+    let mut others = (0..).map(|number| format!("/other/{number}"));
+    wait_until("the page was evicted", || {
+        for other in others.by_ref().take(200) {
+            get(&site.nodes[0], &other);
+            get(&site.nodes[0], &other);
+        }
+        let found = page().header("Cache-Control", "only-if-cached").send();
+        found.status == 200 && found.text() == "one"
+    });
+    gate.open();
+    assert_eq!(confirmed.read().text(), "two");
+    let found = get(&site.nodes[0], "/page");
+    assert!(found.hit() && found.text() == "two", "{}", found.said());
+    assert_eq!(site.origin.requests("/page"), 3);
 }
