@@ -287,7 +287,7 @@ fn go_on(
             let worker = worker.clone();
             return Served::Later(Box::pin(async move {
                 let guard = AbandonGuard::new(&worker, &ask, None);
-                let found = below::read(&worker, &ask, finding, ask.now).await;
+                let found = below::read(&worker, &ask, finding).await;
                 guard.over();
                 let found = lookup::for_client(&mut ask, found);
                 let looked = Looked::Decided(found);

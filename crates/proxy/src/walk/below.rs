@@ -8,24 +8,31 @@ use crate::{
     clock,
     walk::lookup::{self, Decision, Hit, Looked, Need},
 };
-use rules::time::Time;
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 use store::{
     Stored,
-    disk::Finding,
     shared::{self, Lease},
 };
 
 /// Waits for the disk, and looks up what it has brought.
-pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Decision {
-    lookup::from_disk(worker, ask, now, finding.await)
+pub async fn read(
+    worker: &Worker,
+    ask: &Ask,
+    finding: impl Future<Output = Vec<Arc<Stored>>>,
+) -> Decision {
+    let brought = finding.await;
+    let mut found = lookup::from_disk(worker, ask, clock::now(), brought);
+    if let Decision::Hit(hit) | Decision::StaleHit(hit) = &mut found {
+        hit.outcome.waited = true;
+    }
+    found
 }
 
 /// Looks up in memory and on disk, and waits for the device if necessary.
-pub async fn find(worker: &Worker, ask: &Ask, now: Time) -> Decision {
-    match lookup::find(worker, ask, now) {
+pub async fn find(worker: &Worker, ask: &Ask) -> Decision {
+    match lookup::find(worker, ask, clock::now()) {
         Looked::Decided(found) => found,
-        Looked::Wait(finding) => read(worker, ask, finding, now).await,
+        Looked::Wait(finding) => read(worker, ask, finding).await,
     }
 }
 
@@ -114,3 +121,6 @@ fn is_newer(found: &Stored, need: &Need) -> bool {
     let selected = need.selected.as_ref();
     selected.is_none_or(|old| old.facts.response_time < found.facts.response_time)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
+    clock,
     listen::{Head, Prepared, Served},
     outcome::Outcome,
     walk::{
@@ -77,7 +78,12 @@ fn prepared(
     head: Head,
     outcome: &Outcome,
 ) -> Prepared<ReplyBody> {
-    let age = stored.facts.age(ask.now).as_secs();
+    let now = if outcome.waited {
+        clock::now()
+    } else {
+        ask.now
+    };
+    let age = stored.facts.age(now).as_secs();
     let age = worker.told.borrow_mut().age(age);
     let status = report::cache_status(worker, &ask.site, stored.status, outcome, None);
     let sent_as = stored.status;

@@ -140,7 +140,7 @@ async fn found_meanwhile(
     ask: &Rc<Ask>,
     need: Need,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
-    match below::find(worker, ask, clock::now()).await {
+    match below::find(worker, ask).await {
         Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
             hit.outcome.waited = true;
             Ok(deliver::stored(worker, ask, hit))
@@ -182,7 +182,7 @@ async fn look_up_landed(
     {
         return Decision::Hit(hit);
     }
-    let found = below::find(worker, ask, clock::now()).await;
+    let found = below::find(worker, ask).await;
     if let Decision::Forward(need) = &found
         && need.is_unsure()
         && is_newer

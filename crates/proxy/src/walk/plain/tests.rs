@@ -163,3 +163,24 @@ fn pages_asked_for_in_turn_have_their_own_heads() {
         }
     }
 }
+
+/// The request came long ago.
+#[test]
+fn a_hit_that_was_waited_for_has_the_age_of_the_present() {
+    let worker = sample::worker(&sample::memory());
+    for (waited, is_plain) in [(false, false), (false, true), (true, false), (true, true)] {
+        let site = sample::site(sample::policy(sample::key_spec()));
+        let mut ask = sample::ask(site, None, HeaderMap::new());
+        let mut found = a_hit(&page(&[]));
+        found.outcome.waited = waited;
+        let then = found.stored.facts.age(ask.now).as_secs();
+        let answer = if is_plain {
+            hit(&worker, &mut ask, found).at_once().ok()
+        } else {
+            Some(deliver::stored(&worker, &ask, found))
+        };
+        let answer = answer.expect("a hit does not wait");
+        let age = answer.headers()[header::AGE].to_str().expect("a number");
+        assert_eq!(age != then.to_string(), waited, "{age}, {is_plain}");
+    }
+}
