@@ -1,6 +1,7 @@
 //! One stored response.
 
 mod near;
+mod notes;
 mod place;
 mod successor;
 mod variant;
@@ -8,16 +9,14 @@ mod weight;
 
 use crate::{Body, Fields, Forms, Ticket, purge::Marks};
 use http::{HeaderMap, HeaderName, StatusCode, header};
+use notes::{Flag, Notes};
 use rules::{coding, freshness::Facts, surrogate};
 use std::{
     any::Any,
     fmt::Debug,
     sync::{
         Arc,
-        atomic::{
-            AtomicBool, AtomicU64,
-            Ordering::{AcqRel, Acquire, Relaxed},
-        },
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -33,17 +32,16 @@ pub trait Derived: Any + Debug + Send + Sync {
 /// With this field, applications (`FOSHttpCache`) ask the cache before them to say in `X-Cache` whether it hit.
 pub const X_CACHE_DEBUG: HeaderName = HeaderName::from_static("x-cache-debug");
 
-/// A stored response: immutable, shared. Freshening makes a new one over the same body.
+/// A stored response: shared, and immutable except for what is noted of it (`notes`). Freshening makes a new one over the
+/// same body.
 #[derive(Clone, Debug)]
 pub struct Stored {
     id: u64,
     content: u64,
-    checked: Mark,
-    uses: Mark,
     /// The [number](Ticket::number) of the fetch that brought it; 0 if none did.
     fetch: u64,
-    /// The set of chunks in which the shared tier has the body; 0 if none is known.
-    chunks: Mark,
+    notes: Notes,
+    /// Whether a tier below memory has it, or has been asked to take it. Beside the notes it takes no room.
     below: Flag,
     is_esi: bool,
     debugged: bool,
@@ -87,10 +85,8 @@ impl Stored {
         Self {
             id,
             content: id,
-            checked: Mark::at(log_at),
-            uses: Mark::at(0),
             fetch: 0,
-            chunks: Mark::at(0),
+            notes: Notes::new(log_at),
             below: Flag::default(),
             is_esi: false,
             debugged: said.debugged,
@@ -200,18 +196,6 @@ impl Stored {
         std::iter::once(&self.body).chain(forms.map(|form| &form.body))
     }
 
-    /// The number of the log up to which no purge covers it.
-    pub fn checked(&self) -> u64 {
-        self.checked.0.load(Acquire)
-    }
-
-    /// Notes that it was checked from `from` up to `to`.
-    pub(crate) fn check(&self, from: u64, to: u64) {
-        // If another thread was faster, its mark is as good.
-        let checked = &self.checked.0;
-        let _ = checked.compare_exchange(from, to, AcqRel, Relaxed);
-    }
-
     /// Whether the origin said that its content is written in ESI.
     pub fn is_esi(&self) -> bool {
         self.is_esi
@@ -226,43 +210,6 @@ impl Stored {
     pub fn derived<T: Derived>(&self) -> Option<&T> {
         let derived: &dyn Any = &**self.derived.as_ref()?;
         derived.downcast_ref()
-    }
-
-    /// Counts a use. Returns how many there were before. Uses at the same moment may count once: the number only
-    /// measures demand.
-    pub fn used(&self) -> u64 {
-        let uses = self.uses.0.load(Relaxed);
-        self.uses.0.store(uses + 1, Relaxed);
-        uses
-    }
-
-    /// The number of uses.
-    pub fn uses(&self) -> u64 {
-        self.uses.0.load(Relaxed)
-    }
-
-    /// The set of chunks in which the shared tier has its body; `None` if none is known.
-    pub(crate) fn chunks(&self) -> Option<u64> {
-        Some(self.chunks.0.load(Relaxed)).filter(|set| *set != 0)
-    }
-
-    /// Notes that the shared tier has its body in chunks of `set`.
-    pub(crate) fn set_chunks(&self, set: u64) {
-        self.chunks.0.store(set, Relaxed);
-    }
-
-    /// Whether a tier below memory has it, or has been asked to take it.
-    pub fn is_below(&self) -> bool {
-        self.below.0.load(Relaxed)
-    }
-
-    /// Notes that a tier below memory has it, or has been asked to take it.
-    pub fn set_below(&self) {
-        self.below.0.store(true, Relaxed);
-    }
-
-    pub(crate) fn set_uses(&self, uses: u64) {
-        self.uses.0.store(uses, Relaxed);
     }
 
     /// Whether its nominated fields match `request`.
@@ -289,32 +236,6 @@ impl PresentFields {
             said.coded |= name == header::CONTENT_ENCODING.as_str().as_bytes();
         }
         said
-    }
-}
-
-/// A number that changes while the response is shared.
-#[derive(Debug)]
-struct Mark(AtomicU64);
-
-impl Mark {
-    fn at(number: u64) -> Self {
-        Self(AtomicU64::new(number))
-    }
-}
-
-impl Clone for Mark {
-    fn clone(&self) -> Self {
-        Self(AtomicU64::new(self.0.load(Acquire)))
-    }
-}
-
-/// A flag that becomes true while the response is shared.
-#[derive(Debug, Default)]
-struct Flag(AtomicBool);
-
-impl Clone for Flag {
-    fn clone(&self) -> Self {
-        Self(AtomicBool::new(self.0.load(Acquire)))
     }
 }
 

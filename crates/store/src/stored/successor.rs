@@ -1,6 +1,6 @@
 //! Successors of a stored response: the same, except for one thing.
 
-use super::{Derived, Mark, Stored, place::placed};
+use super::{Derived, Stored, place::placed};
 use crate::{Body, Fields};
 use bytes::Bytes;
 use http::HeaderMap;
@@ -15,7 +15,7 @@ impl Stored {
     pub(crate) fn over_content_of(self, old: &Self) -> Self {
         Self {
             content: old.content,
-            chunks: old.chunks.clone(),
+            notes: self.notes.with_chunks_of(&old.notes),
             ..self
         }
     }
@@ -54,7 +54,7 @@ impl Stored {
             ..self.facts
         };
         Self {
-            checked: Mark::at(checked),
+            notes: self.notes.clone().checked_up_to(checked),
             facts,
             ..self.clone()
         }
@@ -112,7 +112,7 @@ impl Stored {
             fields,
             body,
             // Parts may have become whole.
-            chunks: Mark::at(0),
+            notes: self.notes.without_chunks(),
             ..self
         }
     }
