@@ -2,7 +2,7 @@
 
 use super::{
     Address, Pattern, Purge, What,
-    mark::Mark,
+    last::LastPurges,
     name::{EVERY_HOST, Kind, name, names},
     subject::{Subject, Texts},
 };
@@ -37,9 +37,9 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn add(&mut self, mark: &Mark, since: u64) {
-        self.gone |= mark.hard() > since;
-        let moments = [self.stale_since, mark.stale_since(since)];
+    fn add(&mut self, last: &LastPurges, since: u64) {
+        self.gone |= last.hard() > since;
+        let moments = [self.stale_since, last.stale_since(since)];
         self.stale_since = moments.into_iter().flatten().min();
     }
 }
@@ -49,13 +49,13 @@ impl Verdict {
 pub(super) struct Table {
     /// What was checked up to less than this is gone: earlier purges are forgotten.
     pub floor: u64,
-    names: HashMap<u64, Mark>,
+    names: HashMap<u64, LastPurges>,
     /// The last purge of a host. Mostly there was none since, and then `names` need not be searched for it.
     hosts: u64,
     /// The lengths of the prefixes among `names`, and the last purge of each length.
     lengths: BTreeMap<usize, u64>,
-    patterns: Vec<(Mark, Pattern)>,
-    everything: Mark,
+    patterns: Vec<(LastPurges, Pattern)>,
+    everything: LastPurges,
     /// See [`release`](Table::release).
     pub released: u64,
     /// The numbers and names of expressions that were released, and that a restart would have to know.
@@ -68,7 +68,7 @@ pub(super) struct Released {
     /// The number up to which a restart must forget everything, if it could not take back all that it would have to
     /// know.
     pub over: Option<u64>,
-    _patterns: Vec<(Mark, Pattern)>,
+    _patterns: Vec<(LastPurges, Pattern)>,
 }
 
 impl Table {
@@ -77,7 +77,6 @@ impl Table {
         if self.names.len() >= MOST_NAMES {
             self.forget_older_half();
         }
-        let soft = purge.soft;
         if let What::Prefix { path, .. } = &purge.what {
             let last = self.lengths.entry(path.len()).or_default();
             *last = (*last).max(sequence);
@@ -90,24 +89,25 @@ impl Table {
                     .patterns
                     .iter_mut()
                     .find(|(_, known)| known == &**pattern);
-                if let Some((mark, _)) = known {
-                    mark.set(sequence, soft, at);
+                if let Some((last, _)) = known {
+                    last.add(purge, sequence, at);
                     return;
                 }
                 if self.patterns.len() >= MOST_PATTERNS {
                     self.forget(sequence);
                 }
-                let mut mark = Mark::default();
-                mark.set(sequence, soft, at);
-                self.patterns.push((mark, (**pattern).clone()));
+                let mut last = LastPurges::default();
+                last.add(purge, sequence, at);
+                self.patterns.push((last, (**pattern).clone()));
             }
-            What::Everything => self.everything.set(sequence, soft, at),
+            What::Everything => self.everything.add(purge, sequence, at),
             what => {
                 if matches!(what, What::Host(_)) {
                     self.hosts = self.hosts.max(sequence);
                 }
                 for name in names(what) {
-                    self.names.entry(name).or_default().set(sequence, soft, at);
+                    let last = self.names.entry(name).or_default();
+                    last.add(purge, sequence, at);
                 }
             }
         }
@@ -125,16 +125,17 @@ impl Table {
     /// compared with them; [`released`](Self::released) tells the rest.
     pub fn release(&mut self, hard: u64, soft: u64, keep: usize) -> Released {
         let mut most = self.patterns.len().saturating_sub(keep);
-        self.patterns.sort_by_key(|(mark, _)| mark.last());
-        let goes = |(mark, _): &mut (Mark, Pattern)| {
-            let goes = most > 0 && mark.hard() <= hard && mark.soft() <= soft;
+        self.patterns.sort_by_key(|(last, _)| last.number());
+        let goes = |(last, _): &mut (LastPurges, Pattern)| {
+            let goes = most > 0 && last.hard() <= hard && last.soft() <= soft;
             most -= usize::from(goes);
             goes
         };
         let gone: Vec<_> = self.patterns.extract_if(.., goes).collect();
-        for (mark, pattern) in &gone {
-            self.released = self.released.max(mark.last());
-            self.only_kept.push((mark.last(), pattern.name()));
+        for (last, pattern) in &gone {
+            let last = last.number();
+            self.released = self.released.max(last);
+            self.only_kept.push((last, pattern.name()));
         }
         self.only_kept.sort_unstable();
         let room = MOST_PATTERNS - self.patterns.len().min(MOST_PATTERNS);
@@ -177,8 +178,8 @@ impl Table {
         verdict.add(&self.everything, since);
         let Address { host, target, .. } = subject.address;
         let mut look = |name| {
-            if let Some(mark) = self.names.get(&name) {
-                verdict.add(mark, since);
+            if let Some(last) = self.names.get(&name) {
+                verdict.add(last, since);
             }
         };
         look(name(Kind::Url, &["//", host, target]));
@@ -200,10 +201,10 @@ impl Table {
             look(name(Kind::Prefix, &[EVERY_HOST, "\n", path]));
         }
         let texts = Texts::of(subject);
-        for (mark, pattern) in &self.patterns {
-            if mark.last() > since && pattern.matches(|on| texts.get(on)) {
-                verdict.add(mark, since);
-                verdict.stale_by_pattern |= mark.soft() > since;
+        for (last, pattern) in &self.patterns {
+            if last.number() > since && pattern.matches(|on| texts.get(on)) {
+                verdict.add(last, since);
+                verdict.stale_by_pattern |= last.soft() > since;
             }
         }
         verdict
@@ -223,8 +224,8 @@ impl Table {
     pub fn retire(&mut self, sequence: u64) {
         self.floor = self.floor.max(sequence);
         self.everything.retire(sequence);
-        self.names.retain(|_, mark| mark.retire(sequence));
-        self.patterns.retain_mut(|(mark, _)| mark.retire(sequence));
+        self.names.retain(|_, last| last.retire(sequence));
+        self.patterns.retain_mut(|(last, _)| last.retire(sequence));
         self.only_kept.retain(|(last, _)| *last > sequence);
         self.lengths.retain(|_, last| *last > sequence);
         if self.names.capacity() > 4 * self.names.len() + 1024 {
@@ -233,7 +234,7 @@ impl Table {
     }
 
     fn forget_older_half(&mut self) {
-        let mut last: Vec<u64> = self.names.values().map(Mark::last).collect();
+        let mut last: Vec<u64> = self.names.values().map(LastPurges::number).collect();
         let middle = last.len() / 2;
         let (_, median, _) = last.select_nth_unstable(middle);
         self.retire(*median);

@@ -1,6 +1,6 @@
 //! Finds the purges that a file must have.
 
-use crate::purge::mark::EARLIER;
+use crate::purge::last::EARLIER;
 use std::{
     collections::{HashMap, hash_map::Entry},
     hash::Hash,
@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Purges `P` by what they name, without those that a file does not need: if each names one thing, the rest makes the
-/// same [`Mark`](crate::purge::mark::Mark) as all of them.
+/// same [`LastPurges`](crate::purge::last::LastPurges) as all of them.
 #[derive(Debug)]
 pub(super) struct Needed<K, P> {
     /// The last hard purge of each thing.

@@ -1,14 +1,15 @@
 //! The last purges of one name.
 
+use super::Purge;
 use rules::time::Time;
 
 /// How many soft purges of a name are kept besides the last. The first of these stands for all earlier ones too.
 pub(super) const EARLIER: usize = 4;
 
-/// The last purges of one name. Those before a hard one do not matter any more. There may be a million marks: each
-/// takes 32 bytes, and 64 more from the second soft purge on.
+/// The last purges of one name. Those before a hard one do not matter any more. There may be a million such names: each
+/// takes 32 bytes here, and 64 more from the second soft purge on.
 #[derive(Debug, Default)]
-pub(super) struct Mark {
+pub(super) struct LastPurges {
     hard: u64,
     last: Soft,
     /// The soft purges before the last, the latest at the end, with empty ones in front.
@@ -36,10 +37,10 @@ impl Soft {
     }
 }
 
-impl Mark {
-    /// Notes a purge.
-    pub fn set(&mut self, sequence: u64, soft: bool, at: Time) {
-        if !soft {
+impl LastPurges {
+    /// Notes `purge`, which is of this name.
+    pub fn add(&mut self, purge: &Purge, sequence: u64, at: Time) {
+        if !purge.soft {
             *self = Self {
                 hard: sequence,
                 ..Self::default()
@@ -62,11 +63,11 @@ impl Mark {
             gone.for_each(|soft| *soft = Soft::default());
             earlier.iter().all(|soft| soft.sequence == 0)
         });
-        self.last() > sequence
+        self.number() > sequence
     }
 
     /// The number of the last purge.
-    pub fn last(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.hard.max(self.last.sequence)
     }
 
@@ -94,8 +95,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_takes_little_memory() {
-        assert_eq!(size_of::<Mark>(), 32);
+    fn the_last_purges_of_a_name_take_little_memory() {
+        assert_eq!(size_of::<LastPurges>(), 32);
         assert_eq!(size_of::<[Soft; EARLIER]>(), 64);
     }
 }
