@@ -29,9 +29,9 @@ mod purger;
 #[cfg(test)]
 mod sample;
 pub mod shared;
-mod slot;
 mod stored;
 mod sweep;
+mod variants;
 
 pub use body::{Body, BodyPiece, Part, Parts, Pieces};
 pub use budget::{Budget, Reservation};
@@ -41,6 +41,6 @@ pub use memory::{Memory, Purged, Refused, Statistics, Swept, Ticket};
 pub use purger::{
     Asker, Boxed, Durable, NotDurable, PurgeAnswer, PurgeError, Purger, SharedLog, Unreachable,
 };
-pub use slot::Variants;
 pub use stored::{Derived, Stored, Variant, X_CACHE_DEBUG};
 pub use sweep::{Busiest, Busy, Horizon, HorizonBelow, Remember, Sweeper};
+pub use variants::Variants;

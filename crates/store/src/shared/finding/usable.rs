@@ -13,7 +13,7 @@ use crate::{
         record::{self, BodyLocation, Entry},
         remote::Read,
     },
-    slot::Rank,
+    variants::Rank,
 };
 use bytes::Bytes;
 use rules::range::Span;
