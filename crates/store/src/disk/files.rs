@@ -45,23 +45,23 @@ impl OpenFiles {
         let oldest = (open.order.len() >= MOST_OPEN)
             .then(|| open.order.pop_front())
             .flatten();
-        let left = oldest.and_then(|oldest| open.files.remove(&oldest));
+        let let_go = oldest.and_then(|oldest| open.files.remove(&oldest));
         open.order.push_back(large.id);
         let kept = OpenFile {
             large: large.clone(),
             file,
         };
         open.files.insert(large.id, kept);
-        (large, left.map(|left| left.file))
+        (large, let_go.map(|open| open.file))
     }
 
     /// Stops keeping a file open, because it is evicted. Those who read it already can go on.
     pub fn remove(&self, id: u64) -> Option<Arc<File>> {
         let mut open = self.lock();
-        let left = open.files.remove(&id)?;
+        let let_go = open.files.remove(&id)?;
         open.order.retain(|other| *other != id);
-        left.large.leave();
-        Some(left.file)
+        let_go.large.leave();
+        Some(let_go.file)
     }
 
     fn lock(&self) -> MutexGuard<'_, RecentFiles> {

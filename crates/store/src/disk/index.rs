@@ -143,12 +143,12 @@ impl Index {
     /// whatever order they came.
     pub fn insert(&self, new: Spot) -> Vec<Spot> {
         self.with(new.key, |table| {
-            let (mut gone, mut kept) = (Vec::new(), 0);
+            let (mut forgotten, mut kept) = (Vec::new(), 0);
             let (mut is_old, mut oldest) = (false, new);
             table.each(new.key, |spot| {
                 is_old |= spot.place >= new.place && spot.is_like(&new);
                 if spot.place < new.place && new.is_like(spot) {
-                    return gone.push(*spot);
+                    return forgotten.push(*spot);
                 }
                 kept += 1;
                 if spot.place < oldest.place {
@@ -159,15 +159,15 @@ impl Index {
                 return vec![new];
             }
             if kept >= MOST {
-                gone.push(oldest);
+                forgotten.push(oldest);
             }
-            for spot in &gone {
+            for spot in &forgotten {
                 table.remove(spot.key, spot.place);
             }
-            if gone.last() != Some(&new) {
+            if forgotten.last() != Some(&new) {
                 table.add(new);
             }
-            gone
+            forgotten
         })
     }
 
@@ -181,8 +181,8 @@ impl Index {
         for shard in &self.shards {
             let mut table = lock(shard);
             let of_it = |spot: &&Spot| !spot.is_empty() && spot.place.segment() == segment;
-            let gone: Vec<Spot> = table.slots.iter().filter(of_it).copied().collect();
-            for spot in gone {
+            let forgotten: Vec<Spot> = table.slots.iter().filter(of_it).copied().collect();
+            for spot in forgotten {
                 table.remove(spot.key, spot.place);
             }
         }

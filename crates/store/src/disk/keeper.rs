@@ -140,11 +140,11 @@ impl Keeper {
             Task::LargeDamaged(id) => {
                 self.close_large(id);
                 for (place, key) in self.ledger.naming(id) {
-                    let gone = self.shared.index.remove(key, place);
-                    self.has_left(gone);
+                    let forgotten = self.shared.index.remove(key, place);
+                    self.settle(forgotten);
                 }
             }
-            Task::Forgotten(spot) => self.has_left(Some(spot)),
+            Task::Forgotten(spot) => self.settle([spot]),
             Task::Forget(key) => self.shared.forget_all(key),
             Task::ForgetVersions(key, variant) => self.shared.forget_versions(key, variant),
             Task::Hide(spot) => self.hide(spot),
@@ -161,7 +161,7 @@ impl Keeper {
             Task::Spare(id, bytes) => {
                 self.total = self.total.saturating_sub(self.ledger.shrink(id, bytes));
             }
-            Task::Left(file) => self.leaves(Leaving::Large(file)),
+            Task::LetGo(file) => self.leaves(Leaving::Large(file)),
             Task::Full => self.fill_up(),
             Task::Unnamed(id) => {
                 if let Some(bytes) = self.ledger.drop_unnamed(id) {
@@ -195,8 +195,8 @@ impl Keeper {
     fn withdraw(&self, offer: &Offer) {
         let Offer { key, stored, .. } = offer;
         // What was given up, or is hidden while it waits, has left the index already, but not the disk.
-        let has_left = offer.hides || stored.is_given_up();
-        let may_be_there = has_left || self.shared.index.knows(self.shared.hash(key));
+        let is_forgotten = offer.hides || stored.is_given_up();
+        let may_be_there = is_forgotten || self.shared.index.knows(self.shared.hash(key));
         if may_be_there && !self.shared.log.refuses(key, None, stored.checked()) {
             self.shared.purge(key);
         }
@@ -240,17 +240,17 @@ impl Keeper {
 
     /// Adds a record to the index, and forgets those that it supersedes.
     fn enter(&mut self, spot: Spot) {
-        for gone in self.shared.index.insert(spot) {
-            self.has_left(Some(gone));
-        }
+        let forgotten = self.shared.index.insert(spot);
+        self.settle(forgotten);
     }
 
-    /// Settles the accounts for `gone`, which was removed from the index.
-    pub fn has_left(&mut self, gone: Option<Spot>) {
-        let Some(gone) = gone else { return };
-        self.uncount(&gone);
-        if gone.is_large() {
-            self.unname(gone.place);
+    /// Settles the accounts for what was removed from the index.
+    pub fn settle(&mut self, forgotten: impl IntoIterator<Item = Spot>) {
+        for spot in forgotten {
+            self.uncount(&spot);
+            if spot.is_large() {
+                self.unname(spot.place);
+            }
         }
     }
 }

@@ -223,7 +223,7 @@ impl Drop for Large {
         self.device.tell_keeper(Task::Unnamed(self.id));
         // Closing the last descriptor of a deleted file gives its blocks back, which takes a while.
         if let Some(file) = self.file() {
-            self.device.tell_keeper(Task::Left(file));
+            self.device.tell_keeper(Task::LetGo(file));
         }
     }
 }

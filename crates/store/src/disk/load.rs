@@ -22,15 +22,15 @@ use std::{
 
 /// Keys and variants whose latest record has lost its content, because that was evicted. Earlier records of them were
 /// superseded long ago, and must not be found again.
-type Gone = HashSet<(u64, u32)>;
+type Superseded = HashSet<(u64, u32)>;
 
 impl Keeper {
     /// Reads the index of every segment. The latest comes first, because what was written last is asked for first.
     pub fn load(&mut self, mut segments: Vec<u32>) {
         segments.sort_unstable();
-        let mut gone = Gone::default();
+        let mut superseded = Superseded::default();
         for id in segments.into_iter().rev() {
-            if let Err(error) = self.load_segment(id, &mut gone) {
+            if let Err(error) = self.load_segment(id, &mut superseded) {
                 let path = self.shared.device.segment_path(id);
                 self.shared.device.failed(Doing::Reading, &path, &error);
             }
@@ -52,7 +52,7 @@ impl Keeper {
             .tell(Event::Loaded { records, took });
     }
 
-    fn load_segment(&mut self, id: u32, gone: &mut Gone) -> io::Result<()> {
+    fn load_segment(&mut self, id: u32, superseded: &mut Superseded) -> io::Result<()> {
         let path = self.shared.device.segment_path(id);
         let directory = self.shared.device.seed;
         let Opened::Segment(segment) = Segment::open(&path, id, directory, true)? else {
@@ -73,14 +73,14 @@ impl Keeper {
         self.shared.segments_mut().insert(id, Arc::new(segment));
         // The latest comes first here too.
         for entry in entries.iter().rev() {
-            self.load_record(id, entry, gone);
+            self.load_record(id, entry, superseded);
         }
         Ok(())
     }
 
-    fn load_record(&mut self, segment: u32, entry: &Entry, gone: &mut Gone) {
+    fn load_record(&mut self, segment: u32, entry: &Entry, superseded: &mut Superseded) {
         let place = RecordPosition::new(segment, entry.unit);
-        if gone.contains(&(entry.key, entry.variant)) {
+        if superseded.contains(&(entry.key, entry.variant)) {
             return;
         }
         if let Some(key) = self.shared.withheld.key(entry.key) {
@@ -90,22 +90,20 @@ impl Keeper {
         }
         if entry.large != 0 {
             if !self.ledger.has(entry.large) {
-                gone.insert((entry.key, entry.variant));
+                superseded.insert((entry.key, entry.variant));
                 return;
             }
             self.ledger.name(place, entry.large, entry.key);
         }
         let spot = Spot::of(segment, entry);
         let insert = || self.shared.index.insert(spot);
-        let gone = self.shared.withheld.unless_held(spot, insert);
-        let gone = gone.unwrap_or_else(|| {
+        let forgotten = self.shared.withheld.unless_held(spot, insert);
+        let forgotten = forgotten.unwrap_or_else(|| {
             // If something later waits to be written, it comes before this in the queue.
             self.shared.device.tell_keeper(Task::Hide(spot));
             vec![spot]
         });
-        for gone in gone {
-            self.has_left(Some(gone));
-        }
+        self.settle(forgotten);
     }
 }
 

@@ -106,7 +106,7 @@ pub(super) enum Task {
     /// Make room, because the file system is full.
     Full,
     /// Keep this file, which is otherwise no longer kept open, for those who read it.
-    Left(Arc<File>),
+    LetGo(Arc<File>),
     /// Remove this large file, which nobody holds and no record names.
     Unnamed(u64),
     /// Answer that everything that came before is done.

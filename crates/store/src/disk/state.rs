@@ -91,9 +91,9 @@ impl DiskState {
 
     /// Keeps `file`, the file of `large`, open for those who ask for it next. Returns the one that is kept.
     pub fn keep_open(&self, large: Arc<Large>, file: Arc<File>) -> Arc<Large> {
-        let (kept, left) = self.open_files.put(large, file);
-        if let Some(left) = left {
-            self.device.tell_keeper(Task::Left(left));
+        let (kept, let_go) = self.open_files.put(large, file);
+        if let Some(file) = let_go {
+            self.device.tell_keeper(Task::LetGo(file));
         }
         kept
     }
@@ -123,9 +123,9 @@ impl DiskState {
 
     /// Forgets the record at `spot`: it is no longer found.
     pub fn forget(&self, spot: Spot) {
-        let gone = self.index.remove(spot.key, spot.place);
-        if let Some(gone) = gone.filter(|gone| gone.is_large() || gone.is_counted()) {
-            self.device.tell_keeper(Task::Forgotten(gone));
+        let forgotten = self.index.remove(spot.key, spot.place);
+        if let Some(spot) = forgotten.filter(|spot| spot.is_large() || spot.is_counted()) {
+            self.device.tell_keeper(Task::Forgotten(spot));
         }
     }
 

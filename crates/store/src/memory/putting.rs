@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 struct Fitting {
     variants: Option<Variants>,
     /// The blocks that only the others refer to.
-    left: Vec<Block>,
+    dropped: Vec<Block>,
     /// Whether the response that was to be kept is among the variants.
     is_put: bool,
 }
@@ -39,17 +39,17 @@ impl Memory {
         self.make_room();
         let Fitting {
             variants,
-            mut left,
+            mut dropped,
             is_put,
         } = self.fitting(key, variants, kept);
         if let Some(old) = self.entries.peek(key) {
-            left.extend(leaving::blocks_of(&old, variants.as_ref()));
+            dropped.extend(leaving::blocks_of(&old, variants.as_ref()));
         }
         if let Some(variants) = &variants {
             self.evictions.leaving.comes_back(variants);
         }
         self.enter(key, variants);
-        self.evictions.leaving.add(left);
+        self.evictions.leaving.add(dropped);
         is_put
     }
 
@@ -60,7 +60,7 @@ impl Memory {
             variants => {
                 return Fitting {
                     variants,
-                    left: Vec::new(),
+                    dropped: Vec::new(),
                     is_put: true,
                 };
             }
@@ -75,7 +75,7 @@ impl Memory {
         };
         let variants = fitting.or_else(others);
         Fitting {
-            left: leaving::blocks_of(&all, variants.as_ref()),
+            dropped: leaving::blocks_of(&all, variants.as_ref()),
             variants,
             is_put,
         }

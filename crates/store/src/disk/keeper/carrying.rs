@@ -25,8 +25,8 @@ impl Keeper {
         self.shared.log.carried().add(marks.texts(), checked);
         // A purge that took effect since the last check found nothing to take off.
         if self.shared.log.standing(key, stored) == Standing::Gone {
-            let gone = self.shared.index.remove(spot.key, spot.place);
-            self.has_left(gone);
+            let forgotten = self.shared.index.remove(spot.key, spot.place);
+            self.settle(forgotten);
         }
     }
 

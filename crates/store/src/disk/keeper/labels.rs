@@ -84,8 +84,8 @@ impl Keeper {
             if let Some(label) = own {
                 label::add(&mut labels, entry.unit, &label);
             } else {
-                let gone = self.shared.index.remove(entry.key, place);
-                self.has_left(gone);
+                let forgotten = self.shared.index.remove(entry.key, place);
+                self.settle(forgotten);
             }
         }
         Some(labels)

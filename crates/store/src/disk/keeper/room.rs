@@ -45,8 +45,8 @@ impl Keeper {
         // Evicts each large file by itself: with the segment, all would go at once.
         if let Some((place, key)) = named.iter().find(|named| !deserves(named)) {
             let (key, place) = (*key, *place);
-            let gone = self.shared.index.remove(key, place);
-            self.has_left(gone);
+            let forgotten = self.shared.index.remove(key, place);
+            self.settle(forgotten);
             self.unname(place);
             count(&self.shared.device.counts.evicted);
             return true;
