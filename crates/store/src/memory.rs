@@ -172,9 +172,10 @@ impl Memory {
         is_put.then_some(replaced).ok_or(Refused::TooLarge)
     }
 
-    /// Replaces `old`, or what [stands for](Stored::stands_for) it, by `new`, with what was made of its content
-    /// meanwhile. Returns false if that is gone (evicted, invalidated, replaced).
-    pub fn replace(&self, key: &[u8], old: &Stored, new: &Arc<Stored>) -> bool {
+    /// Replaces `old`, or what [stands for](Stored::stands_for) it, by `new`, which the origin's confirmation has made
+    /// of it, with what was made of its content meanwhile. Returns false if that is not here any more (evicted,
+    /// invalidated, replaced).
+    pub fn freshen(&self, key: &[u8], old: &Stored, new: &Arc<Stored>) -> bool {
         self.change(key, Some(new.id()), |held| {
             let id = held.standing_for(old)?.id();
             held.replaced(id, &held.up_to_date(new))
@@ -182,13 +183,13 @@ impl Memory {
     }
 
     /// Replaces `old` itself by `new`, and not another response of the same identity, whose body may be complete by now
-    /// where that of `old` is on its way. Returns false if `old` itself is gone.
+    /// where that of `old` is on its way. Returns false if `old` itself is not here any more.
     pub fn exchange(&self, key: &[u8], old: &Arc<Stored>, new: &Arc<Stored>) -> bool {
         self.change(key, Some(new.id()), |held| held.exchanged(old, new))
     }
 
     /// Replaces the response of identity `id`, whose body has broken off on its way, by `old`. Returns false if it is
-    /// gone.
+    /// not here any more.
     pub fn put_back(&self, key: &[u8], id: u64, old: &Arc<Stored>) -> bool {
         self.change(key, Some(old.id()), |held| {
             let broken = held.as_slice().iter().find(|stored| stored.id() == id)?;
@@ -199,19 +200,19 @@ impl Memory {
 
     /// Forgets the response of identity `id`.
     pub fn remove(&self, key: &[u8], id: u64) {
-        self.leave(key, |held| held.without(id));
+        self.keep_only(key, |held| held.without(id));
     }
 
     /// Forgets `old`, and what [goes with](Stored::goes_with) it.
     pub fn give_up(&self, key: &[u8], old: &Stored) {
-        self.leave(key, |held| held.without_any_of(old));
+        self.keep_only(key, |held| held.without_any_of(old));
     }
 
-    /// Keeps under `key` only what `left` returns.
-    fn leave(&self, key: &[u8], left: impl FnOnce(&Variants) -> Option<Variants>) {
+    /// Keeps under `key` only what `rest` returns.
+    fn keep_only(&self, key: &[u8], rest: impl FnOnce(&Variants) -> Option<Variants>) {
         let _guard = self.hold(key);
         if let Some(held) = self.entries.peek(key) {
-            self.put(key, left(&held), None);
+            self.put(key, rest(&held), None);
         }
     }
 

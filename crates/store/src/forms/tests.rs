@@ -92,13 +92,13 @@ fn a_form_joins_what_was_freshened_meanwhile() {
     let mut fields = HeaderMap::new();
     let new = Arc::new(fresh(&fields));
     assert_ne!(new.id(), old.id());
-    assert!(memory.replace(b"http://a/", &old, &new));
+    assert!(memory.freshen(b"http://a/", &old, &new));
     assert!(memory.add_form(b"http://a/", old.content(), &coded(Coding::Gzip, 50)));
     assert_eq!(now(&memory).id(), new.id());
     assert!(now(&memory).forms.get(Coding::Gzip).is_some());
     let forbidden = HeaderValue::from_static("no-transform");
     fields.insert(header::CACHE_CONTROL, forbidden);
-    assert!(memory.replace(b"http://a/", &new, &Arc::new(fresh(&fields))));
+    assert!(memory.freshen(b"http://a/", &new, &Arc::new(fresh(&fields))));
     let late = memory.add_form(b"http://a/", old.content(), &coded(Coding::Zstd, 50));
     assert!(!late, "it may not be transformed any more");
     assert!(now(&memory).forms.as_slice().is_empty());
@@ -117,10 +117,10 @@ fn a_form_is_not_lost_to_a_304_that_was_under_way() {
     };
     let (first, second) = (fresh(), fresh());
     assert!(memory.add_form(b"http://a/", old.content(), &coded(Coding::Gzip, 50)));
-    assert!(memory.replace(b"http://a/", &old, &first));
+    assert!(memory.freshen(b"http://a/", &old, &first));
     assert_eq!(now(&memory).id(), first.id());
     assert!(now(&memory).forms.get(Coding::Gzip).is_some());
-    assert!(!memory.replace(b"http://a/", &old, &second));
+    assert!(!memory.freshen(b"http://a/", &old, &second));
     let ticket = memory.begin();
     assert!(
         memory

@@ -68,12 +68,12 @@ fn a_response_is_replaced_only_while_it_is_there() {
     let memory = Memory::new(LIMIT, Arc::default());
     let old = put(&memory, b"k", any_request(10));
     let new = Arc::new(any_request(20));
-    assert!(memory.replace(b"k", &old, &new));
-    assert!(!memory.replace(b"k", &old, &new), "it was replaced");
-    assert!(!memory.replace(b"other", &new, &new), "another key");
+    assert!(memory.freshen(b"k", &old, &new));
+    assert!(!memory.freshen(b"k", &old, &new), "it was replaced");
+    assert!(!memory.freshen(b"other", &new, &new), "another key");
     memory.forget(b"k");
     let newer = Arc::new(any_request(30));
-    assert!(!memory.replace(b"k", &new, &newer), "it was invalidated");
+    assert!(!memory.freshen(b"k", &new, &newer), "it was invalidated");
     assert_eq!(held(&memory, b"k"), 0);
 }
 
@@ -86,7 +86,7 @@ fn one_reading_of_a_lower_tier_stands_for_another() {
     let named = read();
     adopt(&read());
     let fetched = Arc::new(accepting("b", 20).fetched_by(memory.begin()));
-    assert!(memory.replace(b"k", &named, &fetched), "of another variant");
+    assert!(memory.freshen(b"k", &named, &fetched), "of another variant");
     assert_eq!(held(&memory, b"k"), 1);
     adopt(&read());
     memory.give_up(b"k", &named);
@@ -94,7 +94,7 @@ fn one_reading_of_a_lower_tier_stands_for_another() {
     // Another node has fetched the page since.
     adopt(&Arc::new(accepting("a", 11)));
     memory.give_up(b"k", &named);
-    assert!(!memory.replace(b"k", &named, &read()));
+    assert!(!memory.freshen(b"k", &named, &read()));
     let again = accepting("a", 9).fetched_by(memory.begin());
     put(&memory, b"k", again);
     memory.give_up(b"k", &named);
@@ -132,7 +132,7 @@ fn a_304_confirms_no_reading_with_other_validators() {
         memory.adopt(b"k", vec![read(validators, 9)], 8);
         let fresh = Arc::new(accepting("a", 20));
         assert_eq!(
-            memory.replace(b"k", &named, &fresh),
+            memory.freshen(b"k", &named, &fresh),
             confirms,
             "{validators:?}"
         );
@@ -148,7 +148,7 @@ fn an_exchange_is_for_that_very_response() {
     let memory = Memory::new(LIMIT, Arc::default());
     let old = put(&memory, b"k", any_request(10));
     let whole = Arc::new(Stored::clone(&old).with_body(Body::Whole("whole".into())));
-    assert!(memory.replace(b"k", &old, &whole));
+    assert!(memory.freshen(b"k", &old, &whole));
     let stale = Arc::new(old.stale_since(Time::from_secs(11), 0));
     assert!(!memory.exchange(b"k", &old, &stale), "it is another now");
     assert!(Arc::ptr_eq(
@@ -245,7 +245,7 @@ fn an_entry_whose_body_is_on_its_way_is_not_evicted() {
     assert_eq!(held(&memory, b"filling"), 1);
     assert_eq!(writer.push(b"all of it"), Pushed::Kept);
     let body = writer.finish().expect("kept");
-    assert!(memory.replace(
+    assert!(memory.freshen(
         b"filling",
         &stored,
         &Arc::new(Stored::clone(&stored).with_body(body))
@@ -765,7 +765,7 @@ fn tags_are_within_the_limit_whoever_brought_them() {
             inserted,
             Err(Refused::Purged | Refused::Superseded)
         ));
-        memory.replace(key.as_bytes(), &old, &Arc::new(carrying()));
+        memory.freshen(key.as_bytes(), &old, &Arc::new(carrying()));
     }
     memory.make_room();
     let Statistics { keys, stored, .. } = memory.statistics();

@@ -77,7 +77,7 @@ fn says_of(
                 fetch: None,
             };
             let fresh = Arc::new(admit::updated(ask, stored, update));
-            if worker.cache.memory.replace(key, stored, &fresh) {
+            if worker.cache.memory.freshen(key, stored, &fresh) {
                 tiers::keep_freshened(worker, key, stored, &fresh, None);
             }
         }

@@ -86,7 +86,7 @@ impl Fetch<'_> {
         // The validated response may have been evicted meanwhile, or purged but not swept yet.
         let kept = if memory.log().refuses(key, marks, log_at) {
             Err(Detail::Unkept(Unkept::Invalidated))
-        } else if !is_another && memory.replace(key, stored, &fresh) {
+        } else if !is_another && memory.freshen(key, stored, &fresh) {
             Ok(())
         } else {
             self.insert_confirmed(&fresh)
