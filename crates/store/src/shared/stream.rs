@@ -10,7 +10,9 @@
 //! is not there (trimmed, flushed, or lost with a server), everything kept counts as purged
 //! ([`Log::forget`](crate::purge::Log::forget)). While the server cannot be asked, nothing kept is trusted.
 
+mod clock;
 mod entry;
+mod heartbeat;
 mod line;
 mod nodes;
 mod reader;

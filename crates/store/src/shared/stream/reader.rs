@@ -2,11 +2,10 @@
 
 use super::{
     Common, Event, Missed,
+    clock::Clock,
     entry::{self, Entry, Part},
     line::Line,
-    lock,
-    nodes::{self, Clock},
-    writer,
+    lock, nodes, writer,
 };
 use crate::{
     clock::now,
