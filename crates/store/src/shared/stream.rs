@@ -15,6 +15,8 @@ mod entry;
 mod heartbeat;
 mod line;
 mod nodes;
+mod outbox;
+mod publication;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,8 @@ use crate::{
 use entry::Author;
 use kv::{Redis, redis::Servers};
 use line::Line;
+use outbox::PurgeOutbox;
+use publication::Pending;
 use rules::time::Time;
 use std::{
     collections::HashMap,
@@ -44,7 +48,6 @@ use tokio::{
     time::Instant,
 };
 use under_way::{Place, UnderWay};
-use writer::PurgeOutbox;
 
 /// About how many entries the stream is trimmed to. A node that is away for longer than these last forgets what it
 /// kept.
@@ -190,13 +193,6 @@ struct Common {
     heard: Mutex<Instant>,
     /// The names of the other nodes, and when they were last looked up.
     others: Mutex<HashMap<String, nodes::Other>>,
-}
-
-/// Purges that were published together.
-struct Pending {
-    count: usize,
-    done: Vec<Purged>,
-    reply: oneshot::Sender<Done>,
 }
 
 impl Stream {

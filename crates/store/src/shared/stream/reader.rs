@@ -146,10 +146,7 @@ impl Reader {
                 .map_err(unreachable)?;
             return Ok(Step::More);
         };
-        // Own entries that were read before are read and counted again.
-        for pending in lock(&self.common.pending).values_mut() {
-            pending.done.clear();
-        }
+        self.common.count_again();
         let log = self.common.memory.log();
         log.forget();
         self.common.told.push_again(&self.common.memory, now());
@@ -263,24 +260,6 @@ impl Reader {
         read.arg(position.to_string());
         let _: Value = line.ask(&read, heartbeat + self.common.patience()).await?;
         Ok(())
-    }
-}
-
-impl Common {
-    /// Notes that an own entry has been applied. The last of a publication answers it.
-    fn applied(&self, number: u64, purged: crate::Purged, position: Position) {
-        let mut all = lock(&self.pending);
-        let Some(pending) = all.get_mut(&number) else {
-            // The caller gave up.
-            return;
-        };
-        pending.done.push(purged);
-        if pending.done.len() == pending.count
-            && let Some(pending) = all.remove(&number)
-        {
-            // The caller may have left.
-            let _ = pending.reply.send((pending.done, position));
-        }
     }
 }
 

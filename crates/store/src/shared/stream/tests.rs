@@ -510,7 +510,7 @@ fn what_is_owed_stays_ahead_of_a_stream_that_is_read_from_its_beginning() {
     let memory = Memory::new(1 << 20, Arc::default());
     let journal = Recorder::default();
     memory.log().keep_in(Box::new(journal.clone()));
-    let told = writer::PurgeOutbox::default();
+    let told = outbox::PurgeOutbox::default();
     let at = Time::from_secs(1);
     told.push(&memory, of("page"), at);
     memory.log().forget();
