@@ -1,8 +1,10 @@
 //! Stored responses on their way to the server.
 
+mod before;
 mod chunks;
 mod confirmed;
 mod cut;
+mod displacing;
 mod rival;
 mod turns;
 mod unnamed;
@@ -12,7 +14,6 @@ use super::{
     guard::Failed,
     lease::Lease,
     record::{self, BodyLocation, Entry},
-    remote::{Kind, Read},
 };
 use crate::{
     Stored,
@@ -26,7 +27,7 @@ use rival::{Rival, There, is_newer};
 use rules::{freshness::Facts, time::Time};
 use std::{sync::Arc, time::Duration};
 use turns::WritePermit;
-use unnamed::{Before, unnamed};
+use unnamed::unnamed;
 
 pub(super) use turns::Writing;
 
@@ -99,45 +100,6 @@ impl Inner {
             drop(lease);
             tier.give_up(&unnamed).await;
         });
-    }
-
-    /// Removes what `stored` supersedes from the tier, in the background. `stored` itself is not kept there.
-    fn displace(self: &Arc<Self>, key: &[u8], stored: &Arc<Stored>) {
-        let (Ok(runtime), Some(permit)) = (
-            tokio::runtime::Handle::try_current(),
-            WritePermit::take(self),
-        ) else {
-            return;
-        };
-        let (key, stored): (Box<[u8]>, _) = (key.into(), Arc::clone(stored));
-        runtime.spawn(async move {
-            let tier = &permit.0;
-            // If that fails, what is there goes when it expires.
-            if let Ok(unnamed) = tier.without_older(&key, &stored).await {
-                tier.give_up(&unnamed).await;
-            }
-        });
-    }
-
-    /// Writes the record again without what is older than `stored` and answers the same requests. Returns the names of
-    /// chunks that nothing uses any more.
-    async fn without_older(&self, key: &[u8], stored: &Stored) -> Result<Vec<String>, Passed> {
-        let name = self.name(key);
-        let _turn = self.writing.of(&name).lock().await;
-        let Before { there, sets } = self.before(key, &name).await?;
-        let now = now();
-        let rival = Rival::of(stored);
-        let is_older = |old: &There| rival.is(old) && old.received < stored.facts.response_time;
-        if !there.iter().any(is_older) {
-            return Ok(Vec::new());
-        }
-        let left = there.into_iter().filter(|old| !is_older(old));
-        let left: Vec<_> = left.map(|old| old.entry).collect();
-        let until = left.iter().map(|entry| entry.until).max();
-        let expiry = until.map_or(LEAST, |until| until.since(now)).max(LEAST);
-        let value = record::write(&left).ok_or(Passed::Over)?;
-        self.guard.set(&name, &value, expiry).await?;
-        Ok(unnamed(&name, sets, &left, self.config.largest_body))
     }
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
@@ -242,37 +204,6 @@ impl Inner {
         set.map_err(Passed::of_record)?;
         let most = self.config.largest_body;
         Ok(unnamed(&keep.name, sets, entries, most))
-    }
-
-    /// Reads the variants that are there, without those of another key of the same name, and without those that were
-    /// purged.
-    async fn before(&self, key: &[u8], name: &str) -> Result<Before, Passed> {
-        let until = self.guard.deadline();
-        let value = match self.guard.get(name, Read::Latest, until).await {
-            Ok(Some(value)) => value,
-            // Something else has our name, and is replaced.
-            Ok(None) | Err(Failed(Some(Kind::WrongType | Kind::TooLarge))) => {
-                return Ok(Before::default());
-            }
-            Err(failed) => return Err(failed.into()),
-        };
-        let entries = record::read(value).unwrap_or_default();
-        let sets = entries
-            .iter()
-            .filter_map(|entry| entry.place.set())
-            .collect();
-        let of_key = entries.into_iter().filter_map(|entry| {
-            let head = codec::Head::decode(&entry.head).ok()?;
-            let checked = self.guard.remote().sequence(&self.log, entry.position)?;
-            let is_good = *head.key == *key && !self.log.refuses(key, None, checked);
-            is_good.then(|| There {
-                received: head.received(),
-                is_failure: head.is_failure(),
-                entry,
-            })
-        });
-        let there = of_key.collect();
-        Ok(Before { there, sets })
     }
 }
 

@@ -1,16 +1,7 @@
 //! Chunks that no record names any more.
 
-use super::{EXPIRED_AT_ONCE, LONGER, rival::There};
+use super::{EXPIRED_AT_ONCE, LONGER};
 use crate::shared::{Inner, chunk, name, record::Entry};
-
-/// What a record held before it was written again.
-#[derive(Default)]
-pub(super) struct Before {
-    /// Variants that are still good.
-    pub(super) there: Vec<There>,
-    /// The sets of chunks of all variants, with the number of chunks in each.
-    pub(super) sets: Vec<(u64, u32)>,
-}
 
 /// Returns the names of the chunks that a record has named, and no longer names with these entries.
 pub(super) fn unnamed(

@@ -1,0 +1,54 @@
+//! What is there under a name before it is written again.
+
+use super::{Passed, rival::There};
+use crate::{
+    codec,
+    shared::{
+        Inner,
+        guard::Failed,
+        record,
+        remote::{Kind, Read},
+    },
+};
+
+/// What a record held before it was written again.
+#[derive(Default)]
+pub(super) struct Before {
+    /// Variants that are still good.
+    pub(super) there: Vec<There>,
+    /// The sets of chunks of all variants, with the number of chunks in each.
+    pub(super) sets: Vec<(u64, u32)>,
+}
+
+impl Inner {
+    /// Reads the variants that are there, without those of another key of the same name, and without those that were
+    /// purged.
+    pub(super) async fn before(&self, key: &[u8], name: &str) -> Result<Before, Passed> {
+        let until = self.guard.deadline();
+        let value = match self.guard.get(name, Read::Latest, until).await {
+            Ok(Some(value)) => value,
+            // Something else has our name, and is replaced.
+            Ok(None) | Err(Failed(Some(Kind::WrongType | Kind::TooLarge))) => {
+                return Ok(Before::default());
+            }
+            Err(failed) => return Err(failed.into()),
+        };
+        let entries = record::read(value).unwrap_or_default();
+        let sets = entries
+            .iter()
+            .filter_map(|entry| entry.place.set())
+            .collect();
+        let of_key = entries.into_iter().filter_map(|entry| {
+            let head = codec::Head::decode(&entry.head).ok()?;
+            let checked = self.guard.remote().sequence(&self.log, entry.position)?;
+            let is_good = *head.key == *key && !self.log.refuses(key, None, checked);
+            is_good.then(|| There {
+                received: head.received(),
+                is_failure: head.is_failure(),
+                entry,
+            })
+        });
+        let there = of_key.collect();
+        Ok(Before { there, sets })
+    }
+}
