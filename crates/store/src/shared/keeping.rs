@@ -13,7 +13,7 @@ use super::{
     Inner,
     guard::Failed,
     lease::Lease,
-    record::{self, BodyLocation, Entry},
+    record::{self, BodyLocation, ChunkSet, Entry},
 };
 use crate::{
     Stored,
@@ -131,14 +131,14 @@ impl Inner {
         // From here on they are its own.
         let own = unnamed.len();
         let place = self.place(&keep, head.len(), unnamed).await?;
-        let set = place.set();
+        let set = place.chunks();
         let written = self.write_record(&keep, head, place).await;
         if matches!(written, Ok(_) | Err(Passed::Unanswered)) {
             unnamed.truncate(own);
         }
         unnamed.extend(written?);
-        if let Some((set, _)) = set {
-            keep.stored.set_chunks(set);
+        if let Some(set) = set {
+            keep.stored.set_chunks(set.id);
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Inner {
         &self,
         keep: &Keep,
         entries: &[Entry],
-        sets: Vec<(u64, u32)>,
+        sets: Vec<ChunkSet>,
         now: Time,
     ) -> Result<Vec<String>, Passed> {
         let until = entries.iter().map(|entry| entry.until).max();

@@ -50,20 +50,24 @@ pub(super) enum BodyLocation {
     /// In the record.
     Beside(Chunk),
     /// In chunks under names of their own.
-    Apart {
-        /// The set of chunks.
-        set: u64,
-        /// The number of chunks.
-        chunks: u32,
-    },
+    Apart(ChunkSet),
+}
+
+/// The chunks of one body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChunkSet {
+    /// What their names have in common, and no other set's.
+    pub(super) id: u64,
+    /// How many there are.
+    pub(super) count: u32,
 }
 
 impl BodyLocation {
-    /// The set of chunks and their number, if the body is apart.
-    pub(super) fn set(&self) -> Option<(u64, u32)> {
+    /// The chunks, if the body is apart.
+    pub(super) fn chunks(&self) -> Option<ChunkSet> {
         match *self {
             Self::Beside(_) => None,
-            Self::Apart { set, chunks } => Some((set, chunks)),
+            Self::Apart(set) => Some(set),
         }
     }
 }
@@ -77,7 +81,7 @@ impl Entry {
     fn size(&self) -> usize {
         let beside = match &self.place {
             BodyLocation::Beside(chunk) => chunk.size(),
-            BodyLocation::Apart { .. } => 0,
+            BodyLocation::Apart(_) => 0,
         };
         OVERHEAD + self.head.len() + beside
     }
@@ -90,10 +94,10 @@ impl Entry {
         let head = chunk::run(input)?;
         let place = match input.try_get_u8() {
             Ok(0) => BodyLocation::Beside(Chunk::read(input)?),
-            Ok(1) => BodyLocation::Apart {
-                set: input.try_get_u64_le().map_err(|_| Malformed)?,
-                chunks: input.try_get_u32_le().map_err(|_| Malformed)?,
-            },
+            Ok(1) => BodyLocation::Apart(ChunkSet {
+                id: input.try_get_u64_le().map_err(|_| Malformed)?,
+                count: input.try_get_u32_le().map_err(|_| Malformed)?,
+            }),
             _ => return Err(Malformed),
         };
         Ok(Self {
@@ -118,10 +122,10 @@ impl Entry {
                 out.put_u8(0);
                 chunk.write(out);
             }
-            BodyLocation::Apart { set, chunks } => {
+            BodyLocation::Apart(set) => {
                 out.put_u8(1);
-                out.put_u64_le(*set);
-                out.put_u32_le(*chunks);
+                out.put_u64_le(set.id);
+                out.put_u32_le(set.count);
             }
         }
     }
@@ -194,10 +198,10 @@ mod tests {
             until: Time::from_millis(until),
             head: Bytes::copy_from_slice(head),
             place: beside.map_or(
-                BodyLocation::Apart {
-                    set: until,
-                    chunks: 3,
-                },
+                BodyLocation::Apart(ChunkSet {
+                    id: until,
+                    count: 3,
+                }),
                 BodyLocation::Beside,
             ),
         }

@@ -10,7 +10,7 @@ use crate::{
         chunk::Chunk,
         guard::Failed,
         name,
-        record::{self, BodyLocation, Entry},
+        record::{self, BodyLocation, ChunkSet, Entry},
         remote::Read,
     },
     variants::Rank,
@@ -85,7 +85,7 @@ impl Inner {
         let mut is_answered = false;
         for variant in variants {
             let answers = !is_answered && variant.stored.matches(question.request, &mut scratch);
-            let is_apart = matches!(variant.place, BodyLocation::Apart { .. });
+            let is_apart = variant.place.chunks().is_some();
             if is_apart && !answers {
                 continue;
             }
@@ -138,46 +138,47 @@ impl Inner {
             layout,
             place,
         } = variant;
-        let set = place.set();
+        let set = place.chunks();
         let chunks = match place {
             // A slice would keep the whole record in memory for one of its bodies.
             BodyLocation::Beside(chunk) if alone => vec![chunk.open()?],
             BodyLocation::Beside(chunk) => vec![Bytes::copy_from_slice(&chunk.open()?)],
-            BodyLocation::Apart { set, chunks } => {
-                let all = (set, chunks, layout.stored());
-                self.chunks(question, name, all, read).await?
+            BodyLocation::Apart(set) => {
+                self.chunks(question, name, set, layout.stored(), read)
+                    .await?
             }
         };
         let stored = stored.with_body(body(chunks, &layout)?);
-        if let (Some((set, _)), Layout::Whole(_)) = (set, &layout) {
-            stored.set_chunks(set);
+        if let (Some(set), Layout::Whole(_)) = (set, &layout) {
+            stored.set_chunks(set.id);
         }
         Ok(stored)
     }
 
-    /// Reads all chunks of a body: `count` of `set`, `length` bytes together.
+    /// Reads all chunks of a body: `set`, `length` bytes together.
     async fn chunks(
         &self,
         question: &Question<'_>,
         name: &str,
-        (set, count, length): (u64, u32, u64),
+        set: ChunkSet,
+        length: u64,
         read: Read,
     ) -> Result<Vec<Bytes>, Unused> {
         // Each chunk has at least one byte.
-        if u64::from(count) > length {
+        if u64::from(set.count) > length {
             return Err(Unused::Malformed);
         }
         let (mut chunks, mut first) = (Vec::new(), 0);
         let mut left = length;
-        while first < count {
-            let next = count.min(first + CHUNKS_AT_ONCE);
+        while first < set.count {
+            let next = set.count.min(first + CHUNKS_AT_ONCE);
             let names: Vec<_> = (first..next)
-                .map(|index| name::chunk(name, set, index))
+                .map(|index| name::chunk(name, set.id, index))
                 .collect();
             let values = self.guard.get_many(&names, read, question.until).await?;
             for (index, value) in (first..next).zip(values) {
                 let value = value.ok_or(Unused::Nothing)?;
-                let bytes = Chunk::unseal(value, set, index)?.open()?;
+                let bytes = Chunk::unseal(value, set.id, index)?.open()?;
                 left = left
                     .checked_sub(bytes.len() as u64)
                     .ok_or(Unused::Malformed)?;

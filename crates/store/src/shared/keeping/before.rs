@@ -6,7 +6,7 @@ use crate::{
     shared::{
         Inner,
         guard::Failed,
-        record,
+        record::{self, ChunkSet},
         remote::{Kind, Read},
     },
 };
@@ -16,8 +16,8 @@ use crate::{
 pub(super) struct Before {
     /// Variants that are still good.
     pub(super) there: Vec<There>,
-    /// The sets of chunks of all variants, with the number of chunks in each.
-    pub(super) sets: Vec<(u64, u32)>,
+    /// The chunks of all variants.
+    pub(super) sets: Vec<ChunkSet>,
 }
 
 impl Inner {
@@ -36,7 +36,7 @@ impl Inner {
         let entries = record::read(value).unwrap_or_default();
         let sets = entries
             .iter()
-            .filter_map(|entry| entry.place.set())
+            .filter_map(|entry| entry.place.chunks())
             .collect();
         let of_key = entries.into_iter().filter_map(|entry| {
             let head = codec::Head::decode(&entry.head).ok()?;

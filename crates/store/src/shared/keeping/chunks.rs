@@ -7,7 +7,7 @@ use crate::shared::{
     guard::Failed,
     lease::unique,
     name,
-    record::{self, BodyLocation},
+    record::{self, BodyLocation, ChunkSet},
 };
 
 impl Inner {
@@ -32,19 +32,20 @@ impl Inner {
         if next.is_none() && first.size() <= most && head <= record::LONGEST / 4 {
             return Ok(BodyLocation::Beside(first));
         }
-        let set = unique(&self.config.node);
-        self.write_chunk(keep, (set, 0), &first, unnamed).await?;
+        let id = unique(&self.config.node);
+        self.write_chunk(keep, (id, 0), &first, unnamed).await?;
         let mut count = 1;
         while let Some(bytes) = next {
             let next_chunk = chunk(bytes)?;
-            self.write_chunk(keep, (set, count), &next_chunk, unnamed)
+            self.write_chunk(keep, (id, count), &next_chunk, unnamed)
                 .await?;
             count += 1;
             next = chunks.next().await?;
         }
-        Ok(BodyLocation::Apart { set, chunks: count })
+        Ok(BodyLocation::Apart(ChunkSet { id, count }))
     }
 
+    /// Writes the chunk of this index in this set.
     async fn write_chunk(
         &self,
         keep: &Keep,

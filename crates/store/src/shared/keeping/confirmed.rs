@@ -7,7 +7,7 @@ use crate::{
     shared::{
         Inner, chunk,
         guard::Failed,
-        record::{BodyLocation, Entry},
+        record::{BodyLocation, ChunkSet, Entry},
     },
 };
 use bytes::Bytes;
@@ -30,17 +30,16 @@ impl Inner {
         // To prolong many chunks takes long. Others may write under the name meanwhile, so this is before the turn.
         let before = self.before(&keep.key, &keep.name).await?;
         let count = count(&keep.stored.body);
-        let is_body =
-            |&(set, chunks): &(u64, u32)| set == known && Some(u64::from(chunks)) == count;
-        let Some((set, chunks)) = before.sets.iter().copied().find(is_body) else {
+        let is_body = |set: &ChunkSet| set.id == known && Some(u64::from(set.count)) == count;
+        let Some(set) = before.sets.iter().copied().find(is_body) else {
             return Ok(None);
         };
-        let (now, place) = (now(), BodyLocation::Apart { set, chunks });
+        let (now, place) = (now(), BodyLocation::Apart(set));
         let entries = self.entries(keep, head.clone(), place, before.there, now)?;
-        if !self.prolong(keep, (set, chunks), &entries, now).await? {
+        if !self.prolong(keep, set, &entries, now).await? {
             return Ok(None);
         }
-        self.write_over(keep, head, (set, chunks), unnamed).await
+        self.write_over(keep, head, set, unnamed).await
     }
 
     /// Writes the record with this head over chunks that have just been prolonged, if a record still names them.
@@ -48,18 +47,18 @@ impl Inner {
         &self,
         keep: &Keep,
         head: &Bytes,
-        (set, chunks): (u64, u32),
+        set: ChunkSet,
         unnamed: &mut Vec<String>,
     ) -> Result<Option<Vec<String>>, Passed> {
         // From here until the record is written, no other task on this node gives the chunks up.
         let _turn = self.writing.of(&keep.name).lock().await;
         let before = self.before(&keep.key, &keep.name).await?;
-        let is_named = before.sets.contains(&(set, chunks));
+        let is_named = before.sets.contains(&set);
         if !is_named {
             // They may have been given up before they were prolonged.
-            unnamed.extend(names(&keep.name, (set, chunks)));
+            unnamed.extend(names(&keep.name, set));
         }
-        let (now, place) = (now(), BodyLocation::Apart { set, chunks });
+        let (now, place) = (now(), BodyLocation::Apart(set));
         // Also if they are not named: where a newer one is there, the whole need not be written either.
         let entries = self.entries(keep, head.clone(), place, before.there, now)?;
         if !is_named {
@@ -73,13 +72,13 @@ impl Inner {
     async fn prolong(
         &self,
         keep: &Keep,
-        set: (u64, u32),
+        set: ChunkSet,
         entries: &[Entry],
         now: Time,
     ) -> Result<bool, Failed> {
         let naming = entries
             .iter()
-            .filter(|entry| entry.place.set() == Some(set));
+            .filter(|entry| entry.place.chunks() == Some(set));
         let until = naming.map(|entry| entry.until.since(now)).max();
         let expiry = until.unwrap_or(keep.worth) + LONGER;
         let names: Vec<_> = names(&keep.name, set).collect();

@@ -1,26 +1,36 @@
 //! Chunks that no record names any more.
 
 use super::{EXPIRED_AT_ONCE, LONGER};
-use crate::shared::{Inner, chunk, name, record::Entry};
+use crate::shared::{
+    Inner, chunk, name,
+    record::{ChunkSet, Entry},
+};
 
 /// Returns the names of the chunks that a record has named, and no longer names with these entries.
 pub(super) fn unnamed(
     name: &str,
-    mut sets: Vec<(u64, u32)>,
+    mut sets: Vec<ChunkSet>,
     entries: &[Entry],
     largest_body: u64,
 ) -> Vec<String> {
-    sets.retain(|old| !entries.iter().any(|entry| entry.place.set() == Some(*old)));
+    sets.retain(|old| {
+        !entries
+            .iter()
+            .any(|entry| entry.place.chunks() == Some(*old))
+    });
     // A record that claims more chunks was not written by us.
     let most = largest_body.div_ceil(chunk::LONGEST as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
-    let of_set = |(set, count): (u64, u32)| names(name, (set, count.min(most)));
+    let of_set = |set: ChunkSet| {
+        let count = set.count.min(most);
+        names(name, ChunkSet { count, ..set })
+    };
     sets.into_iter().flat_map(of_set).collect()
 }
 
 /// The names of these chunks of what is under `name`.
-pub(super) fn names(name: &str, (set, count): (u64, u32)) -> impl Iterator<Item = String> {
-    (0..count).map(move |index| name::chunk(name, set, index))
+pub(super) fn names(name: &str, set: ChunkSet) -> impl Iterator<Item = String> {
+    (0..set.count).map(move |index| name::chunk(name, set.id, index))
 }
 
 impl Inner {
