@@ -169,6 +169,7 @@ mod tests {
             ("http://a.example@b.example/x", None),
             ("http://user@a.example/x", None),
             ("mailto:a@a.example", None),
+            ("ftp://a.example/x", None),
             ("http:///x", None),
         ] {
             let found = others(&locations(&[(LOCATION, location)]), TARGET, None);
@@ -196,6 +197,7 @@ mod tests {
             ("/x", Some("http://a.example/x")),
             ("http://app.internal:8000/dir/page?q=1", None),
             ("http://app.internal/x", None),
+            ("ftp://app.internal:8000/x", None),
             ("http://app.internal:8000.b.example/x", None),
             ("http://b.example/x", None),
         ] {

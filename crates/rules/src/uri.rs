@@ -229,6 +229,34 @@ mod tests {
     }
 
     #[test]
+    fn a_base_without_authority_keeps_its_way() {
+        for (base, expected) in [
+            ("a:", "a:g"),
+            ("a:b", "a:g"),
+            ("a:/b", "a:/g"),
+            ("a:b/c", "a:b/g"),
+        ] {
+            let resolved = resolve(&Reference::parse(base), &Reference::parse("g"));
+            assert_eq!(resolved, expected, "{base}");
+        }
+    }
+
+    /// RFC 3986 section 3.1.
+    #[test]
+    fn what_stands_before_the_first_colon_may_be_a_scheme() {
+        for (text, scheme) in [
+            ("svn+ssh:x", Some("svn+ssh")),
+            ("a-1.b:x", Some("a-1.b")),
+            ("1a:x", None),
+            ("+a:x", None),
+            ("a_b:x", None),
+            (":x", None),
+        ] {
+            assert_eq!(Reference::parse(text).scheme, scheme, "{text}");
+        }
+    }
+
+    #[test]
     fn double_slashes_stay() {
         assert_eq!(remove_dot_segments("/a//b/../c/"), "/a//c/");
         assert_eq!(remove_dot_segments("//..//x"), "//x");

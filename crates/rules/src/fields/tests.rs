@@ -91,11 +91,98 @@ fn unstorable_fields_rfc_9111_section_3_1() {
         ("proxy-authenticate", "Basic"),
         ("proxy-authentication-info", "x"),
         ("proxy-authorization", "x"),
+        // RFC 9209: this one is for all recipients.
+        ("proxy-status", "kept"),
         ("x-other", "kept"),
     ]);
     let (directives, _) = directives::response(&message, &[]);
     remove_where(&mut message, |name| is_unstorable(name, &directives));
-    assert_eq!(left(message), ["cache-control", "x-other"]);
+    assert_eq!(left(message), ["cache-control", "proxy-status", "x-other"]);
+}
+
+#[test]
+fn a_field_is_found_among_few_and_among_many() {
+    for count in [1, FEW, FEW + 1, 40] {
+        let names = (0..count).map(|index| HeaderName::try_from(format!("x-{index}")).unwrap());
+        let message: HeaderMap = names
+            .map(|name| (name, HeaderValue::from_static("1")))
+            .collect();
+        assert!(has(&message, &HeaderName::from_static("x-0")), "{count}");
+        assert!(
+            !has(&message, &HeaderName::from_static("x-none")),
+            "{count}"
+        );
+    }
+}
+
+/// RFC 9110 sections 7.8 and 15.5.22.
+#[test]
+fn protocols_are_named_where_they_are_switched_or_wanted() {
+    for (status, names) in [(101, true), (426, true), (200, false), (403, false)] {
+        let mut answer = fields(&[
+            ("connection", "Upgrade, x-hop"),
+            ("upgrade", "websocket"),
+            ("x-hop", "1"),
+            ("etag", "\"a\""),
+        ]);
+        let status = StatusCode::from_u16(status).unwrap();
+        remove_hop_by_hop_of_answer(status, &mut answer);
+        let expected = if names {
+            fields(&[
+                ("etag", "\"a\""),
+                ("connection", "upgrade"),
+                ("upgrade", "websocket"),
+            ])
+        } else {
+            fields(&[("etag", "\"a\"")])
+        };
+        assert_eq!(answer, expected, "{status}");
+    }
+    let mut bare = fields(&[("connection", "close")]);
+    remove_hop_by_hop_of_answer(StatusCode::UPGRADE_REQUIRED, &mut bare);
+    assert!(bare.is_empty(), "it names none");
+}
+
+/// RFC 9113 section 8.2.1.
+#[test]
+fn a_value_is_padded_at_either_end() {
+    for (value, padded) in [
+        ("a", false),
+        ("", false),
+        ("a b", false),
+        (" a", true),
+        ("a ", true),
+        ("\ta", true),
+        ("a\t", true),
+    ] {
+        let message = fields(&[("x-own", "a"), ("x-other", value)]);
+        assert_eq!(has_padded_value(&message), padded, "{value:?}");
+    }
+}
+
+#[test]
+fn the_lines_of_the_whole_say_nothing_of_a_part() {
+    let part = fields(&[("content-range", "bytes 0-4/10"), ("etag", "\"a\"")]);
+    let lines: Vec<_> = lines_of_whole(&part).collect();
+    assert_eq!(lines, [(&b"etag"[..], &b"\"a\""[..])]);
+}
+
+#[test]
+fn what_decides() {
+    for name in [
+        "cache-control",
+        "expires",
+        "vary",
+        "cdn-cache-control",
+        "surrogate-control",
+        "x-reverse-proxy-ttl",
+        "x-accel-expires",
+    ] {
+        assert!(decides(&HeaderName::from_static(name)), "{name}");
+    }
+    for name in ["etag", "x-cache-controls", "set-cookie"] {
+        assert!(!decides(&HeaderName::from_static(name)), "{name}");
+    }
 }
 
 #[test]

@@ -47,6 +47,9 @@ fn elements_are_read() {
         ("for=", "for", &["!"]),
         ("=a", "for", &["!"]),
         (r#"for="a"b"#, "for", &["!"]),
+        (r#"for="a""b""#, "for", &["!"]),
+        (r#"for="a\""#, "for", &["!"]),
+        ("for=a,for=b", "for", &["a", "b"]),
         ("for=a b, for=c", "for", &["!", "c"]),
         // What a client leaves open hides no proxy's word.
         (r#"for="evil, for=192.0.2.1"#, "for", &["!", "192.0.2.1"]),

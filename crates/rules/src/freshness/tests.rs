@@ -239,6 +239,41 @@ fn what_forbids_stale_answers() {
     }
 }
 
+/// The typical page that says nothing about caching is one user's: the site's windows must not show it to others.
+#[test]
+fn the_sites_windows_lengthen_a_lifetime_and_create_none() {
+    let site = Site {
+        stale_while_revalidate: Some(5),
+        stale_if_error: Some(6),
+        ..Site::default()
+    };
+    for (line, windows) in [
+        ("public", (None, None)),
+        ("max-age=0", (None, None)),
+        ("max-age=0, stale-while-revalidate=7", (Some(7), None)),
+        ("max-age=1", (Some(5), Some(6))),
+    ] {
+        let facts = judge(&says(line), &site);
+        let found = (facts.stale_while_revalidate, facts.stale_if_error);
+        assert_eq!(found, windows, "{line}");
+    }
+}
+
+#[test]
+fn what_is_always_validated() {
+    for (line, expected) in [
+        ("max-age=1", false),
+        ("max-age=0", true),
+        ("max-age=0, stale-while-revalidate=7", false),
+        ("max-age=0, stale-if-error=7", true),
+        ("no-cache, max-age=1", true),
+        ("no-cache=\"set-cookie\", max-age=1", false),
+    ] {
+        let facts = judge(&says(line), &Site::default());
+        assert_eq!(facts.is_always_validated(), expected, "{line}");
+    }
+}
+
 #[test]
 fn a_forced_lifetime_overrules_the_origin() {
     let site = Site {
@@ -252,6 +287,10 @@ fn a_forced_lifetime_overrules_the_origin() {
         (facts.stale_while_revalidate, facts.stale_if_error),
         (Some(5), Some(7))
     );
+    // What `s-maxage` implies does not count either (RFC 9111 section 5.2.2.10).
+    let facts = judge(&says("s-maxage=1"), &site);
+    assert!(!facts.must_revalidate);
+    assert_eq!(facts.stale_while_revalidate, Some(5));
 }
 
 proptest! {
@@ -304,6 +343,13 @@ fn the_sites_own_lifetime_counts_from_the_answer() {
         let behind = left(&fields(&[("date", date(-3600))]), &site);
         assert_eq!(behind, ttl, "the application's clock is an hour behind");
     }
+    // No lifetime is none, however old the answer is: it was never fresh.
+    let never = Site {
+        override_lifetime: Some(Duration::ZERO),
+        ..Site::default()
+    };
+    let old = judge(&fields(&[("age", "5".to_owned())]), &never);
+    assert_eq!(old.lifetime_ms, 0);
     assert_eq!(
         left(&says("max-age=1"), &default),
         None,

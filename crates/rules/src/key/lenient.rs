@@ -141,6 +141,8 @@ mod tests {
             ("/;a=b/admin;c/y;d", "/admin/y"),
             ("/x/..%2Fadmin/y", "/admin/y"),
             ("/x%5C..\\admin/y", "/admin/y"),
+            ("/x\\..\\admin/y", "/admin/y"),
+            ("/x/..%5Cadmin/y", "/admin/y"),
             ("/./admin/.", "/admin/"),
             ("/admin/x/..", "/admin/"),
             ("/../..", "/"),
@@ -153,6 +155,13 @@ mod tests {
                 "{written}"
             );
         }
+    }
+
+    /// Each reading is told once, and no slash is added to one that ends a path.
+    #[test]
+    fn all_that_origins_read() {
+        assert_eq!(readings("/a//"), ["/a/"]);
+        assert_eq!(readings("//a"), ["/a"]);
     }
 
     /// What an origin leaves undone decides which segment a `..` removes.

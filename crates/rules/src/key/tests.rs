@@ -31,6 +31,9 @@ fn only_spellings_of_the_same_byte_are_joined() {
         ("/%%341", "/%%341"),
         ("/%4%31", "/%4%31"),
         ("/%%34%31", "/%%341"),
+        ("%41=1", "A=1"),
+        ("/%%7A", "/%z"),
+        ("/%%2D%41", "/%-%41"),
         ("/%25%34%31", "/%2541"),
     ] {
         assert_eq!(normalize(written), expected, "{written}");
@@ -60,6 +63,9 @@ fn hosts_have_one_spelling() {
         ("a.example:00", "http", Some("a.example:0")),
         ("a.example.", "http", Some("a.example")),
         ("A.example.:8080", "http", Some("a.example:8080")),
+        ("a.example.:8080", "http", Some("a.example:8080")),
+        ("a.example:443", "http", Some("a.example:443")),
+        ("a!b;c.example", "http", Some("a!b;c.example")),
         ("127.0.0.1:8080", "http", Some("127.0.0.1:8080")),
         ("[::1]", "http", Some("[::1]")),
         ("[0:0::0001]:80", "http", Some("[::1]")),
@@ -98,6 +104,21 @@ fn hosts_have_one_spelling() {
 
 fn patterns(written: &[&str]) -> Vec<ParamPattern> {
     written.iter().copied().map(ParamPattern::parse).collect()
+}
+
+/// URL Standard section 5.1.
+#[test]
+fn names_as_an_application_reads_them() {
+    for (coded, plain) in [
+        ("a%5B%5d+b", "a[] b"),
+        ("%", "%"),
+        ("%4", "%4"),
+        ("%4g%g4%zb+", "%4g%g4%zb "),
+        ("%%41", "%A"),
+    ] {
+        let read: Vec<_> = decoded(coded.as_bytes()).collect();
+        assert_eq!(read, plain.as_bytes(), "{coded}");
+    }
 }
 
 #[test]
@@ -139,6 +160,9 @@ fn queries_as_chosen() {
         (Some("a+b&a%2Bb"), only(&["a%2Bb"]), false, Some("a%2Bb")),
         (Some("f%5Ba%5D&f[b]&f"), except(&["f[*"]), false, Some("f")),
         (Some("a%&a%2&a"), only(&["a%"]), false, Some("a%")),
+        (Some("%g1&x"), only(&["%g1"]), false, Some("%g1")),
+        (Some("%zb+&x"), only(&["%zb "]), false, Some("%zb+")),
+        (Some("q&%zz+"), only(&["q"]), false, Some("q")),
     ] {
         let chosen = choose_query(query, &choice, sort);
         assert_eq!(chosen.as_deref(), expected, "{query:?} {choice:?}");

@@ -61,9 +61,14 @@ fn what_a_range_of_a_hundred_bytes_means() {
         ),
         ("bytes=50-59, 0-9, 10-49", One(span(0, 59))),
         ("bytes=0-9,,5-14, ,", One(span(0, 14))),
+        ("bytes=0-1, 3-4", Many(vec![span(0, 1), span(3, 4)])),
+        ("bytes=3-4, 0-1", Many(vec![span(3, 4), span(0, 1)])),
         // "a ranges-specifier with more than two overlapping ranges".
         ("bytes=0-9, 5-14, 7-20", Whole),
         ("bytes=0-, 0-, 0-", Whole),
+        // They overlap by one byte.
+        ("bytes=0-9, 9-14, 14-20", Whole),
+        ("bytes=14-20, 9-14, 0-9", Whole),
         // "An origin server MUST ignore a Range header field that contains a range unit it does not understand."
         ("lines=0-1", Whole),
         ("bytes 0-1", Whole),
@@ -83,6 +88,17 @@ fn what_a_range_of_a_hundred_bytes_means() {
         ("", Whole),
     ] {
         assert_eq!(resolve(&field(range), 100), expected, "{range}");
+    }
+}
+
+#[test]
+fn a_span_counts_both_its_ends() {
+    for (one, length) in [
+        (span(0, 0), 1),
+        (span(5, 9), 5),
+        (span(0, u64::MAX), u64::MAX),
+    ] {
+        assert_eq!(one.length(), length, "{one:?}");
     }
 }
 

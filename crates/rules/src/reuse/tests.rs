@@ -122,6 +122,10 @@ fn verdicts() {
         (WINDOWS, "", 70, WHILE),
         (WINDOWS, "", 71, EXPIRED),
         (WINDOWS, "max-stale=60", 70, WHILE),
+        // A staler answer than the client accepts is none, also while a refresh could run.
+        (WINDOWS, "max-stale=5", 65, WHILE),
+        (WINDOWS, "max-stale=5", 66, EXPIRED),
+        (WINDOWS, "max-stale", 66, WHILE),
         (WINDOWS, "max-stale=60", 71, ACCEPTED),
         // Section 5.2.1.1: without max-stale the client does not wish to receive a stale response.
         (WINDOWS, "max-age=100", 65, EXPIRED),
@@ -213,6 +217,7 @@ fn a_site_may_ignore_what_clients_force() {
         (PLAIN, "max-age=0", 30, fresh(30)),
         (PLAIN, "min-fresh=50", 30, fresh(30)),
         (WINDOWS, "max-age=0, min-fresh=5", 65, WHILE),
+        (WINDOWS, "max-stale=4", 65, WHILE),
         (NO_CACHE, "", 0, OWN),
         // This asks nothing of the origin, so it still holds.
         (PLAIN, "max-stale=10", 65, ACCEPTED),
@@ -261,6 +266,7 @@ fn failures() {
         (STRICT, "", 61, Unreachable, false),
         (NO_CACHE, "stale-if-error=30", 0, Unreachable, false),
         (NO_CACHE, "", 61, Status, false),
+        (NO_CACHE, "", 30, Status, false),
         // Still fresh: only the client's preference sent us to the origin.
         (PLAIN, "no-cache", 30, Status, true),
         (STRICT, "no-cache", 30, Unreachable, true),
@@ -282,6 +288,39 @@ fn failures() {
         Failure::Unreachable,
         after(60)
     ));
+}
+
+#[test]
+fn no_window_is_open_for_what_is_always_validated() {
+    let facts = Facts {
+        no_cache: true,
+        ..WINDOWS
+    };
+    for failure in [Failure::Status, Failure::Unreachable] {
+        let window = window_on_failure(&facts, &asks("stale-if-error=9"), &OBEYS, failure);
+        assert_eq!(window, 0, "{failure:?}");
+    }
+}
+
+#[test]
+fn what_follows_from_a_reason() {
+    assert!(StaleReason::WhileRevalidate.refreshes());
+    assert!(!StaleReason::MaxStale.refreshes());
+    // RFC 9211 section 2.2: `request` is for what was fresh, and not used because of the request.
+    for (reason, is_the_clients, of_fresh) in [
+        (ValidateReason::Expired, false, ForwardReason::Stale),
+        (ValidateReason::NoCache, false, ForwardReason::Stale),
+        (ValidateReason::RequestNoCache, true, ForwardReason::Request),
+        (ValidateReason::RequestAge, true, ForwardReason::Request),
+    ] {
+        assert_eq!(reason.is_the_clients(), is_the_clients, "{reason}");
+        assert_eq!(reason.forward_reason(true), of_fresh, "{reason}");
+        assert_eq!(
+            reason.forward_reason(false),
+            ForwardReason::Stale,
+            "{reason}"
+        );
+    }
 }
 
 #[test]

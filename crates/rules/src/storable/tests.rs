@@ -127,6 +127,20 @@ fn methods() {
 }
 
 #[test]
+fn reasons_that_lie_in_one_request() {
+    for (reason, is_of_it) in [
+        (NotStorable::NoStoreRequest, true),
+        (NotStorable::Authorization, true),
+        (NotStorable::SetCookie, true),
+        (NotStorable::Private, false),
+        (NotStorable::NoStore, false),
+        (NotStorable::NoFreshness, false),
+    ] {
+        assert_eq!(reason.is_of_this_request(), is_of_it, "{reason}");
+    }
+}
+
+#[test]
 fn reasons_have_tokens() {
     for (reason, token) in [
         (NotStorable::Method, "method"),

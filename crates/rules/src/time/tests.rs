@@ -76,6 +76,8 @@ fn leap_days_leap_seconds_and_far_years() {
         ("Thu, 29 Feb 2024 00:00:00 GMT", 1_709_164_800),
         ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400),
         ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
+        ("Fri, 01 Mar 2002 00:00:00 GMT", 1_014_940_800),
+        ("Sun, 01 Mar 2401 00:00:00 GMT", 13_606_185_600),
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
         ("Wed, 01 Jan 1969 00:00:00 GMT", 0),
         ("Fri, 31 Dec 9999 23:59:59 GMT", LAST_SECOND),

@@ -238,6 +238,13 @@ fn what_a_head_says() {
         (&[TAG, FIVE], full, Some(6), Disqualify),
         (&[TAG], bare, None, Disqualify),
         (&[("etag", "\"open")], full, None, Disqualify),
+        (&[("etag", "\"open")], bare, None, Disqualify),
+        (
+            &[("last-modified", "soon")],
+            &[("last-modified", "soon")],
+            None,
+            Freshen,
+        ),
         (&[DATED], bare, None, Disqualify),
         (&[], full, Some(5), Nothing),
         (&[SHORT], &[LONG], None, Freshen),
@@ -249,6 +256,43 @@ fn what_a_head_says() {
         assert_eq!(says(StatusCode::OK), expected, "{head:?}");
         assert_eq!(says(StatusCode::NOT_FOUND), Nothing, "{head:?}");
         assert_eq!(says(StatusCode::NOT_MODIFIED), Nothing, "{head:?}");
+    }
+}
+
+/// RFC 9110 section 8.8.3.2: strong comparison.
+#[test]
+fn only_strong_tags_show_the_same_content() {
+    for (head, stored, expected) in [
+        (Some("\"a\""), Some("\"a\""), true),
+        (Some("\"a\""), Some("\"b\""), false),
+        (Some("W/\"a\""), Some("W/\"a\""), false),
+        (Some("\"a\""), None, false),
+        (None, None, false),
+    ] {
+        let with = |tag: Option<&str>| {
+            let tag = tag.map(|tag| ("etag", tag));
+            fields(&[&[("last-modified", EARLY)], tag.as_slice()].concat())
+        };
+        let found = is_same_content(&with(head), &with(stored));
+        assert_eq!(found, expected, "{head:?} {stored:?}");
+    }
+}
+
+#[test]
+fn what_a_request_can_name() {
+    for (lines, matches, expected) in [
+        (&[("etag", "\"a\"")][..], true, true),
+        (&[("etag", "\"a\"")], false, true),
+        (&[("etag", "W/\"a\"")], true, true),
+        (&[("etag", "W/\"a\"")], false, false),
+        (&[("last-modified", EARLY)], true, true),
+        (&[("last-modified", EARLY)], false, false),
+        (&[], true, false),
+    ] {
+        let stored = fields(lines);
+        let of = Validators::of(&stored, Time::from_secs(1));
+        let has_any = Validators { matches, ..of }.has_any();
+        assert_eq!(has_any, expected, "{lines:?} {matches}");
     }
 }
 

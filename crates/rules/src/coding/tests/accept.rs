@@ -55,6 +55,11 @@ fn the_weight_decides_then_our_order() {
         Accepted::read(&request(&["gzip;q=0.5, br"])),
         "several lines are one list"
     );
+    let of_first = Accepted::read(&request(&["gzip", "br"]));
+    assert!(
+        of_first.takes(Some(Coding::Brotli)),
+        "also after a common first line"
+    );
 }
 
 #[test]
@@ -89,6 +94,21 @@ fn identity_is_unacceptable_only_where_it_is_said() {
     ] {
         let accepted = Accepted::read(&request(&[line]));
         assert_eq!(accepted.takes(None), takes, "{line}");
+    }
+}
+
+#[test]
+fn whether_a_client_takes_any_coding() {
+    for (line, takes) in [
+        ("br", true),
+        ("gzip;q=0.001", true),
+        ("*", true),
+        ("deflate", false),
+        ("gzip;q=0", false),
+        ("", false),
+    ] {
+        let accepted = Accepted::read(&request(&[line]));
+        assert_eq!(accepted.takes_any(), takes, "{line}");
     }
 }
 

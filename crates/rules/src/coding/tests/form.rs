@@ -30,6 +30,28 @@ fn a_form_has_a_tag_and_fields_of_its_own() {
 }
 
 #[test]
+fn what_is_decoded_names_no_coding() {
+    let mut fields = HeaderMap::new();
+    fields.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    describe(&mut fields, None, WHOLE);
+    assert!(!fields.contains_key(header::CONTENT_ENCODING));
+}
+
+#[test]
+fn a_clients_own_fields_get_the_forms_and_keep_the_rest() {
+    let form = described("\"v1\"", Some(Coding::Brotli), WHOLE);
+    let mut own = HeaderMap::new();
+    own.insert(header::SET_COOKIE, HeaderValue::from_static("a=b"));
+    own.insert(header::CONTENT_LENGTH, HeaderValue::from_static("1000"));
+    own.insert("repr-digest", HeaderValue::from_static("sha-256=:AA==:"));
+    describe_as(&mut own, |name| form.get(name).cloned());
+    let mut expected = form.clone();
+    expected.remove(header::ACCEPT_RANGES);
+    expected.insert(header::SET_COOKIE, HeaderValue::from_static("a=b"));
+    assert_eq!(own, expected);
+}
+
+#[test]
 fn vary_is_added_once() {
     for (before, after) in [
         (&[][..], "Accept-Encoding"),

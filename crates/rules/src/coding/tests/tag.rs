@@ -33,6 +33,12 @@ fn the_tag_of_a_form_is_understood_again() {
         ("W/\"v1-larder-br\"", Accepted::NONE, None),
         ("\"v2-larder-br\"", all, None),
         ("\"v1-larder-br-xyz\"", all, None),
+        // Not a hash: too short, no digits, more behind it.
+        ("\"v1-larder-br-0123456789abcde\"", all, None),
+        ("\"v1-larder-br-0123456789abcdeg\"", all, None),
+        ("\"v1-larder-br-0123456789abcdef-x\"", all, None),
+        // The origin's own tag goes out as the origin writes it.
+        ("W/\"v1\"", all, Some("\"v1\"")),
         ("\"v1\"", all, Some("\"v1\"")),
         ("\"v0\"", all, None),
         ("*", all, None),
@@ -73,6 +79,9 @@ fn the_origin_gets_its_own_tags_back() {
             "W/\"v1-larder-br\", \"v1-larder-gzip-0123456789abcdef\", \"v2\"",
             "W/\"v1\", \"v1\", \"v2\"",
         ),
+        // A form is strong by its hash and its own strength, and its origin's tag is so too.
+        ("\"v1-larder-br\"", "W/\"v1\""),
+        ("W/\"v1-larder-br-0123456789abcdef\"", "W/\"v1\""),
         ("\"v1-larder-odd\"", "\"v1-larder-odd\""),
         ("\"v1\"", "\"v1\""),
         ("*", "*"),
@@ -88,6 +97,10 @@ fn the_origin_gets_its_own_tags_back() {
     assert_eq!(range_form(&fields), Some(Some(Coding::Brotli)));
     for_origin(&mut fields, &Method::GET, || all);
     assert!(fields.is_empty(), "an origin has no bytes of a form");
+    let mut fields = with(header::IF_RANGE, "\"v1-larder-odd\"");
+    fields.insert(header::RANGE, HeaderValue::from_static("bytes=0-5"));
+    for_origin(&mut fields, &Method::GET, || all);
+    assert_eq!(fields.len(), 2, "this is no form's tag");
     for (listed, is_form) in [
         ("\"v1-larder-br-0123456789abcdef\"", true),
         ("\"v0\", \"v1-larder-br-0123456789abcdef\"", true),
@@ -100,6 +113,20 @@ fn the_origin_gets_its_own_tags_back() {
         for_origin(&mut fields, &Method::GET, || all);
         assert_eq!(fields.contains_key(header::RANGE), !is_form, "{listed}");
     }
+}
+
+#[test]
+fn a_date_or_a_tag_may_be_the_condition_of_a_range() {
+    let now = crate::time::Time::from_secs(1_800_000_000);
+    for (value, dated) in [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", true),
+        ("\"v1\"", false),
+        ("soon", false),
+    ] {
+        let request = with(header::IF_RANGE, value);
+        assert_eq!(is_dated_range(&request, now), dated, "{value}");
+    }
+    assert!(!is_dated_range(&HeaderMap::new(), now));
 }
 
 /// RFC 9110 sections 13.1.1 and 13.1.2: a condition is about what the client would get.

@@ -32,6 +32,7 @@ fn what_is_left_alone() {
         (404, &[html], Some(1000), None),
         (500, &[html], Some(1000), None),
         (200, &[html], Some(511), Some(Untouched::Small)),
+        (200, &[html], Some(512), None),
         (204, &[html], None, Some(Untouched::Status)),
         (206, &[html], Some(1000), Some(Untouched::Status)),
         (304, &[html], None, Some(Untouched::Status)),
@@ -171,7 +172,7 @@ fn patterns_of_types() {
         assert_eq!(read.matches(kind.as_bytes()), matches, "{pattern} {kind}");
     }
     for wrong in [
-        "", "text", "/", "text/", "*/*", "text/*/*", "a b/c", "text/**",
+        "", "text", "/", "text/", "*/*", "text/*/*", "a b/c", "text/**", "*/html",
     ] {
         assert_eq!(TypePattern::parse(wrong), None, "{wrong}");
     }
@@ -192,6 +193,10 @@ fn what_can_be_decoded() {
         (&[html, ("content-encoding", "gzip, br")], None),
         (&[html, ("content-encoding", "deflate")], None),
         (&[html, gzip, ("cache-control", "no-transform")], None),
+        (
+            &[html, gzip, ("cache-control", "max-age=5")],
+            Some(Coding::Gzip),
+        ),
         (&[gzip, ("content-type", "application/pdf")], None),
         (&[gzip], None),
         (&[html], None),
@@ -208,5 +213,32 @@ fn what_can_be_decoded() {
             let found = to_decode(lines(), &types, accepted);
             assert_eq!(found, expected, "{fields:?} {accepts}");
         }
+    }
+}
+
+#[test]
+fn what_forbids_a_coding() {
+    for (fields, is_coded, forbids_any) in [
+        (&[][..], false, false),
+        (&[("content-encoding", "Identity")], false, false),
+        (&[("content-encoding", "gzip")], true, true),
+        (
+            &[("content-encoding", "identity"), ("content-encoding", "br")],
+            true,
+            true,
+        ),
+        (&[("cache-control", "no-transform")], false, true),
+        (
+            &[("x-coding", "gzip"), ("cache-control", "max-age=5")],
+            false,
+            false,
+        ),
+    ] {
+        let lines = || {
+            let lines = fields.iter();
+            lines.map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        };
+        assert_eq!(super::super::is_coded(lines()), is_coded, "{fields:?}");
+        assert_eq!(forbids(lines()), forbids_any, "{fields:?}");
     }
 }

@@ -23,6 +23,10 @@ fn spelling_spacing_and_lines() {
         "foo=\"max-age=1, no-store\", max-age=60",
         "foo=\"a\\\", no-store\", max-age=60",
         "=5, max-age=60",
+        "; max-age=60",
+        // An empty string ends at its second mark, and a mark behind an escaped backslash ends one.
+        "foo=\"\", max-age=60, bar=\"x\"",
+        "foo=\"\\\\\", max-age=60, bar=\"x\"",
         "max-agee=1, max-age=60, xmax-age=2",
         "a-directive-whose-name-is-longer-than-any-we-know=1, max-age=60",
     ] {
@@ -46,6 +50,7 @@ fn lifetimes_that_are_malformed_mean_stale() {
         "max-age=0x10",
         "max-age=abc",
         "max-age=60s",
+        "max-age=1 0 0",
         "max-age='60'",
         "max-age=\"60",
         "max-age=\"60\"x",
@@ -180,6 +185,9 @@ fn directives_with_field_names() {
         assert_eq!(of(line).private, expected, "{line}");
         let other = of(&line.replace("private", "no-cache"));
         assert_eq!(other.no_cache, expected, "{line}");
+        let names_fields = matches!(expected, Qualified::Fields(_));
+        assert_eq!(of(line).names_fields(), names_fields, "{line}");
+        assert_eq!(other.names_fields(), names_fields, "{line}");
     }
 }
 

@@ -1,5 +1,10 @@
 //! The demands of RFC 9111 section 3, and what each lets through.
 
+#![expect(
+    clippy::too_many_lines,
+    reason = "tables are as long as they have rows"
+)]
+
 use super::*;
 
 #[test]
@@ -41,6 +46,7 @@ fn at_least_one_of_rfc_9111_section_3() {
             &[(CC, "stale-while-revalidate=60"), TAG],
             Err(NotStorable::NoFreshness),
         ),
+        (302, &[(CC, "public"), TAG], Ok(())),
         // Stale from the first moment, but useful to validate.
         (501, &[("expires", "0"), TAG], Ok(())),
         (501, &[(CC, "max-age=0"), TAG], Ok(())),
@@ -50,6 +56,11 @@ fn at_least_one_of_rfc_9111_section_3() {
         (200, &[(CC, "max-age=0")], Err(NotStorable::NoFreshness)),
         (200, &[(CC, "max-age=x")], Err(NotStorable::NoFreshness)),
         (200, &[("expires", "0")], Err(NotStorable::NoFreshness)),
+        (
+            200,
+            &[(CC, "stale-while-revalidate=0, stale-if-error=0")],
+            Err(NotStorable::NoFreshness),
+        ),
         (200, &[(CC, "max-age=0, stale-while-revalidate=5")], Ok(())),
         (200, &[(CC, "max-age=0, stale-if-error=5")], Ok(())),
         (
@@ -61,6 +72,15 @@ fn at_least_one_of_rfc_9111_section_3() {
         (
             500,
             &[("cdn-cache-control", "none"), (CC, "max-age=60"), TAG],
+            Err(NotStorable::NoFreshness),
+        ),
+        (
+            302,
+            &[
+                ("cdn-cache-control", "none"),
+                ("expires", "Mon, 07 Nov 1994 08:49:37 GMT"),
+                TAG,
+            ],
             Err(NotStorable::NoFreshness),
         ),
         (
@@ -161,6 +181,13 @@ fn prohibitions() {
             Err(NotStorable::VaryStar),
         ),
         (200, &[(CC, "max-age=60"), ("vary", "accept")], Ok(())),
+        // RFC 9110 section 7.6.1: what `Connection` names is for its recipient alone.
+        (
+            200,
+            &[(CC, "max-age=60"), ("connection", "cache-control")],
+            Err(NotStorable::Connection),
+        ),
+        (200, &[(CC, "max-age=60"), ("connection", "close")], Ok(())),
     ];
     for (status, response, expected) in rows {
         assert_eq!(get(*status, response), *expected, "{status} {response:?}");
@@ -218,6 +245,8 @@ fn cookies() {
         // The field is not stored with the response in any case.
         (&[COOKIE, (CC, "max-age=60, no-cache=\"set-cookie\"")], true),
         (&[COOKIE, (CC, "max-age=60, private=\"set-cookie\"")], true),
+        (&[COOKIE, (CC, "max-age=60, private=\"x-user\"")], false),
+        (&[COOKIE, (CC, "max-age=60, no-cache=\"x-user\"")], false),
     ];
     for (response, meant) in rows {
         let with = |set_cookie| {
@@ -241,6 +270,14 @@ fn parts_are_storable_where_they_can_be_placed() {
     let rows: &[(Lines, bool)] = &[
         (&[CC, ("content-range", "bytes 0-4/10")], true),
         (&[CC, ("content-range", "bytes 0-4/*")], true),
+        (
+            &[
+                CC,
+                ("content-range", "bytes 0-4/10"),
+                ("content-type", "multipart/mixed; boundary=x"),
+            ],
+            true,
+        ),
         (&[CC], false),
         (&[CC, ("content-range", "bytes 4-0/10")], false),
         (&[CC, ("content-range", "lines 0-4/10")], false),
@@ -264,8 +301,33 @@ fn parts_are_storable_where_they_can_be_placed() {
     for (response, storable) in rows {
         assert_eq!(get(206, response).is_ok(), *storable, "{response:?}");
     }
-    let conditional = exchange("GET", &[("if-match", "\"a\"")], 412, FRESH, &SITE);
-    assert_eq!(conditional, Err(NotStorable::Status));
+}
+
+/// The request's condition is no part of the key: other clients would get its failure.
+#[test]
+fn a_failed_condition_is_the_requests_own() {
+    let conditions: [Lines; 2] = [
+        &[("if-match", "\"a\"")],
+        &[("if-unmodified-since", "Sun, 06 Nov 1994 08:49:37 GMT")],
+    ];
+    for condition in conditions {
+        let judged = exchange("GET", condition, 412, FRESH, &SITE);
+        assert_eq!(judged, Err(NotStorable::Status), "{condition:?}");
+    }
+}
+
+/// A purge by a name that was left out would miss the response.
+#[test]
+fn what_not_all_of_its_names_could_purge() {
+    let names = |name, value: String| {
+        let lines = vec![("cache-control", "max-age=60"), (name, &*value.leak())];
+        get(200, lines.leak())
+    };
+    for (length, expected) in [(9, Ok(())), (100_000, Err(NotStorable::TooManyTags))] {
+        let long = "x".repeat(length);
+        assert_eq!(names("cache-tag", long.clone()), expected);
+        assert_eq!(names("cache-groups", format!("\"{long}\"")), expected);
+    }
 }
 
 /// RFC 9111 section 5.2.2.3: the statuses whose caching-related behaviour is implemented, which are those of RFC 9110

@@ -95,8 +95,14 @@ fn long_lines_are_read_and_too_much_is_known() {
     let fields = response(&[("x-magento-tags", &line)]);
     assert!(fits(&fields));
     assert_eq!(tags(&fields), many);
-    let fields = response(&[("cache-tag", &"x".repeat(MOST_BYTES)), ("xkey", "y")]);
+    let longest = "x".repeat(MOST_BYTES);
+    let fields = response(&[("cache-tag", &longest)]);
+    assert!(fits(&fields));
+    assert_eq!(tags_in(&fields, &CACHE_TAG).len(), 1);
+    let fields = response(&[("cache-tag", &longest), ("xkey", "y")]);
     assert!(!fits(&fields));
+    let fields = response(&[("cache-tag", "a"), ("cache-tag", &longest)]);
+    assert_eq!(tags_in(&fields, &CACHE_TAG), ["a"], "a bound holds");
 }
 
 proptest! {
