@@ -21,7 +21,7 @@ const LONGEST: usize = 22;
 pub(super) enum Argument<'a> {
     /// There is no `=`.
     Absent,
-    /// A token, or the inside of a quoted string.
+    /// A token, or the inside of a quoted string; empty if nothing follows the `=`.
     Text(&'a [u8]),
     /// Neither a token nor a quoted string.
     Malformed,
@@ -103,17 +103,18 @@ pub(super) fn of_words(
             let (name, after) = split_where(rest, |byte| !is_word(byte));
             let behind_space = skip_while(after, is_space);
             let mut found = match after.first() {
-                Some(next) if !is_end(*next) && *next != b'=' => Argument::Malformed,
+                Some(next) if !is_end(*next) => Argument::Malformed,
                 _ => Argument::Absent,
             };
             rest = after;
             if let Some(value) = behind_space.strip_prefix(b"=") {
-                (found, rest) = argument(skip_while(value, is_space), &is_word);
-                let next = skip_while(rest, is_space).first();
-                if next.is_some_and(|byte| *byte != b',') {
+                let text;
+                (text, rest) = argument(skip_while(value, is_space), &is_word);
+                found = match skip_while(rest, is_space).first() {
+                    None | Some(b',') => Argument::Text(text),
                     // `max-age=1 0 0`: nobody can tell what was meant, but what follows may still be a directive.
-                    found = Argument::Malformed;
-                }
+                    Some(_) => Argument::Malformed,
+                };
             }
             if touches {
                 found = Argument::Malformed;
@@ -135,17 +136,11 @@ fn touched(before: &[u8], rest: &[u8]) -> bool {
     last.is_some_and(|byte| !is_end(*byte))
 }
 
-/// Reads an argument at the start of `text`. Returns it and the rest of `text`.
-fn argument(text: &[u8], is_word: impl Fn(u8) -> bool) -> (Argument<'_>, &[u8]) {
-    let (found, after) = match text.strip_prefix(b"\"").and_then(closed) {
-        Some((quoted, after)) => (quoted, after),
-        None => split_where(text, |byte| !is_word(byte)),
-    };
-    let is_whole = after.first().is_none_or(|byte| is_end(*byte));
-    if !is_whole || after.len() == text.len() {
-        return (Argument::Malformed, after);
-    }
-    (Argument::Text(found), after)
+/// Reads an argument at the start of `text`, a quoted string or a token. Returns it, empty if it is neither, and the
+/// rest of `text`.
+fn argument(text: &[u8], is_word: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+    let quoted = text.strip_prefix(b"\"").and_then(closed);
+    quoted.unwrap_or_else(|| split_where(text, |byte| !is_word(byte)))
 }
 
 /// Splits after the quotation mark that closes a quoted string; `None` if none does. Escapes are not resolved: no
