@@ -66,7 +66,7 @@ impl Spans {
             None => wanted.last,
             Some(held) => held.first.checked_sub(1)?,
         };
-        (wanted.first <= wanted.last && first <= last).then_some(Span { first, last })
+        (first <= last).then_some(Span { first, last })
     }
 
     /// Iterates over the spans in ascending order.

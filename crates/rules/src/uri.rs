@@ -157,7 +157,7 @@ fn remove_dot_segments(path: &str) -> String {
         }
     }
     // A dot segment at the end names a directory, so the path keeps its slash.
-    if open && !kept.is_empty() {
+    if open {
         kept.push("");
     }
     format!("{lead}{}", kept.join("/"))

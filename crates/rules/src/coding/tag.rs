@@ -117,10 +117,9 @@ pub fn understood(
         }
         is_form || is_own
     };
-    let any = matches!(Listed::read(lines), Listed::Any);
-    (!any && Listed::read(request.get_all(IF_NONE_MATCH)).contains(is_ours))
-        .then(|| found.take())
-        .flatten()
+    // `*` names none.
+    let names_it = Listed::read(lines).contains(is_ours);
+    found.take().filter(|_| names_it)
 }
 
 fn written(tag: EntityTag<'_>) -> Vec<u8> {

@@ -99,17 +99,15 @@ pub fn readings(path: &str) -> Vec<String> {
 
 /// Whether all origins take the last segment for one name, and the rest of the path for the way to it.
 ///
-/// Such a path is [read alike](readings) and has no parameters. Decoding it, even twice, produces no delimiter and no
-/// control character. `path` is [normalised](super::normalize).
+/// Such a path is [read alike](readings), so it has no parameters either. Decoding it, even twice, produces no delimiter
+/// and no control character. `path` is [normalised](super::normalize).
 pub fn is_plain(path: &str) -> bool {
     let bytes = path.as_bytes();
     let divides = |index| match triplet(bytes, index) {
         Some(byte) => byte.is_ascii_control() || b"#%/;?\\".contains(&byte),
         None => true,
     };
-    readings(path).is_empty()
-        && !bytes.contains(&b';')
-        && !memchr::memchr_iter(b'%', bytes).any(divides)
+    readings(path).is_empty() && !memchr::memchr_iter(b'%', bytes).any(divides)
 }
 
 /// Whether origins may read the path in more than one way: a cheap check for the path of a hit, which can be true of a
