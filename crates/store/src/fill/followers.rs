@@ -174,4 +174,60 @@ mod tests {
         followers.leave(three);
         assert_eq!(followers.slowest(), None);
     }
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(2);
+
+    /// Waits a second for those before the fifth byte; nine have come.
+    fn wait(followers: &mut Followers) {
+        followers.await_before(5);
+        followers.waited(SECOND, 9, MOST);
+    }
+
+    #[test]
+    fn who_is_waited_for_too_long_takes_nobody_along() {
+        let mut followers = Followers::default();
+        let [slow, fast] = [(); 2].map(|()| followers.join());
+        followers.pass(fast, 9);
+        wait(&mut followers);
+        let later = followers.join();
+        wait(&mut followers);
+        assert_eq!(followers.at(slow), None);
+        assert_eq!(
+            followers.at(later),
+            Some(0),
+            "it stands where the other stood"
+        );
+        followers.leave(slow);
+        assert_eq!(followers.slowest(), Some(0), "the bytes are still needed");
+        wait(&mut followers);
+        assert_eq!(followers.at(later), None);
+        assert_eq!(followers.slowest(), Some(9));
+    }
+
+    #[test]
+    fn nobody_is_late_where_nobody_waits() {
+        let mut followers = Followers::default();
+        let slow = followers.join();
+        for _ in 0..9 {
+            let other = followers.join();
+            followers.await_before(5);
+            // It was waited for itself.
+            followers.pass(other, 9);
+            followers.waited(SECOND, 9, MOST);
+            followers.leave(other);
+        }
+        assert_eq!(followers.at(slow), Some(0));
+    }
+
+    #[test]
+    fn who_is_cut_off_stays_so() {
+        let mut followers = Followers::default();
+        let [slow, fast] = [(); 2].map(|()| followers.join());
+        followers.pass(fast, 9);
+        followers.cut_off_before(5);
+        wait(&mut followers);
+        assert_eq!(followers.at(slow), None);
+        assert_eq!(followers.slowest(), Some(9));
+    }
 }
