@@ -441,3 +441,24 @@ fn an_include_on_a_route_without_groups_is_for_none() {
     assert!(fragment.hit(), "{}", fragment.said());
     assert!(composed.contains(&fragment.text()), "{composed}");
 }
+
+/// Also where a page includes it, and whatever its `Vary` says.
+#[test]
+fn what_the_question_says_of_one_user_is_for_no_other() {
+    let (origin, larder) = start_with(&format!("{CONFIG}esi = true\n"));
+    let public = || Reply::ok().cache("public, max-age=600");
+    origin.otherwise(move |_| {
+        let page = public().header("Content-Type", "text/html");
+        page.body(format!("you are <esi:include src=\"{HASH}\"/>"))
+    });
+    origin.on(HASH, move |request| {
+        let told = public().header("Content-Type", KIND);
+        let told = told.header("X-User-Context-Hash", group(request));
+        told.body(user(request))
+    });
+    for user in ["ann", "bob", "ann"] {
+        let answer = get(&larder, "/", user);
+        let expected = format!("you are session={user}");
+        assert_eq!(answer.text(), expected, "{}", answer.said());
+    }
+}
