@@ -520,6 +520,41 @@ fn a_refresh_goes_without_its_clients_directives() {
     }
 }
 
+/// What is stored is for everybody, whoever's request makes it fresh.
+#[test]
+fn who_must_not_fill_the_store_has_it_refreshed_without_his_cookie() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\nbypass.misses_with = [\"form\"]\n",
+    );
+    origin.on("/", |request| {
+        let whose = request.header("cookie").unwrap_or("everybody's").to_owned();
+        let reply = Reply::ok().body(whose);
+        if request.nth == 1 {
+            return reply
+                .cache("max-age=60, stale-while-revalidate=600")
+                .header("Age", "70");
+        }
+        reply.cache("max-age=60")
+    });
+    larder.get("/").send();
+    let stale = larder.get("/").header("Cookie", "form=1").send();
+    assert!(
+        stale.hit() && stale.text() == "everybody's",
+        "{}",
+        stale.said()
+    );
+    wait_until("it is refreshed", || origin.requests("/") == 2);
+    assert_eq!(origin.last("/").header("cookie"), None);
+    wait_until("what came is sent", || {
+        larder
+            .get("/")
+            .send()
+            .parameter("ttl")
+            .is_some_and(|ttl| !ttl.starts_with('-'))
+    });
+    assert_eq!(larder.get("/").send().text(), "everybody's");
+}
+
 /// With `misses_with` a visitor's answer fills no store; what is stored stands in for it all the same, as for everybody.
 #[test]
 fn who_must_not_fill_the_store_gets_what_is_stale_as_others_do() {
