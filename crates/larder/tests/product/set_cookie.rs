@@ -1,6 +1,6 @@
 //! Answers that set a cookie.
 
-use crate::common::{Said, counted, start};
+use crate::common::{Said, counted, start, start_with};
 use testkit::Reply;
 
 #[test]
@@ -99,7 +99,7 @@ fn fields_that_only_one_client_may_have_reach_him_from_a_validation_too() {
 #[test]
 fn an_answer_that_sets_a_cookie_of_the_sites_choice_is_never_stored() {
     for policy in ["refuse", "strip", "store"] {
-        let (origin, larder) = crate::common::start_with(&format!(
+        let (origin, larder) = start_with(&format!(
             "[[origin]]\nservers = \"{{origin}}\"\n[[route]]\nset_cookie = \"{policy}\"\nbypass.sets = [\"currency\", \"view_*\"]\n"
         ));
         for (path, cookies, stored) in [
@@ -180,4 +180,54 @@ fn a_page_that_is_not_for_all_any_more_loses_the_cookie_that_it_was_stored_with(
         assert_eq!(answer.header("set-cookie"), None, "{}", answer.said());
     }
     assert_eq!(origin.requests("/"), 2, "it is stored again");
+}
+
+/// A cookie that is for all is not one client's.
+#[test]
+fn a_page_that_is_still_for_all_keeps_the_cookie_that_it_was_stored_with() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = if request.header("if-none-match").is_some() {
+            Reply::status(304)
+        } else {
+            let reply = counted(request).header("Age", "100");
+            reply.header("Set-Cookie", "id=1")
+        };
+        reply.cache("public, max-age=60").header("ETag", "\"a\"")
+    });
+    for _ in 0..3 {
+        let answer = larder.get("/").send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "1"));
+        assert_eq!(
+            answer.header("set-cookie"),
+            Some("id=1"),
+            "{}",
+            answer.said()
+        );
+    }
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
+fn a_cookie_that_is_taken_off_takes_no_other_field_along() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\nset_cookie = \"strip\"\n");
+    origin.on("/", |request| {
+        let reply = counted(request).cache("max-age=60").header("ETag", "\"a\"");
+        reply
+            .header("Content-Type", "text/plain")
+            .header("Set-Cookie", "id=1")
+    });
+    for _ in 0..2 {
+        let answer = larder.get("/").send();
+        assert_eq!(answer.header("set-cookie"), None, "{}", answer.said());
+        for (name, value) in [
+            ("etag", "\"a\""),
+            ("content-type", "text/plain"),
+            ("cache-control", "max-age=60"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{}", answer.said());
+        }
+    }
+    assert_eq!(origin.requests("/"), 1);
 }
