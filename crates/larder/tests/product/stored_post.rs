@@ -1,6 +1,6 @@
 //! Answers to `POST` that are stored (RFC 9110 section 9.3.3), and how they are used then.
 
-use crate::common::{Said, start};
+use crate::common::{Said, start, start_with};
 use testkit::{Larder, Origin, Reply, Request, wait_until};
 
 /// A `POST` brings `posted` with these fields beside its location, a `GET` what is said of it by `get`.
@@ -93,6 +93,37 @@ fn it_answers_head_parts_and_conditions() {
     let same = larder.get("/form").header("If-None-Match", "\"p\"").send();
     assert_eq!((same.status, same.hit()), (304, true));
     assert_eq!(origin.requests("/form"), 1);
+}
+
+/// An answer to a request without the cookie that is keyed is not the answer for those who have it.
+#[test]
+fn it_is_for_others_only_if_the_origin_got_what_is_keyed() {
+    let keyed = "cookies = \"group\"";
+    let takes_away = ("Connection", "cookie");
+    for (key, fields, kept) in [
+        ("drop_cookies = true", &[][..], true),
+        (keyed, &[("Cookie", "group=a")], true),
+        (keyed, &[("Cookie", "group=a"), takes_away], false),
+    ] {
+        let config = format!("[[origin]]\nservers = \"{{origin}}\"\n[defaults.key]\n{key}\n");
+        let (origin, larder) = start_with(&config);
+        origin.on("/form", |request| {
+            let reply = Reply::ok().cache("max-age=60");
+            let reply = reply.header("Content-Location", "/form");
+            reply.body(request.header("cookie").unwrap_or("none"))
+        });
+        let post = larder.ask("POST", "/form");
+        let post = fields
+            .iter()
+            .fold(post, |post, (name, value)| post.header(name, value));
+        let answer = post.body("a").send();
+        assert_eq!(
+            answer.says("stored"),
+            kept,
+            "{key} {fields:?}: {}",
+            answer.said()
+        );
+    }
 }
 
 /// RFC 9111 section 4.1: the fields that it varies by are those of the `POST`; and its success makes all variants invalid.
