@@ -287,6 +287,29 @@ fn groups_are_invalidated_together() {
     );
 }
 
+/// RFC 9875 section 2.1: a group is of one origin, and a scheme makes another (RFC 9110 section 4.3.1).
+#[test]
+fn groups_do_not_span_schemes() {
+    let (origin, larder) =
+        start_with("trusted = \"127.0.0.0/8\"\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|request| match request.method.as_str() {
+        "GET" => counted(request)
+            .cache("max-age=60")
+            .header("Cache-Groups", "\"a\""),
+        _ => Reply::status(204).header("Cache-Group-Invalidation", "\"a\""),
+    });
+    let ask = |method: &str, path: &str, scheme: &str| {
+        let ask = larder.ask(method, path).header("X-Forwarded-Proto", scheme);
+        ask.send()
+    };
+    for scheme in ["http", "https"] {
+        ask("GET", "/page", scheme);
+    }
+    ask("POST", "/x", "http");
+    assert!(ask("GET", "/page", "https").hit());
+    assert!(!ask("GET", "/page", "http").hit());
+}
+
 #[test]
 fn a_member_of_an_invalidated_group_can_be_stored_again() {
     let (origin, larder) = start();
