@@ -64,6 +64,28 @@ fn followers_stream_from_the_fill_while_it_is_written() {
     }
 }
 
+/// Their answers are most likely for nobody else, so that the others would wait in vain.
+#[test]
+fn who_asks_for_itself_alone_waits_for_nobody() {
+    for (name, value) in [
+        ("Authorization", "Basic YTpi"),
+        ("Cache-Control", "no-store"),
+    ] {
+        let (origin, larder) =
+            start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\ncollapse_wait = \"10m\"\n");
+        let gate = Gate::new();
+        let reply = Reply::ok().cache("max-age=60");
+        origin.reply("/", reply.hold_head(&gate).body("page"));
+        let ask = || larder.get("/").header(name, value).begin();
+        let clients = [ask(), ask()];
+        wait_until("both have reached the origin", || origin.requests("/") == 2);
+        gate.open();
+        for mut client in clients {
+            assert_eq!(client.read().text(), "page", "{name}");
+        }
+    }
+}
+
 #[test]
 fn who_comes_while_the_body_is_written_is_a_hit() {
     let (_origin, larder, gate) = in_parts(Reply::ok().cache("max-age=60"));
