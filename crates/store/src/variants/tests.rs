@@ -1,5 +1,8 @@
 use super::*;
-use crate::sample::{accepting, any_request, request};
+use crate::{
+    Ticket,
+    sample::{accepting, any_request, request},
+};
 
 /// The dates of what is held, in order.
 fn dates(variants: &Variants) -> Vec<u64> {
@@ -124,6 +127,47 @@ fn what_becomes_anothers_variant_takes_its_place() {
     let new = Arc::new(accepting("b", 30));
     let replaced = held.replaced(first.id(), &new).expect("held");
     assert_eq!(dates(&replaced), [30]);
+}
+
+/// A 304 may make of one variant what a later fetch has brought already.
+#[test]
+fn what_a_later_fetch_has_brought_of_the_same_variant_stays() {
+    let fetched = |accept, date, number| {
+        let ticket = Ticket { log_at: 0, number };
+        Arc::new(accepting(accept, date).fetched_by(ticket))
+    };
+    for (accept, of_like, of_other, left) in [
+        // Like the new one, by a later and by an earlier fetch.
+        ("b", 9, 1, &[40, 20][..]),
+        ("b", 1, 9, &[40, 30]),
+        // Of another variant, whenever it was fetched.
+        ("c", 9, 9, &[40, 30, 20]),
+    ] {
+        let first = fetched("a", 10, 5);
+        let second = fetched(accept, 20, of_like);
+        let third = fetched("d", 40, of_other);
+        let held = Variants::Many([third, second, first.clone()].into());
+        let replaced = held.replaced(first.id(), &fetched("b", 30, 5));
+        let mut found = dates(&replaced.expect("held"));
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        assert_eq!(found, left, "{accept} {of_like} {of_other}");
+    }
+}
+
+/// An older version from a lower tier must not take the place of a newer one.
+#[test]
+fn what_is_found_below_replaces_only_what_is_older() {
+    let held = Variants::One(Arc::new(accepting("a", 20)));
+    for (accept, date, has_newer) in [
+        ("a", 19, true),
+        // As new, and no nearer.
+        ("a", 20, true),
+        ("a", 21, false),
+        ("b", 19, false),
+    ] {
+        let new = accepting(accept, date);
+        assert_eq!(held.has_newer(&new), has_newer, "{accept} {date}");
+    }
 }
 
 #[test]
