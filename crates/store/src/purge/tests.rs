@@ -525,6 +525,25 @@ fn a_restored_log_goes_on_where_it_was() {
     );
 }
 
+/// What is on disk may have been purged by what the journal keeps no longer.
+#[test]
+fn a_restored_log_trusts_nothing_from_before_its_floor() {
+    let log = Log::default();
+    let checked = |number| {
+        let held = stored(&log, &[]);
+        held.check(0, number);
+        held
+    };
+    let (before, after) = (checked(4), checked(5));
+    log.restore(Remembered {
+        floor: 5,
+        head: 9,
+        ..Remembered::default()
+    });
+    assert_eq!(log.standing(KEY, &before), Standing::Gone);
+    assert_eq!(log.standing(KEY, &after), Standing::Good);
+}
+
 #[test]
 fn what_no_later_entry_of_the_shared_log_purges_is_unsent() {
     let entry = |sequence, name: &str, position: Option<u64>| Entry {
