@@ -5,7 +5,7 @@
 //! | `larder-N`, one for each worker | accept loops, the walk, fetches: a request from its first byte to its last | [`worker`] |
 //! | `larder-control` | admin API, health checks, name resolution, purges to other nodes, complaints of scripts | [`control`] |
 //! | those of a runtime, at most 64 for each of the above | wait for files and names | [`threads`] |
-//! | `larder-reload`, at most five | reads the configuration again, opens Unix sockets that are new in it | `command::serve` |
+//! | `larder-reload`, at most four | reads the configuration again | `command::serve` |
 //! | `larder-log` | writes the access log, if there is one | [`AccessLog`] |
 //! | `larder-sweep` | sweeps memory after purges | [`store::Sweeper`] |
 //! | `purge-log` | writes the log of purges, if it has a file | [`FileJournal`] |
@@ -29,7 +29,7 @@ mod watches;
 mod worker;
 
 pub use error::StartError;
-pub use listeners::{Change, Place, Plan};
+pub use listeners::Place;
 
 use crate::{
     admin,
@@ -177,15 +177,12 @@ impl Running {
         &self.state
     }
 
-    /// Returns what is to be opened for a new configuration before it can be [taken](Self::reload).
-    pub fn plan(&self, config: &Config) -> Result<Plan, StartError> {
-        self.listeners.plan(config, self.fixed.workers)
-    }
-
-    /// Takes a new configuration, for which all has been opened. Nothing can fail any more. Connections and stored
-    /// responses stay. Returns the settings that need a restart.
-    pub fn reload(&mut self, config: Config, change: Change) -> Vec<&'static str> {
+    /// Takes a new configuration: all of it, or nothing if there is an error. Connections and stored responses stay.
+    /// Returns the settings that need a restart.
+    pub fn reload(&mut self, config: Config) -> Result<Vec<&'static str>, StartError> {
         let waiting = self.fixed.differences(&Fixed::of(&config));
+        let change = self.listeners.prepare(&config, self.fixed.workers)?;
+        // Nothing can fail from here on.
         self.limiter
             .set_limits(descriptors::within(config.limits.listen.clone()));
         self.state.cache.site.store(Arc::new(config.site));
@@ -194,7 +191,7 @@ impl Running {
         self.listeners
             .apply(change, &self.workers, config.limits.drain_time);
         self.state.plain.store(Arc::new(self.listeners.plain()));
-        waiting
+        Ok(waiting)
     }
 
     /// Opens the file of the access log again, after it was moved away.

@@ -83,14 +83,6 @@ impl FailingDisk {
         run("python3", script.into_iter().chain([self.path.as_os_str()]));
     }
 
-    /// Whoever writes waits until this is dropped, and cannot be killed before, as with the file system of a server that does
-    /// not answer.
-    #[must_use]
-    pub fn freeze(&self) -> Frozen<'_> {
-        run("fsfreeze", [OsStr::new("-f"), self.path.as_os_str()]);
-        Frozen(self)
-    }
-
     /// The device is looked after, and what reached it is there again. Nobody may have a file open.
     pub fn mend(&self) {
         run("umount", [&self.path]);
@@ -101,16 +93,6 @@ impl FailingDisk {
         let options = ["-o", "loop"].map(OsStr::new);
         let what = [self.image.as_os_str(), self.path.as_os_str()];
         run("mount", options.into_iter().chain(what));
-    }
-}
-
-/// A file system that nothing can be written to.
-#[derive(Debug)]
-pub struct Frozen<'a>(&'a FailingDisk);
-
-impl Drop for Frozen<'_> {
-    fn drop(&mut self) {
-        run("fsfreeze", [OsStr::new("-u"), self.0.path.as_os_str()]);
     }
 }
 

@@ -65,7 +65,7 @@ mod wire;
 
 pub use browser::Seen;
 pub use client::{Ask, Client, Response};
-pub use disk::{FailingDisk, Frozen, SmallDisk};
+pub use disk::{FailingDisk, SmallDisk};
 pub use fastcgi::FastCgi;
 pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder};

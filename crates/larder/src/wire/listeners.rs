@@ -61,16 +61,6 @@ pub struct Listeners {
 /// The sockets of newly opened listeners, one for each worker.
 pub type Sockets = Vec<Vec<Bound>>;
 
-/// A planned change, for which nothing has been opened yet.
-pub struct Plan {
-    /// The listeners that stay, by index, with the certificates that they use from now on.
-    stay: Vec<(usize, Listener)>,
-    new: Vec<Listener>,
-    /// The addresses of the running listeners, which may be in the way of a new one.
-    own: Vec<ListenAddress>,
-    workers: usize,
-}
-
 /// A prepared change, which can no longer fail.
 pub struct Change {
     /// The listeners that stay, by index, with the certificates that they use from now on.
@@ -124,17 +114,13 @@ impl Listeners {
             .collect()
     }
 
-    /// Plans a change: which listeners stay, and which are to be opened.
-    pub fn plan(&self, config: &Config, workers: usize) -> Result<Plan, StartError> {
-        let in_use = |open: &Open| match open.place.address {
-            Some(address) => ListenAddress::Tcp(address),
-            None => open.listener.address.clone(),
-        };
-        let mut plan = Plan {
+    /// Does the part of a change that may fail: opens new listeners. Certificates were read with the configuration, so
+    /// that a file system that hangs does not block this.
+    pub fn prepare(&self, config: &Config, workers: usize) -> Result<Change, StartError> {
+        let mut change = Change {
             stay: Vec::new(),
             new: Vec::new(),
-            own: self.open.iter().map(in_use).collect(),
-            workers,
+            sockets: Vec::new(),
         };
         let handed = self
             .open
@@ -148,7 +134,7 @@ impl Listeners {
         for (place, listener) in config.listeners.iter().enumerate() {
             let mut open = self.open.iter().enumerate();
             // Several listeners may have port 0.
-            let is_taken = |index| plan.stay.iter().any(|(stays, _)| *stays == index);
+            let is_taken = |index| change.stay.iter().any(|(stays, _)| *stays == index);
             let is_same = |index: usize, open: &Open| match open.handed {
                 Some(own) => own == place,
                 None => {
@@ -157,12 +143,15 @@ impl Listeners {
             };
             if let Some((index, open)) = open.find(|(index, open)| is_same(*index, open)) {
                 check_same_kind(&open.listener, listener)?;
-                plan.stay.push((index, listener.clone()));
+                change.stay.push((index, listener.clone()));
             } else {
-                plan.new.push(listener.clone());
+                let opened = open_one(listener, None, workers);
+                let (open, bound) = opened.map_err(|error| self.in_own_way(listener, error))?;
+                change.new.push(open);
+                change.sockets.push(bound);
             }
         }
-        Ok(plan)
+        Ok(change)
     }
 
     /// Applies a prepared change: new listeners serve, and those that are no longer wanted drain.
@@ -202,37 +191,19 @@ impl Listeners {
     }
 }
 
-impl Plan {
-    /// Whether to open what is planned may take any time: a Unix socket may lie on a file system that hangs.
-    /// Certificates were read with the configuration.
-    pub fn may_hang(&self) -> bool {
-        let is_unix = |new: &Listener| matches!(new.address, ListenAddress::Unix(_));
-        self.new.iter().any(is_unix)
-    }
-
-    /// Does the part of a change that may fail: opens new listeners.
-    pub fn open(self) -> Result<Change, StartError> {
-        let (mut new, mut sockets) = (Vec::new(), Vec::new());
-        for listener in &self.new {
-            let opened = open_one(listener, None, self.workers);
-            let (open, bound) = opened.map_err(|error| self.in_own_way(listener, error))?;
-            new.push(open);
-            sockets.push(bound);
-        }
-        Ok(Change {
-            stay: self.stay,
-            new,
-            sockets,
-        })
-    }
-
+impl Listeners {
     /// Returns why `listener` cannot be opened. A running listener may be in its way, which would close only after this
     /// one is open.
     fn in_own_way(&self, listener: &Listener, error: StartError) -> StartError {
         if !matches!(error, StartError::Bind(BindError::InUse(_))) {
             return error;
         }
-        match self.own.iter().find(|own| meet(own, &listener.address)) {
+        let in_use = |open: &Open| match open.place.address {
+            Some(address) => ListenAddress::Tcp(address),
+            None => open.listener.address.clone(),
+        };
+        let mut own = self.open.iter().map(in_use);
+        match own.find(|own| meet(own, &listener.address)) {
             Some(own) => StartError::InOwnWay {
                 new: listener.address.to_string(),
                 own: own.to_string(),

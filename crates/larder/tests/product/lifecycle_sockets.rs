@@ -6,7 +6,7 @@ use std::{
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
 };
-use testkit::{Client, FailingDisk, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Client, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 /// `larder serve` before `origin` with a Unix socket at `path`, and what more is written.
 fn config(origin: &Origin, path: &Path, more: &str) -> String {
@@ -73,37 +73,6 @@ fn a_listener_that_a_reload_removed_leaves_no_name() {
     larder.reload();
     wait_until("the name is gone", || !old.exists());
     assert!(new.exists());
-}
-
-/// Whether a thread waits for a device, and nothing can interrupt it.
-fn waits_for_device(larder: &Larder) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{}/task", larder.id()));
-    threads.expect("a process").flatten().any(|thread| {
-        let state = std::fs::read_to_string(thread.path().join("stat"));
-        state.is_ok_and(|state| state.contains(") D "))
-    })
-}
-
-/// Nor does it hold up the requests that come meanwhile.
-#[test]
-fn a_new_name_on_a_file_system_that_hangs_does_not_hold_up_a_stop() {
-    let origin = Origin::start();
-    origin.reply("/", Reply::ok().body("x"));
-    let (disk, path) = (FailingDisk::new(), name());
-    let mut larder = start(&origin, &path, "");
-    let frozen = disk.freeze();
-    let new = disk.path().join("larder.sock");
-    larder.rewrite_config(&config(&origin, &new, ""));
-    larder.reload();
-    wait_until("it is opened", || waits_for_device(&larder));
-    assert_eq!(Client::connect(path.as_path()).get("/").send().text(), "x");
-    larder.reload();
-    larder.wait_output("still opening a Unix socket");
-    larder.terminate();
-    larder.wait_output("stopping");
-    drop(frozen);
-    let finished = larder.wait();
-    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }
 
 #[test]

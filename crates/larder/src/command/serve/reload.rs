@@ -1,9 +1,9 @@
-//! A reload: reads the configuration and opens what is new in it while everything else goes on, and applies it.
+//! A reload: reads the configuration while everything else goes on, and applies it.
 
 use crate::{
     config::{self, Faults, Flags, meant::Config},
     systemd::{State, notify},
-    wire::{Change, Plan, Running, StartError},
+    wire::{Running, StartError},
 };
 use std::{future, sync::Arc, thread, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -15,24 +15,15 @@ const STACK: usize = 8 << 20;
 /// program ends.
 const READERS: usize = 4;
 
-/// The result of what goes on on a thread; nothing if it panicked.
-type Done<T> = oneshot::Receiver<T>;
-
-/// A configuration that was read, and what was opened for it.
-pub struct Prepared {
-    config: Config,
-    change: Result<Change, StartError>,
-}
+/// The result of a read; nothing if it panicked.
+type Done = oneshot::Receiver<Result<Config, Faults>>;
 
 /// The read in progress, if there is one, and whether another was requested.
 pub struct Reload {
     places: Arc<Semaphore>,
     asked: bool,
     /// The result of the read that began last. An earlier one may bring a file that has changed since, and is dropped.
-    newest: Option<Done<Result<Config, Faults>>>,
-    /// What is being opened for the configuration that was read before. The next one waits for this, which may have the
-    /// name of a socket that both want.
-    opening: Option<Done<Prepared>>,
+    newest: Option<Done>,
 }
 
 impl Reload {
@@ -41,7 +32,6 @@ impl Reload {
             places: Arc::new(Semaphore::new(READERS)),
             asked: false,
             newest: None,
-            opening: None,
         }
     }
 
@@ -54,32 +44,20 @@ impl Reload {
                 "configuration not read yet: {READERS} earlier reads of it have not ended; it is read as soon as one ends"
             );
         }
-        if self.opening.is_some() {
-            tracing::warn!(
-                "an earlier reload is still opening a Unix socket; the configuration is applied when that has ended"
-            );
-        }
     }
 
-    /// Waits for the result of the last requested read, prepared to be applied; `None` if something panicked.
+    /// Waits for the result of the last requested read; `None` if it panicked.
     pub async fn read(
         &mut self,
         running: &Running,
         flags: &Flags,
-    ) -> Option<Result<Prepared, Faults>> {
+    ) -> Option<Result<Config, Faults>> {
         loop {
             tokio::select! {
                 place = place(&self.places, self.asked) => self.begin(place, running, flags),
-                read = ended(&mut self.newest), if self.opening.is_none() => {
+                read = ended(&mut self.newest) => {
                     self.newest = None;
-                    let prepared = read?.map(|config| self.open(config, running)).transpose();
-                    if prepared.is_some() {
-                        return prepared;
-                    }
-                }
-                opened = ended(&mut self.opening) => {
-                    self.opening = None;
-                    return opened.map(Ok);
+                    return read;
                 }
             }
         }
@@ -111,33 +89,6 @@ impl Reload {
             }
         }
     }
-
-    /// Opens what `config` asks for, at once or on a thread that a stop does not wait for either; then `None`.
-    fn open(&mut self, config: Config, running: &Running) -> Option<Prepared> {
-        let plan = match running.plan(&config) {
-            Ok(plan) if plan.may_hang() => plan,
-            planned => {
-                let change = planned.and_then(Plan::open);
-                return Some(Prepared { config, change });
-            }
-        };
-        let (done, opened) = oneshot::channel();
-        let begun = thread::Builder::new()
-            .name("larder-reload".to_owned())
-            .spawn(move || {
-                let change = plan.open();
-                // After a stop nobody wants it.
-                let _ = done.send(Prepared { config, change });
-            });
-        match begun {
-            Ok(_) => self.opening = Some(opened),
-            Err(error) => {
-                report(Err(StartError::Thread(error)));
-                notify(State::Ready);
-            }
-        }
-        None
-    }
 }
 
 /// Waits until a read is requested and a reader's place is free, and takes that.
@@ -148,9 +99,9 @@ async fn place(places: &Arc<Semaphore>, asked: bool) -> OwnedSemaphorePermit {
     future::pending().await
 }
 
-async fn ended<T>(done: &mut Option<Done<T>>) -> Option<T> {
-    match done {
-        Some(done) => done.await.ok(),
+async fn ended(read: &mut Option<Done>) -> Option<Result<Config, Faults>> {
+    match read {
+        Some(read) => read.await.ok(),
         None => future::pending().await,
     }
 }
@@ -158,14 +109,18 @@ async fn ended<T>(done: &mut Option<Done<T>>) -> Option<T> {
 /// Applies the configuration, all or nothing: a faulty one changes nothing and is reported.
 pub fn take(
     running: &mut Running,
-    read: Option<Result<Prepared, Faults>>,
+    read: Option<Result<Config, Faults>>,
     drain_time: &mut Duration,
 ) {
     match read {
-        Some(Ok(Prepared { config, change })) => report(change.map(|change| {
-            *drain_time = config.limits.drain_time;
-            running.reload(config, change)
-        })),
+        Some(Ok(config)) => {
+            let new_drain_time = config.limits.drain_time;
+            let reloaded = running.reload(config);
+            if reloaded.is_ok() {
+                *drain_time = new_drain_time;
+            }
+            report(reloaded);
+        }
         Some(Err(faults)) => tracing::error!("configuration not applied:\n{faults}"),
         // The panic has been reported already.
         None => {}
