@@ -15,7 +15,7 @@
 //! | | `Hit` | [`deliver`]; [`plain`] if the head goes out as it is kept |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
 //! | | `Bypass` | [`bypass`]: the store is not asked for the answer. What the answer says about stored responses still counts: the success of an unsafe method [`invalidate`]s. A stale response that was found may stand in if the origin fails |
-//! | | `Forward` | [`forward`]; [`bypass`] if the request must not fill the store, or has a condition that only an origin may judge and cannot fill it |
+//! | | `Forward` | [`forward`]; [`bypass`] if the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`bypass`] | `only-if-cached` | our own error (504) |
 //! | | `Max-Forwards: 0` | our own answer: we are the last recipient |
 //! | | 101 | a [`tunnel`] |

@@ -19,12 +19,11 @@ use std::time::Duration;
 pub struct Terms {
     /// Its answer must not fill the store, whatever it is (`misses_with`).
     pub stores_nothing: bool,
-    /// It has a condition that only an origin may judge (RFC 9111 section 4.3.2), and no answer to it could fill the
-    /// store.
+    /// It has a condition that only an origin may judge (RFC 9111 section 4.3.2).
     pub on_condition: bool,
     /// `only-if-cached` (RFC 9111 section 5.2.1.7).
     pub only_if_cached: bool,
-    /// Its answer is likely to be of no use to others: `no-store`, `Authorization`, a condition that the origin judges.
+    /// Its answer is likely to be of no use to others: `no-store`, `Authorization`.
     pub for_itself: bool,
 }
 
@@ -111,7 +110,7 @@ fn refuses(status: StatusCode, has_credentials: bool) -> bool {
 }
 
 /// Whether an answer of `status` to a request for a part rejects the range, or may well do so, as many origins do: only
-/// 404 and 410 say something about the whole. The same holds for a condition that the origin judges.
+/// 404 and 410 say something about the whole.
 pub fn is_of_range(status: StatusCode) -> bool {
     let is_error = status.is_client_error() || status.is_server_error();
     is_error && !matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE)
@@ -150,7 +149,7 @@ impl Unshared {
             _ if is_of_request(status) => Self::OfRequest,
             Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::OfRequest,
             Detail::NotStored(why) => Self::NotStored(*why),
-            Detail::Unkept(Unkept::OfRange | Unkept::OfCondition) => Self::OfRequest,
+            Detail::Unkept(Unkept::OfRange) => Self::OfRequest,
             Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
             Detail::Unkept(Unkept::Invalidated) => Self::Invalidated,
             Detail::Unkept(Unkept::Superseded) => Self::Superseded,

@@ -34,7 +34,6 @@ mod coding_room;
 mod collapse;
 mod common;
 mod conditions;
-mod conditions_origin;
 mod deceived;
 mod demo;
 mod details;

@@ -55,7 +55,7 @@ const VALIDATED: &[Field] = &[("Cache-Control", "no-cache")];
 const PRIVATE: &[Field] = &[("Cache-Control", "private")];
 const RELOAD: Field = ("Cache-Control", "no-cache");
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 13] = [
     Case {
         name: "who wants the same waits",
         steps: &[then(None, LONG), then(None, LONG), then(None, LONG)],
@@ -161,18 +161,6 @@ const CASES: [Case; 14] = [
         ],
         fetched: &[0, 1],
         at_once: 2,
-    },
-    Case {
-        name: "what such a condition has brought answers others",
-        steps: &[
-            Step {
-                asks: Some(("If-Match", "\"a\"")),
-                ..first(LONG)
-            },
-            first(LONG),
-        ],
-        fetched: &[0],
-        at_once: 0,
     },
 ];
 

@@ -101,8 +101,6 @@ pub enum Unkept {
     Superseded,
     /// An error answer to a request for a part, which may be about the range.
     OfRange,
-    /// An error answer to a request on condition, which may be about the condition.
-    OfCondition,
     /// A part that was fetched while the whole was on its way: the whole is kept.
     Beside,
 }
@@ -147,7 +145,6 @@ impl Detail {
             Self::Unkept(Unkept::Invalidated) => "invalidated",
             Self::Unkept(Unkept::Superseded) => "superseded",
             Self::Unkept(Unkept::OfRange) => "range-error",
-            Self::Unkept(Unkept::OfCondition) => "condition-error",
             Self::Unkept(Unkept::Beside) => "beside",
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",

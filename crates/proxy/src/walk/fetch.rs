@@ -95,9 +95,6 @@ pub struct Fetch<'a> {
     /// Whether the client's own condition goes along. Nothing is stored, and the answer will not be either, so only the
     /// origin can avoid sending the content.
     pub passes_condition: bool,
-    /// Whether the client's condition for the origin goes along (`If-Match`, `If-Unmodified-Since`). Only its answer is
-    /// on that condition: what others follow is not.
-    pub is_on_condition: bool,
     /// The right to fetch for all nodes, held until they have what was fetched.
     pub lease: Cell<Option<Lease>>,
 }
@@ -128,7 +125,6 @@ pub async fn fetch(
         },
         took: Duration::ZERO,
         passes_condition: passes_condition(worker, ask, need, now),
-        is_on_condition: writer.is_none() && lookup::is_fetched_on_condition(ask),
         lease: Cell::new(lease),
     };
     fetch.run(writer).await

@@ -45,22 +45,11 @@ impl Fetch<'_> {
         if status == StatusCode::PARTIAL_CONTENT {
             return self.part(plan, response, writer);
         }
-        if way::is_of_range(status)
-            && let Some(why) = self.asks_for_more(&plan)
-        {
+        if matches!(plan, Plan::Part | Plan::Missing(_)) && way::is_of_range(status) {
             let (head, body) = response.into_parts();
-            return self.raw(head, body, Detail::Unkept(why));
+            return self.raw(head, body, Detail::Unkept(Unkept::OfRange));
         }
         self.whole(response, writer)
-    }
-
-    /// Returns why an error may be of no use to others: what was asked besides for the whole.
-    fn asks_for_more(&self, plan: &Plan) -> Option<Unkept> {
-        match plan {
-            _ if self.is_on_condition => Some(Unkept::OfCondition),
-            Plan::Part | Plan::Missing(_) => Some(Unkept::OfRange),
-            Plan::Whole | Plan::Anew => None,
-        }
     }
 
     /// Handles any answer but 206 and 304: it replaces what is stored, or passes.

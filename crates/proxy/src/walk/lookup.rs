@@ -11,9 +11,7 @@ pub use content::{answers, holds, is_far_ahead, wanted};
 pub use from_disk::{adopted, from_disk};
 pub use judge::{confirmed, of_unstored, purged_since, unpurged};
 pub use need::Need;
-pub use terms::{
-    condition_is_the_origins, is_fetched_on_condition, is_forced, reuse_site, reuse_site_for, terms,
-};
+pub use terms::{condition_is_the_origins, is_forced, reuse_site, reuse_site_for, terms};
 
 use crate::{
     ask::{self, Ask},
@@ -75,7 +73,7 @@ pub enum Bypassed {
     Method,
     /// The client's `If-Match` or `If-Unmodified-Since` does not hold for the stored response, or no stored response
     /// could answer, for this reason. A cache must not judge such a condition (RFC 9111 section 4.3.2): the origin
-    /// does. Where its answer may fill the store, that is a fetch ([`is_fetched_on_condition`]).
+    /// does.
     Condition(ForwardReason),
 }
 
@@ -122,8 +120,7 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
 }
 
 /// Turns what was found into a decision for this client. If the store does not answer, a request that must not fill it
-/// bypasses it, with all of its cookies. So does a request with a condition that only an origin may judge, if no answer
-/// to it could fill the store.
+/// bypasses it, with all of its cookies. So does a request with a condition that only an origin may judge.
 pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
     let found = match found {
         Decision::Forward(need) => match way::late_bypass(terms(ask)) {

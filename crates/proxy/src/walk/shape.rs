@@ -102,7 +102,8 @@ fn conditions(
     match precondition::judge(&ask.method, &ask.fields, &representation, ask.now) {
         precondition::Outcome::NotModified => {}
         precondition::Outcome::Proceed if matches!(then, Then::NotModified(_)) => {}
-        // A condition for the origin is not ours to judge. If one fails here, the origin has let it pass.
+        // No condition for the origin fails here: that was checked before (`Bypassed::Condition`). It is not ours to
+        // judge.
         precondition::Outcome::Proceed | precondition::Outcome::Failed => return None,
     }
     if let Some(tag) = of_form {

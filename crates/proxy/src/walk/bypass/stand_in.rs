@@ -12,7 +12,7 @@ use crate::{
     walk::{
         deliver,
         land::{on_failure, usable_on_failure},
-        lookup::{Bypassed, Hit},
+        lookup::{Bypassed, Hit, condition_is_the_origins},
     },
 };
 use http::Response;
@@ -36,6 +36,9 @@ pub(super) fn instead<B>(
     };
     let (why, began) = went;
     let stored = usable_on_failure(worker, ask, selected, failing.kind())?;
+    if condition_is_the_origins(ask, &stored) {
+        return None;
+    }
     let origin_time = (!failing.asked_nobody()).then(|| began.elapsed());
     let status = failing.status();
     let (ttl, detail) = on_failure(&stored, failing);

@@ -9,15 +9,9 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
+use http::{HeaderMap, HeaderValue, Method, Request, header};
 use origin::RequestBody;
 use rules::{partial, validate};
-
-/// By these a client says what it holds.
-const OF_CLIENT: [HeaderName; 2] = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
-
-/// On these conditions the origin is to answer.
-const FOR_ORIGIN: [HeaderName; 2] = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE];
 
 impl Fetch<'_> {
     /// Returns the request. HEAD goes out as GET, so that both can be answered from what is stored.
@@ -33,7 +27,7 @@ impl Fetch<'_> {
         });
         match plan {
             Plan::Whole if self.passes_condition => {
-                self.pass(OF_CLIENT, &mut fields);
+                self.pass_condition(&mut fields);
                 coding::for_origin(self.ask, &mut fields);
             }
             Plan::Whole if self.ask.content.keyed.is_none() => {
@@ -46,7 +40,7 @@ impl Fetch<'_> {
                 put(&mut fields, header::IF_RANGE, if_range);
                 if self.passes_condition {
                     // The condition is evaluated before the range (RFC 9110 section 13.2.2).
-                    self.pass(OF_CLIENT, &mut fields);
+                    self.pass_condition(&mut fields);
                 }
                 coding::for_origin(self.ask, &mut fields);
             }
@@ -58,10 +52,6 @@ impl Fetch<'_> {
                 fields.insert(header::RANGE, partial::range_value(missing.span));
                 put(&mut fields, header::IF_RANGE, validator);
             }
-        }
-        if self.is_on_condition {
-            // It is evaluated before ours (RFC 9110 section 13.2.2).
-            self.pass(FOR_ORIGIN, &mut fields);
         }
         if self.ask.checks_errors() {
             // Only in plain text can it be seen whether the answer tells of errors.
@@ -82,9 +72,9 @@ impl Fetch<'_> {
         keyed.map(|(content, _)| content.clone())
     }
 
-    /// Adds the client's own fields of these names.
-    fn pass(&self, names: [HeaderName; 2], fields: &mut HeaderMap) {
-        for name in names {
+    /// Adds the client's own `If-None-Match` and `If-Modified-Since`.
+    fn pass_condition(&self, fields: &mut HeaderMap) {
+        for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
             for line in self.ask.fields.get_all(&name) {
                 fields.append(&name, line.clone());
             }
@@ -105,7 +95,7 @@ impl Fetch<'_> {
     }
 }
 
-fn put(fields: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
+fn put(fields: &mut HeaderMap, name: http::HeaderName, value: Option<HeaderValue>) {
     if let Some(value) = value {
         fields.insert(name, value);
     }

@@ -103,9 +103,8 @@ fn may_stand_in(
 ) -> Option<Arc<Stored>> {
     let stored = lookup::unpurged(worker, ask, selected)?;
     let policy = ask.policy();
-    // A stored failure does not hide another, whichever the site counts as failures. What does not meet the client's
-    // condition is another version than it wants.
-    if policy.stale.is_failure(stored.status) || lookup::condition_is_the_origins(ask, &stored) {
+    // A stored failure does not hide another, whichever the site counts as failures.
+    if policy.stale.is_failure(stored.status) {
         return None;
     }
     let site = reuse_site(policy);

@@ -3,7 +3,7 @@
 use super::{
     Bypassed, Decision, Hit, Need,
     content::{self, Availability},
-    terms::{condition_is_the_origins, is_fetched_on_condition, reuse_site_for},
+    terms::{condition_is_the_origins, reuse_site_for},
 };
 use crate::{
     ask::Ask,
@@ -195,11 +195,7 @@ fn judge(
         Availability::Sufficient(reader) => {
             let refresh = matches!(outcome.detail, Some(Detail::Stale(why)) if why.refreshes());
             if condition_is_the_origins(ask, &stored) {
-                return if is_fetched_on_condition(ask) {
-                    need(ForwardReason::Request, None, stored)
-                } else {
-                    Decision::Bypass(Bypassed::Condition(ForwardReason::Request))
-                };
+                return Decision::Bypass(Bypassed::Condition(ForwardReason::Request));
             }
             let hit = Hit {
                 stored,

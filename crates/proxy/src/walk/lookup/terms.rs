@@ -6,7 +6,7 @@ use crate::{
     walk::{coding, shape},
     way::Terms,
 };
-use http::{Method, header};
+use http::header;
 use rules::{fields::has, precondition, reuse};
 use store::Stored;
 
@@ -14,11 +14,10 @@ use store::Stored;
 pub fn terms(ask: &Ask) -> Terms {
     Terms {
         stores_nothing: ask.stores_nothing,
-        on_condition: has_condition_for_origin(ask) && !is_fetched_on_condition(ask),
+        // What is fetched would not yet have the form that such a condition names.
+        on_condition: has_condition_for_origin(ask) || coding::is_on_form(ask),
         only_if_cached: ask.directives.only_if_cached,
-        for_itself: ask.directives.no_store
-            || has(&ask.fields, &header::AUTHORIZATION)
-            || is_fetched_on_condition(ask),
+        for_itself: ask.directives.no_store || has(&ask.fields, &header::AUTHORIZATION),
     }
 }
 
@@ -27,13 +26,6 @@ fn has_condition_for_origin(ask: &Ask) -> bool {
     ask.said.conditions
         && (ask.fields.contains_key(header::IF_MATCH)
             || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE))
-}
-
-/// Whether the request's condition for the origin goes along with a fetch: if it holds, the answer is the one to any
-/// other request. An answer to `HEAD` has nothing to store, and what is fetched would not yet have the form that a
-/// condition may name.
-pub fn is_fetched_on_condition(ask: &Ask) -> bool {
-    has_condition_for_origin(ask) && ask.method == Method::GET && !coding::is_on_form(ask)
 }
 
 /// Whether the request has a condition for the origin that the stored response does not meet.
