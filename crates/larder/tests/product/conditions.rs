@@ -195,6 +195,28 @@ fn a_condition_for_the_origin_that_fails_is_left_to_it() {
     );
 }
 
+/// The application judges a tag by the form in which it is asked: the client's own, and not ours.
+#[test]
+fn a_condition_for_the_origin_goes_there_with_its_clients_codings() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let (tag, body) = match request.header("accept-encoding") {
+            Some(codings) if codings.contains("gzip") => ("\"a-gzip\"", "coded"),
+            _ => ("\"a\"", "plain"),
+        };
+        match request.header("if-match") {
+            Some(wanted) if wanted != tag => Reply::status(412),
+            _ => Reply::ok()
+                .cache("max-age=60")
+                .header("ETag", tag)
+                .body(body),
+        }
+    });
+    let fields = [("Accept-Encoding", "gzip"), ("If-Match", "\"a-gzip\"")];
+    let answer = ask(&larder, &fields);
+    assert_eq!((answer.status, &*answer.text()), (200, "coded"));
+}
+
 #[test]
 fn conditions_are_ignored_where_the_answer_is_no_2xx() {
     let (origin, larder) = start();
