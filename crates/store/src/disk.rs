@@ -187,8 +187,7 @@ impl Disk {
         !versions.is_empty()
     }
 
-    /// Like [`forget`](Self::forget), for versions of `stored` alone, including those that are not loaded yet. They are
-    /// not found again when the tier is opened again either, unless the device fails.
+    /// Like [`forget`](Self::forget), for versions of `stored` alone, including those that are not loaded yet.
     pub fn forget_versions(&self, key: &[u8], stored: &Stored) {
         let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
         let queue = &self.shared.device.queue;

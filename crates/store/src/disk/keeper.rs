@@ -4,7 +4,6 @@ mod append;
 mod carrying;
 mod content;
 mod full;
-mod hiding;
 mod labels;
 mod room;
 mod round;
@@ -147,7 +146,6 @@ impl Keeper {
             Task::Forgotten(spot) => self.settle([spot]),
             Task::Forget(key) => self.shared.forget_all(key),
             Task::ForgetVersions(key, variant) => self.shared.forget_versions(key, variant),
-            Task::Hide(spot) => self.hide(spot),
             Task::Survey(question) => self.survey(question),
             Task::Room(id, bytes, answer) => {
                 let has_room = self.make_room(bytes);

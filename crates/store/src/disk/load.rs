@@ -6,7 +6,6 @@ use super::{
     health::Event,
     index::{RecordPosition, Spot},
     keeper::Keeper,
-    queue::Task,
     scan::{ScannedRecord, entry, scan},
     segment::{Opened, Segment},
 };
@@ -98,12 +97,7 @@ impl Keeper {
         let spot = Spot::of(segment, entry);
         let insert = || self.shared.index.insert(spot);
         let forgotten = self.shared.withheld.unless_held(spot, insert);
-        let forgotten = forgotten.unwrap_or_else(|| {
-            // If something later waits to be written, it comes before this in the queue.
-            self.shared.device.tell_keeper(Task::Hide(spot));
-            vec![spot]
-        });
-        self.settle(forgotten);
+        self.settle(forgotten.unwrap_or_else(|| vec![spot]));
     }
 }
 

@@ -95,8 +95,6 @@ pub(super) enum Task {
     Forget(u64),
     /// The same for one variant of the key.
     ForgetVersions(u64, u32),
-    /// Hide what lies here from the next start. It was forgotten because something later was not taken.
-    Hide(Spot),
     /// Count what purges cover.
     Survey(Question),
     /// Make room for this many bytes of this large file, and answer whether there is room.

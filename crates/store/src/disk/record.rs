@@ -61,9 +61,9 @@ impl DiskState {
     }
 
     /// Reads the stored response at `spot`, and its key.
-    pub fn reread(&self, spot: Spot, bodies: Bodies) -> Result<(Box<[u8]>, Stored), Missed> {
+    pub fn reread(&self, spot: Spot) -> Result<(Box<[u8]>, Stored), Missed> {
         let segment = self.segment(spot.place.segment()).ok_or(Missed::Damaged)?;
-        let record = self.record(segment, spot, ReadMode::Blocking, bodies)?;
+        let record = self.record(segment, spot, ReadMode::Blocking, Bodies::Read)?;
         let head = record.bytes.get(RECORD_HEAD..record.head.sums());
         let view = View::parse(head.unwrap_or_default()).map_err(|_| Missed::Damaged)?;
         let stored = self.stored(view.key, &record, ReadMode::Blocking)?;

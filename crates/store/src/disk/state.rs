@@ -136,14 +136,12 @@ impl DiskState {
         }
     }
 
-    /// Like [`forget_all`](Self::forget_all), for this variant alone, including what is not loaded yet. The keeper
-    /// [hides](Task::Hide) all of it.
+    /// Like [`forget_all`](Self::forget_all), for this variant alone, including what is not loaded yet.
     pub fn forget_versions(&self, key: u64, variant: u32) {
         // What the keeper loads at this moment is in the index by the time this is done, or is not added to it.
         self.withheld.add_variant(key, variant);
         for spot in self.index.versions(key, variant) {
             self.forget(spot);
-            self.device.tell_keeper(Task::Hide(spot));
         }
     }
 

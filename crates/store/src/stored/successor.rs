@@ -60,9 +60,8 @@ impl Stored {
         }
     }
 
-    /// A marker that this response is given up: by the origin, or for a later version that is not kept. It takes the
-    /// response's place where that cannot be removed for good, and answers nothing. The log of purges stood at
-    /// `checked`.
+    /// A marker that the origin has given up this response. It takes the response's place where that cannot be removed
+    /// for good, and answers nothing. The log of purges stood at `checked`.
     #[must_use]
     pub fn given_up(&self, checked: u64) -> Self {
         let facts = Facts {

@@ -7,7 +7,6 @@ use crate::{
         format::Entry,
         health::count,
         index::{RecordPosition, Spot},
-        record::Bodies,
         segment::Segment,
     },
 };
@@ -81,7 +80,7 @@ impl Keeper {
 
     /// Reads what is at `spot`, unless a purge covers it.
     fn worth_keeping(&self, spot: Spot) -> Option<Again> {
-        let again = self.shared.reread(spot, Bodies::Read).ok()?;
+        let again = self.shared.reread(spot).ok()?;
         let checked = again.1.checked();
         let standing = self.shared.log.standing_on_disk(&again.0, &again.1);
         self.may_write(standing, checked).then_some(again)

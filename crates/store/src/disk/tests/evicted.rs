@@ -131,48 +131,6 @@ fn nothing_older_is_found_than_what_is_evicted_while_it_is_loaded_and_not_taken(
     evict(&disk, accepting("a", 4, TOO_LARGE));
     assert_eq!(found(&disk, keeper, segments), [3]);
     assert_eq!(disk.statistics().large_files, 0);
-    drop(disk);
-    assert_eq!(numbers(&dir.open_with(SIZE)), [3], "after a restart");
-}
-
-/// A row: what memory evicts one after the other, whether something is offered after that, and what is found. What is
-/// too large is not taken.
-#[test]
-fn what_is_evicted_and_not_taken_leaves_nothing_older_for_the_next_start() {
-    let small = |number| accepting("a", number, 1000);
-    let too_large = |number| accepting("a", number, TOO_LARGE);
-    let rows = [
-        (vec![too_large(3)], false, vec![2]),
-        (vec![too_large(3)], true, vec![2, 5]),
-        (vec![too_large(3), too_large(4)], false, vec![2]),
-        (vec![small(3), too_large(4)], false, vec![2]),
-        (vec![small(3), too_large(4)], true, vec![2, 5]),
-    ];
-    for (is_loaded, (evicted, is_offered, expected)) in
-        rows.iter().flat_map(|row| [(true, row), (false, row)])
-    {
-        let dir = Dir::new();
-        left(&dir, &[small(1), accepting("b", 2, 1000)]);
-        let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
-        let disk = Arc::new(disk);
-        if is_loaded {
-            keeper.load(segments.clone());
-        }
-        for stored in evicted {
-            evict(&disk, stored.clone());
-        }
-        if *is_offered {
-            assert!(disk.offer(&key(0), &small(5)));
-        }
-        let rest = if is_loaded { Vec::new() } else { segments };
-        let row = format!("{is_loaded}, {is_offered}, {evicted:?}");
-        assert_eq!(found(&disk, keeper, rest), *expected, "{row}");
-        drop(disk);
-        for _ in 0..2 {
-            let again = numbers(&dir.open_with(SIZE));
-            assert_eq!(again, *expected, "after a restart: {row}");
-        }
-    }
 }
 
 /// A purge is written to the log, and memory waits for it with the table locked.
