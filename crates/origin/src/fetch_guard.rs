@@ -1,7 +1,7 @@
 //! What a fetch holds until its body has ended.
 
 use crate::{
-    Error, Servers,
+    Error, Kind, Servers,
     gate::Pass,
     pace::{self, Pace},
     peer::Serving,
@@ -45,20 +45,21 @@ impl FetchGuard {
         }
     }
 
-    /// Records that the body broke. The server is blamed if it is at fault. What does not end by itself and has lasted
-    /// counts as left by its reader.
+    /// Records that the body broke. The server is blamed if it is at fault. What does not end by itself counts
+    /// as left by its reader if it has lasted, or if we end it because it is silent.
     pub(crate) fn blame(mut self, error: Error) -> Error {
         let peer = self.serving.peer();
         let error = error.at(&peer.label).having_sent_if(true);
-        if pace::is_the_servers(error.kind()) && !self.has_lasted() {
+        if pace::is_the_servers(error.kind()) && !self.counts_as_left(error.kind()) {
             self.is_judged = true;
             self.origin.blame(peer, &error);
         }
         error
     }
 
-    fn has_lasted(&self) -> bool {
-        self.pass.is_none() && self.began.elapsed() >= LASTING
+    fn counts_as_left(&self, broken: Kind) -> bool {
+        let is_silent = broken == Kind::BetweenBytesTimeout;
+        self.pass.is_none() && (is_silent || self.began.elapsed() >= LASTING)
     }
 }
 

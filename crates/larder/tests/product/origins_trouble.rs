@@ -126,6 +126,33 @@ fn a_server_whose_event_streams_break_off_at_once_rests() {
     assert_eq!((servers[0].requests("/events"), whole), (3, 17));
 }
 
+/// Larder's own limit ends these streams: they did not break off.
+#[test]
+fn a_server_whose_event_streams_are_silent_does_not_rest() {
+    let (servers, larder) =
+        two_servers("passive = { rest = \"1h\" }\n[origin.timeouts]\nbetween_bytes = \"50ms\"");
+    let stream = Reply::ok().header("Content-Type", "text/event-stream");
+    let stream = stream.chunked().body("data: hello\n\n");
+    for server in &servers {
+        server.reply("/events", stream.clone().until_client_leaves());
+    }
+    for number in 0..7 {
+        let mut asked = larder.client();
+        let target = format!("/events?{number}");
+        asked.send(format!(
+            "GET {target} HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n"
+        ));
+        assert!(asked.read_to_end().ends_with(b"data: hello\n\n\r\n"));
+    }
+    for server in &servers {
+        let healthy = format!(
+            "larder_server_healthy{{origin=\"origin\",server=\"{}\"}}",
+            server.address()
+        );
+        assert_eq!(sample(&larder, &healthy), 1);
+    }
+}
+
 #[test]
 fn a_server_that_came_back_begins_with_few_requests() {
     for (lines, most) in [("slow_start = \"1h\"", 4), ("", 11)] {
