@@ -2,7 +2,7 @@
 
 mod prefix;
 
-pub use prefix::{on_every_host, prefix, without_query};
+pub use prefix::{addresses_without_query, on_every_host, prefix};
 
 use crate::{
     ask::{self, Key},

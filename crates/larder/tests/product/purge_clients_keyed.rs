@@ -65,22 +65,44 @@ fn queries_are_found_as_the_site_keys_them() {
     }
 }
 
-/// What begins with the path is another page.
+/// What begins with the path is another page, and is purged with it only where no site is named.
 #[test]
-fn a_prefix_whose_query_is_not_keyed_is_its_path_alone() {
+fn a_prefix_whose_query_is_not_keyed_is_its_path_alone_on_a_named_host() {
     for (target, page, other) in [
         ("/q?zz=1*", "/q", "/quiz"),
         ("/tracked?utm*", "/tracked", "/tracked2"),
     ] {
-        for host in ["blog.example", "127.0.0.1"] {
+        for (host, named) in [("blog.example", true), ("127.0.0.1", false)] {
             for method in ["PURGE", "BAN"] {
                 let (_origin, larder) = warm(&[page, other]);
                 let purge = larder.ask(method, target).header("Host", host).send();
                 assert_eq!(purge.status, 200, "{method} {target} {host}");
                 assert!(!is_held(&larder, page), "{method} {target} {host}");
-                assert!(is_held(&larder, other), "{method} {target} {host}");
+                assert_eq!(is_held(&larder, other), named, "{method} {target} {host}");
             }
         }
+    }
+}
+
+/// Every path begins with that of the start page.
+#[test]
+fn a_prefix_whose_query_is_not_keyed_is_the_start_page_alone() {
+    for host in ["blog.example", "127.0.0.1"] {
+        let (_origin, larder) = warm(&["/", "/other"]);
+        let purge = larder.ask("PURGE", "/?utm*").header("Host", host).send();
+        assert_eq!(purge.status, 200, "{host}");
+        assert!(!is_held(&larder, "/"), "{host}");
+        assert!(is_held(&larder, "/other"), "{host}");
+    }
+}
+
+/// They are no expressions, of which only so many may wait.
+#[test]
+fn prefixes_on_every_host_are_not_too_many() {
+    let (_origin, larder) = warm(&[]);
+    for number in 0..1100 {
+        let purge = larder.ask("PURGE", &format!("/p{number}?utm*"));
+        assert_eq!(purge.header("Host", "127.0.0.1").send().status, 200);
     }
 }
 

@@ -20,7 +20,8 @@ pub fn resolve(site: &Site, command: &Command) -> Result<Vec<Purge>, Malformed> 
         match wish {
             Wish::Url { host, target } => {
                 if names_no_site(host) {
-                    found.extend(on_every_host(site, host, target)?);
+                    let targets = targets(site, host, target)?;
+                    found.extend(targets.iter().map(|target| on_every_host(target)));
                 }
                 urls.extend(addresses(site, host, target)?);
             }
@@ -141,26 +142,35 @@ fn keyed_otherwise(site: &Site, host: &str, target: &str) -> Result<Vec<What>, M
     };
     let mut found = purges(site, &begins)?;
     if names_no_site(host) {
-        found.extend(purging::without_query(site, &url, Hosts::Any));
+        let alone = purging::addresses_without_query(site, &url, Hosts::Any);
+        let path = alone.first().and_then(|address| target_of(address));
+        found.extend(path.map(on_every_host));
         return Ok(found);
     }
+    let mut alone = Vec::new();
     for scheme in ["http", "https"] {
         let url = format!("{scheme}://{}{target}", normal_host(host, scheme)?);
-        found.extend(purging::without_query(site, &url, Hosts::Its));
+        alone.extend(purging::addresses_without_query(site, &url, Hosts::Its));
     }
-    found.dedup();
+    alone.sort_unstable();
+    alone.dedup();
+    if !alone.is_empty() {
+        found.push(What::Url(alone));
+    }
     Ok(found)
 }
 
-/// Returns purges on every host, for a request to the cache's own address: everything with this prefix, since no site
-/// is named in which to purge exactly. Of `/`, only the start page, since every path begins with it.
-fn on_every_host(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
-    let all = targets(site, host, target)?.into_iter();
-    let purge = |path: String| match path.as_str() {
-        "/" => purging::on_every_host(&path),
-        _ => What::Prefix { host: None, path },
-    };
-    Ok(all.map(purge).collect())
+/// Returns the purge on every host, for a request to the cache's own address: everything that begins so, since no site
+/// is named in which to purge exactly, and an expression for each path would soon be one too many. Of `/`, only the
+/// start page, since every path begins with it.
+fn on_every_host(target: &str) -> What {
+    match target {
+        "/" => purging::on_every_host(target),
+        _ => What::Prefix {
+            host: None,
+            path: target.to_owned(),
+        },
+    }
 }
 
 /// Returns the host as it is keyed, without the port of either scheme; also the empty host if a route does not key

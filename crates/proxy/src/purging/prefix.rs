@@ -39,21 +39,27 @@ pub fn prefix(site: &Site, text: &str) -> Option<Vec<What>> {
     Some(found)
 }
 
-/// Returns the purges of the path alone: routes key URLs that begin so by it if they may drop all of the query. They
-/// may also match only because of what comes later in it.
-pub fn without_query(site: &Site, url: &str, hosts: Hosts) -> Vec<What> {
-    let url_so_far = without_open_name(url);
-    let drops = |spec: &KeySpec| spec.query != QueryChoice::All || spec.drop != QueryChoice::All;
-    let routes = matching(site, url, hosts, Asked::Beginning).into_iter();
-    let dropping = routes.filter(|route| drops(&route.policy.key));
-    let mut addresses = addresses(dropping.filter_map(|route| keyed_on(route, url_so_far)));
-    addresses.retain(|address| target_of(address).is_some_and(|target| !target.contains('?')));
+/// Returns the purges of the [path alone](addresses_without_query).
+fn without_query(site: &Site, url: &str, hosts: Hosts) -> Vec<What> {
+    let addresses = addresses_without_query(site, url, hosts);
     let path = addresses.first().and_then(|address| target_of(address));
     match (hosts, path) {
         (_, None) => Vec::new(),
         (Hosts::Any, Some(path)) => vec![on_every_host(path)],
         (Hosts::Its, Some(_)) => vec![What::Url(addresses)],
     }
+}
+
+/// Returns the addresses of the path alone: routes key URLs that begin so by it if they may drop all of the query. They
+/// may also match only because of what comes later in it.
+pub fn addresses_without_query(site: &Site, url: &str, hosts: Hosts) -> Vec<String> {
+    let url_so_far = without_open_name(url);
+    let drops = |spec: &KeySpec| spec.query != QueryChoice::All || spec.drop != QueryChoice::All;
+    let routes = matching(site, url, hosts, Asked::Beginning).into_iter();
+    let dropping = routes.filter(|route| drops(&route.policy.key));
+    let mut addresses = addresses(dropping.filter_map(|route| keyed_on(route, url_so_far)));
+    addresses.retain(|address| target_of(address).is_some_and(|target| !target.contains('?')));
+    addresses
 }
 
 /// Removes the name that a URL ends within, which may become that of a parameter that is dropped.
