@@ -160,8 +160,7 @@ impl Table {
             let What::Pattern(pattern) = &purge.what else {
                 continue;
             };
-            let mut known = self.patterns.iter().map(|(_, known)| known);
-            if known.any(|known| known == &**pattern) || new.contains(&&**pattern) {
+            if self.is_known(pattern) || new.contains(&&**pattern) {
                 continue;
             }
             new.push(pattern);
@@ -170,6 +169,17 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// Whether an expression among `purges` is not known yet.
+    pub fn needs_room(&self, purges: &[Purge]) -> bool {
+        let is_new = |purge: &Purge| matches!(&purge.what, What::Pattern(pattern) if !self.is_known(pattern));
+        purges.iter().any(is_new)
+    }
+
+    /// Whether an expression waits for the sweep already.
+    fn is_known(&self, pattern: &Pattern) -> bool {
+        self.patterns.iter().any(|(_, known)| known == pattern)
     }
 
     /// Returns what the purges since `since` say about `subject`.

@@ -56,6 +56,11 @@ impl Log {
         self.read().room_for(purges)
     }
 
+    /// Whether an expression among `purges` is not known yet.
+    pub fn needs_room(&self, purges: &[Purge]) -> bool {
+        self.read().needs_room(purges)
+    }
+
     /// Applies all of `purges`, or none on an error: no lookup that begins after this returns finds what they cover.
     ///
     /// # Errors

@@ -20,7 +20,8 @@ pub struct Place {
 }
 
 impl UnderWay {
-    /// Takes the room that `purges` need, beside what is under way already.
+    /// Takes the room that `purges` need, beside what is under way already. Known expressions need none, even if what
+    /// is under way has none any more.
     ///
     /// # Errors
     /// There is not enough of it.
@@ -35,7 +36,9 @@ impl UnderWay {
             let mut all = lock(&self.0);
             let before = all.len();
             all.extend(own.iter().cloned());
-            if let Err(refused) = log.admits(&all) {
+            if let Err(refused) = log.admits(&all)
+                && log.needs_room(&own)
+            {
                 all.truncate(before);
                 return Err(refused);
             }
@@ -61,5 +64,35 @@ impl Drop for Place {
                 all.swap_remove(at);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::purge::{On, Pattern};
+    use rules::time::Time;
+
+    fn expression(text: &str) -> Purge {
+        let pattern = Pattern::default().with(On::Url, text);
+        Purge::hard(What::Pattern(Box::new(pattern.expect("valid"))))
+    }
+
+    /// Another node may have taken the room that was found for what is under way here.
+    #[test]
+    fn what_is_known_needs_no_room_whatever_else_is_under_way() {
+        let (log, under_way) = (Log::default(), UnderWay::default());
+        let known = |number: u64| expression(&format!("known-{number}"));
+        let apply = |number: u64| log.apply(known(number), Time::from_secs(1), None);
+        for number in 1..1024 {
+            apply(number);
+        }
+        let new = under_way.admit(&log, &[expression("new")]);
+        let _place = new.expect("the last room");
+        apply(1024);
+        let admitted = under_way.admit(&log, &[known(7), known(1024)]);
+        assert!(admitted.is_ok(), "{admitted:?}");
+        let refused = under_way.admit(&log, &[known(7), expression("newer")]);
+        assert!(refused.is_err(), "{refused:?}");
     }
 }
