@@ -143,12 +143,14 @@ impl Fetch<'_> {
         let attempts = self.attempts(request).await;
         let (answer, serving) = attempts.map_err(|error| error.having_sent_if(self.was_sent))?;
         let waited = self.now.saturating_duration_since(self.began);
+        let endless_since = answer.is_endless().then(Instant::now);
         let guard = FetchGuard {
             origin: Arc::clone(origin),
             serving,
             began: self.now,
             pace: Pace::new(&origin.config.timeouts, self.until),
-            pass: (!answer.is_endless()).then_some(pass),
+            _pass: endless_since.is_none().then_some(pass),
+            endless_since,
             is_judged: false,
         };
         let response = match answer {

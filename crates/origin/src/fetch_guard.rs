@@ -23,7 +23,9 @@ pub(crate) struct FetchGuard {
     pub(crate) began: Instant,
     /// Held for its drop. Event streams and upgrades have none: a fetch that does not end would keep turns from all
     /// that do.
-    pub(crate) pass: Option<Pass>,
+    pub(crate) _pass: Option<Pass>,
+    /// When the head came of an event stream or an upgrade.
+    pub(crate) endless_since: Option<Instant>,
     pub(crate) pace: Pace,
     /// Whether the body's effect on the server's health has been recorded.
     pub(crate) is_judged: bool,
@@ -59,7 +61,8 @@ impl FetchGuard {
 
     fn counts_as_left(&self, broken: Kind) -> bool {
         let is_silent = broken == Kind::BetweenBytesTimeout;
-        self.pass.is_none() && (is_silent || self.began.elapsed() >= LASTING)
+        self.endless_since
+            .is_some_and(|since| is_silent || since.elapsed() >= LASTING)
     }
 }
 

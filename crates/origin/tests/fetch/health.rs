@@ -135,6 +135,28 @@ fn a_stream_that_breaks_off_at_once_is_a_failure_and_one_that_lasted_is_none() {
     }));
 }
 
+/// How long the head took says nothing of what follows it.
+#[test]
+fn a_stream_whose_head_is_late_has_not_lasted_when_it_breaks_off() {
+    let server = testkit::Origin::start();
+    let stream = Reply::ok().header("content-type", "text/event-stream");
+    let late = testkit::Gate::new();
+    server.reply("/", stream.chunked().hold_head(&late).cut());
+    let mut config = config([tcp(server.address())]);
+    config.passive.rest = Duration::from_hours(1);
+    let origin = Origin::new(config).unwrap();
+    let breaks = async || assert_eq!(kind(get(&origin, "/").await), Kind::Truncated);
+    work(at_once(async {
+        let head = async {
+            until(|| server.requests("/") == 3).await;
+            tokio::time::advance(LONG).await;
+            late.open();
+        };
+        tokio::join!(breaks(), breaks(), breaks(), head);
+    }));
+    assert!(!origin.report().servers[0].healthy);
+}
+
 #[test]
 fn a_server_that_has_rested_is_tried_by_one_request() {
     const REST: Duration = Duration::from_secs(20);
