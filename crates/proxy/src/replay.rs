@@ -1,13 +1,14 @@
 //! Replay: what the walk would decide about past requests that were made elsewhere. No sockets, no store, no clock.
 //!
-//! The decisions are the walk's own functions: `receive` reads a request, `lookup` decides whether it bypasses the
-//! store, and `admit` judges its answer. The caller does what takes time: keeping answers. For those it calls the
-//! functions that the walk calls for its store: [`rules::reuse`] with [`ReplayedRequest::reuse`], and
-//! [`way`](crate::way) with [`ReplayedRequest::terms`].
+//! The decisions are the walk's own functions: `receive` reads a request, `content_key` what a `GET` asks of a GraphQL
+//! service, `lookup` decides whether it bypasses the store, and `admit` judges its answer. The caller does what takes
+//! time: keeping answers. For those it calls the functions that the walk calls for its store: [`rules::reuse`] with
+//! [`ReplayedRequest::reuse`], and [`way`](crate::way) with [`ReplayedRequest::terms`].
 
 use crate::{
     ask::{Ask, Receipt},
     cache::OwnSite,
+    content_key,
     listen::{Connection, InterimSink, RequestHead},
     outcome::BypassReason,
     policy::Site,
@@ -81,6 +82,7 @@ impl Replay {
             Some(TurnedAway::ToHttps) => return Received::Redirected,
             None => {}
         }
+        content_key::read_get(&mut ask);
         let bypass = lookup::begin(&mut ask).map(Bypassed::reason);
         Received::Asked(ReplayedRequest { ask, bypass })
     }

@@ -508,6 +508,51 @@ fn the_configuration_is_what_the_server_would_do() {
     );
 }
 
+/// Persisted queries come so, and others may.
+#[test]
+fn what_a_get_asks_of_a_graphql_service_is_seen() {
+    let config = file(
+        "larder.toml",
+        r#"
+        [[origin]]
+        servers = "http://127.0.0.1:9"
+
+        [[route]]
+        ttl = "60s"
+        [route.graphql]
+        [[route.graphql.operation]]
+        name = "Viewer"
+        cache = false
+    "#,
+    );
+    let line = |query: &str| {
+        format!(
+            r#"{{"time":{BEGIN},"method":"GET","host":"h","uri":"/graphql?{query}","status":200,"bytes":10}}"#
+        )
+    };
+    let log = [
+        line("query=%7Ba%7D"),
+        line("query=%7Ba%7D"),
+        line("query=mutation%7Ba%7D"),
+        line("query=mutation%7Ba%7D"),
+        line("operationName=Viewer&extensions=%7B%7D"),
+    ];
+    let report = report(&[
+        text(&file("access.log", log.join("\n"))),
+        "--config",
+        text(&config),
+    ]);
+    assert_eq!(report["base"]["hits"], 1, "{report}");
+    let bypassed = report["bypassed"].as_array().expect("a list").iter();
+    let bypassed: Vec<_> = bypassed
+        .map(|reason| (reason["reason"].as_str(), reason["requests"].as_u64()))
+        .collect();
+    assert_eq!(
+        bypassed,
+        [(Some("mutation"), Some(2)), (Some("operation"), Some(1))]
+    );
+}
+
 /// Cookies that no stored response may depend on choose no variant, and whoever has one that keeps answers from being stored
 /// is answered from the store, or by the origin.
 #[test]
