@@ -60,6 +60,8 @@ pub struct Ask {
     pub scheme: &'static str,
     /// When it was read. It is judged as of this time, until it has waited.
     pub now: Time,
+    /// Whether it has waited before lookup, for its content or for its group.
+    pub has_waited: bool,
     /// How it came, and what came besides its head.
     pub receipt: Receipt,
     /// The target as the client wrote it.

@@ -28,8 +28,8 @@ pub struct Outcome {
     pub origin_time: Option<Duration>,
     /// Whether the origin's answer states its own age: there is a cache in front of it.
     pub aged: bool,
-    /// What was sent was found after others, or the disk, had been waited for: the time of the request's arrival is not
-    /// the present.
+    /// What was sent was found after the request had waited (for its content, its group, the disk or others): it did not
+    /// arrive at present.
     pub waited: bool,
 }
 

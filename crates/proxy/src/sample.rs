@@ -152,6 +152,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         key: Key::build(&spec, "http", "shop.example", "/p", None),
         scheme: "http",
         now: Time::from_secs(1_000_000),
+        has_waited: false,
         receipt: Receipt::new(
             &Rc::new(Connection::imagined(peer, false)),
             InterimSink::deaf(),

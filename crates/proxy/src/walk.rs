@@ -167,6 +167,7 @@ fn on_route(
             let guard = AbandonGuard::new(&worker, &mut ask, None);
             let read = content_key::read(&worker, &mut *guard.ask, content).await;
             guard.over();
+            ask.has_waited = true;
             match read {
                 Ok(content) => look_up(&worker, ask, content).response().await,
                 Err(failure) => deliver::failure(&worker, &ask, &failure),

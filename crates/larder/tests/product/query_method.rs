@@ -1,7 +1,7 @@
 //! `QUERY` (draft-ietf-httpbis-safe-method-w-body): safe, idempotent, and its content is part of the key.
 
 use crate::common::{Said, counted, start, start_with};
-use testkit::{Larder, Origin, Reply, Response};
+use testkit::{Client, Larder, Origin, Reply, Response, wait_until};
 
 /// A content type, the content, and more fields.
 type Ask<'a> = (&'a str, &'a [u8], &'a [(&'a str, &'a str)]);
@@ -47,6 +47,29 @@ fn its_answers_are_reused_for_the_same_content() {
         "one meaning, one answer"
     );
     assert_eq!(origin.requests("/search"), 2);
+}
+
+/// What is stored may become stale while the content comes.
+#[test]
+fn it_is_judged_when_its_content_has_come() {
+    let (origin, larder) = start();
+    origin.on("/search", |request| counted(request).cache("max-age=1"));
+    let slow = |head: &str| {
+        format!(
+            "QUERY /search HTTP/1.1\r\nHost: example.test\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n{head}\r\n"
+        )
+    };
+    let mut early = Client::connect(larder.address());
+    early.send(slow(""));
+    assert_eq!(query(&larder, "text/plain", b"q", &[]).text(), "1");
+    wait_until("it is stale", || {
+        let mut stored = Client::connect(larder.address());
+        stored.send(slow("Cache-Control: only-if-cached\r\n") + "q");
+        stored.read().status == 504
+    });
+    early.send("q");
+    let answer = early.read();
+    assert_eq!(answer.text(), "2", "{}", answer.said());
 }
 
 /// Its content is at hand, and it changes nothing.

@@ -22,9 +22,7 @@ pub async fn read(
 ) -> Decision {
     let brought = finding.await;
     let mut found = lookup::from_disk(worker, ask, clock::now(), brought);
-    if let Decision::Hit(hit) | Decision::StaleHit(hit) = &mut found {
-        hit.outcome.waited = true;
-    }
+    found.note_wait();
     found
 }
 

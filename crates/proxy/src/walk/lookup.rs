@@ -16,6 +16,7 @@ pub use terms::{condition_is_the_origins, is_forced, reuse_site, reuse_site_for,
 use crate::{
     ask::{self, Ask},
     cache::Worker,
+    clock,
     outcome::{BypassReason, Outcome},
     way::{self, LateBypass},
 };
@@ -41,6 +42,15 @@ pub enum Decision {
     Bypass(Bypassed),
     /// The origin must be asked.
     Forward(Need),
+}
+
+impl Decision {
+    /// Notes of what may be sent that the request has waited: it did not arrive at present.
+    pub fn note_wait(&mut self) {
+        if let Self::Hit(hit) | Self::StaleHit(hit) = self {
+            hit.outcome.waited = true;
+        }
+    }
 }
 
 /// How far lookup came without waiting.
@@ -91,6 +101,7 @@ impl Bypassed {
 pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
     match begin(ask) {
         Some(why) => Looked::Decided(Decision::Bypass(why)),
+        None if ask.has_waited => find_late(worker, ask),
         None => find(worker, ask, ask.now),
     }
 }
@@ -139,6 +150,16 @@ pub fn for_client(ask: &mut Ask, found: Decision) -> Decision {
         ask.take_cookies_back();
     }
     found
+}
+
+/// Looks up a request that has waited until now.
+#[cold]
+fn find_late(worker: &Worker, ask: &Ask) -> Looked {
+    let mut looked = find(worker, ask, clock::now());
+    if let Looked::Decided(found) = &mut looked {
+        found.note_wait();
+    }
+    looked
 }
 
 /// Like [`lookup`], at `now`, for a request that is known not to bypass.

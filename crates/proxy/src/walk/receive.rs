@@ -120,6 +120,7 @@ pub fn read(
         key,
         scheme,
         now,
+        has_waited: false,
         receipt,
         target: head.target.clone(),
         within: None,

@@ -66,6 +66,7 @@ pub async fn is_told(worker: &Worker, ask: &mut Ask, answer: Later<ReplyBody>) -
     let guard = AbandonGuard::new(worker, &*ask, None);
     let answer = timeout(ask.policy().fragment_wait, answer).await;
     guard.over();
+    ask.has_waited = true;
     answer.is_ok_and(|answer| take_hash(ask, answer))
 }
 
