@@ -156,8 +156,8 @@ fn what_is_confirmed_stands_over_its_own_body_whatever_another_node_brought_mean
     assert_eq!(found.body, bodies[0]);
 }
 
-/// Redis has lost the latest write, as after a failover, and the node has lost the page to others before the 304 comes. The earlier
-/// version, which it has found meanwhile, does not stay.
+/// Redis has lost the latest write, as after a failover, and the node has lost the page to others before the 304 comes.
+/// The earlier version, which it has found meanwhile, does not stay.
 #[test]
 fn what_is_confirmed_takes_the_place_of_an_earlier_version_that_was_found_meanwhile() {
     let redis = Redis::start();
