@@ -514,10 +514,13 @@ fn who_has_waited_for_what_there_is_no_room_for_waits_no_more() {
         }
         .cache("max-age=60")
     });
-    let coming = ["/a", "/b"].map(|path| reading(&larder, path, &body[..200_000]));
+    let coming = ["/a", "/b"].map(|path| reading(&larder, path, &body[..230_000]));
     let leader = ask(&larder, "/", 1);
     first.wait_reached();
     let followers = followers(&larder, 8);
+    wait_until("the others are in memory as far as they have come", || {
+        sample(&larder, "larder_in_flight_bytes") >= 2 * 230_000
+    });
     first.open();
     wait_until("each has asked", || origin.requests("/") == 9);
     next.open();
