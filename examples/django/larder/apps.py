@@ -2,7 +2,6 @@
 
 import json
 import urllib.request
-from functools import partial
 
 from django.apps import AppConfig, apps
 from django.conf import settings
@@ -21,9 +20,16 @@ def purge(tags):
 
 
 def changed(sender, instance, using, **_):
+    # The tags of now: in a deletion the object loses its key before the commit.
+    tags = tags_of(instance, sender)
+
+    # Django logs the name of what failed, which a `functools.partial` does not have.
+    def purge_page():
+        purge(tags)
+
     # Not before others can see the change, or Larder would fetch the old page once more. An object is saved although Larder
     # is down: `robust` logs that.
-    transaction.on_commit(partial(purge, tags_of(instance, sender)), using=using, robust=True)
+    transaction.on_commit(purge_page, using=using, robust=True)
 
 
 class LarderConfig(AppConfig):

@@ -57,6 +57,10 @@ fn saving_an_article_ends_its_pages_and_no_others() {
     assert!(shown[0].text().contains("Rye") && shown[1].text().contains("<h1>Rye"));
     assert_eq!(app.requests() - before, PAGES.len() + 2);
 
+    // Nothing listens there: the article is saved all the same.
+    let line = format!("LARDER_ADMIN=http://127.0.0.1:1 {line}");
+    example.run(&line, &larder, &variables);
+
     // Who is logged in is served by Django.
     let personal = larder
         .get("/")

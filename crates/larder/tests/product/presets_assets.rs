@@ -7,11 +7,16 @@ use crate::{
 use testkit::Reply;
 
 /// A preset, the cookie of one who is logged in, and a file that all pages have.
-const ASSETS: [(&str, &str, &str); 15] = [
+const ASSETS: [(&str, &str, &str); 16] = [
     (
         "wordpress",
         "wordpress_logged_in_1",
         "/wp-includes/js/jquery.js?ver=3.7",
+    ),
+    (
+        "wordpress",
+        "wordpress_logged_in_1",
+        "/wp-admin/css/common.min.css",
     ),
     (
         "wordpress",

@@ -275,6 +275,27 @@ fn static_files_are_kept_and_scripts_are_not() {
     );
 }
 
+/// The name of an upload may be used again for other content.
+#[test]
+fn an_upload_is_checked_again_within_minutes() {
+    let (origin, larder) = with_preset("wordpress");
+    for (path, seconds) in [
+        ("/wp-content/uploads/2024/01/a.webp", 10 * 60),
+        ("/wp-content/themes/a/a.webp", 7 * 24 * 60 * 60),
+    ] {
+        origin.on(path, |_| {
+            Reply::ok()
+                .cache("max-age=31536000")
+                .header("Content-Type", "image/webp")
+        });
+        let stored = larder.get(path).send().said();
+        assert!(
+            stored.contains(&format!("ttl={seconds}")),
+            "{path}: {stored}"
+        );
+    }
+}
+
 /// What a preset says in plain configuration, as `larder check --explain` prints it.
 fn explained(preset: &str) -> String {
     let folder = testkit::scratch_dir();

@@ -101,7 +101,14 @@ fn what_is_written_goes_over_the_preset_and_bypass_is_added_to() {
     );
     assert_eq!(
         names(&config),
-        ["news", "own-assets", "assets", "static", "default"]
+        [
+            "news",
+            "own-assets",
+            "assets",
+            "uploads",
+            "static",
+            "default"
+        ]
     );
     let pages = &route(&config, "default");
     assert_eq!(pages.policy.lifetime.by_status.len(), 3, "200, 301 and 302");
@@ -150,6 +157,7 @@ fn a_preset_of_a_route_holds_there_alone() {
         [
             "shop-own-assets",
             "shop-assets",
+            "shop-uploads",
             "shop-static",
             "shop",
             "blog-own-assets",
