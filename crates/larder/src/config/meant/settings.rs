@@ -72,6 +72,10 @@ impl Word for AccessTarget {
             "off" => Ok(Self::Off),
             "stdout" | "-" => Ok(Self::Stdout),
             "" => Err(Wrong::new("the path of the access log is empty").instead("stdout")),
+            "on" | "true" | "yes" => Err(Wrong::new(
+                "the access log is named by where it goes",
+            )
+            .instead("stdout")),
             "stderr" => Err(Wrong::new(
                 "standard error is for Larder's own messages: the access log goes to standard output or a file",
             )

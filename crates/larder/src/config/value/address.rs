@@ -3,7 +3,7 @@
 use super::{Word, Wrong};
 use std::{
     fmt,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
 };
 
@@ -58,7 +58,8 @@ fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
     }
     if let Ok(address) = text.parse::<IpAddr>() {
         let wrong = Wrong::new(format!("`{text}` has no port"));
-        return Err(wrong.instead(SocketAddr::new(address, usual)));
+        let meant = without_brackets(text).unwrap_or_else(|| SocketAddr::new(address, usual));
+        return Err(wrong.instead(meant));
     }
     let bare = text.parse::<u16>();
     if let Ok(port) = bare {
@@ -77,6 +78,13 @@ fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
                 .instead(format!("127.0.0.1:{port}")),
         ),
     }
+}
+
+/// `::1:8081`, an IPv6 address as a whole, where `[::1]:8081` is meant: its last group is a port that somebody writes.
+fn without_brackets(text: &str) -> Option<SocketAddr> {
+    let (host, port) = split_port(text)?;
+    let address: Ipv6Addr = host.parse().ok()?;
+    (port > 9).then(|| SocketAddr::new(address.into(), port))
 }
 
 /// Reads the address of an admin API, as written or as Larder prints it (`http://127.0.0.1:9180`). Where a proposal is
@@ -146,6 +154,9 @@ mod tests {
         for (text, instead) in [
             ("127.0.0.1", "\"127.0.0.1:8080\""),
             ("8080", "\":8080\""),
+            ("::1", "\"[::1]:8080\""),
+            ("::1:8081", "\"[::1]:8081\""),
+            ("2001:db8::7", "\"[2001:db8::7]:8080\""),
             ("example.com:80", "\"127.0.0.1:80\""),
             ("unix:l.sock", "\"unix:/run/l.sock\""),
             ("unix:", "\"unix:/run/larder.sock\""),

@@ -76,6 +76,11 @@ impl<'a> Written<'a> {
             let wrong = Wrong::new("a regular expression begins with `~`");
             return Err(proposed(wrong, "~ ", text));
         }
+        if let Some((_, rest)) = text.split_once("://") {
+            let path = rest.find('/').and_then(|at| rest.get(at..));
+            return Err(Wrong::new("a path has no host: match it with `host`")
+                .instead(path.unwrap_or("/*")));
+        }
         if !text.starts_with(['/', '*']) {
             return Err(Wrong::new("a path begins with `/`").instead(format!("/{text}")));
         }

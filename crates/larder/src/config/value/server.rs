@@ -31,6 +31,12 @@ impl Word for ServerUrl {
             return Ok(Self { address, tls: None });
         }
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+        // nginx writes a socket this way, and a colon between its path and that of the request.
+        if let Some(path) = rest.strip_prefix("unix:") {
+            let path = path.split(':').next().unwrap_or_default();
+            let wrong = Wrong::new("a Unix socket has no scheme before `unix:`");
+            return Err(wrong.instead(format!("unix:{path}")));
+        }
         let (tls, usual) = match scheme {
             "http" => (false, Some(80)),
             "https" => (true, Some(443)),
@@ -138,6 +144,8 @@ mod tests {
             ("http://user@app", "\"http://127.0.0.1:5001\""),
             ("", "\"http://127.0.0.1:5001\""),
             ("http://", "\"http://127.0.0.1:5001\""),
+            ("http://unix:/run/app.sock", "\"unix:/run/app.sock\""),
+            ("http://unix:/run/app.sock:/api/", "\"unix:/run/app.sock\""),
             ("unix:", "\"unix:/run/app.sock\""),
             ("unix:app.sock", "\"unix:/run/app.sock\""),
             ("http://:", "\"http://127.0.0.1:5001\""),

@@ -61,6 +61,16 @@ fn paths_are_compared_as_clients_send_them() {
 fn what_is_no_path() {
     for (text, what, instead) in [
         ("api", "a path begins", Some("\"/api\"")),
+        (
+            "http://example.com/api/*",
+            "match it with `host`",
+            Some("\"/api/*\""),
+        ),
+        (
+            "https://example.com",
+            "match it with `host`",
+            Some("\"/*\""),
+        ),
         ("/a?b=c", "a path has no query", Some("\"/a\"")),
         (
             r"~ \.php$",
