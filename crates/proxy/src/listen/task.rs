@@ -21,7 +21,7 @@ use super::{
 use std::{
     cell::Cell, future::poll_fn, io, net::SocketAddr, pin::pin, rc::Rc, sync::Arc, task::Poll,
 };
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 /// The connection preface (RFC 9113 section 3.4).
@@ -139,7 +139,16 @@ async fn open<S: Serve>(
     }
     let (stream, protocol) = if let Some(store) = &place.config.tls {
         // Boxed: what a handshake needs is freed before the first request, and a task is as large as its largest part.
-        Box::pin(shake_hands(store, wire, &place.desk, watch)).await?
+        let (mut tls, protocol) = Box::pin(shake_hands(store, wire, &place.desk, watch)).await?;
+        if matches!(protocol, Protocol::Http1) {
+            // Who has just shaken hands is about to ask, in a stop as well: like a plain connection, it is silent until
+            // its first bytes have come. HTTP/2 has its own way to end.
+            watch.enter(Stage::Silent);
+            let first = unless_told(watch, Order::Timeout, tls.fill_buf());
+            // What failed, or ended, is found out again where HTTP begins.
+            first.await?.ok();
+        }
+        (Stream::Tls(tls), protocol)
     } else {
         watch.enter(Stage::Silent);
         let protocol = protocol(&mut wire, &place.desk, watch).await?;
@@ -163,7 +172,7 @@ async fn shake_hands(
     wire: Wire,
     desk: &Desk,
     watch: &Watch,
-) -> Option<(Stream, Protocol)> {
+) -> Option<(Box<TlsStream<Wire>>, Protocol)> {
     let counters = &watch.worker.counters;
     let accepting = accept_tls(store, wire, desk);
     let Some(Some(tls)) = unless_told(watch, Order::Timeout, accepting).await else {
@@ -175,7 +184,7 @@ async fn shake_hands(
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    Some((Stream::Tls(Box::new(tls)), protocol))
+    Some((Box::new(tls), protocol))
 }
 
 /// Accepts TLS; `None` if that fails. A client that speaks HTTP without TLS is told so.

@@ -20,6 +20,7 @@ use std::{
     net::TcpStream,
     os::unix::net::UnixStream,
     path::Path,
+    slice,
     sync::Arc,
 };
 use testkit::{BOUND, scratch_dir};
@@ -320,6 +321,33 @@ fn plain_http_on_a_tls_port_is_closed() {
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     client.read_to_end();
     site.wait_counted("the failure", |counters| counters.handshakes_failed == 1);
+}
+
+#[test]
+fn who_shakes_hands_while_a_stop_begins_is_answered() {
+    let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
+    for version in [&TLS12, &TLS13] {
+        let mut site = serve(
+            &TlsStore::load(slice::from_ref(&files)).unwrap(),
+            Limits::default(),
+        );
+        let config = trusting(&[&trusted], &[version], &[]);
+        let name = ServerName::try_from("a.test").unwrap();
+        let client = ClientConnection::new(config, name).unwrap();
+        let stream = TcpStream::connect(site.address()).unwrap();
+        stream.set_read_timeout(Some(BOUND)).unwrap();
+        let mut tls = StreamOwned::new(client, stream);
+        tls.conn.write_tls(&mut tls.sock).unwrap();
+        site.wait_counted("the client", |counters| counters.accepted == 1);
+        site.switch.start(2 * BOUND);
+        tls.conn.complete_io(&mut tls.sock).unwrap();
+        tls.write_all(b"GET /who HTTP/1.1\r\nHost: a\r\n\r\n")
+            .unwrap();
+        let mut said = [0; 12];
+        tls.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 200", "{version:?}");
+        site.join();
+    }
 }
 
 /// A browser connects ahead of its first request.
