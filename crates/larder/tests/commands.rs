@@ -7,9 +7,10 @@
 
 use std::{
     fs,
+    io::Write,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 fn larder(folder: &Path, arguments: &[&str]) -> Output {
@@ -79,6 +80,24 @@ fn every_example_is_in_order() {
         seen += 1;
     }
     assert!(seen >= 5, "{seen} examples");
+}
+
+/// A pipe gives its content once.
+#[test]
+fn a_configuration_may_come_through_a_pipe() {
+    let config = "admin = \"off\"\nlisten = \"127.0.0.1:0\"\n[[origin]]\nservers = \":5001\"\n\
+        [defaults]\npreset = \"django\"\n";
+    let mut check = Command::new(env!("CARGO_BIN_EXE_larder"));
+    check.args(["check", "--explain", "/dev/stdin"]);
+    check.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut check = check.spawn().unwrap();
+    let mut pipe = check.stdin.take().unwrap();
+    pipe.write_all(config.as_bytes()).unwrap();
+    drop(pipe);
+    let output = check.wait_with_output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(said.contains("# Without presets"), "{said}");
 }
 
 #[test]

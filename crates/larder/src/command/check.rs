@@ -5,7 +5,7 @@ mod explain;
 use crate::{
     cli::Ending,
     config::{
-        Faults, Flags, load_probing,
+        load_probing,
         meant::{Admin, Config, Listener},
         plain,
         value::{ListenAddress, SharedUrl},
@@ -27,13 +27,13 @@ pub fn run(
     out: &mut impl Write,
     err: &mut (impl Write + IsTerminal),
 ) -> io::Result<Ending> {
-    let plain = fs::read_to_string(&file).ok().and_then(|text| plain(&text));
-    match check(file) {
-        Ok((file, config)) => {
-            summary(&file, &config, out)?;
+    let shown = file.display().to_string();
+    match load_probing(file, try_listen) {
+        Ok((config, text)) => {
+            summary(&shown, &config, out)?;
             if explain {
                 explain::write(&config, out)?;
-                explain::presets(plain.as_deref(), out)?;
+                explain::presets(plain(&text).as_deref(), out)?;
             }
             Ok(Ending::Done)
         }
@@ -42,20 +42,6 @@ pub fn run(
             Ok(Ending::Refused)
         }
     }
-}
-
-/// Returns the meaning of `file`, if it could be served here and now.
-///
-/// # Errors
-/// Every fault at once, among them addresses that cannot be listened on.
-pub fn check(file: PathBuf) -> Result<(String, Config), Faults> {
-    let shown = file.display().to_string();
-    let flags = Flags {
-        config: Some(file),
-        ..Flags::default()
-    };
-    let config = load_probing(&flags, try_listen)?;
-    Ok((shown, config))
 }
 
 fn try_listen(address: &ListenAddress) -> io::Result<()> {

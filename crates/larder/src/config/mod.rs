@@ -25,7 +25,11 @@ pub use reference::reference;
 pub use schema::schema;
 
 use origin::Origin;
-use std::{fs, io, path::Path, sync::Arc};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use value::ListenAddress;
 
 /// Tests whether an address can be listened on. For a Unix socket, the error `NotFound` means that its folder does not
@@ -37,7 +41,7 @@ pub type Probe = fn(&ListenAddress) -> io::Result<()>;
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
-    load_with(flags, None, &[])
+    load_with(flags, &[])
 }
 
 /// As [`load()`], but keeps those origins of `running` whose configuration has not changed.
@@ -45,33 +49,33 @@ pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load_again(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Config, Faults> {
-    load_with(flags, None, running)
+    load_with(flags, running)
 }
 
-/// As [`load()`], but also reports what is not available on this machine now: addresses that `probe` refuses or that
-/// cannot be listened on together, and files and folders that have no place. If sockets are inherited, the addresses
-/// mean little.
+/// Reads the file at `path` once, since it may be a pipe, and returns its text beside what it means. Also reports what
+/// is not available on this machine now: addresses that `probe` refuses or that cannot be listened on together, and
+/// files and folders that have no place. If sockets are inherited, the addresses mean little.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
-pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
-    load_with(flags, Some(probe), &[])
+pub fn load_probing(path: PathBuf, probe: Probe) -> Result<(meant::Config, String), Faults> {
+    let text = read_file(&path)?;
+    let file = path.display().to_string();
+    let flags = Flags {
+        config: Some(path),
+        ..Flags::default()
+    };
+    let config = parse_with(&text, &file, &flags, (Some(probe), &[]))?;
+    Ok((config, text))
 }
 
-fn load_with(
-    flags: &Flags,
-    probe: Option<Probe>,
-    running: &[Arc<Origin>],
-) -> Result<meant::Config, Faults> {
+fn load_with(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Config, Faults> {
     let Some(path) = &flags.config else {
-        return parse_with("", "the command line", flags, (probe, running));
+        return parse_with("", "the command line", flags, (None, running));
     };
+    let text = read_file(path)?;
     let file = path.display().to_string();
-    let text = read_file(path).map_err(|error| {
-        let fault = Fault::anywhere(format!("cannot read {file}: {error}"));
-        Faults::new(file.clone(), String::new(), vec![fault])
-    })?;
-    parse_with(&text, &file, flags, (probe, running))
+    parse_with(&text, &file, flags, (None, running))
 }
 
 /// Reads `text` together with the flags. Messages call the text `file`.
@@ -97,7 +101,14 @@ fn parse_with(
     }
 }
 
-fn read_file(path: &Path) -> Result<String, String> {
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+fn read_file(path: &Path) -> Result<String, Faults> {
+    let read = fs::read(path).map_err(|error| error.to_string());
+    let text = read.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+    });
+    text.map_err(|error| {
+        let file = path.display().to_string();
+        let fault = Fault::anywhere(format!("cannot read {file}: {error}"));
+        Faults::new(file, String::new(), vec![fault])
+    })
 }
