@@ -29,7 +29,7 @@ pub enum Command {
         #[arg(long, value_name = "ADDR")]
         listen: Option<std::net::SocketAddr>,
     },
-    /// Report all faults of a configuration
+    /// Report all faults of a configuration, and what is hardly meant
     Check {
         /// Configuration file
         #[arg(default_value = "larder.toml")]

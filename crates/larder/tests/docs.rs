@@ -109,9 +109,11 @@ fn certificates() -> PathBuf {
 fn check(text: &str) -> Result<(), String> {
     let folder = env::temp_dir().display().to_string();
     let text = text.replace("\"/srv/site\"", &format!("{folder:?}"));
-    parse(&text, "larder.toml", &Flags::default())
-        .map(drop)
-        .map_err(|faults| faults.to_string())
+    match parse(&text, "larder.toml", &Flags::default()) {
+        Ok(config) if config.warnings.is_empty() => Ok(()),
+        Ok(config) => Err(format!("{:?}", config.warnings)),
+        Err(faults) => Err(faults.to_string()),
+    }
 }
 
 #[test]

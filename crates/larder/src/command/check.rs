@@ -1,11 +1,12 @@
-//! `larder check`: reports everything that is wrong with a configuration, or explains what it means.
+//! `larder check`: reports everything that is wrong with a configuration. If nothing is, warns of what is hardly meant,
+//! and explains what it means.
 
 mod explain;
 
 use crate::{
     cli::Ending,
     config::{
-        load_probing,
+        Faults, load_probing,
         meant::{Admin, Config, Listener},
         plain,
         value::{ListenAddress, SharedUrl},
@@ -20,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Checks `file` and reports the result: faults on `err`, a summary on `out`.
+/// Checks `file` and reports the result: faults or warnings on `err`, a summary on `out`.
 pub fn run(
     file: PathBuf,
     explain: bool,
@@ -34,6 +35,10 @@ pub fn run(
             if explain {
                 explain::write(&config, out)?;
                 explain::presets(plain(&text).as_deref(), out)?;
+            }
+            if !config.warnings.is_empty() {
+                let warnings = Faults::warnings(shown, text, config.warnings);
+                err.write_all(warnings.render_for(err).as_bytes())?;
             }
             Ok(Ending::Done)
         }

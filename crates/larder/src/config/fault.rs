@@ -5,8 +5,8 @@ mod excerpt;
 use console::Term;
 use excerpt::Excerpt;
 use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
-    SourceSpan,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity,
+    SourceCode, SourceSpan,
 };
 use std::{
     env,
@@ -28,7 +28,7 @@ const LONGEST_MESSAGE: usize = 400;
 /// Largest number of characters shown of what to write instead. All keys of a table fit.
 const LONGEST_INSTEAD: usize = 1500;
 
-/// One fault of a configuration.
+/// One fault of a configuration, or a warning about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What is wrong, in one line.
@@ -88,17 +88,28 @@ impl Fault {
     }
 }
 
-/// Everything that is wrong with one configuration, in the order of the file.
+/// Everything that is wrong with one configuration, in the order of the file; or all warnings about one that is in
+/// order.
 #[derive(Clone, Debug)]
 pub struct Faults {
     file: String,
     text: String,
     list: Vec<Fault>,
+    severity: Severity,
 }
 
 impl Faults {
     /// Collects the faults of the file called `file` with the content `text`.
-    pub(crate) fn new(file: String, text: String, mut faults: Vec<Fault>) -> Self {
+    pub(crate) fn new(file: String, text: String, faults: Vec<Fault>) -> Self {
+        Self::of(Severity::Error, file, text, faults)
+    }
+
+    /// Collects the warnings about that file.
+    pub(crate) fn warnings(file: String, text: String, warnings: Vec<Fault>) -> Self {
+        Self::of(Severity::Warning, file, text, warnings)
+    }
+
+    fn of(severity: Severity, file: String, text: String, mut faults: Vec<Fault>) -> Self {
         // Of two equal faults, the one that helps comes first and is kept.
         faults.sort_by_key(|fault| {
             let start = fault.span.as_ref().map_or(usize::MAX, |span| span.start);
@@ -111,6 +122,7 @@ impl Faults {
             file,
             text,
             list: faults,
+            severity,
         }
     }
 
@@ -151,13 +163,17 @@ impl Faults {
         // Writing into a string does not fail.
         let mut out = String::new();
         for fault in &self.list {
-            let shown = Shown::new(fault, &excerpt, &source);
+            let shown = Shown::new(fault, self.severity, &excerpt, &source);
             let _ = handler.render_report(&mut out, &shown);
             out.push('\n');
         }
+        let noun = match self.severity {
+            Severity::Error => "fault",
+            Severity::Warning | Severity::Advice => "warning",
+        };
         let ending = match self.list.len() {
-            1 => "1 fault".to_owned(),
-            several => format!("{several} faults"),
+            1 => format!("1 {noun}"),
+            several => format!("{several} {noun}s"),
         };
         let _ = writeln!(out, "{ending} in {}", self.file);
         out
@@ -177,13 +193,19 @@ impl std::error::Error for Faults {}
 struct Shown<'a> {
     what: String,
     instead: Option<String>,
+    severity: Severity,
     /// Byte ranges in the excerpt of the text.
     spans: Vec<Range<usize>>,
     source: &'a NamedSource<String>,
 }
 
 impl<'a> Shown<'a> {
-    fn new(fault: &Fault, excerpt: &Excerpt, source: &'a NamedSource<String>) -> Self {
+    fn new(
+        fault: &Fault,
+        severity: Severity,
+        excerpt: &Excerpt,
+        source: &'a NamedSource<String>,
+    ) -> Self {
         let mut what = cut(&fault.what, LONGEST_MESSAGE);
         let place = |span: &Range<usize>| excerpt.place(span);
         let spans = match fault.span.as_ref().map(|span| (span, place(span))) {
@@ -204,6 +226,7 @@ impl<'a> Shown<'a> {
                 .instead
                 .as_ref()
                 .map(|instead| cut(instead, LONGEST_INSTEAD)),
+            severity,
             spans,
             source,
         }
@@ -226,6 +249,10 @@ impl fmt::Display for Shown<'_> {
 impl std::error::Error for Shown<'_> {}
 
 impl Diagnostic for Shown<'_> {
+    fn severity(&self) -> Option<Severity> {
+        Some(self.severity)
+    }
+
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         let instead = self.instead.as_ref()?;
         Some(Box::new(instead))

@@ -1,6 +1,6 @@
 //! What `larder check` finds of what `larder serve` could not use.
 
-use crate::common::{command_of_anybody, faults, faults_of};
+use crate::common::{command, command_of_anybody, faults, faults_of};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use testkit::{Origin, Reply, scratch_dir};
@@ -116,6 +116,65 @@ fn what_is_said_to_all_caches_is_no_targeted_field() {
         "targeted_fields = [\"CDN-Cache-Control\"]\n{ORIGIN}"
     ));
     assert_eq!(said, "");
+}
+
+/// What `larder check` warns of in a configuration that is in order.
+fn warnings(config: &str) -> String {
+    let file = scratch_dir().join("larder.toml");
+    let text = format!("admin = \"off\"\nlisten = \"127.0.0.1:0\"\n{config}");
+    fs::write(&file, text).expect("a file");
+    let checked = command()
+        .args(["check".into(), file.into_os_string()])
+        .run();
+    assert_eq!(checked.code, Some(0), "{config}: {checked:?}");
+    assert!(checked.stdout.contains("is in order"), "{checked:?}");
+    checked.stderr
+}
+
+/// In nginx these are prefixes; here, what lies below them would get settings that nobody meant.
+#[test]
+fn a_path_that_nginx_takes_for_a_prefix_is_warned_of() {
+    let route = |paths: &str| format!("{ORIGIN}[[route]]\npath = {paths}\ncache = false\n");
+    let bypass = |paths: &str| format!("{ORIGIN}[defaults.bypass]\npaths = {paths}\n");
+    for (config, below, alone) in [
+        (route("\"/admin/\""), "`/admin/*`", "`~ /admin/`"),
+        (route("[\"/x/*\", \"/a/b/\"]"), "`/a/b/*`", "`~ /a/b/`"),
+        (route("[\"/a/*\", \"/a/b/\"]"), "`/a/b/*`", "`~ /a/b/`"),
+        (route("[\"/*\", \"/admin/\"]"), "`/admin/*`", "`~ /admin/`"),
+        (bypass("\"/admin/\""), "`/admin/*`", "`~ /admin/`"),
+        (route("\"/\""), "`/*`", "`~ /`"),
+    ] {
+        let said = warnings(&config);
+        assert!(said.contains(below) && said.contains(alone), "{said}");
+        assert!(said.contains("1 warning in"), "{said}");
+    }
+    let said = warnings(&route("[\"/x\", \"/admin/\"]"));
+    assert!(said.contains(":6:15"), "{said}");
+}
+
+#[test]
+fn a_path_that_is_meant_alone_is_not_warned_of() {
+    let routes = |paths: &[&str]| {
+        let routes = paths.iter().map(|path| format!("[[route]]\n{path}\n"));
+        format!("{ORIGIN}{}", routes.collect::<String>())
+    };
+    for config in [
+        routes(&["path = \"/admin\""]),
+        routes(&["path = \"~ /admin/\""]),
+        routes(&["path = [\"/admin/\", \"/admin/*\"]"]),
+        routes(&["path = \"/admin/\"", "path = \"/admin/*\"\ncache = false"]),
+        routes(&["path = \"/a/b/\"\nttl = \"1s\"", "path = \"~ /a/b(/.*)?\""]),
+        routes(&["path = \"/\"", ""]),
+        routes(&["path = \"/\"", "path = \"/*\""]),
+        routes(&["path = \"~ /\""]),
+        format!("{}[defaults]\nttl = \"1m\"\n", routes(&["path = \"/\""])),
+    ] {
+        assert_eq!(warnings(&config), "", "{config}");
+    }
+    for preset in ["wordpress", "woocommerce", "magento", "drupal", "django"] {
+        let config = format!("{ORIGIN}[defaults]\npreset = \"{preset}\"\n");
+        assert_eq!(warnings(&config), "", "{preset}");
+    }
 }
 
 /// nginx searches for these; over the whole path they would match hardly anything.

@@ -19,6 +19,7 @@ mod settings;
 mod sink;
 mod sources;
 mod tiers;
+mod warnings;
 
 pub use addresses::meet;
 pub use limits::Limits;
@@ -27,7 +28,7 @@ pub use purge::Purge;
 pub use settings::{AccessTarget, Admin, Log, PORT};
 pub(super) use sink::Sink;
 
-use super::{Flags, Probe, written};
+use super::{Fault, Flags, Probe, written};
 use origin::Origin;
 use proxy::policy::Site;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub struct Config {
     pub origins: Vec<Arc<Origin>>,
     /// The routes and settings that a walk uses.
     pub site: Site,
+    /// What is allowed, but hardly meant.
+    pub warnings: Vec<Fault>,
 }
 
 /// Whether a route matches every request, so that no route behind it is reached.
@@ -96,6 +99,7 @@ pub(super) fn build(
     if sink.any() {
         return None;
     }
+    warnings::find(written, &mut sink);
     let listeners = listeners
         .into_iter()
         .map(|(listener, _)| listener)
@@ -123,5 +127,6 @@ pub(super) fn build(
             purge: policy,
         },
         limits,
+        warnings: sink.into_warnings(),
     })
 }

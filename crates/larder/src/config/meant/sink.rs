@@ -1,4 +1,4 @@
-//! Where faults are collected while the configuration is built.
+//! Where faults and warnings are collected while the configuration is built.
 
 use crate::config::{
     Fault,
@@ -13,9 +13,10 @@ use std::{
 /// The shortest time limit. A shorter one would end everything.
 pub(super) const A_MOMENT: Duration = Duration::from_millis(1);
 
-/// Collects faults.
+/// Collects faults and warnings.
 pub(in crate::config) struct Sink<'a> {
     faults: &'a mut Vec<Fault>,
+    warnings: Vec<Fault>,
     /// What could not be read, where a key that seems to be missing may be.
     torn: Torn,
 }
@@ -23,7 +24,11 @@ pub(in crate::config) struct Sink<'a> {
 impl<'a> Sink<'a> {
     /// Collects into `faults`, which already holds the faults of the reading.
     pub(in crate::config) const fn new(faults: &'a mut Vec<Fault>, torn: Torn) -> Self {
-        Self { faults, torn }
+        Self {
+            faults,
+            warnings: Vec::new(),
+            torn,
+        }
     }
 
     /// Reports a fault.
@@ -63,6 +68,18 @@ impl<'a> Sink<'a> {
         if !self.faults.contains(&fault) {
             self.faults.push(fault);
         }
+    }
+
+    /// Warns of what is allowed, but hardly meant; once, if several parts of the configuration find it.
+    pub(super) fn warn(&mut self, warning: Fault) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// Returns the warnings. They mean something only where there is no fault.
+    pub(super) fn into_warnings(self) -> Vec<Fault> {
+        self.warnings
     }
 
     /// Whether there is any fault.

@@ -1,0 +1,88 @@
+//! What is allowed, but hardly meant.
+
+use super::{Sink, matches_everything};
+use crate::config::{
+    Fault,
+    value::{Many, Text},
+    written::{self, Defaults},
+};
+use proxy::policy::PathPattern;
+
+/// A page that stands for all pages in a folder, and below it.
+const SOME: &str = "some/page";
+
+/// Warns of what is hardly meant in a configuration without faults.
+pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
+    let none = Defaults::default();
+    let defaults = written.defaults.as_ref().unwrap_or(&none);
+    let routes = || written.route.iter().flatten().map(|table| &table.value);
+    let matched: Vec<_> = routes().filter_map(|route| route.path.as_ref()).collect();
+    let policies = routes().map(|route| route.policy(defaults));
+    let last = (!routes().any(matches_everything)).then(|| defaults.clone());
+    let policies: Vec<_> = policies.chain(last).collect();
+    let bypassed = policies.iter().filter_map(bypassed_paths);
+    single_paths(matched.iter().copied().chain(bypassed), sink);
+    if written.defaults.is_none() && !routes().any(reaches_beyond_home) {
+        home_alone(&matched, sink);
+    }
+}
+
+fn bypassed_paths(policy: &Defaults) -> Option<&Paths> {
+    policy.bypass.as_ref()?.value.paths.as_ref()
+}
+
+type Paths = Many<Text<PathPattern>>;
+
+/// Warns of a path such as `/admin/`, which in nginx is a prefix. Where another pattern is about what lies below it, the
+/// author knows the difference.
+fn single_paths<'a>(lists: impl Iterator<Item = &'a Paths>, sink: &mut Sink<'_>) {
+    let all: Vec<_> = lists.flat_map(|paths| &paths.list).collect();
+    for Text { value, span } in &all {
+        let PathPattern::Exact(path) = value else {
+            continue;
+        };
+        let Some((folder, _)) = path
+            .strip_suffix('/')
+            .and_then(|path| path.rsplit_once('/'))
+        else {
+            continue;
+        };
+        let (below, beside) = (format!("{path}{SOME}"), format!("{folder}/{SOME}"));
+        let is_below = |one: &PathPattern| one.matches(&below) && !one.matches(&beside);
+        if all.iter().any(|other| is_below(&other.value)) {
+            continue;
+        }
+        let what = format!("`{path}` matches this path alone, and nothing below it");
+        let alone = if is_plain(path) {
+            format!(", or `~ {path}` if it alone is meant")
+        } else {
+            String::new()
+        };
+        let instead = format!("write `{path}*` for all that begins with it{alone}");
+        sink.warn(Fault::at(span, what).instead(instead));
+    }
+}
+
+/// Whether it means the same as a regular expression.
+fn is_plain(path: &str) -> bool {
+    let mut bytes = path.bytes();
+    bytes.all(|byte| byte.is_ascii_alphanumeric() || b"/-_%".contains(&byte))
+}
+
+/// Whether the route matches more than some folders of a site.
+fn reaches_beyond_home(route: &written::Route) -> bool {
+    let paths = route.path.iter().flat_map(|paths| &paths.list);
+    let some = format!("/{SOME}");
+    route.path.is_none() || paths.into_iter().any(|path| path.value.matches(&some))
+}
+
+/// Warns of `/`, which in nginx is every path.
+fn home_alone(matched: &[&Paths], sink: &mut Sink<'_>) {
+    for Text { value, span } in matched.iter().flat_map(|paths| &paths.list) {
+        if matches!(value, PathPattern::Exact(path) if path == "/") {
+            let what = "`/` matches the home page alone";
+            let instead = "write `/*` for every path, or `~ /` if the home page alone is meant";
+            sink.warn(Fault::at(span, what).instead(instead));
+        }
+    }
+}
