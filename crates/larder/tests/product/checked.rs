@@ -177,6 +177,37 @@ fn a_path_that_is_meant_alone_is_not_warned_of() {
     }
 }
 
+/// The lifetime is forced, and still the pages of each token are fetched each time.
+#[test]
+fn a_key_of_credentials_is_warned_of_where_lifetimes_are_forced() {
+    let forced = "ttl = \"1m\"\nttl_mode = \"override\"\n";
+    let key = "key.headers = [\"Accept-Language\", \"authorization\"]\n";
+    let route = |settings: &str| format!("{ORIGIN}[[route]]\npath = \"/a/*\"\n{settings}");
+    for config in [
+        route(&format!("{key}{forced}")),
+        format!("{}[defaults]\n{key}{forced}", route("")),
+        format!("{}[defaults]\n{forced}", route(key)),
+    ] {
+        let said = warnings(&config);
+        assert!(said.contains("only if it says `public`"), "{said}");
+        assert!(said.contains("`bypass.headers ="), "{said}");
+        assert!(said.contains("1 warning in"), "{said}");
+    }
+    for config in [
+        route(&format!("{key}ttl = \"1m\"\n")),
+        route(&format!("key.headers = \"Accept-Language\"\n{forced}")),
+        route(&format!(
+            "{key}{forced}bypass.headers = \"Authorization\"\n"
+        )),
+        format!(
+            "{}[defaults]\n{forced}",
+            route(&format!("{key}refuse = \"403\"\n"))
+        ),
+    ] {
+        assert_eq!(warnings(&config), "", "{config}");
+    }
+}
+
 /// nginx searches for these; over the whole path they would match hardly anything.
 #[test]
 fn expressions_that_are_meant_to_be_searched_for_are_told() {

@@ -147,7 +147,7 @@ fn route(
 }
 
 /// Whether requests are refused, so that no origin is asked.
-fn refuses(policy: &Defaults) -> bool {
+pub(super) fn refuses(policy: &Defaults) -> bool {
     policy
         .refuse
         .as_ref()

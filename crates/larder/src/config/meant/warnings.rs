@@ -1,11 +1,12 @@
 //! What is allowed, but hardly meant.
 
-use super::{Sink, matches_everything};
+use super::{Sink, matches_everything, routes::refuses};
 use crate::config::{
     Fault,
     value::{Many, Text},
-    written::{self, Defaults},
+    written::{self, Defaults, TtlMode},
 };
+use http::header::AUTHORIZATION;
 use proxy::policy::PathPattern;
 
 /// A page that stands for all pages in a folder, and below it.
@@ -24,6 +25,9 @@ pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
     single_paths(matched.iter().copied().chain(bypassed), sink);
     if written.defaults.is_none() && !routes().any(reaches_beyond_home) {
         home_alone(&matched, sink);
+    }
+    for policy in &policies {
+        keyed_credentials(policy, sink);
     }
 }
 
@@ -85,4 +89,34 @@ fn home_alone(matched: &[&Paths], sink: &mut Sink<'_>) {
             sink.warn(Fault::at(span, what).instead(instead));
         }
     }
+}
+
+/// Warns of `Authorization` in the key where lifetimes are forced: neither makes storable what is for its client alone
+/// (RFC 9111 section 3.5).
+fn keyed_credentials(policy: &Defaults, sink: &mut Sink<'_>) {
+    let mode = policy.ttl_mode.as_ref().map(|mode| mode.value);
+    let is_forced = policy.ttl.is_some() && matches!(mode, Some(TtlMode::Override));
+    let stores = policy.cache.unwrap_or(true) && !refuses(policy);
+    if !is_forced || !stores || bypasses_credentials(policy) {
+        return;
+    }
+    let keyed = policy.key.iter().filter_map(|key| key.headers.as_ref());
+    let mut names = keyed.flat_map(|names| &names.list);
+    if let Some(name) = names.find(|name| name.value.0 == AUTHORIZATION) {
+        let what = "an answer to a request with `Authorization` is stored only if it says `public`: \
+                    neither the key nor `ttl_mode = \"override\"` changes that";
+        let instead = "write `bypass.headers = [\"Authorization\"]` instead; or have the application say `public`, \
+                       with `Vary: Authorization` for other caches";
+        sink.warn(Fault::at(&name.span, what).instead(instead));
+    }
+}
+
+/// Whether every request with `Authorization` bypasses the store.
+fn bypasses_credentials(policy: &Defaults) -> bool {
+    let bypass = policy
+        .bypass
+        .iter()
+        .flat_map(|bypass| &bypass.value.headers);
+    let mut headers = bypass.flat_map(|headers| &headers.list);
+    headers.any(|header| header.value.name == AUTHORIZATION && header.value.value.is_none())
 }
