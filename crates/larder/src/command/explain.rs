@@ -2,6 +2,7 @@
 //! words.
 
 mod last;
+mod remedy;
 mod words;
 
 #[cfg(test)]

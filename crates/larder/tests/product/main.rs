@@ -65,6 +65,7 @@ mod esi_turns;
 mod examples;
 mod expectation;
 mod explain;
+mod explain_remedies;
 mod fastcgi;
 mod fastcgi_answers;
 mod fastcgi_bad;

@@ -76,7 +76,7 @@ fn judged() -> Judged {
     }
 }
 
-fn answer(from: From, why: &str, detail: Option<&str>, stored: Vec<Judged>) -> Answer {
+pub(super) fn answer(from: From, why: &str, detail: Option<&str>, stored: Vec<Judged>) -> Answer {
     Answer {
         url: "http://a.test/x".to_owned(),
         route: "pages".to_owned(),

@@ -5,7 +5,7 @@ mod tokens;
 
 pub(super) use tokens::token;
 
-use super::last;
+use super::{last, remedy::Remedy};
 use crate::admin::{Answer, From};
 use std::io::{self, Write};
 use stored::{AHEAD, is_ahead};
@@ -21,31 +21,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         answer.key.trim_end().replace('\n', "\n         ")
     )?;
     writeln!(out)?;
-    writeln!(out, "A GET now is answered {}.", from(answer))?;
-    if let Some(sentence) = on_failure(answer) {
-        writeln!(out, "{sentence}")?;
-    }
-    if answer.may_be_forced {
-        writeln!(
-            out,
-            "Its no-cache forces a fetch only for clients that may purge (`purge.allow`; by default this machine)."
-        )?;
-    }
-    if let Some(route) = &answer.passed_over {
-        writeln!(
-            out,
-            "Route `{route}` is only for some clients: name one with --header 'X-Forwarded-For: ADDRESS'."
-        )?;
-    }
-    if let Some(why) = &answer.not_stored {
-        writeln!(out, "{}", last::sentence(why))?;
-    }
-    if answer.hit_for_miss {
-        writeln!(
-            out,
-            "Requests for it do not wait for each other: recently, the answer to one could not be used for the next."
-        )?;
-    }
+    reasons(answer, out)?;
     if answer.stored.is_empty() {
         return Ok(());
     }
@@ -64,6 +40,47 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         stored::write(index + 1, stored, answer, out)?;
     }
     Ok(())
+}
+
+/// Says where the answer comes from and why, what else decides, and what can be changed about it.
+fn reasons(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "A GET now is answered {}.", from(answer))?;
+    let now = Remedy::now(answer);
+    remedy(now, out)?;
+    if let Some(sentence) = on_failure(answer) {
+        writeln!(out, "{sentence}")?;
+    }
+    if answer.may_be_forced {
+        writeln!(
+            out,
+            "Its no-cache forces a fetch only for clients that may purge (`purge.allow`; by default this machine)."
+        )?;
+    }
+    if let Some(route) = &answer.passed_over {
+        writeln!(
+            out,
+            "Route `{route}` is only for some clients: name one with --header 'X-Forwarded-For: ADDRESS'."
+        )?;
+    }
+    if let Some(why) = &answer.not_stored {
+        writeln!(out, "{}", last::sentence(why))?;
+        remedy(Remedy::last(why).filter(|last| Some(*last) != now), out)?;
+    }
+    if answer.hit_for_miss {
+        writeln!(
+            out,
+            "Requests for it do not wait for each other: recently, the answer to one could not be used for the next."
+        )?;
+        remedy(Remedy::apart(answer), out)?;
+    }
+    Ok(())
+}
+
+fn remedy(remedy: Option<Remedy>, out: &mut impl Write) -> io::Result<()> {
+    match remedy {
+        Some(remedy) => writeln!(out, "{}", remedy.sentence()),
+        None => Ok(()),
+    }
 }
 
 /// Says from where the request is answered, and why from there.
