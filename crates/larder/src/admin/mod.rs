@@ -28,6 +28,7 @@ use axum::{
     response::IntoResponse,
     routing::{MethodRouter, get, post},
 };
+use socket2::SockRef;
 use std::{
     io,
     sync::{
@@ -80,6 +81,8 @@ pub async fn serve(
     state: Arc<State>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    // A monitor behind a firewall that forgets connections leaves one with each visit.
+    SockRef::from(&listener).set_tcp_keepalive(&proxy::listen::KEEPALIVE)?;
     let stopped = Arc::new(Notify::new());
     let tell = stopped.clone();
     let stop = async move {

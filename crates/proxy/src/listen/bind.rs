@@ -9,8 +9,8 @@ use super::{
     deferral,
 };
 use origin::pacing;
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use std::{io, net::SocketAddr, os::unix::net as unix, path::PathBuf, sync::Arc};
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use std::{io, net::SocketAddr, os::unix::net as unix, path::PathBuf, sync::Arc, time::Duration};
 
 /// A listening socket for one worker, with the listener's configuration.
 #[derive(Debug)]
@@ -119,6 +119,13 @@ fn share(workers: usize, handle: impl Fn() -> io::Result<Listening>) -> io::Resu
     (0..workers).map(|_| handle()).collect()
 }
 
+/// When the kernel gives up a client that has left without a word: after two minutes. Tunnels have no other limit on
+/// silence. Set on a listener, it is inherited by what is accepted there.
+pub const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
+    .with_time(Duration::from_mins(1))
+    .with_interval(Duration::from_secs(15))
+    .with_retries(4);
+
 /// Prepares the socket for a runtime and returns its address.
 fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
     match socket {
@@ -127,6 +134,7 @@ fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
             // For the connections accepted here, which inherit it. Answers are written whole, so waiting for more to
             // fill a packet only delays their tail.
             SockRef::from(listener).set_tcp_nodelay(true)?;
+            SockRef::from(listener).set_tcp_keepalive(&KEEPALIVE)?;
             let local = listener.local_addr()?;
             pacing::spare(listener, local.ip());
             Ok(Some(local))

@@ -47,7 +47,7 @@ mod watch;
 mod wire;
 
 pub use accept::accept_loop;
-pub use bind::{BindError, Bound, bind};
+pub use bind::{BindError, Bound, KEEPALIVE, bind};
 pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
 pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_request};
@@ -91,6 +91,8 @@ pub struct Connection {
     pub texts: Texts,
     /// How long the connection may stay without a request, or half closed as a tunnel ([`Limits::idle_time`]).
     pub idle_time: Duration,
+    /// How long a client may take nothing of what a tunnel brings ([`Limits::write_time`]).
+    pub write_time: Duration,
     /// Whether the connection ends because its client sent too slowly: requests in flight are answered with 408.
     pub late: Cell<bool>,
 }
@@ -107,6 +109,7 @@ impl Connection {
             is_ours: true,
             texts: Texts::default(),
             idle_time: Duration::ZERO,
+            write_time: Duration::ZERO,
             late: Cell::new(false),
         }
     }

@@ -122,6 +122,7 @@ async fn open<S: Serve>(
         is_ours: false,
         texts: Texts::default(),
         idle_time: limits.idle_time,
+        write_time: limits.write_time,
         late: Cell::new(false),
     };
     let mut wire = Wire::new(accepted.socket);

@@ -8,14 +8,21 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, copy, split},
-    time::timeout,
+    time::{Sleep, sleep, timeout},
 };
 
+/// How long a tunnel waits for those at its ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For one to end after the other has: most peers that end do not read any more, and one that only listens would
+    /// never learn of it. What it sends meanwhile is passed on.
+    pub ended: Duration,
+    /// For a client that takes nothing of what comes for it.
+    pub untaken: Duration,
+}
+
 /// Passes bytes between the two until both have ended or one has failed. Tells `sent` how many come for the client.
-///
-/// If one has ended, what the other still sends is passed on for at most `patience`: most peers that end do not read
-/// any more, and one that only listens would never learn of it.
-pub async fn pass<A, B>(client: A, origin: B, patience: Duration, sent: impl FnMut(u64) + Unpin)
+pub async fn pass<A, B>(client: A, origin: B, patience: Patience, sent: impl FnMut(u64) + Unpin)
 where
     A: AsyncRead + AsyncWrite,
     B: AsyncRead + AsyncWrite,
@@ -23,15 +30,20 @@ where
     let (from_client, to_client) = split(client);
     let (from, to_origin) = split(origin);
     let from_origin = Counted { from, count: sent };
+    let to_client = Timed {
+        to: to_client,
+        patience: patience.untaken,
+        waits: None,
+    };
     let mut there = pin!(one_way(from_client, to_origin));
     let mut back = pin!(one_way(from_origin, to_client));
     // However it ends, nobody is left to be told.
     tokio::select! {
         ended = &mut there => if ended.is_ok() {
-            let _ = timeout(patience, back).await;
+            let _ = timeout(patience.ended, back).await;
         },
         ended = &mut back => if ended.is_ok() {
-            let _ = timeout(patience, there).await;
+            let _ = timeout(patience.ended, there).await;
         },
     }
 }
@@ -65,6 +77,39 @@ impl<R: AsyncRead + Unpin, F: FnMut(u64) + Unpin> AsyncRead for Counted<R, F> {
     }
 }
 
+/// A writer that fails once the other side has taken nothing for so long.
+struct Timed<W> {
+    to: W,
+    patience: Duration,
+    waits: Option<Pin<Box<Sleep>>>,
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Timed<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.to).poll_write(cx, bytes);
+        if written.is_ready() {
+            self.waits = None;
+            return written;
+        }
+        let patience = self.patience;
+        let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(waits.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.to).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.to).poll_shutdown(cx)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,7 +118,10 @@ mod tests {
         task::JoinHandle,
     };
 
-    const PATIENCE: Duration = Duration::from_secs(75);
+    const PATIENCE: Patience = Patience {
+        ended: Duration::from_secs(75),
+        untaken: Duration::from_secs(30),
+    };
 
     /// Returns both ends of a tunnel, and the tunnel.
     fn tunnel() -> (DuplexStream, DuplexStream, JoinHandle<()>) {
@@ -103,9 +151,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_is_given_up() {
+        let (mut client, mut origin, tunnel) = tunnel();
+        // More than fits on the way, taken at last.
+        origin.write_all(&[1; 64]).await.expect("room");
+        let flood = tokio::spawn(async move { origin.write_all(&[2; 1 << 20]).await });
+        tokio::time::sleep(PATIENCE.untaken / 2).await;
+        client.read_exact(&mut [0; 64]).await.expect("open");
+        tokio::time::sleep(PATIENCE.untaken / 2).await;
+        assert!(!tunnel.is_finished(), "it took some");
+        tunnel.await.expect("it ends");
+        assert!(flood.await.expect("it ran").is_err(), "closed");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn it_lasts_while_both_do() {
         let (mut client, mut origin, tunnel) = tunnel();
-        tokio::time::advance(PATIENCE * 1000).await;
+        tokio::time::advance(PATIENCE.ended * 1000).await;
         origin.write_all(b"x").await.expect("room");
         let mut said = [0; 1];
         client.read_exact(&mut said).await.expect("open");

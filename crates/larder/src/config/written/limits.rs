@@ -39,8 +39,9 @@ pub struct Limits {
     /// Time between two pieces of a request's body. Beyond it, 408.
     #[schemars(extend("default" = "30s"))]
     pub body_time: Option<Text<Duration>>,
-    /// Time for which a client may take nothing of an answer. Beyond it, the connection is closed. Over HTTP/2 only the
-    /// answer for which the client makes no room is ended; the connection goes on.
+    /// Time for which a client may take nothing of an answer, or of what a tunnel (WebSocket) brings. Beyond it, the
+    /// connection is closed. Over HTTP/2 only the answer for which the client makes no room is ended; the connection
+    /// goes on.
     #[schemars(extend("default" = "1m"))]
     pub write_time: Option<Text<Duration>>,
     /// Time that a connection may be idle between two requests, and that one side of a tunnel (WebSocket) has to end

@@ -175,7 +175,11 @@ fn switch(
         return deliver::failure(worker, ask, &Failure::UnaskedSwitch);
     };
     let origin = hyper::upgrade::on(&mut response);
-    let patience = ask.receipt.connection.idle_time;
+    let connection = &ask.receipt.connection;
+    let patience = tunnel::Patience {
+        ended: connection.idle_time,
+        untaken: connection.write_time,
+    };
     let (head, serving) = response.into_parts();
     let mut fields = head.headers;
     fields::remove_hop_by_hop_of_answer(head.status, &mut fields);
