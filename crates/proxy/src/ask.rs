@@ -31,7 +31,7 @@ pub struct Ask {
     pub site: OwnSite,
     /// The index of the route taken.
     pub route: usize,
-    /// Whether the origin may take the path for one of another route ([`routing::is_ambiguous`]). The store is then
+    /// Whether the origin may take the path for one of another route ([`routing::take`]). The store is then
     /// bypassed: what is withheld from everybody on that route must not be stored for everybody on this one.
     pub is_ambiguous: bool,
     /// The client's method. A fetch that may be stored is a `GET` even if this is `HEAD`.

@@ -10,7 +10,7 @@ pub use cookies::{
     Cookie, Cookies, any_cookie_matches, any_parameter_matches, cookies, sets_any_cookie,
 };
 pub use digest::digest;
-pub use readings::{is_ambiguous, readings, refusing, unrefused};
+pub use readings::{take, unrefused};
 
 use crate::policy::{
     FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Route, TextPattern,

@@ -92,6 +92,7 @@ mod limits;
 mod mapped;
 mod memcached_full;
 mod memory;
+mod method_override;
 mod methods;
 mod metrics;
 mod nodes;

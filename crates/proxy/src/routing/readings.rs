@@ -1,6 +1,6 @@
 //! The routes that a request would take if an origin reads its path differently.
 
-use super::{Cookies, Matcher, Subject};
+use super::{Cookies, Matcher, Subject, choose};
 use crate::policy::Route;
 use http::Method;
 use rules::key;
@@ -8,14 +8,25 @@ use std::iter;
 
 /// A path as some origin may read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+struct Reading {
     path: String,
     /// The index of the route that it leads to.
     route: usize,
 }
 
+/// Returns the index of the route that a request takes, and whether an origin may take its path for one of another route:
+/// the first that matches, or one that refuses the request as some origin may read its path.
+#[inline]
+pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
+    let route = choose(routes, subject);
+    let readings = readings(routes, subject);
+    let is_ambiguous = is_ambiguous(routes, &readings, route);
+    let refusing = is_ambiguous.then(|| refusing(routes, &readings)).flatten();
+    (refusing.unwrap_or(route), is_ambiguous)
+}
+
 /// Returns the other readings of the subject's path. Empty if one route is for all of them.
-pub fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
+fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
     if let [only] = routes
         && only.policy.bypass.paths.is_empty()
     {
@@ -32,7 +43,7 @@ pub fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
 
 /// Whether an origin with one of these `readings` would take the path for one of another route than `route`, or for one
 /// of the paths that bypass the store.
-pub fn is_ambiguous(routes: &[Route], readings: &[Reading], route: usize) -> bool {
+fn is_ambiguous(routes: &[Route], readings: &[Reading], route: usize) -> bool {
     let chosen = routes.get(route);
     readings.iter().any(|reading| {
         let passes_by = |route: &Route| route.policy.bypass.paths.matches(&reading.path);
@@ -41,15 +52,14 @@ pub fn is_ambiguous(routes: &[Route], readings: &[Reading], route: usize) -> boo
 }
 
 /// Returns the route that refuses the request in one of these `readings` of its path, if any.
-pub fn refusing<'a>(routes: &'a [Route], readings: &[Reading]) -> Option<(usize, &'a Route)> {
-    readings.iter().find_map(|reading| {
-        let route = routes.get(reading.route)?;
-        route
-            .policy
-            .refuses
-            .is_some()
-            .then_some((reading.route, route))
-    })
+fn refusing(routes: &[Route], readings: &[Reading]) -> Option<usize> {
+    let mut led_to = readings.iter().map(|reading| reading.route);
+    led_to.find(|index| refuses(routes, *index))
+}
+
+fn refuses(routes: &[Route], index: usize) -> bool {
+    let route = routes.get(index);
+    route.is_some_and(|route| route.policy.refuses.is_some())
 }
 
 /// The methods that applications know best. All methods are forwarded except `CONNECT`; `TRACE` is not offered.
@@ -80,10 +90,7 @@ pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
     };
     let subjects: Vec<_> = METHODS.iter().flat_map(with_method).collect();
     let chosen = choose_each(routes, &subjects, judge(subject));
-    let refuses = |index: &usize| {
-        let route = routes.get(*index);
-        route.is_some_and(|route| route.policy.refuses.is_some())
-    };
+    let refuses = |index: &usize| refuses(routes, *index);
     let methods = METHODS.into_iter().zip(chosen.chunks(paths.len()));
     let unrefused = methods.filter(|(_, chosen)| !chosen.iter().any(refuses));
     unrefused.map(|(method, _)| method).collect()
@@ -95,7 +102,7 @@ fn judge(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
     move |matcher| matcher.matches_but_target(subject, &cookies)
 }
 
-/// As [`choose`](super::choose) for each of `subjects`, which differ only in path and method. The other conditions of
+/// As [`choose`] for each of `subjects`, which differ only in path and method. The other conditions of
 /// each route are judged at most once, by `suits`, since that may take long.
 fn choose_each(
     routes: &[Route],

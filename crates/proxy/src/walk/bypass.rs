@@ -175,7 +175,9 @@ async fn exchange(
     let room = body.size_hint().exact().is_none().then(|| room(worker));
     let request = outbound::as_it_came(ask, fields, body)?;
     let context = origin::Context {
-        repeatable: !ask.receipt.has_content && ask.method.is_idempotent(),
+        repeatable: !ask.receipt.has_content
+            && ask.method.is_idempotent()
+            && !outbound::is_overridden(&ask.fields),
         room,
         ..outbound::context(ask, || means_application(ask, why))
     };

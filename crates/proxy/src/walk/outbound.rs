@@ -12,7 +12,10 @@ pub use forwarding::is_written_anew;
 pub use message::{as_it_came, bodyless, with_content};
 pub use sent::{FieldForwarding, sent_as};
 pub use trailers::may_trail;
-pub use trust::{is_named, is_of_proxies, set_aside, strip_host, strip_target};
+pub use trust::{
+    all_name, is_named, is_of_proxies, is_overridden, may_be_overridden, set_aside, strip_host,
+    strip_target,
+};
 
 use crate::{
     ask::Ask,

@@ -86,13 +86,14 @@ pub fn read(
     let Routed {
         route,
         is_ambiguous,
+        overrides,
         scheme,
         key,
     } = routed(&site, head, &receipt.connection)?;
     let client = Client::over(&receipt.connection, &site);
     let of_proxies = match site.routes.get(route) {
         Some(route) if head.said.of_proxies && !client.is_believed() => {
-            outbound::set_aside(&mut head.fields, &route.policy)
+            outbound::set_aside(&mut head.fields, &route.policy, overrides)
         }
         _ => Vec::new(),
     };
@@ -132,6 +133,8 @@ pub fn read(
 struct Routed {
     route: usize,
     is_ambiguous: bool,
+    /// Whether any client may have its method taken for the one that it names.
+    overrides: bool,
     scheme: &'static str,
     key: Key,
 }
@@ -150,25 +153,25 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
         fields: &head.fields,
         client,
     };
-    let route = routing::choose(&site.routes, &subject);
+    let taken = routing::take(&site.routes, &subject);
+    let (route, is_ambiguous) = taken;
     let Some(chosen_route) = site.routes.get(route) else {
         return Err(Failure::BadRequest(BadRequest::NoRoute));
     };
-    let readings = routing::readings(&site.routes, &subject);
-    let is_ambiguous = routing::is_ambiguous(&site.routes, &readings, route);
-    let refusing = if is_ambiguous {
-        routing::refusing(&site.routes, &readings)
-    } else {
-        None
-    };
-    let (route, chosen_route) = refusing.unwrap_or((route, chosen_route));
     let policy = &chosen_route.policy;
+    // What routes make of a method holds for a request that is meant with it.
+    let overrides = head.said.of_proxies
+        && outbound::may_be_overridden(&head.method, policy)
+        && outbound::all_name(&head.fields, |method| {
+            routing::take(&site.routes, &Subject { method, ..subject }) == taken
+        });
     let query = chosen(policy, query);
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
     key.extend(chosen_route, &head.fields);
     Ok(Routed {
         route,
         is_ambiguous,
+        overrides,
         scheme,
         key,
     })

@@ -1,4 +1,4 @@
-use super::{super::choose, *};
+use super::*;
 use crate::{
     policy::{NamePattern, PathPattern, TextPattern},
     routing::Client,

@@ -17,7 +17,7 @@ use crate::{
         deliver::{self, Received},
         esi, invalidate,
         lookup::{Bypassed, bypassed},
-        page, tunnel,
+        outbound, page, tunnel,
     },
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
@@ -66,7 +66,8 @@ pub(super) fn land(
         return switch(worker, ask, response, upgrade, &outcome);
     }
     let may_fill = bypassed::may_fill(ask);
-    let is_post = ask.method == Method::POST;
+    // If it was meant with another method, its answer is not known to be that to a POST.
+    let is_post = ask.method == Method::POST && !outbound::is_overridden(&ask.fields);
     let before = worker.cache.memory.begin();
     let is_current = is_post && may_fill && is_untouched(worker, ask, response.headers(), asked);
     let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);

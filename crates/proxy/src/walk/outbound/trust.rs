@@ -1,8 +1,10 @@
 //! Which of a client's fields an origin may believe, and so may get.
 
 pub mod names;
+mod overriding;
 
 pub use names::misleads;
+pub use overriding::{all_name, is_overridden, may_be_overridden};
 
 use super::SURROGATE_CAPABILITY;
 use crate::{
@@ -11,6 +13,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use names::{OF_HOST, OF_ONE_TARGET, OF_SCHEME, POISONOUS};
+use overriding::is_override;
 
 /// Removes fields that are about a page's target and not about the targets of its includes.
 pub fn strip_target(fields: &mut HeaderMap) {
@@ -36,13 +39,20 @@ pub fn is_of_proxies(name: &HeaderName) -> bool {
 }
 
 /// Removes and returns the fields that a client which is no proxy of ours sends, and that the origin does not get from
-/// it. They select no variant either.
-pub fn set_aside(fields: &mut HeaderMap, policy: &Policy) -> Vec<(HeaderName, HeaderValue)> {
-    let is_named =
-        |name| policy.to_origin.pass_fields.contains(name) || policy.key.headers.contains(name);
+/// it. They select no variant either. `overrides` says whether it may have the method taken for another.
+pub fn set_aside(
+    fields: &mut HeaderMap,
+    policy: &Policy,
+    overrides: bool,
+) -> Vec<(HeaderName, HeaderValue)> {
+    let is_passed = |name| {
+        policy.to_origin.pass_fields.contains(name)
+            || policy.key.headers.contains(name)
+            || (overrides && is_override(name))
+    };
     let of_proxies = fields.keys().filter(|name| is_of_proxies(name));
     let unnamed: Vec<_> = of_proxies
-        .filter(|name| !is_named(*name))
+        .filter(|name| !is_passed(*name))
         .cloned()
         .collect();
     let mut aside = Vec::new();
@@ -55,9 +65,11 @@ pub fn set_aside(fields: &mut HeaderMap, policy: &Policy) -> Vec<(HeaderName, He
     aside
 }
 
-/// Whether a field that [misleads] goes to the origin for this client.
+/// Whether a field that [misleads] goes to the origin for this client. An override that it may not send was set aside.
 pub fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
-    is_named(ask, name) || (ask.client().is_believed() && may_be_passed(ask, name))
+    is_named(ask, name)
+        || (ask.client().is_believed() && may_be_passed(ask, name))
+        || (is_override(name) && may_be_overridden(&ask.method, ask.policy()))
 }
 
 /// Whether a field that [misleads] goes to the origin if a trusted proxy sends it.

@@ -4,7 +4,7 @@ use http::HeaderName;
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the keyed one, or in a
 /// way that is meant for a part of the application itself. They are passed on only if the route says so or keys on
-/// them.
+/// them, except that [overrides](super::overriding) pass where nothing stored is concerned.
 pub static POISONOUS: [HeaderName; 70] = [
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-server"),
