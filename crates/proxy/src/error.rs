@@ -1,6 +1,7 @@
 //! Failures of the walk, with the status and `detail` of each. A request that a listener refuses before the walk has a
 //! `listen::Fault` instead. `rules::status` writes the field `Cache-Status`.
 
+use crate::policy::Unadmitted;
 use http::StatusCode;
 use std::sync::Arc;
 
@@ -14,6 +15,9 @@ pub enum Failure {
     /// `CONNECT`, or `TRACE` addressed to this server: not offered.
     #[error("method not allowed")]
     MethodNotAllowed,
+    /// A request for the cache itself, from a client that may not make it.
+    #[error(transparent)]
+    MayNotPurge(Unadmitted),
     /// The scheme of the target is not that of the connection, `http` or `https` (RFC 9110 section 7.4): the client's
     /// fault.
     #[error("misdirected request")]
@@ -115,6 +119,7 @@ impl Failure {
             Self::UnaskedSwitch | Self::Unasked | Self::BadPart => true,
             Self::BadRequest(_)
             | Self::MethodNotAllowed
+            | Self::MayNotPurge(_)
             | Self::Misdirected
             | Self::Denied(_)
             | Self::BodyTooLarge
@@ -143,6 +148,7 @@ impl Failure {
             | Self::BodyTooLate => true,
             Self::BadRequest(_)
             | Self::MethodNotAllowed
+            | Self::MayNotPurge(_)
             | Self::Misdirected
             | Self::Denied(_)
             | Self::OnlyIfCached
@@ -156,7 +162,7 @@ impl Failure {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::MethodNotAllowed | Self::MayNotPurge(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Denied(status) => *status,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -175,6 +181,7 @@ impl Failure {
         match self {
             Self::BadRequest(why) => why.detail(),
             Self::MethodNotAllowed => "method-not-allowed",
+            Self::MayNotPurge(why) => why.token(),
             Self::Misdirected => "misdirected",
             Self::Denied(_) => "denied",
             Self::BodyTooLarge => "request-body-too-large",

@@ -11,7 +11,7 @@ pub use graphql::{GraphQl, Operation};
 pub(crate) use lifetime::seconds;
 pub use lifetime::{Lifetime, LifetimeMode, Stale, StatusPattern};
 pub use patterns::{AnyPath, FieldPattern, HostPattern, NamePattern, PathPattern, TextPattern};
-pub use purge::PurgePolicy;
+pub use purge::{PurgePolicy, Unadmitted};
 
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use ipnet::IpNet;

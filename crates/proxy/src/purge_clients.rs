@@ -15,7 +15,10 @@ pub mod resolve;
 mod tag_set;
 mod varnish;
 
-use crate::{policy::PurgePolicy, target::Target};
+use crate::{
+    policy::{PurgePolicy, Unadmitted},
+    target::Target,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header, header::AsHeaderName};
 use rules::{key, surrogate};
 use std::{borrow::Cow, net::IpAddr};
@@ -207,8 +210,8 @@ pub struct Head<'a> {
 pub enum Spoken {
     /// Nothing: it is for the application.
     Nothing,
-    /// A request to the cache by a client that may not make it.
-    Denied,
+    /// A request to the cache by a client that may not make it, and why.
+    Denied(Unadmitted),
     /// A GET that wants the stored response to be fetched again.
     Refresh,
     /// A command, or why it is not valid.
@@ -231,13 +234,23 @@ pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         Method::GET => get(policy, head),
         Method::POST => api::post(policy, head),
         _ if !is_ours(head.method) => Spoken::Nothing,
-        _ if !policy.admits(head.peer, head.fields) => Spoken::Denied,
-        _ if head.method.as_str() == REFRESH => Spoken::Refresh,
-        _ if !surrogate::fits(head.fields) => Spoken::Command(Err(TOO_MANY_TAGS)),
-        _ => Spoken::Command(
-            api::souin(policy, head).unwrap_or_else(|| varnish::command(policy, head)),
-        ),
+        _ => match head.admitted(policy) {
+            Ok(()) => own(policy, head),
+            Err(why) => Spoken::Denied(why),
+        },
     }
+}
+
+/// Reads a request with a method that is only for caches.
+fn own(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
+    if head.method.as_str() == REFRESH {
+        return Spoken::Refresh;
+    }
+    if !surrogate::fits(head.fields) {
+        return Spoken::Command(Err(TOO_MANY_TAGS));
+    }
+    let command = api::souin(policy, head);
+    Spoken::Command(command.unwrap_or_else(|| varnish::command(policy, head)))
 }
 
 /// Whether the method is only for caches, never for an application.
@@ -247,26 +260,25 @@ pub fn is_ours(method: &Method) -> bool {
 
 fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     if let Some(target) = prefixed(policy, head) {
-        if !policy.admits(head.peer, head.fields) {
-            return Spoken::Denied;
-        }
-        let host = head.authority().into_owned();
-        return Spoken::Command(Ok(Command::plain(varnish::named(host, target))));
+        let host = || head.authority().into_owned();
+        return match head.admitted(policy) {
+            Ok(()) => Spoken::Command(Ok(Command::plain(varnish::named(host(), target)))),
+            Err(why) => Spoken::Denied(why),
+        };
     }
     if names_list(policy, head) {
-        let may = policy.admits(head.peer, head.fields);
-        return if may { Spoken::List } else { Spoken::Denied };
+        let admitted = head.admitted(policy);
+        return admitted.map_or_else(Spoken::Denied, |()| Spoken::List);
     }
     if !head.refreshes || head.text(&X_REFRESH).is_none_or(|value| value != "1") {
         return Spoken::Nothing;
     }
-    if policy.admits(head.peer, head.fields) {
-        Spoken::Refresh
-    } else if PurgePolicy::is_for_another(head.fields) || !policy.admits_anybody() {
+    let is_for_another = || PurgePolicy::is_for_another(head.target, head.fields);
+    match head.admitted(policy) {
+        Ok(()) => Spoken::Refresh,
         // A site's visitors' browsers may send the field to the application.
-        Spoken::Nothing
-    } else {
-        Spoken::Denied
+        Err(_) if is_for_another() || !policy.admits_anybody() => Spoken::Nothing,
+        Err(why) => Spoken::Denied(why),
     }
 }
 
@@ -300,6 +312,11 @@ fn prefixed(policy: &PurgePolicy, head: Head<'_>) -> Option<String> {
 }
 
 impl<'a> Head<'a> {
+    /// Whether its client may purge, and why not.
+    fn admitted(self, policy: &PurgePolicy) -> Result<(), Unadmitted> {
+        policy.admit(self.peer, self.target, self.fields)
+    }
+
     /// Returns path and query.
     fn path_and_query(self) -> &'a str {
         self.target.path_and_query().unwrap_or("/")

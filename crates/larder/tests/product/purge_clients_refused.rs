@@ -6,7 +6,7 @@ use crate::{
     purge_clients::{SITE, gone, leaked, say, tagged, warm},
     purge_clients_rows::NONE,
 };
-use testkit::Reply;
+use testkit::{Reply, scratch_dir, wait_until};
 
 #[test]
 fn who_may_not_is_refused_and_the_origin_never_asked() {
@@ -157,6 +157,76 @@ fn a_proxy_on_this_machine_asks_for_somebody_else() {
     );
     assert_eq!(origin.requests("/a"), asked, "nor does it force a fetch");
     assert_eq!(leaked(&origin), NONE);
+}
+
+/// WordPress refers to what it asks for, and browsers to a page. The answer, and the line in the log, say by which field a request
+/// was taken for somebody else's.
+#[test]
+fn who_is_taken_for_a_browser_is_told_by_which_field() {
+    let path = scratch_dir().join("access.log");
+    let (_origin, larder) = tagged(&format!(
+        "log.access = {:?}\npurge.get_prefix = \"/purge\"\npurge.souin = \"/souin\"",
+        path.display().to_string()
+    ));
+    warm(&larder);
+    let own = "Referer: http://site.test";
+    let rows = [
+        (
+            "PURGE /a",
+            "Referer: http://evil.example/".to_owned(),
+            "referer",
+        ),
+        ("PURGE /a", format!("{own}/b"), "referer"),
+        ("PURGE /a", format!("{own}/a?q=1"), "referer"),
+        ("PURGE /a", format!("{own}/a\n{own}/"), "referer"),
+        ("GET /purge/a", format!("{own}/a"), "referer"),
+        ("GET /purge/a", format!("{own}/purge/"), "referer"),
+        ("GET /souin", format!("{own}/"), "referer"),
+        // A browser that loads the address again from there.
+        (
+            "GET /purge/a",
+            format!("{own}/purge/a\nAccept-Language: de"),
+            "accept-language",
+        ),
+        (
+            "GET /purge/a",
+            format!("{own}/purge/a\nSec-Fetch-Site: same-origin"),
+            "sec-fetch-site",
+        ),
+        (
+            "PURGE /a",
+            format!("{own}/a\nOrigin: http://site.test"),
+            "origin",
+        ),
+        (
+            "PURGE /a",
+            format!("{own}/a\nX-Forwarded-For: 192.0.2.9"),
+            "x-forwarded-for",
+        ),
+        (
+            "POST /service/abc/purge_all",
+            "Fastly-Key: k\nVia: 1.1 edge".to_owned(),
+            "via",
+        ),
+    ];
+    for (asks, fields, name) in &rows {
+        let answer = say(
+            &larder,
+            &format!("{asks} HTTP/1.1\nHost: site.test\n{fields}\n"),
+        );
+        assert_eq!(answer.status, 405, "{asks} {fields}");
+        assert!(answer.header("allow").is_some(), "{asks} {fields}");
+        let detail = format!("purge-with-{name}");
+        assert_eq!(answer.parameter("detail"), Some(detail), "{fields}");
+        let text = answer.text();
+        assert!(text.contains(&format!("`{name}`")), "{fields}: {text}");
+    }
+    assert_eq!(gone(&larder, SITE), NONE);
+    wait_until("all are logged", || {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut names = rows.iter().map(|(_, _, name)| name);
+        names.all(|name| text.contains(&format!("purge-with-{name}")))
+    });
 }
 
 /// A page sets `Accept-Language` itself, keeps its address to itself, and has its reader's browser ask without CORS.

@@ -81,7 +81,7 @@ impl Receipt {
         let fields = &mut head.fields;
         let lines = || fields.get_all(header::CONNECTION).iter();
         if head.said.connection && lines().any(has_options) {
-            self.for_another = PurgePolicy::is_for_another(fields);
+            self.for_another = PurgePolicy::is_for_another(&head.target, fields);
             self.connection_options = fields::remove_hop_by_hop_but_end_to_end(fields);
             head.said = FieldPresence::by(fields);
         }

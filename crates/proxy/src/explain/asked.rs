@@ -45,7 +45,7 @@ impl ExplainedRequest {
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
         let switches = ask::protocol(&head.fields).is_some();
-        let peer = refresher(&site.purge, &head.fields);
+        let peer = refresher(&site.purge, &head);
         let connection = Rc::new(Connection::imagined(peer, tls));
         head.said = FieldPresence::by(&head.fields);
         let by_path = purge_clients::by_path(&site.purge, purge::spoken(&head, &connection));
@@ -137,10 +137,11 @@ fn head(uri: &str) -> Option<(RequestHead, bool)> {
 
 /// Returns an address that may refresh pages, if the request asks for a refresh: it is assumed to come from such a
 /// client.
-fn refresher(purge: &PurgePolicy, fields: &HeaderMap) -> Option<SocketAddr> {
+fn refresher(purge: &PurgePolicy, head: &RequestHead) -> Option<SocketAddr> {
+    let (target, fields) = (&head.target, &head.fields);
     let refreshes = fields.contains_key(&crate::purge_clients::X_REFRESH);
     let net = purge.allow.first().filter(|_| refreshes)?;
-    (!PurgePolicy::is_for_another(fields)).then(|| SocketAddr::new(net.addr(), 0))
+    (!PurgePolicy::is_for_another(target, fields)).then(|| SocketAddr::new(net.addr(), 0))
 }
 
 /// Returns why it bypasses the store. `switches` means that it asks for another protocol.
@@ -175,7 +176,7 @@ fn is_down(ask: &Ask) -> bool {
 /// Whether its `no-cache`, which is not obeyed, would be obeyed from a client that may purge.
 fn may_be_forced(ask: &Ask) -> bool {
     let is_heeded = lookup::reuse_site_for(ask).client_may_force;
-    let is_anybody = !PurgePolicy::is_for_another(&ask.fields);
+    let is_anybody = !PurgePolicy::is_for_another(&ask.target, &ask.fields);
     ask.directives.no_cache && !is_heeded && is_anybody && !ask.site.purge.allow.is_empty()
 }
 

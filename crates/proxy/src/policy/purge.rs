@@ -1,7 +1,11 @@
 //! The policy for purging over the listeners that serve everybody.
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+mod signs;
+
+use crate::target::Target;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use signs::Sign;
 use std::{
     hint::black_box,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -43,37 +47,55 @@ impl Default for PurgePolicy {
     }
 }
 
-/// Fields that only a request on somebody else's behalf has: those with which proxies name the client they act for, and
-/// those with which browsers name the page that sends the request. No purge client sends any of them. A page can make
-/// its reader's browser omit most of the latter, which is why [`ACCEPT_LANGUAGE`](header::ACCEPT_LANGUAGE) counts too.
-static NOT_THE_PEERS_OWN: [HeaderName; 15] = [
-    HeaderName::from_static("x-forwarded-for"),
-    header::FORWARDED,
-    header::VIA,
-    HeaderName::from_static("x-real-ip"),
-    HeaderName::from_static("x-client-ip"),
-    HeaderName::from_static("x-cluster-client-ip"),
-    HeaderName::from_static("cluster-client-ip"),
-    HeaderName::from_static("client-ip"),
-    HeaderName::from_static("x-forwarded-proto"),
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("true-client-ip"),
-    HeaderName::from_static("cf-connecting-ip"),
-    header::ORIGIN,
-    header::REFERER,
-    HeaderName::from_static("sec-fetch-site"),
-];
+/// Why a client may not purge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unadmitted {
+    /// It is in no network that may, and has not told the secret.
+    #[error("this client may not purge")]
+    Stranger,
+    /// Its peer may, but the request is made for somebody else, as this field shows.
+    #[error(
+        "this client may not purge: with `{}`, the request looks like that of a browser, or of a proxy for its client",
+        .0.name
+    )]
+    ForAnother(&'static Sign),
+}
+
+impl Unadmitted {
+    /// Returns the token for `detail` in `Cache-Status`.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::Stranger => "method-not-allowed",
+            Self::ForAnother(sign) => sign.token,
+        }
+    }
+}
 
 impl PurgePolicy {
     /// Whether this peer's request may purge. A request that came through a proxy, or that a page makes its reader's
     /// browser send, is not its peer's own. Then the networks do not count, and only the secret does: among them is
     /// this machine, where a TLS proxy or a browser may run. A peer on a Unix socket (`None`) is in no network.
-    pub fn admits(&self, peer: Option<IpAddr>, fields: &HeaderMap) -> bool {
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn admit(
+        &self,
+        peer: Option<IpAddr>,
+        target: &Target,
+        fields: &HeaderMap,
+    ) -> Result<(), Unadmitted> {
+        if self.knows_secret(fields) {
+            return Ok(());
+        }
         let near = peer.is_some_and(|peer| {
             let peer = peer.to_canonical();
             self.allow.iter().any(|net| net.contains(&peer))
         });
-        (near && !Self::is_for_another(fields)) || self.knows_secret(fields)
+        if !near {
+            return Err(Unadmitted::Stranger);
+        }
+        let sign = signs::of_another(target, fields);
+        sign.map_or(Ok(()), |sign| Err(Unadmitted::ForAnother(sign)))
     }
 
     /// Whether any client may purge.
@@ -81,10 +103,9 @@ impl PurgePolicy {
         !self.allow.is_empty() || self.secret.is_some()
     }
 
-    /// Whether a request with these fields is made for somebody other than its peer.
-    pub(crate) fn is_for_another(fields: &HeaderMap) -> bool {
-        let mut names = NOT_THE_PEERS_OWN.iter();
-        names.any(|name| fields.contains_key(name)) || speaks_a_language(fields)
+    /// Whether a request for this target, with these fields, is made for somebody other than its peer.
+    pub(crate) fn is_for_another(target: &Target, fields: &HeaderMap) -> bool {
+        signs::of_another(target, fields).is_some()
     }
 
     /// Removes the secret from the fields for an origin. Other lines of its field stay: it may be `Authorization`.
@@ -119,15 +140,6 @@ impl PurgePolicy {
     }
 }
 
-/// Whether the fields name a language, as browsers always do. `*` is what Node.js sends by itself, and what a page can
-/// make a browser send. But no page can set `Sec-Fetch-Mode`: Node.js sends it as well, and browsers never without
-/// `Sec-Fetch-Site`.
-fn speaks_a_language(fields: &HeaderMap) -> bool {
-    let is_of_node = fields.contains_key("sec-fetch-mode");
-    let mut lines = fields.get_all(header::ACCEPT_LANGUAGE).iter();
-    lines.any(|line| !is_of_node || line != "*")
-}
-
 /// Whether two values are equal, in a time that does not show where they differ.
 fn same(given: &[u8], secret: &[u8]) -> bool {
     let mut difference = given.len() ^ secret.len();
@@ -152,6 +164,10 @@ mod tests {
                 )
             })
             .collect()
+    }
+
+    fn target() -> Target {
+        Target::usual(b"/a").expect("a target")
     }
 
     #[test]
@@ -262,11 +278,8 @@ mod tests {
             ),
         ] {
             let peer = peer.map(|peer| peer.parse().expect("an address"));
-            assert_eq!(
-                policy.admits(peer, &fields(lines)),
-                may,
-                "{peer:?} {lines:?}"
-            );
+            let admitted = policy.admit(peer, &target(), &fields(lines));
+            assert_eq!(admitted.is_ok(), may, "{peer:?} {lines:?}");
         }
     }
 
@@ -277,7 +290,8 @@ mod tests {
             ..PurgePolicy::default()
         };
         let peer = Some(Ipv4Addr::LOCALHOST.into());
-        assert!(!policy.admits(peer, &HeaderMap::new()));
+        let admitted = policy.admit(peer, &target(), &HeaderMap::new());
+        assert_eq!(admitted, Err(Unadmitted::Stranger));
         assert!(!policy.admits_anybody());
     }
 }

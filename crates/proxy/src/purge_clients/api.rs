@@ -62,10 +62,9 @@ pub fn post(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         }
         _ => return Spoken::Nothing,
     };
-    if spoken == Spoken::Nothing || policy.admits(head.peer, head.fields) {
-        spoken
-    } else {
-        Spoken::Denied
+    match head.admitted(policy) {
+        Err(why) if spoken != Spoken::Nothing => Spoken::Denied(why),
+        _ => spoken,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     error::Failure,
     listen::{Connection, Cut, RequestBody, RequestHead, Served},
     outcome::{Detail, Outcome, bump},
-    policy::Site,
+    policy::{Site, Unadmitted},
     purge_clients::{
         Command, Head, Malformed, Operation, Spoken,
         answer::{self, Own, Unpurged},
@@ -25,8 +25,8 @@ use tokio::task::spawn_blocking;
 
 /// What a request wants from the cache itself.
 pub enum Wanted {
-    /// Something that it may want, but not from this client.
-    Denied,
+    /// Something that it may want, but not from this client, for this reason.
+    Denied(Unadmitted),
     /// A purge, or why it is malformed.
     Purge(Result<Command, Malformed>),
     /// A purge that its content describes.
@@ -43,7 +43,7 @@ const MOST_LISTED: usize = 16 << 20;
 pub fn wanted(site: &Site, head: &mut RequestHead, connection: &Connection) -> Option<Wanted> {
     match recognise(&site.purge, spoken(head, connection)) {
         Spoken::Nothing => None,
-        Spoken::Denied => Some(Wanted::Denied),
+        Spoken::Denied(why) => Some(Wanted::Denied(why)),
         Spoken::Command(command) => Some(Wanted::Purge(command)),
         Spoken::Content(expected) => Some(Wanted::Content(expected)),
         Spoken::List => Some(Wanted::List),
@@ -89,9 +89,9 @@ pub fn answer(
     }
     let worker = worker.clone();
     match wanted {
-        Wanted::Denied => {
+        Wanted::Denied(why) => {
             bump(&worker.counters.purges_denied);
-            Served::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
+            Served::Now(deliver::failure(&worker, &ask, &Failure::MayNotPurge(why)))
         }
         Wanted::Purge(command) => Served::Later(Box::pin(async move {
             let guard = AbandonGuard::new(&worker, &ask, None);

@@ -157,7 +157,7 @@ fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if matches!(failure, Failure::MethodNotAllowed) {
+    if matches!(failure, Failure::MethodNotAllowed | Failure::MayNotPurge(_)) {
         fields.insert(header::ALLOW, ALLOWED);
     }
     let text = format!(

@@ -57,7 +57,8 @@ fn may_force(ask: &Ask) -> bool {
     let speaks_for_itself = ask.receipt.connection.peer_asks && !ask.receipt.for_another;
     let peer = ask.receipt.connection.peer.filter(|_| speaks_for_itself);
     let peer = peer.map(|peer| peer.ip());
-    ask.directives.no_cache && ask.site.purge.admits(peer, &ask.fields)
+    let admitted = || ask.site.purge.admit(peer, &ask.target, &ask.fields);
+    ask.directives.no_cache && admitted().is_ok()
 }
 
 /// Whether the client wants the origin's own answer (`no-cache`, `max-age=0`): what was under way before it asked will
