@@ -115,7 +115,7 @@ impl Followers {
     /// debt reaches `most` is cut off.
     pub fn waited(&mut self, time: Duration, received: u64, most: Duration) {
         let waits =
-            |place: &ReaderPosition| !place.awaited && !place.cut_off && place.at == received;
+            |place: &ReaderPosition| !place.awaited && !place.cut_off && place.at >= received;
         if !self.places.values().any(waits) {
             return;
         }

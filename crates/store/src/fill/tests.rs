@@ -416,6 +416,20 @@ fn who_owes_others_ten_seconds_is_cut_off() {
     assert_eq!(read(&mut near).len(), WINDOW as usize, "it was near enough");
 }
 
+/// It wants a part that has not come yet.
+#[test]
+fn who_is_ahead_of_what_has_come_waits_too() {
+    let (fill, mut writer) = begin(8 * WINDOW);
+    let [mut ahead, mut slow] = [(); 2].map(|()| fill.reader().expect("fresh"));
+    ahead.skip(5 * WINDOW);
+    writer.push(&vec![0u8; 2 * WINDOW as usize]);
+    writer.spill();
+    wait(&mut writer, 9);
+    wait(&mut writer, 1);
+    assert!(room(&mut writer));
+    assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken::Late))));
+}
+
 #[test]
 fn who_has_waited_as_long_for_others_owes_nothing() {
     let (fill, mut writer) = begin(8 * WINDOW);
