@@ -74,7 +74,8 @@ async fn write(mut content: Content, mut writer: Writer, memory: Arc<Memory>, mo
     }
     let mut room = memory.budget().reservation();
     // If others have just taken the room, the content is there all the same.
-    let _ = room.grow(length);
+    room.take(length);
+    memory.make_room();
     poll_fn(|context| fill.poll_abandoned(context)).await;
 }
 
@@ -99,6 +100,31 @@ mod tests {
     use std::time::Duration;
     use store::BodyPiece;
     use tokio::task::{LocalSet, spawn_local};
+
+    /// Others take all the room between its last byte and its end.
+    #[tokio::test]
+    async fn what_has_been_decoded_counts_until_it_is_read() {
+        const LENGTH: u64 = 64 << 10;
+        let memory = sample::memory();
+        let content = Content::Whole(Bytes::from(vec![b'a'; LENGTH as usize]));
+        let (fill, writer) = Fill::begin(memory.budget().reservation());
+        let mut reader = fill.reader().expect("it is kept yet");
+        let run = LocalSet::new();
+        let counted = run.run_until(async {
+            let writing = spawn_local(write(content, writer, memory.clone(), LENGTH));
+            let piece = poll_fn(|cx| reader.poll_next(cx)).await;
+            assert!(piece.is_some_and(|piece| piece.is_ok()));
+            let mut others = memory.budget().reservation();
+            others.take(memory.budget().limit());
+            assert_eq!(poll_fn(|cx| reader.poll_next(cx)).await, None);
+            let counted = memory.budget().reserved() - others.bytes();
+            drop(reader);
+            writing.await.expect("it ends");
+            counted
+        });
+        assert_eq!(counted.await, LENGTH);
+        assert_eq!(memory.budget().reserved(), 0);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn who_keeps_others_waiting_for_what_is_decoded_for_all_is_cut_off() {
