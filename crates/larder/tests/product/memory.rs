@@ -710,3 +710,47 @@ fn what_comes_back_into_the_store_is_weighed_once() {
             && sample(&larder, "larder_in_flight_bytes") == 0
     });
 }
+
+/// Until its replacement has come, a response may be put back. Both count, each once: there is room for two of the largest.
+#[test]
+fn what_is_replaced_and_may_be_put_back_counts_once() {
+    for size in [500_000, 750_000, 1_000_000] {
+        let (origin, larder) = small();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.otherwise(move |request| {
+            let body = request.nth.to_string().repeat(size);
+            let (first, rest) = body.split_at(1);
+            let reply = Reply::ok().cache("max-age=60").length(size);
+            match request.nth {
+                1 => reply.body(body),
+                2 => reply.body(first).hold(&held).body(rest),
+                _ => reply.body(&rest[..size / 2]).cut(),
+            }
+        });
+        let nothing_is_in_flight = || {
+            wait_until("it is stored, and not in flight", || {
+                sample(&larder, "larder_in_flight_bytes") == 0
+            });
+        };
+        let is_hit = |text: &str| {
+            let answer = larder.get("/").send();
+            answer.hit() && answer.text() == text.repeat(size)
+        };
+        larder.get("/").send();
+        nothing_is_in_flight();
+        let mut client = larder.get("/").header("Cache-Control", "no-cache").begin();
+        let mut answer = client.read_head();
+        client.read_body_exactly(&mut answer, 1);
+        let in_flight = sample(&larder, "larder_in_flight_bytes") as usize;
+        assert!((size..size * 3 / 2).contains(&in_flight), "{in_flight}");
+        gate.open();
+        client.read_content(&mut answer);
+        nothing_is_in_flight();
+        assert!(is_hit("2"), "there is room for the new one: {size}");
+        let broken = larder.get("/").header("Cache-Control", "no-cache").send();
+        assert!(!broken.complete, "{}", broken.said());
+        assert!(is_hit("2"), "it was put back: {size}");
+        nothing_is_in_flight();
+    }
+}

@@ -148,9 +148,10 @@ impl Fetch<'_> {
     /// Prepares `stored`, which another response has replaced, to be put back if that one breaks off. `None` unless its
     /// content is at hand and the budget has room for both.
     fn before(&self, stored: Arc<Stored>) -> Option<Before> {
-        let mut room = self.worker.cache.memory.budget().reservation();
-        let has_room = room.grow_sparing(stored.body.held()?);
-        has_room.then_some(Before {
+        // Nothing is held of what is on its way itself.
+        stored.body.held()?;
+        let room = self.worker.cache.memory.room_for_left(&stored)?;
+        Some(Before {
             stored,
             _room: room,
         })

@@ -3,7 +3,7 @@
 //!
 //! Reference counts tell whether bytes are read, once no stored response refers to them.
 
-use crate::{Body, Budget, Reservation, Variants, body::Block};
+use crate::{Body, Budget, Reservation, Stored, Variants, body::Block};
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
     sync::{
@@ -40,11 +40,16 @@ struct LeavingBlocks {
     room: Reservation,
 }
 
+/// Whether `stored` is large enough to be tracked once it has left.
+pub(super) fn is_tracked(stored: &Stored) -> bool {
+    stored.weight() >= LARGE
+}
+
 /// Returns the blocks that `old` refers to and `new` does not, each once, of responses large enough to be tracked.
 pub(super) fn blocks_of(old: &Variants, new: Option<&Variants>) -> Vec<Block> {
     let mut blocks = BTreeMap::new();
     let old = old.as_slice().iter();
-    for stored in old.filter(|stored| stored.weight() >= LARGE) {
+    for stored in old.filter(|stored| is_tracked(stored)) {
         let all = stored.bodies().flat_map(Body::blocks);
         blocks.extend(all.map(|block| (block.address(), block)));
     }
