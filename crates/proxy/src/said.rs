@@ -25,8 +25,11 @@ pub struct FieldPresence {
     pub as_refresh: bool,
     /// `Forwarded`.
     pub forwarded: bool,
-    /// Fields that only a trusted proxy may send ([`outbound::is_of_proxies`]).
+    /// Fields that only a trusted proxy may send: those that are keyed then, and those that [name the client's
+    /// address](outbound::tells_address).
     pub of_proxies: bool,
+    /// Fields that are keyed if a trusted proxy sends them ([`outbound::is_keyed_if_told`]).
+    pub told: bool,
 }
 
 impl FieldPresence {
@@ -38,7 +41,9 @@ impl FieldPresence {
                 header::CONNECTION => said.connection = true,
                 header::CACHE_CONTROL | header::PRAGMA => said.directives = true,
                 header::ACCEPT_ENCODING => said.codings = true,
-                header::FORWARDED => (said.forwarded, said.of_proxies) = (true, true),
+                header::FORWARDED => {
+                    (said.forwarded, said.of_proxies, said.told) = (true, true, true);
+                }
                 header::IF_MATCH
                 | header::IF_NONE_MATCH
                 | header::IF_MODIFIED_SINCE
@@ -47,7 +52,9 @@ impl FieldPresence {
                 | header::RANGE => said.conditions = true,
                 _ => {
                     said.refresh |= *name == X_REFRESH;
-                    said.of_proxies |= outbound::is_of_proxies(name);
+                    let is_told = outbound::is_keyed_if_told(name);
+                    said.told |= is_told;
+                    said.of_proxies |= is_told || outbound::tells_address(name);
                 }
             }
         }

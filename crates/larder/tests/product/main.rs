@@ -159,6 +159,7 @@ mod storable;
 mod stored_post;
 mod streams;
 mod tls;
+mod told;
 mod trailers;
 mod try_chain;
 mod two_rules;

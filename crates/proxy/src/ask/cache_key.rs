@@ -4,7 +4,7 @@ use crate::{
     policy::{KeySpec, Route},
     routing::{self, Cookie},
 };
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// A cache key: `scheme://host/path?query`, then what the site adds. The origin is sent a slice of it, so that what is
 /// keyed and what is sent cannot differ.
@@ -106,6 +106,11 @@ impl Key {
     /// Adds the client, as a digest: answers for this key are for nobody else.
     pub fn asker(&mut self, digest: &str) {
         self.part(b'u', "", std::iter::once(digest.as_bytes()));
+    }
+
+    /// Adds what a trusted peer tells the origin in the field `name`.
+    pub fn told<'a>(&mut self, name: &HeaderName, values: impl Iterator<Item = &'a [u8]>) {
+        self.part(b't', name.as_str(), values);
     }
 
     fn part<'a>(&mut self, kind: u8, name: &str, values: impl Iterator<Item = &'a [u8]>) {

@@ -30,3 +30,21 @@ fn what_a_request_speaks_of_is_seen_by_its_names() {
         assert_eq!(seen, speaks, "{name}");
     }
 }
+
+/// What is overlooked here is passed on without being keyed.
+#[test]
+fn what_proxies_tell_is_seen_by_its_names() {
+    for (name, (of_proxies, told)) in [
+        ("x-forwarded-host", (true, true)),
+        ("forwarded", (true, true)),
+        ("front-end-https", (true, true)),
+        ("surrogate-capability", (true, true)),
+        ("x-real-ip", (true, false)),
+        ("cf-connecting-ip", (true, false)),
+        ("x-forwarded-for", (false, false)),
+        ("x-requested-with", (false, false)),
+    ] {
+        let said = FieldPresence::by(&fields(&[("host", "a"), (name, "x"), ("via", "y")]));
+        assert_eq!((said.of_proxies, said.told), (of_proxies, told), "{name}");
+    }
+}

@@ -4,6 +4,7 @@ mod context;
 mod forwarding;
 mod message;
 mod sent;
+mod told;
 mod trailers;
 mod trust;
 
@@ -11,10 +12,11 @@ pub use context::context;
 pub use forwarding::is_written_anew;
 pub use message::{as_it_came, bodyless, with_content};
 pub use sent::{FieldForwarding, sent_as};
+pub use told::{is_keyed_if_told, key_what_is_told};
 pub use trailers::may_trail;
 pub use trust::{
-    all_name, is_named, is_of_proxies, is_overridden, may_be_overridden, set_aside, strip_host,
-    strip_target,
+    all_name, is_named, is_overridden, may_be_overridden, names::tells_address, set_aside,
+    strip_host, strip_target,
 };
 
 use crate::{

@@ -168,6 +168,9 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
     let query = chosen(policy, query);
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
     key.extend(chosen_route, &head.fields);
+    if head.said.told && client.is_believed() {
+        outbound::key_what_is_told(&mut key, scheme, &head.fields, policy);
+    }
     Ok(Routed {
         route,
         is_ambiguous,

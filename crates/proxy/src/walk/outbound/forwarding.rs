@@ -117,7 +117,7 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
 }
 
 /// The parameters of `Forwarded` that name what is not keyed.
-const fn untold(key: &KeySpec) -> &'static [&'static str] {
+pub(super) const fn untold(key: &KeySpec) -> &'static [&'static str] {
     match (key.host, key.scheme) {
         (true, true) => &[],
         (false, true) => &["host"],

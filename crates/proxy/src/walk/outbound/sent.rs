@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     ask::Ask,
-    policy::{Edit, Esi},
+    policy::{Edit, Esi, Policy},
     walk::coding,
 };
 use http::{HeaderName, Method};
@@ -28,12 +28,8 @@ pub enum FieldForwarding {
 /// Returns how the origin gets the field `name`, whether or not `ask` has it.
 pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
     let policy = ask.policy();
-    let edited = policy.to_origin.edits.iter().any(|edit| match edit {
-        Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
-        Edit::Add(..) => false,
-    });
     match name.as_str() {
-        _ if edited => FieldForwarding::Same,
+        _ if is_edited(policy, name) => FieldForwarding::Same,
         _ if coding::settles(ask, name) => FieldForwarding::Settled,
         // The host is keyed, or is the same for all requests.
         "host" | "expect" => FieldForwarding::Same,
@@ -52,4 +48,12 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
         _ if is_ambiguous(name) && !is_named(ask, name) => FieldForwarding::Same,
         _ => FieldForwarding::AsAsked,
     }
+}
+
+/// Whether the site removes the field or sets its value.
+pub(super) fn is_edited(policy: &Policy, name: &HeaderName) -> bool {
+    policy.to_origin.edits.iter().any(|edit| match edit {
+        Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
+        Edit::Add(..) => false,
+    })
 }

@@ -79,7 +79,7 @@ pub fn may_be_passed(ask: &Ask, name: &HeaderName) -> bool {
 
 /// Whether a field names a host or scheme that is no part of the key. A trusted proxy writes there what any client
 /// asked it for.
-fn tells_unkeyed(key: &KeySpec, name: &HeaderName) -> bool {
+pub(super) fn tells_unkeyed(key: &KeySpec, name: &HeaderName) -> bool {
     (!key.host && OF_HOST.contains(&name.as_str()))
         || (!key.scheme && OF_SCHEME.contains(&name.as_str()))
 }

@@ -156,9 +156,19 @@ pub static OF_ADDRESS: [HeaderName; 6] = [
     HeaderName::from_static("cf-connecting-ip"),
 ];
 
-/// Whether a field is one of [`POISONOUS`] or [`OF_ADDRESS`]. For most, the beginning of the name shows that it is not.
+/// Whether a field is one of [`POISONOUS`] or [`OF_ADDRESS`].
 pub fn misleads(name: &HeaderName) -> bool {
-    may_mislead(name) && (POISONOUS.contains(name) || OF_ADDRESS.contains(name))
+    poisons(name) || tells_address(name)
+}
+
+/// Whether a field is one of [`POISONOUS`]. For most, the beginning of the name shows that it is not.
+pub fn poisons(name: &HeaderName) -> bool {
+    may_mislead(name) && POISONOUS.contains(name)
+}
+
+/// Whether a field is one of [`OF_ADDRESS`].
+pub fn tells_address(name: &HeaderName) -> bool {
+    may_mislead(name) && OF_ADDRESS.contains(name)
 }
 
 fn may_mislead(name: &HeaderName) -> bool {

@@ -1,0 +1,130 @@
+//! What a trusted peer tells the origin of the request, as part of the key. Such a peer passes on what any client wrote:
+//! an answer that was made from it is only for requests that say the same.
+
+use super::{
+    CAPABILITY, ESI_CAPABILITY, SURROGATE_CAPABILITY,
+    forwarding::untold,
+    sent::is_edited,
+    trust::{names::poisons, tells_unkeyed},
+};
+use crate::{
+    ask::Key,
+    policy::{Esi, Policy},
+    routing,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
+use rules::forwarded::{self, Element};
+
+/// Whether a field is keyed if a trusted peer sends it and the origin gets it. What names the client's address is not:
+/// each client would have a store of its own.
+pub fn is_keyed_if_told(name: &HeaderName) -> bool {
+    poisons(name) || *name == SURROGATE_CAPABILITY
+}
+
+/// Adds to the key of a request from a trusted peer what it tells the origin besides, unless that is what the key says
+/// already. `scheme` is the client's.
+pub fn key_what_is_told(key: &mut Key, scheme: &str, fields: &HeaderMap, policy: &Policy) {
+    let mut names: Vec<_> = fields
+        .keys()
+        .filter(|name| is_keyed_if_told(name) && gets_there(policy, name))
+        .filter(|name| **name == FORWARDED || !agrees(key, scheme, fields, name, policy.esi))
+        .collect();
+    names.sort_unstable_by_key(|name| name.as_str());
+    for name in names {
+        if *name == FORWARDED {
+            let told = told_in_forwarded(key, scheme, fields, policy);
+            if !told.is_empty() {
+                key.told(name, told.iter().map(Vec::as_slice));
+            }
+        } else {
+            let lines = fields.get_all(name).iter();
+            key.told(name, lines.map(HeaderValue::as_bytes));
+        }
+    }
+}
+
+/// Whether the origin gets a field that a trusted peer sends, and the site has not decided itself whether it is keyed.
+fn gets_there(policy: &Policy, name: &HeaderName) -> bool {
+    !policy.to_origin.pass_fields.contains(name)
+        && !policy.key.headers.contains(name)
+        && !tells_unkeyed(&policy.key, name)
+        && !is_edited(policy, name)
+}
+
+/// Whether a field says what the key says too, or what we tell the origin for every request. Load balancers send these
+/// fields with values that agree; others are told of in few requests, or are not for us to understand.
+fn agrees(key: &Key, scheme: &str, fields: &HeaderMap, name: &HeaderName, esi: Esi) -> bool {
+    let mut lines = fields.get_all(name).iter();
+    if *name == SURROGATE_CAPABILITY {
+        return lines.all(|line| line == CAPABILITY || (esi != Esi::Off && line == ESI_CAPABILITY));
+    }
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return false;
+    };
+    let line = line.as_bytes();
+    match name.as_str() {
+        "x-forwarded-host" | "x-forwarded-server" | "x-host" | "x-original-host" => {
+            line == key.host_bytes()
+        }
+        "x-forwarded-port" => line == port(key.host(), scheme).as_bytes(),
+        "x-forwarded-scheme"
+        | "x-forwarded-protocol"
+        | "x-scheme"
+        | "x-url-scheme"
+        | "cloudfront-forwarded-proto" => line == scheme.as_bytes(),
+        "x-forwarded-ssl" | "front-end-https" => line == b"on" && scheme == "https",
+        "cf-visitor" => line == b"{\"scheme\":\"https\"}" && scheme == "https",
+        _ => false,
+    }
+}
+
+/// Returns the port that the client used.
+fn port<'a>(host: &'a str, scheme: &str) -> &'a str {
+    let written = host.strip_prefix(routing::without_port(host));
+    let written = written.and_then(|rest| rest.strip_prefix(':'));
+    written.unwrap_or(if scheme == "https" { "443" } else { "80" })
+}
+
+/// Returns what `Forwarded` tells besides the client, the keyed host and the keyed scheme, and what the origin does not
+/// get: for each element that tells more.
+fn told_in_forwarded(key: &Key, scheme: &str, fields: &HeaderMap, policy: &Policy) -> Vec<Vec<u8>> {
+    let lines = || {
+        let lines = fields.get_all(FORWARDED).iter();
+        lines.map(HeaderValue::as_bytes)
+    };
+    let untold = untold(&policy.key);
+    let mut told = Vec::new();
+    for element in lines().flat_map(forwarded::elements) {
+        match element {
+            Some(element) => {
+                let more = more_in(&element, key, scheme, untold);
+                told.extend(more.map(String::into_bytes));
+            }
+            // An application may read anything in an element that cannot be read.
+            None if untold.is_empty() => return lines().map(<[u8]>::to_vec).collect(),
+            None => {}
+        }
+    }
+    told
+}
+
+fn more_in(element: &Element<'_>, key: &Key, scheme: &str, untold: &[&str]) -> Option<String> {
+    // Some applications search for `host=` wherever it stands.
+    let is_node = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:[]".contains(&byte);
+    let agrees = |name: &str| {
+        let Some(value) = element.get(name) else {
+            return true;
+        };
+        match name {
+            "host" => value.as_bytes() == key.host_bytes(),
+            "proto" => value == scheme,
+            _ => value.bytes().all(is_node),
+        }
+    };
+    let gone = ["for", "by", "host", "proto"];
+    let gone: Vec<_> = gone
+        .into_iter()
+        .filter(|name| untold.contains(name) || agrees(name))
+        .collect();
+    element.without(&gone)
+}
