@@ -63,9 +63,7 @@ fn agrees(key: &Key, scheme: &str, fields: &HeaderMap, name: &HeaderName, esi: E
     };
     let line = line.as_bytes();
     match name.as_str() {
-        "x-forwarded-host" | "x-forwarded-server" | "x-host" | "x-original-host" => {
-            line == key.host_bytes()
-        }
+        "x-forwarded-host" | "x-host" | "x-original-host" => line == key.host_bytes(),
         "x-forwarded-port" => line == port(key.host(), scheme).as_bytes(),
         "x-forwarded-scheme"
         | "x-forwarded-protocol"

@@ -77,10 +77,11 @@ pub fn may_be_passed(ask: &Ask, name: &HeaderName) -> bool {
     is_named(ask, name) || !tells_unkeyed(&ask.policy().key, name)
 }
 
-/// Whether a field names a host or scheme that is no part of the key. A trusted proxy writes there what any client
-/// asked it for.
+/// Whether a field names a host or scheme that is no part of the key, where a trusted proxy writes what any client asked
+/// it for; or the proxy itself, as Traefik does: several of them would each have pages of their own.
 pub(super) fn tells_unkeyed(key: &KeySpec, name: &HeaderName) -> bool {
-    (!key.host && OF_HOST.contains(&name.as_str()))
+    name == "x-forwarded-server"
+        || (!key.host && OF_HOST.contains(&name.as_str()))
         || (!key.scheme && OF_SCHEME.contains(&name.as_str()))
 }
 
