@@ -20,7 +20,8 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A request body. A boxed `http_body_util::Empty` costs nothing. The error is the client's.
+/// A request body. A boxed `http_body_util::Empty` costs nothing. The error is the client's. A body that limits the time
+/// between its pieces heeds [`is_look`](crate::is_look).
 pub type RequestBody =
     http_body_util::combinators::UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 

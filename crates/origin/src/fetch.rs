@@ -20,7 +20,7 @@ use crate::{
 use bytes::Bytes;
 use http::{Request, Response, header::EXPECT};
 use http_body::Body as _;
-use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     task::yield_now,
     time::{Instant, timeout},
@@ -182,7 +182,7 @@ impl Fetch<'_> {
         };
         let outgoing = request.body_mut();
         for _ in 0..looks {
-            if poll_fn(|cx| Poll::Ready(outgoing.take_what_came(cx))).await {
+            if outgoing.take_what_came() {
                 return Ok(());
             }
             yield_now().await;

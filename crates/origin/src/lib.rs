@@ -61,7 +61,7 @@ pub use interim::Interim;
 pub use latency::{BOUNDS_MS, Latency};
 pub use lifetime::Lifetime;
 pub use report::{Report, ServerReport};
-pub use upload::UNSENT;
+pub use upload::{UNSENT, is_look};
 pub use waited::Waited;
 pub use waiting::TimedFetch;
 

@@ -1,6 +1,9 @@
 //! The request's body on its way to the server, watched so that a time limit knows who is to blame.
 
 mod front;
+mod look;
+
+pub use look::is_look;
 
 use crate::{
     RequestBody,
@@ -208,9 +211,9 @@ impl Outgoing {
     }
 
     /// Takes in what has come of it already, up to a small amount. Returns whether no more is to come.
-    pub(crate) fn take_what_came(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn take_what_came(&mut self) -> bool {
         let front = self.front.get_or_insert_default();
-        front.take(&mut self.body, cx)
+        front.take(&mut self.body, &mut look::looking())
     }
 
     /// Holds its turn among uploads until all of it has come.

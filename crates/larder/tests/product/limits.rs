@@ -5,7 +5,7 @@ use super::{
     frames::{PREFACE, frame, literal, read_frame, request},
 };
 use crate::common::{Said, sample, start_with};
-use testkit::{Client, Gate, Larder, Origin, Reply, date, scratch_dir, wait_until};
+use testkit::{Client, Command, Gate, Larder, Origin, Reply, date, scratch_dir, wait_until};
 
 fn limited(limits: &str) -> (Origin, Larder) {
     let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{limits}\n"));
@@ -390,6 +390,55 @@ fn slow_uploads_leave_turns_to_others() {
         assert_eq!(client.read().text(), "/up");
     }
     assert_eq!(origin.requests("/up"), 5);
+}
+
+/// Nobody asks it for more before it has its turn, so nothing of it is late.
+#[test]
+fn an_upload_may_wait_for_its_turn_longer_than_for_a_piece() {
+    let (origin, other, gate) = (Origin::start(), Origin::start(), Gate::new());
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"));
+    let larder = larder.config(&format!(
+        "workers = 1\nlimits = {{ body_time = \"100ms\" }}\n[defaults]\norigin = \"origin\"\n\
+         [[origin]]\nname = \"origin\"\nservers = \"{}\"\nmost_concurrent = 1\n\
+         queue = {{ length = 9, time = \"1h\" }}\n[[origin]]\nname = \"other\"\nservers = \"{}\"\n\
+         [[route]]\npath = \"/other\"\norigin = \"other\"\n",
+        origin.url(),
+        other.url()
+    ));
+    let larder = larder.start();
+    origin.reply("/held", Reply::ok().cache("no-store").hold_head(&gate));
+    origin.reply("/up", Reply::ok().body("up"));
+    let mut held = larder.get("/held").begin();
+    gate.wait_reached();
+    let begin = |path: &str| {
+        let mut client = larder.client();
+        client.send(format!(
+            "POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"
+        ));
+        client
+    };
+    // The first has the turn among uploads. Of the second, what has come was looked at.
+    let mut waiting = Vec::new();
+    for count in 1..=2 {
+        waiting.push(begin("/up"));
+        wait_until("it waits", || {
+            sample(&larder, "larder_origin_queued{origin=\"origin\"}") == count
+        });
+    }
+    for client in &mut waiting {
+        client.send("rest");
+    }
+    // This one began after them, and is late already.
+    let late = begin("/other").read_head();
+    assert_eq!(late.status, 408, "9110 section 15.5.9");
+    gate.open();
+    assert_eq!(held.read().status, 200);
+    for client in &mut waiting {
+        assert_eq!(client.read().text(), "up");
+    }
+    for asked in origin.recorded("/up") {
+        assert_eq!(asked.body, b"halfrest");
+    }
 }
 
 /// What does not end would keep its turn from all that does.

@@ -217,7 +217,8 @@ impl Body for RequestBody {
             content.await_more(None);
             return Poll::Ready(Some(Err(Cut::Late)));
         }
-        content.await_more(polled.is_pending().then(|| cx.waker()));
+        let waits = polled.is_pending() && !origin::is_look(cx);
+        content.await_more(waits.then(|| cx.waker()));
         content.ended |= match &polled {
             Poll::Ready(None) => true,
             // Nothing comes after trailers, and a reader that has them need not ask.
