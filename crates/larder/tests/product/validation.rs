@@ -428,3 +428,48 @@ fn a_304_from_another_cache_brings_its_age() {
         );
     }
 }
+
+/// It is no answer to what was asked (RFC 9110 section 15.4.5), and tells nothing of what is stored.
+#[test]
+fn a_304_without_validators_confirms_nothing_that_was_not_asked_about() {
+    let (origin, larder) = start();
+    origin.on("/unnamed", |request| match request.nth {
+        1 => stale().body("old"),
+        2 => Reply::status(304).cache("max-age=60"),
+        _ => Reply::ok().cache("max-age=60").body("new"),
+    });
+    // What has its content in the key is asked for without a condition.
+    origin.on("/keyed", |request| match request.nth {
+        1 => stale().header("ETag", "\"a\"").body("old"),
+        2 => Reply::status(304).cache("max-age=60"),
+        _ => Reply::ok().cache("max-age=60").body("new"),
+    });
+    for (method, path) in [("GET", "/unnamed"), ("QUERY", "/keyed")] {
+        let ask = || match method {
+            "GET" => larder.get(path),
+            _ => larder
+                .ask(method, path)
+                .header("Content-Type", "text/plain")
+                .body("a"),
+        };
+        assert_eq!(ask().send().text(), "old");
+        assert_eq!(ask().send().text(), "new", "9111 section 4.3.4: {path}");
+        let third = ask().send();
+        assert_eq!((third.text().as_str(), third.hit()), ("new", true));
+        assert!(!origin.recorded(path).iter().any(is_conditional), "{path}");
+    }
+    // After a 304 for something else, no condition is sent.
+    origin.on("/other", |request| match request.nth {
+        1 => stale()
+            .cache("must-revalidate")
+            .header("ETag", "\"a\"")
+            .body("old"),
+        2 => Reply::status(304).header("ETag", "\"other\""),
+        _ => Reply::status(304).cache("max-age=60"),
+    });
+    assert_eq!(larder.get("/other").send().text(), "old");
+    let second = larder.get("/other").send();
+    let detail = second.parameter("detail");
+    assert_eq!((second.status, detail.as_deref()), (502, Some("unasked")));
+    assert_eq!(origin.requests("/other"), 3);
+}

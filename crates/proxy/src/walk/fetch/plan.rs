@@ -4,6 +4,7 @@ use crate::walk::{admit, coding, fetch::Fetch, lookup, page, pump::Room};
 use http::{HeaderMap, Method, Response, StatusCode, header};
 use origin::ResponseBody;
 use rules::{
+    fields::has,
     partial,
     range::{self, ResolvedRange, Span},
 };
@@ -119,7 +120,11 @@ impl Fetch<'_> {
                 if self.passes_condition {
                     page::is_about_page(self.ask, fields)
                 } else {
-                    self.freshened(fields).is_empty()
+                    // Without validators it can only be about what was asked about.
+                    let is_named =
+                        has(fields, &header::ETAG) || has(fields, &header::LAST_MODIFIED);
+                    let is_asked = is_named || self.is_on_condition(plan);
+                    !is_asked || self.freshened(fields).is_empty()
                 }
             }
             StatusCode::PARTIAL_CONTENT => match plan {

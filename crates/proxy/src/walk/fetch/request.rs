@@ -30,10 +30,8 @@ impl Fetch<'_> {
                 self.pass_condition(&mut fields);
                 coding::for_origin(self.ask, &mut fields);
             }
-            Plan::Whole if self.ask.content.keyed.is_none() => {
-                self.condition(&mut fields);
-            }
-            Plan::Whole | Plan::Anew => {}
+            Plan::Whole => self.condition(&mut fields),
+            Plan::Anew => {}
             Plan::Part => {
                 let (range, if_range) = part.unwrap_or_default();
                 put(&mut fields, header::RANGE, range);
@@ -81,10 +79,19 @@ impl Fetch<'_> {
         }
     }
 
-    /// Adds `If-None-Match` and `If-Modified-Since` for all candidates.
-    pub fn condition(&self, fields: &mut HeaderMap) {
+    /// Whether the request for this plan asks about stored responses.
+    pub fn is_on_condition(&self, plan: &Plan) -> bool {
+        let mut condition = HeaderMap::new();
+        if matches!(plan, Plan::Whole) {
+            self.condition(&mut condition);
+        }
+        !condition.is_empty()
+    }
+
+    /// Adds `If-None-Match` and `If-Modified-Since` for all candidates, unless content is part of the key.
+    fn condition(&self, fields: &mut HeaderMap) {
         let candidates = self.validation_candidates();
-        if candidates.is_empty() {
+        if candidates.is_empty() || self.ask.content.keyed.is_some() {
             return;
         }
         let validators: Vec<_> = candidates
