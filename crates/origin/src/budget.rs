@@ -8,7 +8,7 @@ const WINDOW: u64 = 5_000;
 const ALWAYS: u64 = 10;
 
 /// Counts fetches and retries of the last ten seconds, in two windows, over all workers. Counts may be off by a few
-/// when a window turns over: the budget is a brake and need not be exact.
+/// when a window turns over, or several retries find the last room: the budget is a brake and need not be exact.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     window: AtomicU64,
@@ -24,17 +24,18 @@ impl Budget {
         current.fetch_add(1, Relaxed);
     }
 
-    /// Takes one retry from the budget of `percent` of the fetches, if it is not used up.
-    pub(crate) fn spend(&self, now: u64, percent: u32) -> bool {
+    /// Whether a retry is left of the budget of `percent` of the fetches.
+    pub(crate) fn has_room(&self, now: u64, percent: u32) -> bool {
         self.turn(now);
         let sum = |counts: &[AtomicU64; 2]| counts.iter().map(|n| n.load(Relaxed)).sum::<u64>();
         let allowed = ALWAYS + sum(&self.fetches).saturating_mul(u64::from(percent)) / 100;
-        if sum(&self.retries) >= allowed {
-            return false;
-        }
+        sum(&self.retries) < allowed
+    }
+
+    /// Takes one retry.
+    pub(crate) fn spend(&self) {
         let [current, _] = &self.retries;
         current.fetch_add(1, Relaxed);
-        true
     }
 
     fn turn(&self, now: u64) {
@@ -60,7 +61,8 @@ mod tests {
     use super::*;
 
     fn spent(budget: &Budget, now: u64) -> u64 {
-        (0..1_000).filter(|_| budget.spend(now, 20)).count() as u64
+        let left = (0..1_000).take_while(|_| budget.has_room(now, 20));
+        left.map(|_| budget.spend()).count() as u64
     }
 
     #[test]

@@ -78,6 +78,54 @@ fn retries_end_with_their_budget() {
     assert!(retries < REQUESTS / 2, "a fifth and ten: {retries}");
 }
 
+/// What is refused asks nobody, so whoever comes next may try the server.
+#[test]
+fn a_retry_beyond_the_budget_leaves_the_trial_to_others() {
+    let [failing, rested, clock, other] = [(); 4].map(|()| Origin::start());
+    let origin = |name: &str, servers: [&Origin; 2]| {
+        format!(
+            "[[origin]]\nname = \"{name}\"\nservers = {:?}\nretry.percent = 0\n\
+             passive = {{ failures = 2, rest = \"1s\" }}\n",
+            servers.map(Origin::url)
+        )
+    };
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder")).config(&format!(
+        "workers = 1\n{}{}[defaults]\norigin = \"app\"\ncache = false\n\
+         [[route]]\npath = \"/clock\"\norigin = \"clock\"\n",
+        origin("app", [&failing, &rested]),
+        origin("clock", [&clock, &other]),
+    ));
+    let larder = larder.start();
+    let good = || assert_eq!(larder.get("/good").send().status, 200);
+    failing.reply("/bad", Reply::close());
+    for server in [&failing, &other] {
+        server.otherwise(|_| Reply::ok().body("good"));
+    }
+    for server in [&rested, &clock] {
+        server.otherwise(|_| Reply::close());
+    }
+    // Answers between keep the first server from its rest. The second gets each retry, until the budget is used up.
+    wait_until("a retry is refused", || {
+        let before = rested.all().len();
+        assert_eq!(larder.get("/bad").send().status, 502);
+        good();
+        rested.all().len() == before
+    });
+    rested.otherwise(|_| Reply::ok().body("good"));
+    // This server began its rest later, and is tried: the rest of the other is over too.
+    while clock.all().len() < 2 {
+        assert_eq!(larder.get("/clock").send().status, 200);
+    }
+    wait_until("the clock's rest is over", || {
+        assert_eq!(larder.get("/clock").send().status, 200);
+        clock.all().len() > 2
+    });
+    let before = rested.all().len();
+    larder.get("/bad").send();
+    (0..6).for_each(|_| good());
+    assert!(rested.all().len() > before, "it is tried");
+}
+
 #[test]
 fn a_server_that_hangs_is_tried_by_one_request_after_each_rest() {
     let (servers, larder) = two_servers("passive = { failures = 1, rest = \"1s\" }");

@@ -145,19 +145,18 @@ impl Fetch<'_> {
         if !may_retry(kind) || self.retried >= rule.attempts {
             return Err(error);
         }
+        let budget = &self.origin.budget;
+        // Asked before a server is chosen, which may take its trial.
+        if !budget.has_room(self.origin.at(self.now), rule.percent) {
+            return Err(error);
+        }
         // Another server, or the same one once more if it only hung up (for example because one of its workers was
         // restarted). A retry that fails is not tried again there (RFC 9110 section 9.2.2).
         let same = (kind == Kind::Truncated && !self.replaced).then_some(peer);
         let Some(peer) = self.other().or(same) else {
             return Err(error);
         };
-        if !self
-            .origin
-            .budget
-            .spend(self.origin.at(self.now), rule.percent)
-        {
-            return Err(error);
-        }
+        budget.spend();
         self.retried += 1;
         Ok(Next {
             request,
