@@ -55,8 +55,13 @@ impl Health {
         }
     }
 
+    /// Whether the checks consider it down.
+    pub(crate) fn is_down(&self) -> bool {
+        self.down.load(Relaxed)
+    }
+
     pub(crate) fn standing(&self, now: u64, slow_start: Duration) -> Standing {
-        if self.down.load(Relaxed) {
+        if self.is_down() {
             return Standing::Down;
         }
         match self.rests_until.load(Relaxed) {

@@ -5,7 +5,7 @@ use crate::{
     origins::two_servers,
 };
 use std::time::Instant;
-use testkit::{Command, Origin, Reply, wait_until};
+use testkit::{Command, Gate, Origin, Reply, wait_until};
 
 /// How often the servers were asked for targets that begin so.
 fn asked(servers: &[Origin], prefix: &str) -> usize {
@@ -124,6 +124,31 @@ fn a_retry_beyond_the_budget_leaves_the_trial_to_others() {
     larder.get("/bad").send();
     (0..6).for_each(|_| good());
     assert!(rested.all().len() > before, "it is tried");
+}
+
+#[test]
+fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again() {
+    let (origin, gate) = (Origin::start(), Gate::new());
+    origin.reply("/health", Reply::ok());
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder")).config(&format!(
+        "[[origin]]\nname = \"app\"\nservers = {:?}\n\
+         health = {{ path = \"/health\", every = \"100ms\", unhealthy_after = 1 }}\n",
+        origin.url()
+    ));
+    let larder = larder.start();
+    let held = gate.clone();
+    origin.on("/", move |_| Reply::close().hold_head(&held));
+    let mut client = larder.get("/").begin();
+    gate.wait_reached();
+    origin.reply("/health", Reply::status(503));
+    let healthy = format!(
+        "larder_server_healthy{{origin=\"app\",server=\"{}\"}}",
+        origin.address()
+    );
+    wait_until("it is down", || sample(&larder, &healthy) == 0);
+    gate.open();
+    assert_eq!(client.read().status, 502);
+    assert_eq!(origin.requests("/"), 1);
 }
 
 #[test]

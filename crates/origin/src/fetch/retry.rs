@@ -152,7 +152,8 @@ impl Fetch<'_> {
         }
         // Another server, or the same one once more if it only hung up (for example because one of its workers was
         // restarted). A retry that fails is not tried again there (RFC 9110 section 9.2.2).
-        let same = (kind == Kind::Truncated && !self.replaced).then_some(peer);
+        let hung_up = kind == Kind::Truncated && !self.replaced;
+        let same = (hung_up && !peer.health.is_down()).then_some(peer);
         let Some(peer) = self.other().or(same) else {
             return Err(error);
         };
