@@ -49,7 +49,8 @@ enum Stage {
 struct Progress {
     stage: AtomicU8,
     began: Instant,
-    /// When the last piece was handed on, in milliseconds since the upload began.
+    /// When a piece was last handed on, or the server last [took](Outgoing::moves) some of one, in milliseconds since
+    /// the upload began.
     moved: AtomicU64,
     /// Bytes that were handed on and that the server has not taken.
     unsent: AtomicU64,
@@ -129,7 +130,7 @@ impl Progress {
         STAGES.get(stage).copied().unwrap_or(Stage::Failed)
     }
 
-    /// Records that a piece is handed on.
+    /// Records that it moves on.
     fn moves(&self) {
         let passed = self.began.elapsed().as_millis();
         self.moved.store(passed as u64, Relaxed);
@@ -219,6 +220,13 @@ impl Outgoing {
     /// Holds its turn among uploads until all of it has come.
     pub(crate) fn hold(&mut self, turn: Pass) {
         self.turn = Some(turn);
+    }
+
+    /// Records that the server takes some of the piece that was handed on last.
+    pub(crate) fn moves(&self) {
+        if let Some(progress) = &self.progress {
+            progress.moves();
+        }
     }
 
     /// Makes it wait for the server's leave.

@@ -166,6 +166,7 @@ mod two_rules;
 mod unanswered;
 mod unkeyed;
 mod upgrade;
+mod uploads;
 mod user_context;
 mod user_context_purge;
 mod validation;

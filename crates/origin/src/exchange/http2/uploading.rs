@@ -62,6 +62,7 @@ impl Uploading {
         ready!(self.out.poll_room(cx))?;
         let is_last = self.body.is_end_stream();
         self.out.send(&mut self.piece, is_last)?;
+        self.body.moves();
         let is_over = is_last && self.piece.is_empty();
         Poll::Ready(if is_over { Err(Gone) } else { Ok(()) })
     }
