@@ -18,12 +18,9 @@ use crate::{
     upload::Outgoing,
 };
 use bytes::Bytes;
-use http::{
-    HeaderValue, Request, Response, Version,
-    header::{CONTENT_TYPE, HOST},
-};
+use http::{HeaderValue, Request, Response, Version, header::HOST};
 use line::{Engine, Line};
-use rules::fields::is_event_stream;
+use rules::fields::begins_event_stream;
 use send::is_untouched;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -53,8 +50,7 @@ impl ExchangeAnswer {
             Self::FastCgi(fastcgi::Arrived::Response(response), _) => response.headers(),
             Self::FastCgi(fastcgi::Arrived::Local(_), _) => return false,
         };
-        let kind = fields.get(CONTENT_TYPE);
-        kind.is_some_and(|kind| is_event_stream(kind.as_bytes()))
+        begins_event_stream(fields)
     }
 }
 

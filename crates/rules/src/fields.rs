@@ -53,6 +53,12 @@ pub(crate) const fn is_tchar(byte: u8) -> bool {
         )
 }
 
+/// Whether a response with these fields is an event stream.
+pub fn begins_event_stream(fields: &HeaderMap) -> bool {
+    let kind = fields.get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| is_event_stream(kind.as_bytes()))
+}
+
 /// Whether a `Content-Type` is that of an event stream, which lasts until one side ends it (HTML, section 9.2).
 pub fn is_event_stream(kind: &[u8]) -> bool {
     media_type(kind).eq_ignore_ascii_case(b"text/event-stream")

@@ -6,7 +6,7 @@ mod age;
 mod lifetime;
 mod stale;
 
-use crate::{directives::ResponseDirectives, reuse, time::Time};
+use crate::{directives::ResponseDirectives, fields::begins_event_stream, reuse, time::Time};
 use http::{HeaderMap, StatusCode};
 use stale::Restraint;
 use std::time::Duration;
@@ -70,7 +70,7 @@ pub struct Facts {
     pub no_cache: bool,
     /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies that: not sent stale, except in the windows
     /// above. Beside `s-maxage`, the origin's own `stale-*` opens such a window; beside the other two it does not
-    /// count.
+    /// count. An event stream counts as one with `s-maxage`: only its origin knows who may get its events again.
     pub must_revalidate: bool,
     /// RFC 8246: a request's `max-age` does not lead to validation while the response is fresh.
     pub immutable: bool,
@@ -174,7 +174,7 @@ pub fn facts(
     let initial_age_ms = age::initial_ms(fields, date, request_time, response_time);
     let (source, lifetime) = lifetime::choose(&given, site);
     let lifetime = lifetime::counted(source, lifetime, initial_age_ms, site);
-    let restraint = Restraint::of(directives, source);
+    let restraint = Restraint::of(directives, source, begins_event_stream(fields));
     let is_failure = reuse::is_failure(status);
     // The site's windows lengthen a lifetime, but must not create one: the typical page that says nothing about caching
     // is one user's. They do not lengthen a failure either. The site stores a failure for a moment to spare its origin;

@@ -52,6 +52,7 @@ mod disk_spliced;
 mod disk_trouble;
 mod disk_variants;
 mod empty_content;
+mod endless;
 mod esi;
 mod esi_answers;
 mod esi_bad_input;

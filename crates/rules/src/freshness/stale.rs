@@ -15,13 +15,19 @@ pub(super) struct Restraint {
 
 impl Restraint {
     /// Reads the demands of a response with these directives and a lifetime from `source`.
-    pub(super) fn of(directives: &ResponseDirectives, source: LifetimeSource) -> Self {
+    pub(super) fn of(
+        directives: &ResponseDirectives,
+        source: LifetimeSource,
+        is_event_stream: bool,
+    ) -> Self {
         let heeded = source != LifetimeSource::Override;
         let forbids_stale = heeded && (directives.must_revalidate || directives.proxy_revalidate);
         Self {
             no_cache: heeded && directives.no_cache.is_whole(),
             forbids_stale,
-            must_revalidate: forbids_stale || (heeded && directives.s_maxage.is_some()),
+            must_revalidate: forbids_stale
+                || (heeded && directives.s_maxage.is_some())
+                || is_event_stream,
         }
     }
 

@@ -239,6 +239,34 @@ fn what_forbids_stale_answers() {
     }
 }
 
+/// Only the origin knows who may get the events of a stream again.
+#[test]
+fn the_sites_windows_are_not_for_event_streams() {
+    let site = Site {
+        stale_while_revalidate: Some(5),
+        stale_if_error: Some(6),
+        ..Site::default()
+    };
+    for (kind, line, windows) in [
+        ("text/event-stream", "max-age=1", (None, None)),
+        ("Text/Event-Stream;x=y", "max-age=1", (None, None)),
+        (
+            "text/event-stream",
+            "max-age=1, stale-while-revalidate=7",
+            (Some(7), None),
+        ),
+        ("text/plain", "max-age=1", (Some(5), Some(6))),
+    ] {
+        let mut fields = says(line);
+        fields.insert("content-type", HeaderValue::from_static(kind));
+        let facts = judge(&fields, &site);
+        let found = (facts.stale_while_revalidate, facts.stale_if_error);
+        assert_eq!(found, windows, "{kind}: {line}");
+        // Nor is the one for an origin that cannot be reached, or a client's `max-stale`.
+        assert_eq!(facts.must_revalidate, kind != "text/plain", "{kind}");
+    }
+}
+
 /// The typical page that says nothing about caching is one user's: the site's windows must not show it to others.
 #[test]
 fn the_sites_windows_lengthen_a_lifetime_and_create_none() {

@@ -3,7 +3,7 @@
 use super::{Exchange, NotStorable, SetCookie, post};
 use crate::{
     directives::ResponseDirectives,
-    fields::has,
+    fields::{begins_event_stream, has},
     freshness::{self, Facts},
     range,
 };
@@ -107,7 +107,8 @@ impl Says<'_> {
     /// lifetime, a stale window, or a validator. With `no-cache` only the validator can.
     ///
     /// The validator of a failure cannot (RFC 5861 section 4): a failure that is validated each time spares nobody
-    /// anything, and would take the place of the page that can stand in for it.
+    /// anything, and would take the place of the page that can stand in for it. Nor can that of an event stream, each
+    /// of which is another.
     pub(super) fn check_freshness(&self, facts: &Facts) -> Result<(), NotStorable> {
         let exchange = self.exchange;
         let permitted = self.directives.public
@@ -124,7 +125,8 @@ impl Says<'_> {
         let has_time = facts.lifetime_ms > 0
             || opens(facts.stale_while_revalidate)
             || opens(facts.stale_if_error);
-        let is_worth_asking_about = has_validator && !facts.is_failure;
+        let is_worth_asking_about =
+            has_validator && !facts.is_failure && !begins_event_stream(exchange.response);
         let is_useful = is_worth_asking_about || (has_time && !facts.no_cache);
         (permitted && is_useful)
             .then_some(())

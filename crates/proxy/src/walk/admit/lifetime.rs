@@ -7,10 +7,13 @@ use crate::{
     way,
 };
 use http::{HeaderMap, StatusCode};
-use rules::freshness;
+use rules::{fields::begins_event_stream, freshness};
 use std::time::Duration;
 
 /// The site's lifetime settings for this route, and for an answer of this status with these fields.
+///
+/// Those that lengthen are not for event streams, which would be replayed: a site that gives a lifetime to everything
+/// hardly means them. The rules withhold its windows from them ([`freshness::Facts::must_revalidate`]).
 pub(super) fn freshness_site(
     ask: &Ask,
     status: StatusCode,
@@ -20,10 +23,12 @@ pub(super) fn freshness_site(
     let policy = ask.policy();
     let own = ask.operation().and_then(|operation| operation.ttl);
     let is_for_others = status.is_success() && is_no_file(ask, fields);
+    let is_stream = begins_event_stream(fields);
     let is_ok = matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT);
     let lifetime = own
         .filter(|_| is_ok)
-        .or_else(|| policy.lifetime.of(status).filter(|_| !is_for_others));
+        .or_else(|| policy.lifetime.of(status).filter(|_| !is_for_others))
+        .filter(|lifetime| !is_stream || lifetime.is_zero());
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
@@ -44,7 +49,7 @@ pub(super) fn freshness_site(
         override_lifetime: lifetime.filter(|_| forced),
         stale_while_revalidate: policy.stale.while_revalidate.map(seconds),
         stale_if_error: policy.stale.if_error.map(seconds),
-        heuristic: policy.lifetime.heuristic,
+        heuristic: policy.lifetime.heuristic && !is_stream,
     }
 }
 

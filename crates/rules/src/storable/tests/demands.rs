@@ -26,6 +26,7 @@ fn any_final_status_with_explicit_freshness() {
 #[test]
 fn at_least_one_of_rfc_9111_section_3() {
     const TAG: (&str, &str) = ("etag", "\"a\"");
+    const EVENTS: (&str, &str) = ("content-type", "text/event-stream");
     const CC: &str = "cache-control";
     let rows: &[(u16, Lines, Result<(), NotStorable>)] = &[
         (500, &[(CC, "max-age=60")], Ok(())),
@@ -68,6 +69,14 @@ fn at_least_one_of_rfc_9111_section_3() {
             &[(CC, "max-age=0, stale-if-error=5, must-revalidate")],
             Err(NotStorable::NoFreshness),
         ),
+        // The next event stream is another, whatever its validator.
+        (200, &[EVENTS, TAG], Err(NotStorable::NoFreshness)),
+        (
+            200,
+            &[EVENTS, (CC, "max-age=0"), TAG],
+            Err(NotStorable::NoFreshness),
+        ),
+        (200, &[EVENTS, (CC, "max-age=1")], Ok(())),
         // A targeted field hides Cache-Control and Expires (RFC 9213 section 2.2).
         (
             500,
