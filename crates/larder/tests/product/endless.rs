@@ -15,7 +15,7 @@ fn site(mode: &str) -> (Origin, Larder) {
 /// An event stream that stays open.
 fn events(cache: &[&str]) -> Reply {
     let reply = Reply::ok().header("Content-Type", "text/event-stream; charset=utf-8");
-    let reply = cache.iter().fold(reply, |reply, cache| reply.cache(*cache));
+    let reply = cache.iter().fold(reply, |reply, cache| reply.cache(cache));
     let reply = reply.header("Last-Modified", testkit::date(-1_000_000));
     reply.chunked().body("data: 1\n\n").until_client_leaves()
 }

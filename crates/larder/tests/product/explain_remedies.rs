@@ -85,7 +85,7 @@ fn what_passes_the_store_by_comes_with_what_changes_it() {
         (
             "/a",
             Some(("Cookie", "seen=1")),
-            "bypass.cookies = [\"session\"]",
+            "fewer names in `bypass.cookies`",
         ),
         (
             "/misses/a",

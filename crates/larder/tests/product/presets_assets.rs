@@ -109,6 +109,11 @@ fn what_is_only_called_like_an_asset_is_none() {
             "wordpress_logged_in_1",
             "/wp-content/plugins/a/own.php/a.css",
         ),
+        (
+            "wordpress",
+            "wordpress_logged_in_1",
+            "/wp-admin/js/own.php/a.css",
+        ),
         ("drupal", "SESS0123", "/modules/a/own.php/a.css"),
         ("drupal", "SESS0123", "/system/files/themes/a.png"),
         (

@@ -119,8 +119,9 @@ fn share(workers: usize, handle: impl Fn() -> io::Result<Listening>) -> io::Resu
     (0..workers).map(|_| handle()).collect()
 }
 
-/// When the kernel gives up a client that has left without a word: after two minutes. Tunnels have no other limit on
-/// silence. Set on a listener, it is inherited by what is accepted there.
+/// When the kernel gives up a client that has left without a word: two minutes after the last bytes, or once it has sent
+/// some of ours again in vain for long enough. Tunnels have no other limit on silence. Set on a listener, it is inherited
+/// by what is accepted there.
 pub const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_time(Duration::from_mins(1))
     .with_interval(Duration::from_secs(15))
@@ -134,7 +135,8 @@ fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
             // For the connections accepted here, which inherit it. Answers are written whole, so waiting for more to
             // fill a packet only delays their tail.
             SockRef::from(listener).set_tcp_nodelay(true)?;
-            SockRef::from(listener).set_tcp_keepalive(&KEEPALIVE)?;
+            // An inherited socket may be of a kind that has no such option.
+            let _ = SockRef::from(listener).set_tcp_keepalive(&KEEPALIVE);
             let local = listener.local_addr()?;
             pacing::spare(listener, local.ip());
             Ok(Some(local))

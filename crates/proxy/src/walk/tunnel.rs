@@ -90,23 +90,37 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Timed<W> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.to).poll_write(cx, bytes);
-        if written.is_ready() {
+        let taken = Pin::new(&mut self.to).poll_write(cx, bytes);
+        self.timed(cx, taken)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let taken = Pin::new(&mut self.to).poll_flush(cx);
+        self.timed(cx, taken)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let taken = Pin::new(&mut self.to).poll_shutdown(cx);
+        self.timed(cx, taken)
+    }
+}
+
+impl<W> Timed<W> {
+    /// What was `taken`; a failure if that has been pending for too long. TLS holds back some of what was written: it is
+    /// taken when it is flushed.
+    fn timed<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        taken: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if taken.is_ready() {
             self.waits = None;
-            return written;
+            return taken;
         }
         let patience = self.patience;
         let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(patience)));
         ready!(waits.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.to).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.to).poll_shutdown(cx)
     }
 }
 
@@ -155,13 +169,29 @@ mod tests {
         let (mut client, mut origin, tunnel) = tunnel();
         // More than fits on the way, taken at last.
         origin.write_all(&[1; 64]).await.expect("room");
-        let flood = tokio::spawn(async move { origin.write_all(&[2; 1 << 20]).await });
+        let flood = tokio::spawn(async move { origin.write_all(&vec![2; 1 << 20]).await });
         tokio::time::sleep(PATIENCE.untaken / 2).await;
         client.read_exact(&mut [0; 64]).await.expect("open");
         tokio::time::sleep(PATIENCE.untaken / 2).await;
         assert!(!tunnel.is_finished(), "it took some");
         tunnel.await.expect("it ends");
         assert!(flood.await.expect("it ran").is_err(), "closed");
+    }
+
+    /// As TLS does, it takes what is written at once, and waits for room when that is flushed.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_of_the_last_bytes_is_given_up() {
+        let (mut origin, far) = duplex(64);
+        let (near, _client) = duplex(64);
+        let tunnel = tokio::spawn(pass(
+            tokio::io::BufStream::with_capacity(64, 4096, near),
+            far,
+            PATIENCE,
+            |_| {},
+        ));
+        origin.write_all(&[1; 1000]).await.expect("room");
+        origin.shutdown().await.expect("open");
+        tunnel.await.expect("it ends");
     }
 
     #[tokio::test(start_paused = true)]

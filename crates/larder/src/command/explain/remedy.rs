@@ -91,7 +91,13 @@ impl Remedy {
     /// Returns the sentence about it.
     pub(super) fn sentence(self) -> String {
         let (what, page) = self.words();
-        format!("To change this: {what} (docs/{page}).")
+        let of_preset = match self {
+            Self::PassCookies | Self::PassHeaders | Self::PassPaths | Self::PassQuery => {
+                "; those of a preset only in its plain configuration, which `larder check --explain` prints"
+            }
+            _ => "",
+        };
+        format!("To change this: {what}{of_preset} (docs/{page}).")
     }
 
     /// What to write, and the page that tells more.
@@ -111,7 +117,8 @@ impl Remedy {
             ),
             Self::GiveOrForceLifetime => (
                 "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`; where the application says `no-cache` or \
-                 `max-age=0`, with `ttl_mode = \"override\"`, only if everybody may get the same",
+                 `max-age=0`, with `ttl_mode = \"override\"`, only if everybody may get the same; a path that ends as a file's needs the \
+                 `Content-Type` of one",
                 "storing.md#lifetime",
             ),
             Self::NameStatus => (
@@ -144,7 +151,7 @@ impl Remedy {
             ),
             Self::Store => ("`cache = true` on its route", "configuration.md#defaults"),
             Self::PassCookies => (
-                "`bypass.cookies = [\"session\"]` with fewer names, or fewer in `bypass.misses_with`",
+                "fewer names in `bypass.cookies` or `bypass.misses_with`",
                 "storing.md#cookies-and-authorization",
             ),
             Self::PassHeaders => ("fewer names in `bypass.headers`", BYPASS),

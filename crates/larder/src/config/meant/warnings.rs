@@ -37,11 +37,16 @@ fn bypassed_paths(policy: &Defaults) -> Option<&Paths> {
 
 type Paths = Many<Text<PathPattern>>;
 
-/// Warns of a path such as `/admin/`, which in nginx is a prefix. Where another pattern is about what lies below it, the
-/// author knows the difference.
+/// Warns of a path such as `/admin/`, which in nginx is a prefix. Where another pattern is about what lies below it, or
+/// a list names several, as for a site whose pages end so, the author knows the difference.
 fn single_paths<'a>(lists: impl Iterator<Item = &'a Paths>, sink: &mut Sink<'_>) {
-    let all: Vec<_> = lists.flat_map(|paths| &paths.list).collect();
-    for Text { value, span } in &all {
+    let lists: Vec<_> = lists.map(|paths| &paths.list).collect();
+    let all = || lists.iter().copied().flatten();
+    let is_alone = |list: &&Vec<Text<PathPattern>>| {
+        let folders = list.iter().filter(|one| names_folder(&one.value));
+        folders.count() == 1
+    };
+    for Text { value, span } in lists.iter().copied().filter(is_alone).flatten() {
         let PathPattern::Exact(path) = value else {
             continue;
         };
@@ -53,7 +58,7 @@ fn single_paths<'a>(lists: impl Iterator<Item = &'a Paths>, sink: &mut Sink<'_>)
         };
         let (below, beside) = (format!("{path}{SOME}"), format!("{folder}/{SOME}"));
         let is_below = |one: &PathPattern| one.matches(&below) && !one.matches(&beside);
-        if all.iter().any(|other| is_below(&other.value)) {
+        if all().any(|other| is_below(&other.value) || speaks_of(&other.value, path)) {
             continue;
         }
         let what = format!("`{path}` matches this path alone, and nothing below it");
@@ -64,6 +69,21 @@ fn single_paths<'a>(lists: impl Iterator<Item = &'a Paths>, sink: &mut Sink<'_>)
         };
         let instead = format!("write `{path}*` for all that begins with it{alone}");
         sink.warn(Fault::at(span, what).instead(instead));
+    }
+}
+
+fn names_folder(pattern: &PathPattern) -> bool {
+    matches!(pattern, PathPattern::Exact(path) if path.ends_with('/'))
+}
+
+/// Whether it is a pattern in which this path is written.
+fn speaks_of(pattern: &PathPattern, path: &str) -> bool {
+    match pattern {
+        PathPattern::Exact(_) => false,
+        PathPattern::Prefix(prefix) => prefix.len() > path.len() && prefix.starts_with(path),
+        PathPattern::Wildcard(pattern) | PathPattern::Regex(pattern) => {
+            pattern.as_str().contains(path)
+        }
     }
 }
 
