@@ -1,4 +1,4 @@
-//! Disks in trouble: one that is soon full, one that fails.
+//! Disks in trouble: one that is soon full, one that fails or stands still.
 
 use crate::scratch_dir;
 use std::{
@@ -83,6 +83,13 @@ impl FailingDisk {
         run("python3", script.into_iter().chain([self.path.as_os_str()]));
     }
 
+    /// Whoever writes waits, as for a device that hangs, until what this returns is dropped. What was written can be read.
+    #[must_use = "the device works again once this is dropped"]
+    pub fn stand_still(&self) -> StandingStill<'_> {
+        run("fsfreeze", [OsStr::new("-f"), self.path.as_os_str()]);
+        StandingStill(&self.path)
+    }
+
     /// The device is looked after, and what reached it is there again. Nobody may have a file open.
     pub fn mend(&self) {
         run("umount", [&self.path]);
@@ -99,6 +106,17 @@ impl FailingDisk {
 impl Default for FailingDisk {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// A device stands still as long as this lives.
+#[derive(Debug)]
+pub struct StandingStill<'a>(&'a Path);
+
+impl Drop for StandingStill<'_> {
+    fn drop(&mut self) {
+        // A test that fails leaves nobody behind who waits for ever.
+        run("fsfreeze", [OsStr::new("-u"), self.0.as_os_str()]);
     }
 }
 

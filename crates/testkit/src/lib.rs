@@ -16,7 +16,7 @@
 //! - [`Link`] is a way to any of them that can be cut.
 //! - [`FastCgi`] is a FastCGI server that writes whatever bytes a test likes.
 //! - [`PhpFpm`] is the real `php-fpm`.
-//! - [`SmallDisk`] is a file system that is soon full, and [`FailingDisk`] one that fails when it is told to.
+//! - [`SmallDisk`] is a file system that is soon full, and [`FailingDisk`] one that fails or stands still when it is told to.
 //! - [`Larder`] starts the program on port 0, learns its addresses from what it prints, and stops it when dropped.
 //! - [`wait_until`] is for what can only be seen from outside, such as a counter; everything else has a gate.
 //!
@@ -65,7 +65,7 @@ mod wire;
 
 pub use browser::Seen;
 pub use client::{Ask, Client, Response};
-pub use disk::{FailingDisk, SmallDisk};
+pub use disk::{FailingDisk, SmallDisk, StandingStill};
 pub use fastcgi::FastCgi;
 pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder};

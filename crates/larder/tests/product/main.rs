@@ -49,6 +49,7 @@ mod disk_purge;
 mod disk_reread;
 mod disk_reuse;
 mod disk_spliced;
+mod disk_standing_still;
 mod disk_trouble;
 mod disk_variants;
 mod empty_content;

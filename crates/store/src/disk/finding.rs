@@ -25,15 +25,27 @@ pub enum DiskLookup {
     Wait(Finding),
 }
 
+/// What was read, and where.
+type Read = (Spot, Arc<Stored>);
+
 /// A read that waits for the device, on a thread of the tier.
-pub struct Finding(oneshot::Receiver<Vec<Arc<Stored>>>);
+pub struct Finding {
+    read: oneshot::Receiver<Vec<Read>>,
+    shared: Arc<DiskState>,
+    counts: bool,
+}
 
 impl Future for Finding {
     /// Empty if nothing is there after all.
     type Output = Vec<Arc<Stored>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(ready!(Pin::new(&mut self.0).poll(context)).unwrap_or_default())
+        let read = ready!(Pin::new(&mut self.read).poll(context)).unwrap_or_default();
+        let found = self.shared.still_there(read);
+        if self.counts {
+            self.shared.count(!found.is_empty());
+        }
+        Poll::Ready(found)
     }
 }
 
@@ -49,7 +61,7 @@ impl Disk {
                 .shared
                 .standing(key, *spot, ReadMode::NonBlocking, bodies)
             {
-                Ok(found) => here.extend(found),
+                Ok(found) => here.extend(found.map(|stored| (*spot, stored))),
                 Err(Missed::Waits) => {
                     let rest = spots.get(number..).unwrap_or_default().to_vec();
                     return match self.read_soon(key, rest, here, true) {
@@ -60,6 +72,7 @@ impl Disk {
                 Err(Missed::Damaged | Missed::Failed) => {}
             }
         }
+        let here = self.shared.still_there(here);
         self.shared.count(!here.is_empty());
         if here.is_empty() {
             DiskLookup::Nothing
@@ -83,27 +96,28 @@ impl Disk {
         &self,
         key: &[u8],
         rest: Vec<Spot>,
-        mut here: Vec<Arc<Stored>>,
+        mut here: Vec<Read>,
         counts: bool,
     ) -> Option<Finding> {
-        let (answer, finding) = oneshot::channel();
+        let (answer, read) = oneshot::channel();
         let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
-        let read = move || {
+        let wait = move || {
             for spot in rest {
                 let found = shared.standing(&key, spot, ReadMode::Blocking, Bodies::Read);
-                here.extend(found.ok().flatten());
-            }
-            if counts {
-                shared.count(!here.is_empty());
+                here.extend(found.ok().flatten().map(|stored| (spot, stored)));
             }
             // The caller may have gone.
             let _ = answer.send(here);
         };
-        let is_taken = self.shared.device.readers.run_soon(read);
+        let is_taken = self.shared.device.readers.run_soon(wait);
         if counts && !is_taken {
             self.shared.count(false);
         }
-        is_taken.then_some(Finding(finding))
+        is_taken.then(|| Finding {
+            read,
+            shared: self.shared.clone(),
+            counts,
+        })
     }
 }
 
@@ -136,6 +150,15 @@ impl DiskState {
             Standing::Stale { since, checked } => stored.stale_since(since, checked),
             Standing::Good | Standing::Unsure | Standing::Gone => stored,
         })))
+    }
+
+    /// Those of `read` that were not forgotten meanwhile: something newer may have come, been queued for the disk, and
+    /// left memory while the device was waited for.
+    fn still_there(&self, read: Vec<Read>) -> Vec<Arc<Stored>> {
+        let read = read.into_iter();
+        read.filter(|(spot, _)| self.index.at(spot.key, spot.place).is_some())
+            .map(|(_, stored)| stored)
+            .collect()
     }
 
     fn count(&self, is_hit: bool) {

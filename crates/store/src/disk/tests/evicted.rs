@@ -73,49 +73,126 @@ fn what_is_evicted_while_it_is_loaded_takes_the_place_of_what_is_found() {
     assert_eq!(numbers(&dir.open_with(SIZE)), [2, 3], "after a restart");
 }
 
-/// The keeper writes nothing before all is loaded.
+/// When an earlier run's versions are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// All is loaded before anything comes.
+    Done,
+    /// They are loaded, and not all else.
+    Begun,
+    /// They are loaded later than what comes.
+    Later,
+}
+
+/// The keeper writes nothing before all is loaded, and nothing while the device stands still.
 #[test]
-fn nothing_older_is_found_while_what_comes_meanwhile_waits() {
-    let rows = [(true, true), (true, false), (false, true), (false, false)];
-    for (is_evicted, is_found_before) in rows {
+fn nothing_older_is_found_while_what_comes_waits() {
+    let loads = [Load::Done, Load::Begun, Load::Later];
+    for (is_evicted, load) in [true, false]
+        .into_iter()
+        .flat_map(|is| loads.map(|load| (is, load)))
+    {
         let dir = Dir::new();
         left(&dir, &[accepting("a", 1, 1000), accepting("b", 2, 1000)]);
         let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
         let disk = Arc::new(disk);
-        if is_found_before {
+        if load != Load::Later {
             keeper.load(segments.clone());
-            disk.shared.is_whole.store(false, Release);
+            disk.shared.is_whole.store(load == Load::Done, Release);
         }
         if is_evicted {
             evict(&disk, accepting("a", 3, 1000));
         } else {
             assert!(disk.offer(&key(0), &accepting("a", 3, 1000)));
         }
-        if !is_found_before {
+        if load == Load::Later {
             keeper.load(segments);
         }
         let waiting = numbers(&disk);
         let written = found(&disk, keeper, Vec::new());
-        let row = (is_evicted, is_found_before);
-        assert_eq!((waiting, written), (vec![2], vec![2, 3]), "{row:?}");
+        drop(disk);
+        let again = numbers(&dir.open_with(SIZE));
+        let row = (is_evicted, load);
+        let all = (waiting, written, again);
+        assert_eq!(all, (vec![2], vec![2, 3], vec![2, 3]), "{row:?}");
     }
 }
 
-/// What an earlier run wrote is found again at the next start, unless something later is written or it is purged.
+/// A read that waits for the device while something newer comes brings nothing older.
+#[test]
+fn what_is_forgotten_while_it_is_read_is_not_found() {
+    let dir = Dir::new();
+    left(&dir, &[accepting("a", 1, 1000), accepting("b", 2, 1000)]);
+    let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+    keeper.load(segments);
+    disk.shared.device.always_waits.store(true, Relaxed);
+    let DiskLookup::Wait(mut finding) = disk.find(&key(0), Bodies::Read) else {
+        panic!("it waits")
+    };
+    assert!(disk.offer(&key(0), &accepting("a", 3, 1000)));
+    let brought = wait(|context| Pin::new(&mut finding).poll(context));
+    let brought: Vec<_> = brought.iter().map(|stored| number(stored)).collect();
+    let counts = disk.statistics();
+    assert_eq!(found(&disk, keeper, Vec::new()), [2, 3]);
+    assert_eq!((brought, counts.hits, counts.misses), (vec![2], 1, 0));
+}
+
+/// An older version whose large file has the body of the newer one too, as after a 304, does not take the file along.
+#[test]
+fn what_is_hidden_leaves_its_file_to_what_hides_it() {
+    const LONG: usize = 3 << 20;
+    let dir = Dir::new();
+    drop(dir.open());
+    let disk = dir.open();
+    put(&disk, 0, LONG);
+    drop(disk);
+    let (disk, mut keeper, segments) = not_loaded(&dir, 64 << 20);
+    keeper.load(segments);
+    let mut newer = Stored::clone(&find(&disk, &key(0))[0]);
+    let mut fields = HeaderMap::new();
+    fields.insert("x-number", HeaderValue::from(7));
+    newer.fields = Fields::pack(&fields);
+    let is_taken = disk.offer(&key(0), &Arc::new(newer));
+    let waiting = numbers(&disk);
+    let written = found(&disk, keeper, Vec::new());
+    assert_eq!((is_taken, waiting, written), (true, vec![], vec![7]));
+    let kept = content(&find(&disk, &key(0))[0]).expect("its file is there");
+    assert!(kept == noise(0, LONG));
+}
+
+/// What was written before is found again at the next start, unless something later is written or it is purged.
 #[test]
 fn what_hides_an_older_version_and_cannot_be_written_is_purged() {
+    for is_loaded in [true, false] {
+        let dir = Dir::new();
+        left(&dir, &[accepting("a", 1, 1000)]);
+        let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+        if is_loaded {
+            keeper.load(segments.clone());
+        }
+        let mut fields = HeaderMap::new();
+        let long = vec![b'a'; SIZE as usize / 3];
+        fields.insert("x-long", HeaderValue::from_bytes(&long).expect("a value"));
+        let mut unfit = Stored::clone(&accepting("a", 2, 1000));
+        unfit.fields = Fields::pack(&fields);
+        let before = disk.shared.log.head();
+        let is_taken = disk.offer(&key(0), &Arc::new(unfit));
+        let waiting = numbers(&disk);
+        let left = if is_loaded { Vec::new() } else { segments };
+        let found = found(&disk, keeper, left);
+        let all = (is_taken, waiting, found, disk.shared.log.head());
+        assert_eq!(all, (true, vec![], vec![], before + 1), "{is_loaded}");
+    }
+}
+
+/// An offer that is refused hides nothing: whoever made it decides what becomes of older versions.
+#[test]
+fn what_is_not_taken_hides_nothing() {
     let dir = Dir::new();
     left(&dir, &[accepting("a", 1, 1000)]);
-    let (disk, keeper, segments) = not_loaded(&dir, SIZE);
-    let mut fields = HeaderMap::new();
-    let long = vec![b'a'; SIZE as usize / 3];
-    fields.insert("x-long", HeaderValue::from_bytes(&long).expect("a value"));
-    let mut unfit = Stored::clone(&accepting("a", 2, 1000));
-    unfit.fields = Fields::pack(&fields);
-    let before = disk.shared.log.head();
-    assert!(disk.offer(&key(0), &Arc::new(unfit)));
-    assert_eq!(found(&disk, keeper, segments), [0; 0]);
-    assert_eq!(disk.shared.log.head(), before + 1);
+    let disk = dir.open_with(SIZE);
+    assert!(!disk.offer(&key(0), &accepting("a", 2, TOO_LARGE)));
+    assert_eq!(numbers(&disk), [1]);
 }
 
 #[test]
