@@ -35,6 +35,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
 
 pub use counts::{Event, Hook, Statistics};
 pub use kv::BadUrl;
@@ -82,8 +83,25 @@ pub struct Question<'a> {
     key: &'a [u8],
     /// Selects the variant (RFC 9111 section 4.1).
     request: &'a HeaderMap,
+    /// A hash of what it is [fetched](Question::collapse) under if that is a variant.
+    variant: Option<u64>,
     /// What has not been answered by then counts as not answered.
     until: Instant,
+    /// When it waits no longer for other nodes, once it has begun to.
+    patience: Option<Instant>,
+}
+
+impl Question<'_> {
+    /// Says which requests of all nodes share a fetch with this one: those for the cache key until it is known what
+    /// selects variants, and those for one variant from then on. `key` is the cache key or begins with it.
+    pub fn collapse(&mut self, key: &[u8]) {
+        self.variant = (key != self.key).then(|| xxh3_64(key));
+    }
+
+    /// Whether it is known what selects variants.
+    const fn knows_variants(&self) -> bool {
+        self.variant.is_some()
+    }
 }
 
 /// What the tier has under a key.
@@ -149,19 +167,22 @@ impl SharedTier {
         Question {
             key,
             request,
+            variant: None,
             until: self.0.guard.deadline(),
+            patience: None,
         }
     }
 
     /// Returns what is kept under the key. With `lead`, this node takes the lease if nothing is there. If another node
-    /// holds it, this waits for what that node brings, at most as long as the lease lives, and the question's time
-    /// begins again.
+    /// holds it, this waits for what that node brings, and the question's time begins again. All waits of a question
+    /// together last as long as a lease at most.
     pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> SharedTierLookup {
         self.0.find(question, lead).await
     }
 
     /// Like [`find`](Self::find) with `lead`, for what was found and must be validated or fetched again: takes the
-    /// lease, or waits for what its holder brings. `than` is when the newest of what was found was received.
+    /// lease, or waits for what its holder brings. `than` is when the newest of what was found for the request was
+    /// received.
     pub async fn renew(&self, question: &mut Question<'_>, than: Time) -> SharedTierLookup {
         let name = self.0.name(question.key);
         self.0.lead(question, &name, than).await

@@ -8,6 +8,7 @@ use crate::{
     clock,
     walk::lookup::{self, Decision, Hit, Looked, Need},
 };
+use rules::time::Time;
 use std::{rc::Rc, sync::Arc};
 use store::{
     Stored,
@@ -84,9 +85,11 @@ async fn in_tier(
         return SharedLookup::Need(need, None);
     }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
-    let lead = role == Role::Leader;
+    // Nodes do not share parts.
+    let leads = |need: &Need| role == Role::Leader && !need.brings_part(ask);
     let mut need = need;
-    let mut found = tier.find(&mut question, lead).await;
+    question.collapse(&need.collapse_key(ask));
+    let mut found = tier.find(&mut question, leads(&need)).await;
     let mut renewed = false;
     loop {
         let here = match found {
@@ -94,7 +97,7 @@ async fn in_tier(
             shared::SharedTierLookup::Lead(lease) => return SharedLookup::Need(need, Some(lease)),
             shared::SharedTierLookup::Here(here) => here,
         };
-        let newest = here.iter().map(|stored| stored.facts.response_time).max();
+        let newest = newest_for(ask, &here);
         need = match lookup::adopted(worker, ask, clock::now(), here) {
             // The stale response has already been sent: to find the same one again refreshes nothing.
             Decision::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
@@ -106,12 +109,23 @@ async fn in_tier(
             // The origin is to judge these conditions: as if nothing had been found.
             Decision::Bypass(_) => return SharedLookup::Need(need, None),
         };
-        if renewed || !lead {
+        if renewed || !leads(&need) {
             return SharedLookup::Need(need, None);
         }
         renewed = true;
-        found = tier.renew(&mut question, newest.unwrap_or_default()).await;
+        question.collapse(&need.collapse_key(ask));
+        found = tier.renew(&mut question, newest).await;
     }
+}
+
+/// When the newest of what is `here` for the request was received.
+fn newest_for(ask: &Ask, here: &[Arc<Stored>]) -> Time {
+    let mut scratch = Vec::new();
+    let own = here
+        .iter()
+        .filter(|stored| stored.matches(&ask.fields, &mut scratch));
+    let newest = own.map(|stored| stored.facts.response_time).max();
+    newest.unwrap_or_default()
 }
 
 /// Whether `found` was received after the selected response, if there is one.

@@ -10,7 +10,7 @@ mod terms;
 pub use content::{answers, holds, is_far_ahead, wanted};
 pub use from_disk::{adopted, from_disk};
 pub use judge::{confirmed, of_unstored, purged_since, unpurged};
-pub use need::Need;
+pub use need::{Need, one_range};
 pub use terms::{condition_is_the_origins, is_forced, reuse_site, reuse_site_for, terms};
 
 use crate::{

@@ -36,8 +36,8 @@ impl Inner {
         self.lead(question, &name, Time::default()).await
     }
 
-    /// Takes the lease, or waits for what its holder brings: for responses that were received after `than`. That wait
-    /// is not part of the question's own time.
+    /// Takes the lease, or waits for what its holder brings: for a response to the request that was received after
+    /// `than`. That wait is not part of the question's own time.
     pub(super) async fn lead(
         self: &Arc<Self>,
         question: &mut Question<'_>,
@@ -45,14 +45,15 @@ impl Inner {
         than: Time,
     ) -> SharedTierLookup {
         let counts = &self.guard.counts;
-        let lease = match Lease::take(self, name, question.until).await {
+        let lease = name::lease(name, question.variant);
+        let lease = match Lease::take(self, lease, question.until).await {
             Ok(Some(lease)) => lease,
             Ok(None) => return self.wait(question, name, than).await,
             Err(Failed(_)) => return SharedTierLookup::Nothing,
         };
         // Its last holder may have brought something since we looked.
         match self.look(question, name).await {
-            Ok(found) if has_newer(&found, than) => {
+            Ok(found) if question.is_answered(&found, than) || question.learns_from(&found) => {
                 counts.hits.up();
                 SharedTierLookup::Here(found)
             }
@@ -78,8 +79,9 @@ impl Inner {
     async fn wait(&self, question: &mut Question<'_>, name: &str, than: Time) -> SharedTierLookup {
         let counts = &self.guard.counts;
         counts.waits.up();
-        let end = Instant::now() + self.config.lease;
-        let names = [name.to_owned(), name::lease(name)];
+        let begun = Instant::now();
+        let end = *question.patience.get_or_insert(begun + self.config.lease);
+        let names = [name.to_owned(), name::lease(name, question.variant)];
         let mut pause = FIRST_PAUSE;
         let mut is_leased = true;
         while is_leased && Instant::now() < end {
@@ -102,7 +104,11 @@ impl Inner {
             }
             let Some(value) = value else { continue };
             match self.usable(question, name, value, Read::Latest).await {
-                Ok(found) if has_newer(&found, than) => {
+                // While the lease lives, its holder may bring more than variants to learn from.
+                Ok(found)
+                    if question.is_answered(&found, than)
+                        || (!is_leased && question.learns_from(&found)) =>
+                {
                     counts.hits.up();
                     return SharedTierLookup::Here(found);
                 }
@@ -115,7 +121,17 @@ impl Inner {
     }
 }
 
-/// Whether any of `found` was received after `than`.
-fn has_newer(found: &[Arc<Stored>], than: Time) -> bool {
-    found.iter().any(|stored| stored.facts.response_time > than)
+impl Question<'_> {
+    /// Whether any of `found` is for the request and was received after `than`.
+    fn is_answered(&self, found: &[Arc<Stored>], than: Time) -> bool {
+        let mut scratch = Vec::new();
+        found.iter().any(|stored| {
+            stored.facts.response_time > than && stored.matches(self.request, &mut scratch)
+        })
+    }
+
+    /// Whether `found` tells what selects variants, which was not known: then this request waits for its own.
+    fn learns_from(&self, found: &[Arc<Stored>]) -> bool {
+        !self.knows_variants() && found.iter().any(|stored| stored.variant.is_some())
+    }
 }

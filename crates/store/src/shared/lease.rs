@@ -1,6 +1,6 @@
 //! The right to fetch for all nodes.
 
-use super::{Inner, guard::Failed, name};
+use super::{Inner, guard::Failed};
 use std::{
     fmt,
     sync::{
@@ -21,17 +21,17 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes the lease on what has this name; `None` if another node holds it. Waits no longer than `until`.
+    /// Takes the lease of this name; `None` if another node holds it. Waits no longer than `until`.
     pub(super) async fn take(
         shared: &Arc<Inner>,
-        name: &str,
+        name: String,
         until: Instant,
     ) -> Result<Option<Self>, Failed> {
         // Made before it is taken, so that it is given back even if the answer does not come, or the caller drops this
         // future.
         let mut lease = Self {
             shared: Arc::clone(shared),
-            name: name::lease(name),
+            name,
             token: format!("{:016x}", unique(&shared.config.node)),
             held: true,
         };

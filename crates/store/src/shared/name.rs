@@ -3,6 +3,7 @@
 //! ```text
 //! larder:https://shop.example/shoes?page=2            what is kept under that cache key
 //! larder:https://shop.example/shoes?page=2#lease      the node that fetches it at the moment
+//! larder:https://shop.example/shoes?page=2#lease.9b2f… the node that fetches one of its variants
 //! larder:https://shop.example/shoes?page=2#5f1c….3    the fourth chunk of a large body
 //! larder:https://shop.example/search?q=aaaaaaa~9b2f…  a key too long for the server, its tail replaced by a hash
 //! ```
@@ -10,7 +11,7 @@
 use std::fmt::Write;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The longest addition to a name, in bytes: `#`, 16 hex digits, `.`, 5 digits.
+/// The longest addition to a name, in bytes: `#`, 16 hex digits, `.`, 5 digits; or `#lease.`, 16 hex digits.
 const MOST_ADDED: usize = 24;
 
 /// The length of `~` and 32 hex digits.
@@ -33,9 +34,13 @@ pub(super) fn of(prefix: &str, key: &[u8], longest: usize) -> String {
     name
 }
 
-/// The name of the lease on `name`.
-pub(super) fn lease(name: &str) -> String {
-    format!("{name}#lease")
+/// The name of the lease on `name`, or on one of its variants. Two variants that share a name would merely wait for
+/// each other.
+pub(super) fn lease(name: &str, variant: Option<u64>) -> String {
+    variant.map_or_else(
+        || format!("{name}#lease"),
+        |variant| format!("{name}#lease.{variant:016x}"),
+    )
 }
 
 /// The name of a chunk of a large body.
@@ -80,7 +85,7 @@ mod tests {
             let name = of("larder", &key, 250);
             let longest = chunk(&name, u64::MAX, 99_999);
             prop_assert!(longest.len() <= 250 && longest.bytes().all(|byte| byte.is_ascii_graphic()));
-            prop_assert!(lease(&name).len() <= 250);
+            prop_assert!(lease(&name, Some(u64::MAX)).len() <= 250);
             if key != other && !key.contains(&b'%') && !other.contains(&b'%') {
                 prop_assert_ne!(name, of("larder", &other, 250));
             }

@@ -82,8 +82,8 @@ impl Remote for Slow {
         self.answer(())
     }
 
-    fn add<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> RemoteFuture<'a, bool> {
-        self.answer(true)
+    fn add<'a>(&'a self, key: &'a str, _: &'a [u8], _: Duration) -> RemoteFuture<'a, bool> {
+        self.answer(self.value(key).is_none())
     }
 
     fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool> {
@@ -154,6 +154,33 @@ async fn all_questions_of_a_request_share_one_limit() {
             assert_eq!(led, leads, "{step}, {each} ms each: {found:?}");
         }
     }
+}
+
+/// Whichever lease it waits for, and whether anything is found between.
+#[tokio::test(start_paused = true)]
+async fn all_waits_of_a_request_together_last_as_long_as_a_lease() {
+    let slow = slow(1);
+    let shared = over(slow.clone());
+    let request = HeaderMap::new();
+    let variant = [KEY, b"\nvariant:"].concat();
+    let mut question = shared.question(KEY, &request);
+    question.collapse(&variant);
+    let of_variant = name::lease(&shared.0.name(KEY), question.variant);
+    question.collapse(KEY);
+    let of_page = name::lease(&shared.0.name(KEY), question.variant);
+    assert_ne!(of_page, of_variant);
+    {
+        let mut values = slow.values.lock().expect("whole");
+        values.extend([of_page, of_variant].map(|name| (name, Bytes::new())));
+    }
+    let begun = Instant::now();
+    let found = shared.find(&mut question, true).await;
+    assert!(matches!(found, SharedTierLookup::Nothing), "{found:?}");
+    question.collapse(&variant);
+    let found = shared.renew(&mut question, Time::default()).await;
+    assert!(matches!(found, SharedTierLookup::Nothing), "{found:?}");
+    let (waited, lease) = (begun.elapsed(), Duration::from_secs(5));
+    assert!(waited >= lease && waited < lease + LIMIT, "{waited:?}");
 }
 
 fn in_language(language: &'static str) -> HeaderMap {

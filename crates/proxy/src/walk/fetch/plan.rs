@@ -56,8 +56,7 @@ impl Fetch<'_> {
                 return Plan::Missing(Box::new(missing));
             }
         }
-        let parted = selected.is_none_or(|stored| matches!(stored.body, Body::Parts(_)));
-        if (parted || self.need.is_beside_fill(self.ask)) && self.wants_one_part() {
+        if self.need.asks_for_part(self.ask) {
             Plan::Part
         } else {
             Plan::Whole
@@ -68,16 +67,11 @@ impl Fetch<'_> {
     /// may send less than the part it was asked for (RFC 9110 section 15.3.7). Then the client gets that, as it would
     /// if nothing were stored, and not the whole instead.
     pub fn second_plan(&self, first: &Plan) -> Plan {
-        if matches!(first, Plan::Missing(_)) && self.wants_one_part() {
+        if matches!(first, Plan::Missing(_)) && lookup::one_range(self.ask).is_some() {
             Plan::Part
         } else {
             Plan::Anew
         }
-    }
-
-    fn wants_one_part(&self) -> bool {
-        let written = self.ask.range().and_then(range::parse);
-        written.is_some_and(|ranges| ranges.len() == 1)
     }
 
     /// Returns what is missing of `parts`. `None` if the request goes out as if nothing were stored: because there is

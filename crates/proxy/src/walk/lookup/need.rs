@@ -1,7 +1,10 @@
 //! What a request lacks.
 
 use crate::{ask::Ask, cache::Worker, clock, collapse, outcome::Detail};
-use rules::status::ForwardReason;
+use rules::{
+    range::{self, Written},
+    status::ForwardReason,
+};
 use std::{borrow::Cow, sync::Arc};
 use store::{Body, Stored};
 
@@ -50,6 +53,24 @@ impl Need {
             && selected.is_some_and(|stored| matches!(stored.body, Body::Filling(_)))
     }
 
+    /// Whether the origin is asked for the part that `ask`, which has this need, wants: what is held of the page is no
+    /// more than parts, or is on its way and not to be waited for.
+    pub fn asks_for_part(&self, ask: &Ask) -> bool {
+        let selected = self.selected.as_ref();
+        let is_parted = selected.is_none_or(|stored| matches!(stored.body, Body::Parts(_)));
+        (is_parted || self.is_beside_fill(ask)) && one_range(ask).is_some()
+    }
+
+    /// Whether the origin's answer to `ask`, which has this need, is likely to be a part of the page. From the first byte
+    /// on, it may be all of it.
+    pub fn brings_part(&self, ask: &Ask) -> bool {
+        let begins = Written::From {
+            first: 0,
+            last: None,
+        };
+        self.asks_for_part(ask) && one_range(ask) != Some(begins)
+    }
+
     /// Whether purges on other nodes may have been missed, so that the origin must confirm stored responses.
     pub const fn is_unsure(&self) -> bool {
         matches!(self.detail, Some(Detail::Unsure))
@@ -73,5 +94,13 @@ impl Need {
     pub fn is_unshared(&self, worker: &Worker, ask: &Ask) -> bool {
         let (table, now) = (&worker.cache.hit_for_miss, clock::now());
         table.knows(&self.collapse_key(ask), ask.asker(), now)
+    }
+}
+
+/// The range that `ask` wants, if it is a single one.
+pub fn one_range(ask: &Ask) -> Option<Written> {
+    match *range::parse(ask.range()?)? {
+        [only] => Some(only),
+        _ => None,
     }
 }
