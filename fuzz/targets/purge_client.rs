@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     let command = match recognise(&open, head) {
         Spoken::Command(command) => command.ok(),
         Spoken::Content(expected) => api::content(&expected, content).ok(),
-        Spoken::Nothing | Spoken::Denied | Spoken::Refresh | Spoken::List => None,
+        Spoken::Nothing | Spoken::Denied(_) | Spoken::Refresh | Spoken::List => None,
     };
     for wish in command.iter().flat_map(|command| &command.wishes) {
         assert!(
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let denied = recognise(&closed, head);
     assert!(
-        matches!(denied, Spoken::Nothing | Spoken::Denied),
+        matches!(denied, Spoken::Nothing | Spoken::Denied(_)),
         "nobody may: {denied:?}"
     );
     for value in fields.values() {
