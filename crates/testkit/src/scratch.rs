@@ -1,16 +1,26 @@
 //! Directories for temporary files.
 
 use std::{
+    cell::RefCell,
     fs,
     path::{Path, PathBuf},
     sync::{
         Once,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
 };
 
-/// A new empty directory of this test's own, among the system's temporary files. What test processes that have ended left
-/// behind is removed by the next one.
+thread_local! {
+    static OWN: RefCell<Own> = const { RefCell::new(Own(Vec::new())) };
+}
+
+/// The directories of the test that runs on this thread. They go with it, so that all tests together need no more room
+/// than those that run at once.
+struct Own(Vec<PathBuf>);
+
+/// A new empty directory of this test's own, among the system's temporary files. It is removed when the test ends. What
+/// test processes that have ended left behind is removed by the next one.
 pub fn scratch_dir() -> PathBuf {
     static SWEEP: Once = Once::new();
     scratch_below(&std::env::temp_dir(), &SWEEP)
@@ -34,7 +44,19 @@ fn scratch_below(base: &Path, swept: &Once) -> PathBuf {
     let own = all.join(std::process::id().to_string());
     let path = own.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
     fs::create_dir_all(&path).expect("a directory for temporary files");
+    // A test's own thread is named after it. What another thread begins may be used for longer than that runs.
+    if thread::current().name().is_some() {
+        OWN.with_borrow_mut(|own| own.0.push(path.clone()));
+    }
     path
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
 }
 
 /// Removes the directories of processes that have ended, and of an earlier one with our own number.
@@ -46,5 +68,29 @@ fn sweep(all: &Path) {
             // Another test process may be at it as well.
             let _ = fs::remove_dir_all(entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_goes_with_its_test() {
+        let run = |name: Option<&str>| {
+            let test = thread::Builder::new();
+            let test = match name {
+                Some(name) => test.name(name.to_owned()),
+                None => test,
+            };
+            let test = test.spawn(|| {
+                let path = scratch_dir();
+                fs::write(path.join("file"), "text").expect("a file");
+                path
+            });
+            test.expect("a thread").join().expect("a directory")
+        };
+        assert!(!run(Some("a test")).exists());
+        assert!(run(None).exists());
     }
 }

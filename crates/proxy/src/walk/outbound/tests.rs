@@ -149,7 +149,12 @@ fn poisonous_fields_pass_only_when_trusted_wanted_or_keyed() {
         let name = field.as_str();
         let lines = [(name, "poison")];
         assert!(sent(&ask(UNKNOWN, &lines), name).is_empty(), "{name}");
-        assert_eq!(sent(&ask(TRUSTED, &lines), name), ["poison"]);
+        // By this one the peer names itself.
+        let told: &[&str] = match name {
+            "x-forwarded-server" => &[],
+            _ => &["poison"],
+        };
+        assert_eq!(sent(&ask(TRUSTED, &lines), name), told, "{name}");
         let mut wanted = policy(key_spec());
         wanted.to_origin.pass_fields = vec![field.clone()];
         let mut keyed = policy(key_spec());
