@@ -66,7 +66,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All reasons. A note in the table is a position in this list, counted from one.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 44] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -79,6 +79,7 @@ impl Unshared {
         Self::NotStored(NotStorable::TooManyTags),
         Self::NotStored(NotStorable::Connection),
         Self::NotStored(NotStorable::NoFreshness),
+        Self::NotStored(NotStorable::EventStream),
         Self::TooLarge,
         Self::OfRequest,
         Self::Failed,

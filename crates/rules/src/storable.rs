@@ -98,9 +98,9 @@ pub fn may_be_stored(status: StatusCode) -> bool {
 
 /// Judges an exchange.
 ///
-/// A response without lifetime, stale window and validator is `NoFreshness`. A 206 is storable if it has one valid
-/// `Content-Range` (see `crate::partial`). `Vary: *` is `VaryStar`. A response to POST needs explicit freshness and a
-/// `Content-Location` equal to the target.
+/// A response without lifetime, stale window and validator is `NoFreshness`; an event stream is `EventStream`, validator
+/// or not. A 206 is storable if it has one valid `Content-Range` (see `crate::partial`). `Vary: *` is `VaryStar`. A
+/// response to POST needs explicit freshness and a `Content-Location` equal to the target.
 ///
 /// [`freshness::Site::override_lifetime`] overrules the origin's `no-store`, `private`, `no-cache` and missing
 /// freshness, and what ends stale windows (`must-revalidate` and its kin). These no longer allow storing a response to

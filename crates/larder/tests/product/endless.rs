@@ -35,7 +35,7 @@ fn the_sites_lifetimes_are_for_no_event_stream() {
         assert_eq!(origin.requests("/"), 2, "{mode}: a stream of its own");
         let why = second.1.parameter("detail");
         assert!(!second.1.says("stored"), "{mode}: {}", second.1.said());
-        assert_eq!(why.as_deref(), Some("no-freshness"), "{mode}");
+        assert_eq!(why.as_deref(), Some("event-stream"), "{mode}");
         let condition = larder.get("/").header("If-None-Match", "*");
         for ask in [larder.ask("HEAD", "/"), condition] {
             ask.send();

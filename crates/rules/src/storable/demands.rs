@@ -125,12 +125,14 @@ impl Says<'_> {
         let has_time = facts.lifetime_ms > 0
             || opens(facts.stale_while_revalidate)
             || opens(facts.stale_if_error);
-        let is_worth_asking_about =
-            has_validator && !facts.is_failure && !begins_event_stream(exchange.response);
+        let is_stream = begins_event_stream(exchange.response);
+        let is_worth_asking_about = has_validator && !facts.is_failure && !is_stream;
         let is_useful = is_worth_asking_about || (has_time && !facts.no_cache);
-        (permitted && is_useful)
-            .then_some(())
-            .ok_or(NotStorable::NoFreshness)
+        match (permitted && is_useful, is_stream) {
+            (true, _) => Ok(()),
+            (false, true) => Err(NotStorable::EventStream),
+            (false, false) => Err(NotStorable::NoFreshness),
+        }
     }
 }
 

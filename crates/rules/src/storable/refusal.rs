@@ -30,6 +30,8 @@ pub enum NotStorable {
     Connection,
     /// There is no lifetime and nothing to validate with: keeping the response would never spare a fetch.
     NoFreshness,
+    /// It is an event stream to which the application gives no lifetime: each is another.
+    EventStream,
 }
 
 impl NotStorable {
@@ -57,6 +59,7 @@ impl NotStorable {
             Self::TooManyTags => "too-many-tags",
             Self::Connection => "connection",
             Self::NoFreshness => "no-freshness",
+            Self::EventStream => "event-stream",
         }
     }
 }

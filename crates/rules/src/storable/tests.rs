@@ -155,6 +155,7 @@ fn reasons_have_tokens() {
         (NotStorable::TooManyTags, "too-many-tags"),
         (NotStorable::Connection, "connection"),
         (NotStorable::NoFreshness, "no-freshness"),
+        (NotStorable::EventStream, "event-stream"),
     ] {
         assert_eq!(reason.to_string(), token);
     }

@@ -70,11 +70,11 @@ fn at_least_one_of_rfc_9111_section_3() {
             Err(NotStorable::NoFreshness),
         ),
         // The next event stream is another, whatever its validator.
-        (200, &[EVENTS, TAG], Err(NotStorable::NoFreshness)),
+        (200, &[EVENTS, TAG], Err(NotStorable::EventStream)),
         (
             200,
             &[EVENTS, (CC, "max-age=0"), TAG],
-            Err(NotStorable::NoFreshness),
+            Err(NotStorable::EventStream),
         ),
         (200, &[EVENTS, (CC, "max-age=1")], Ok(())),
         // A targeted field hides Cache-Control and Expires (RFC 9213 section 2.2).

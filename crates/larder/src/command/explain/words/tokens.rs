@@ -44,6 +44,7 @@ pub(in crate::command::explain) fn token(token: &str) -> &str {
         "no-store" => "it says no-store",
         "private" => "it says private",
         "no-freshness" => "it has no lifetime (or says `no-cache`), and no validator",
+        "event-stream" => "it is an event stream, and the application gives it no lifetime",
         "set-cookie" => "it sets a cookie",
         "authorization" => "its request has Authorization, and it does not allow sharing",
         "vary-star" => "no other request will ever match its Vary",
