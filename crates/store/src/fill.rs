@@ -48,6 +48,20 @@ pub struct Fill {
     state: Mutex<FillState>,
 }
 
+/// Who is interested in what is still to come of a fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interested {
+    /// Somebody waits for it or reads it. Or it goes on for later requests ([`Interest::keep`]), and its end is known.
+    /// Or everything that was announced has arrived: a reader that has read it all may be gone before the writer has
+    /// finished.
+    Somebody,
+    /// It goes on for later requests alone, and nobody knows whether it will ever end.
+    Later,
+    /// Nobody, or the fill was [given up](Writer::give_up). It has failed then, so that nobody joins what the writer is
+    /// about to leave.
+    Nobody,
+}
+
 /// Why a reader gets no more although the body has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
@@ -117,21 +131,25 @@ impl Fill {
         self.lock().is_spilled()
     }
 
-    /// Ready when nobody is interested any longer in what is still to come, or when the fill was [given
-    /// up](Writer::give_up). The fill has failed then, so that nobody joins what the writer is about to leave. Once
-    /// everything that was announced has arrived, lost interest does not count: a reader that has read it all may be
-    /// gone before the writer has finished.
+    /// Ready when [nobody](Interested::Nobody) is interested any longer in what is still to come.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        let missing = state.length.is_none_or(|length| state.received < length);
-        if state.given_up
-            || (state.interested == 0 && state.deserted != Deserted::GoesOn && missing)
-        {
-            state.end.get_or_insert(End::Failed(Broken::Left));
-            return Poll::Ready(());
+        match self.poll_interested(context) {
+            Interested::Nobody => Poll::Ready(()),
+            Interested::Somebody | Interested::Later => Poll::Pending,
         }
-        state.writer = Some(context.waker().clone());
-        Poll::Pending
+    }
+
+    /// Returns who is interested in what is still to come. If that is anybody, `context` is woken when the last of them
+    /// leaves.
+    pub fn poll_interested(&self, context: &mut Context<'_>) -> Interested {
+        let mut state = self.lock();
+        let interested = state.interested();
+        if interested == Interested::Nobody {
+            state.end.get_or_insert(End::Failed(Broken::Left));
+        } else {
+            state.writer = Some(context.waker().clone());
+        }
+        interested
     }
 
     /// Declares interest. The fetch goes on while any is held.
@@ -174,7 +192,7 @@ pub struct Interest {
 impl Interest {
     /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave. A fill
     /// that is spilled, or only [serves readers](Writer::serve_readers), would be of no use to anybody then, and does
-    /// not go on.
+    /// not go on. Its writer may [let it go](Writer::let_go).
     pub fn keep(self) {
         self.fill.lock().keep();
     }

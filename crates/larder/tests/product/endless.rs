@@ -1,7 +1,11 @@
 //! Answers that need not end: who gets them, and for how long the origin is held for them.
 
 use super::collapse::reading;
-use crate::common::{Said, start_with};
+use crate::{
+    common::{Said, start_with},
+    purge::purge,
+};
+use serde_json::json;
 use testkit::{Larder, Origin, Reply, wait_until};
 
 /// A site that gives everything a lifetime, and windows.
@@ -74,4 +78,57 @@ fn an_event_stream_with_a_lifetime_of_its_own_is_stored() {
     let (_client, second) = reading(&larder, "/", "data: 1\n\n");
     assert!(second.hit(), "{}", second.said());
     assert_eq!(origin.requests("/"), 1);
+}
+
+/// Lines that need not end, of an application that says who may get them.
+fn lines(cache: &str) -> Reply {
+    let reply = Reply::ok().header("Content-Type", "application/x-ndjson");
+    let reply = reply.cache(cache).chunked();
+    reply.body("{}\n").until_client_leaves()
+}
+
+/// What brings nothing for long is not taken for broken.
+fn patient() -> (Origin, Larder) {
+    start_with("[[origin]]\nservers = \"{origin}\"\ntimeouts = { between_bytes = \"1h\" }\n")
+}
+
+/// Nobody reads what these ask for: it goes on for those who may come.
+#[test]
+fn what_nobody_reads_is_let_go_once_it_is_purged() {
+    for (method, name, value) in [
+        ("HEAD", "X", "y"),
+        ("GET", "If-None-Match", "*"),
+        ("HEAD", "If-None-Match", "*"),
+    ] {
+        let (origin, larder) = patient();
+        origin.reply("/", lines("max-age=60"));
+        larder.ask(method, "/").header(name, value).send();
+        let (client, read) = reading(&larder, "/", "{}\n");
+        assert!(read.hit(), "{method} {name}: {}", read.said());
+        purge(&larder, &json!({"prefix": "/"}));
+        drop(client);
+        wait_until("the origin is let go", || origin.abandoned("/") == 1);
+        assert_eq!(larder.ask("HEAD", "/").send().status, 200);
+        assert_eq!(origin.requests("/"), 2, "{method} {name}");
+    }
+}
+
+/// Each refresh replaces what the one before it has begun to bring.
+#[test]
+fn what_nobody_reads_is_let_go_once_it_is_replaced() {
+    let (origin, larder) = patient();
+    origin.on("/", |request| {
+        let cache = "max-age=60, stale-while-revalidate=600";
+        let reply = lines(cache).header("Age", "60");
+        reply.header("X-Nth", request.nth.to_string())
+    });
+    let nth = || {
+        let answer = larder.ask("HEAD", "/").send();
+        let nth = answer.header("x-nth").expect("a number");
+        nth.parse::<usize>().expect("a number")
+    };
+    wait_until("it was refreshed a few times", || nth() > 5);
+    wait_until("what was replaced is let go", || {
+        origin.requests("/") - origin.abandoned("/") <= 2
+    });
 }

@@ -1,5 +1,6 @@
 //! Pump: moves a body from the origin into a fill, and the fill into the store.
 
+mod deserted;
 mod destination;
 mod room;
 
@@ -17,6 +18,7 @@ use crate::{
     patience::{self, STILL},
     walk::arrival::{Arrival, ArrivalPiece},
 };
+use deserted::Deserted;
 use std::{
     future::poll_fn,
     rc::Rc,
@@ -41,6 +43,8 @@ pub struct Pump {
     followers: Option<LastWord>,
     /// Room for what may wait of the body while it is not read.
     unread: Option<Reservation>,
+    /// Looks after the fill while nobody reads it.
+    deserted: Deserted,
     /// Begun once all of the body has come.
     ending: Option<Ending>,
 }
@@ -91,6 +95,7 @@ impl Pump {
             withdrawn: false,
             without_errors: false,
             followers: None,
+            deserted: Deserted::default(),
             ending: None,
         })
     }
@@ -105,8 +110,7 @@ impl Pump {
         bump(&self.worker.counters.fills);
         loop {
             self.body.read_little_if(self.writer.is_short());
-            let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
-            let Some(next) = next else {
+            let Some(next) = poll_fn(|context| self.poll_next(context)).await else {
                 // Nothing wants it any more.
                 bump(&self.worker.counters.fills_failed);
                 return self.destination.take_back(&self.worker);
@@ -128,6 +132,18 @@ impl Pump {
             self.worker.cache.memory.make_room();
             self.wait_for_room().await;
         }
+    }
+
+    /// Polls for the next piece; `None` if nothing wants it.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<ArrivalPiece>> {
+        let is_found = || self.destination.is_found(&self.worker);
+        let abandoned = self
+            .deserted
+            .poll_abandoned(&self.writer, is_found, context);
+        if abandoned.is_ready() {
+            return Poll::Ready(None);
+        }
+        self.body.poll_next(context).map(Some)
     }
 
     fn breaks_off(self, why: &Failure) {
@@ -229,18 +245,6 @@ fn has_errors(body: &Body) -> bool {
         Body::Chunks(chunks) => operation::has_errors(&chunks.concat()),
         Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => true,
     }
-}
-
-/// Polls for the next piece; `None` if nothing wants it.
-fn next_piece(
-    writer: &Writer,
-    body: &mut Arrival,
-    context: &mut Context<'_>,
-) -> Poll<Option<ArrivalPiece>> {
-    if writer.fill().poll_abandoned(context).is_ready() {
-        return Poll::Ready(None);
-    }
-    body.poll_next(context).map(Some)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The shared state of a fill.
 
-use super::{Broken, followers::Followers};
+use super::{Broken, Interested, followers::Followers};
 use crate::{BodyPiece, Reservation};
 use bytes::Bytes;
 use std::{collections::VecDeque, task::Waker, time::Duration};
@@ -121,10 +121,32 @@ impl FillState {
         matches!(self.keeping, Keeping::Left(_) | Keeping::Nowhere)
     }
 
+    /// Who is interested in what is still to come.
+    pub fn interested(&self) -> Interested {
+        if self.given_up {
+            return Interested::Nobody;
+        }
+        if self.interested > 0 || self.length.is_some_and(|length| self.received >= length) {
+            return Interested::Somebody;
+        }
+        match (self.deserted, self.length) {
+            (Deserted::GoesOn, Some(_)) => Interested::Somebody,
+            (Deserted::GoesOn, None) => Interested::Later,
+            (Deserted::Ends | Deserted::AlwaysEnds, _) => Interested::Nobody,
+        }
+    }
+
     /// See [`Interest::keep`](super::Interest::keep).
     pub fn keep(&mut self) {
         if self.deserted == Deserted::Ends {
             self.deserted = Deserted::GoesOn;
+        }
+    }
+
+    /// See [`Writer::let_go`](super::Writer::let_go).
+    pub fn let_go(&mut self) {
+        if self.deserted == Deserted::GoesOn {
+            self.deserted = Deserted::Ends;
         }
     }
 

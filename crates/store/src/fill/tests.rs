@@ -105,6 +105,28 @@ fn what_is_spilled_is_not_kept_by_who_has_its_answer() {
     assert!(fill.poll_abandoned(&mut context).is_ready());
 }
 
+/// It goes on for those who read it, and for those who ask for that later.
+#[test]
+fn what_is_let_go_is_abandoned_when_nobody_reads_it() {
+    let (fill, mut writer) = begin(1 << 20);
+    let interested = || fill.poll_interested(&mut Context::from_waker(Waker::noop()));
+    fill.interest().keep();
+    assert_eq!(interested(), Interested::Later);
+    writer.announce(Some(3));
+    assert_eq!(interested(), Interested::Somebody, "it ends");
+    writer.announce(None);
+    let reader = fill.reader().expect("fresh");
+    assert_eq!(interested(), Interested::Somebody, "it is read");
+    writer.let_go();
+    assert_eq!(interested(), Interested::Somebody, "it is still read");
+    reader.keep();
+    drop(reader);
+    assert_eq!(interested(), Interested::Later, "it is kept again");
+    writer.let_go();
+    assert_eq!(interested(), Interested::Nobody);
+    assert!(fill.reader().is_none(), "its writer goes");
+}
+
 #[test]
 fn what_a_slow_reader_has_still_to_read_of_a_spilled_fill_stays_in_the_budget() {
     let budget = Budget::new(100);

@@ -65,6 +65,12 @@ impl Writer {
         self.fill.lock().deserted = Deserted::AlwaysEnds;
     }
 
+    /// Takes it back that the fill is to [go on](super::Interest::keep) although nobody reads it: it is abandoned when
+    /// nobody is interested, unless somebody keeps it again.
+    pub fn let_go(&self) {
+        self.fill.lock().let_go();
+    }
+
     /// Sets where the body goes if it outgrows memory.
     pub fn overflow_to(&mut self, overflow: Arc<dyn Overflow>) {
         self.overflow = Some(overflow);

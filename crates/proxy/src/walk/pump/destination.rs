@@ -9,7 +9,7 @@ use crate::{
     walk::tiers,
 };
 use std::{rc::Rc, sync::Arc};
-use store::{Body, Reservation, Stored, Variants, shared::Lease};
+use store::{Body, Reservation, Stored, Variants, purge::Standing, shared::Lease};
 
 /// The response that a new one has replaced, and its share of the budget meanwhile. It is put back if the new body
 /// breaks off: an origin that fails half-way leaves the stored response as usable as one that fails at once (RFC 9111
@@ -60,6 +60,19 @@ impl Destination {
             ) => keep_whole(worker, ask.key.as_bytes(), &stored, body, lease),
             (Some(body), Self::Then(store)) => store(worker, body),
         }
+    }
+
+    /// Whether a later request may find what comes: it was neither replaced meanwhile nor purged. Otherwise it is [not
+    /// kept](Self::keep) when it is complete, in any tier.
+    pub(super) fn is_found(&self, worker: &Worker) -> bool {
+        let Self::Whole { ask, stored, .. } = self else {
+            return matches!(self, Self::Then(_));
+        };
+        let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
+        let held = memory.peek(key);
+        let mut held = held.iter().flat_map(Variants::as_slice);
+        let here = held.find(|held| held.id() == stored.id());
+        here.is_some_and(|here| memory.log().standing(key, here) != Standing::Gone)
     }
 
     /// Handles a response that broke off: what was there before is put back, unless it was purged or replaced
