@@ -187,7 +187,7 @@ pub enum Kind {
     RequestBody,
     /// A request's body of unknown length can be kept nowhere until it is whole. This is our own host's fault.
     Spool,
-    /// The folder is gone, or the device does not return what is stored there.
+    /// The folder is gone, we have no permission to read what is there, or the device does not return it.
     Unreadable,
     /// The configuration cannot work: no server, unreadable authorities, an impossible name.
     Configuration,

@@ -146,7 +146,8 @@ impl Files {
     }
 
     /// Returns what the folder has for `request`, whose content is ignored. Fails if the folder is gone or the device
-    /// does not return what is stored there. The failure is logged.
+    /// does not return what is stored there; if no other origin is asked after this one, also if we have no permission
+    /// to read it. The failure is logged.
     pub async fn answer<B>(
         &self,
         request: &Request<B>,
@@ -154,7 +155,13 @@ impl Files {
         position: ChainPosition,
     ) -> Result<FileLookup, Error> {
         let found = self.find(request, context, position).await;
-        found.inspect_err(|error| self.tell_of(error, position))
+        let found = found.inspect_err(|error| self.tell_of(error, position))?;
+        if let (FileLookup::Absent(Absent::Forbidden), ChainPosition::Final) = (&found, position) {
+            // What is there is not known, so the answer is not that there is nothing.
+            let why = format!("no permission to read {}", request.uri().path());
+            return Err(Error::new(Kind::Unreadable).because(why));
+        }
+        Ok(found)
     }
 
     async fn find<B>(

@@ -8,12 +8,13 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_larder"))
 }
 
-/// The same for a user to whom modes mean something: where root runs the tests, without the capability that makes them mean nothing.
+/// The same for a user to whom modes mean something: where root runs the tests, without the capabilities that make them mean nothing.
 pub(crate) fn command_of_anybody() -> Command {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if is_root {
         let binary = env!("CARGO_BIN_EXE_larder");
-        Command::new("setpriv").args(["--bounding-set", "-dac_override", binary])
+        let without = "-dac_override,-dac_read_search";
+        Command::new("setpriv").args(["--bounding-set", without, binary])
     } else {
         command()
     }

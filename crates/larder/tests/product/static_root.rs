@@ -1,9 +1,12 @@
 //! A folder as an origin.
 
-use crate::{common::Said, static_published::page};
+use crate::{
+    common::{Said, command_of_anybody},
+    static_published::page,
+};
 use std::{
-    fs,
-    os::unix::fs::symlink,
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -199,6 +202,66 @@ fn the_folder_may_be_a_link_that_is_set_to_the_next_release() {
     assert!(!refused.text().contains(&path), "{}", refused.text());
     larder.wait_output("a file cannot be served");
     larder.wait_output(&path);
+}
+
+/// What is there is not known. So nothing is taken to be missing, and another origin is asked where there is one.
+#[test]
+fn what_may_not_be_read_is_not_missing() {
+    let root = folder(&[
+        ("a.css", b"kept"),
+        ("b.css", b"kept"),
+        ("b.css.gz", b"packed"),
+        ("c/index.html", b"kept"),
+        ("d/index.html", b"kept"),
+        (".larder-publish.json", page("").as_bytes()),
+    ]);
+    let server = testkit::Origin::start();
+    server.otherwise(|_| testkit::Reply::ok().body("the application's"));
+    let config = format!(
+        "[[origin]]\nname = \"static\"\nstatic = {:?}\n[[origin]]\nname = \"app\"\nservers = {:?}\n\
+         [defaults]\norigin = \"static\"\nttl = \"1m\"\n\
+         [[route]]\nhost = \"chain.test\"\ntry = [\"static\", \"app\"]\n",
+        root.display().to_string(),
+        server.url()
+    );
+    let larder = command_of_anybody()
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+        .config(&config)
+        .start();
+    assert_eq!(fetched(&larder, "/a.css").text(), "kept");
+    let mode = |path: &str, mode| {
+        fs::set_permissions(root.join(path), Permissions::from_mode(mode)).expect("a mode");
+    };
+    let is_unreadable = |path: &str| {
+        let alone = fetched(&larder, path);
+        let detail = alone.parameter("detail");
+        assert_eq!(detail.as_deref(), Some("unreadable"), "{path}");
+        let in_turn = larder.get(path).header("Host", "chain.test").send();
+        assert_eq!(in_turn.text(), "the application's", "{path}");
+        (alone.status, alone.text())
+    };
+    for path in ["a.css", "b.css.gz", "c", "d/index.html"] {
+        mode(path, 0o000);
+    }
+    assert_eq!(is_unreadable("/a.css"), (200, "kept".to_owned()));
+    for path in ["/c/", "/c", "/c/none.css", "/d/", "/d"] {
+        assert_eq!(is_unreadable(path).0, 500, "{path}");
+    }
+    larder.wait_output("no permission to read");
+    // The file that was asked for may be read.
+    let packed = larder
+        .get("/b.css")
+        .header("Accept-Encoding", "gzip")
+        .send();
+    assert_eq!(packed.text(), "kept");
+    assert_eq!(fetched(&larder, "/none.css").status, 404);
+    for path in [".larder-publish.json", ""] {
+        mode(path, 0o000);
+        assert_eq!(is_unreadable("/none/").0, 500, "{path}");
+        mode(path, 0o755);
+    }
+    assert_eq!(fetched(&larder, "/none.css").status, 404);
+    mode("c", 0o755);
 }
 
 #[test]

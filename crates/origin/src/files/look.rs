@@ -94,6 +94,7 @@ fn plain(folder: &Folder, wanted: Wanted, asked: &FileRequest) -> Looked {
             let query = asked.query.as_deref();
             Ok(Ok(respond::with_slash(&asked.path, query)))
         }
+        Lies::Forbidden => Ok(Err(Absent::Forbidden)),
         _ => Ok(Err(Absent::NotThere)),
     }
 }

@@ -96,8 +96,14 @@ impl Published {
     /// Returns the current manifest of `folder`. `None`: there is none that we understand, and the folder is like any
     /// other.
     pub(crate) fn of(&self, folder: &Folder) -> io::Result<Option<Arc<Manifest>>> {
-        let Lies::File(file, metadata) = folder.look(Path::new(NAME))? else {
-            return Ok(None);
+        let (file, metadata) = match folder.look(Path::new(NAME))? {
+            Lies::File(file, metadata) => (file, metadata),
+            // What it says of the pages is not known.
+            Lies::Forbidden => {
+                let why = format!("no permission to read {NAME}");
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
+            _ => return Ok(None),
         };
         let facts = Facts::of(&metadata);
         self.latest(facts, || {

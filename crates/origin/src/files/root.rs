@@ -76,9 +76,7 @@ impl Folder {
             Ok(opened) => opened,
             Err(errno) => {
                 return match errno {
-                    Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL => {
-                        Ok(Lies::Nothing)
-                    }
+                    errno if names_nothing(errno) => Ok(Lies::Nothing),
                     Errno::XDEV | Errno::LOOP => Ok(Lies::Outside),
                     Errno::ACCESS | Errno::PERM => Ok(Lies::Forbidden),
                     // A socket, or a device without a driver.
@@ -111,4 +109,12 @@ impl Folder {
             }
         }
     }
+}
+
+/// Whether a lookup fails with this because nothing has that name, or nothing can have it.
+pub(crate) const fn names_nothing(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL
+    )
 }
