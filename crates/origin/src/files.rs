@@ -23,6 +23,7 @@ use look::{FileRequest, look};
 use path::Refused;
 use published::Published;
 use root::Root;
+pub(crate) use root::names_nothing;
 use rules::method::is_retrieval;
 use std::{
     path::{Path, PathBuf},

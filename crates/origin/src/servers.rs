@@ -37,8 +37,15 @@ pub(crate) struct Servers {
     pub(crate) files: Option<Files>,
     /// What scripts wrote to standard error, for the log.
     pub(crate) complaints: Arc<fastcgi::Complaints>,
-    /// Limits log messages about requests that fail before a server is asked.
-    refused: Seldom,
+    refused: Refused,
+}
+
+/// Limits log messages about requests that fail before a server is asked. Each kind has a limit of its own, so that one
+/// that clients cause at any time hides no other.
+#[derive(Debug, Default)]
+struct Refused {
+    unreadable: Seldom,
+    other: Seldom,
 }
 
 impl Servers {
@@ -79,7 +86,7 @@ impl Servers {
             identity: Arc::new(identity),
             files,
             complaints: Arc::default(),
-            refused: Seldom::default(),
+            refused: Refused::default(),
             config,
         }))
     }
@@ -161,8 +168,18 @@ impl Servers {
 
     /// Logs that no server was asked, for a reason that somebody has to mend.
     pub(crate) fn refuse(&self, error: &Error) {
-        if self.refused.now() {
-            tracing::error!(origin = self.name(), %error, "a request is refused");
+        let (limit, is_of_one_file) = match error.kind() {
+            Kind::Unreadable => (&self.refused.unreadable, true),
+            _ => (&self.refused.other, false),
+        };
+        if !limit.now() {
+            return;
+        }
+        let origin = self.name();
+        if is_of_one_file {
+            tracing::warn!(origin, %error, "a file cannot be served");
+        } else {
+            tracing::error!(origin, %error, "a request is refused");
         }
     }
 

@@ -72,6 +72,7 @@ mod fastcgi;
 mod fastcgi_answers;
 mod fastcgi_bad;
 mod fastcgi_connections;
+mod fastcgi_folder;
 mod fastcgi_guarded;
 mod fastcgi_late;
 mod fastcgi_php_fpm;

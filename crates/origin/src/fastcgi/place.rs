@@ -5,10 +5,13 @@
 //! as long as its target lies below the root.
 
 use super::config::FastCgi;
+use crate::{Error, Kind, files::names_nothing};
+use rustix::io::Errno;
 use std::{
     borrow::Cow,
     fmt::Write as _,
-    fs, io,
+    fs::{self, Metadata},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -49,26 +52,28 @@ enum Written<'a> {
     Hidden,
 }
 
-/// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root cannot be read.
-pub(crate) fn find(cgi: &FastCgi, path: &str) -> io::Result<ResolvedPath> {
-    let root = cgi.root.canonicalize()?;
+/// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root is not there, or something may
+/// not be read.
+pub(crate) fn find(cgi: &FastCgi, path: &str) -> Result<ResolvedPath, Error> {
+    let root = root(cgi)?;
     let site = Site { cgi, root: &root };
-    Ok(match plain(path) {
-        Written::Hidden => ResolvedPath::Nothing,
+    match plain(path) {
+        Written::Hidden => Ok(ResolvedPath::Nothing),
         Written::Odd => site.front(),
         Written::Plain(path) => site.look(&path),
-    })
+    }
 }
 
 /// Returns the script that a health check of `path` asks. A path without a file is passed as a script's name: php-fpm
 /// answers its `ping.path` itself, and passes what it does not know to the script that answers for the rest.
-pub(crate) fn probed(cgi: &FastCgi, path: &str) -> io::Result<Script> {
-    let root = cgi.root.canonicalize()?;
+pub(crate) fn probed(cgi: &FastCgi, path: &str) -> Result<Script, Error> {
+    let root = root(cgi)?;
     let without_front = FastCgi {
         front: None,
         ..cgi.clone()
     };
-    if let ResolvedPath::Script(script) = find(&without_front, path)? {
+    // A folder that may not be read is not the server's fault.
+    if let Ok(ResolvedPath::Script(script)) = find(&without_front, path) {
         return Ok(script);
     }
     let front = cgi.front.as_deref().unwrap_or(path);
@@ -77,6 +82,13 @@ pub(crate) fn probed(cgi: &FastCgi, path: &str) -> io::Result<Script> {
         root,
         name: path.to_owned(),
         info: None,
+    })
+}
+
+fn root(cgi: &FastCgi) -> Result<PathBuf, Error> {
+    cgi.root.canonicalize().map_err(|cause| {
+        let why = format!("{}: {cause}", cgi.root.display());
+        Error::new(Kind::Configuration).because(why)
     })
 }
 
@@ -141,88 +153,127 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn look(&self, path: &str) -> ResolvedPath {
-        if let Some(found) = self.script_in(path) {
-            return found;
+    fn look(&self, path: &str) -> Result<ResolvedPath, Error> {
+        if let Some(found) = self.script_in(path)? {
+            return Ok(found);
         }
-        match fs::metadata(below(self.root, path)) {
-            Ok(there) if there.is_dir() => self.folder(path),
-            Ok(there) if there.is_file() && !path.ends_with('/') => self.file(path),
+        match self.there(path)? {
+            Some(there) if there.is_dir() => self.folder(path),
+            Some(there) if there.is_file() && !path.ends_with('/') => self.file(path),
             _ => self.front(),
         }
     }
 
     /// Returns the first script that `path` names or continues from. This splits as nginx's `fastcgi_split_path_info`
     /// would, but at a script that exists.
-    fn script_in(&self, path: &str) -> Option<ResolvedPath> {
+    fn script_in(&self, path: &str) -> Result<Option<ResolvedPath>, Error> {
         let ends = memchr::memchr_iter(b'/', path.as_bytes()).skip(1);
-        ends.chain([path.len()]).find_map(|end| {
-            let (name, info) = path.split_at_checked(end)?;
-            let is_script = self.cgi.scripts.contain(name) && is_file(&below(self.root, name));
-            is_script.then(|| self.run(name, info))
-        })
+        for end in ends.chain([path.len()]) {
+            if let Some((name, info)) = path.split_at_checked(end)
+                && self.cgi.scripts.contain(name)
+                && self.is_file(name)?
+            {
+                return self.run(name, info).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the script `name` if it may be run.
-    fn run(&self, name: &str, info: &str) -> ResolvedPath {
-        let forbidden = |name: &str| self.cgi.no_scripts.contain(name);
-        match self.real(name) {
-            Some(real) if !forbidden(name) && !forbidden(&real) => ResolvedPath::Script(Script {
-                root: self.root.to_owned(),
-                file: below(self.root, name),
-                name: name.to_owned(),
-                info: (!info.is_empty()).then(|| info.to_owned()),
-            }),
-            _ => ResolvedPath::Refused,
+    fn run(&self, name: &str, info: &str) -> Result<ResolvedPath, Error> {
+        if !self.is_free(name, |name| self.cgi.no_scripts.contain(name))? {
+            return Ok(ResolvedPath::Refused);
         }
+        Ok(ResolvedPath::Script(Script {
+            root: self.root.to_owned(),
+            file: below(self.root, name),
+            name: name.to_owned(),
+            info: (!info.is_empty()).then(|| info.to_owned()),
+        }))
     }
 
     /// Returns the file at `path` if it may be sent.
-    fn file(&self, path: &str) -> ResolvedPath {
-        let forbidden = |path: &str| shows_source(path) || self.cgi.no_files.contain(path);
-        match self.real(path) {
-            Some(real) if !forbidden(path) && !forbidden(&real) => {
-                ResolvedPath::File(path.to_owned())
-            }
-            _ => ResolvedPath::Refused,
+    fn file(&self, path: &str) -> Result<ResolvedPath, Error> {
+        let is_guarded = |path: &str| shows_source(path) || self.cgi.no_files.contain(path);
+        if !self.is_free(path, is_guarded)? {
+            return Ok(ResolvedPath::Refused);
         }
+        Ok(ResolvedPath::File(path.to_owned()))
     }
 
-    /// Returns the path below the root to which `path` leads, without symbolic links. `None`: it lies outside.
-    fn real(&self, path: &str) -> Option<String> {
-        let real = below(self.root, path).canonicalize().ok()?;
-        let inside = real.strip_prefix(self.root).ok()?;
-        inside.to_str().map(|inside| format!("/{inside}"))
+    /// Whether neither `path` nor what it leads to is `guarded` or lies outside the root.
+    fn is_free(&self, path: &str, guarded: impl Fn(&str) -> bool) -> Result<bool, Error> {
+        if guarded(path) {
+            return Ok(false);
+        }
+        let named = below(self.root, path);
+        let real = { named.canonicalize() }.map_err(|cause| unreadable(&named, &cause))?;
+        let inside = real.strip_prefix(self.root).ok().and_then(Path::to_str);
+        let inside = inside.map(|inside| format!("/{inside}"));
+        Ok(inside.is_some_and(|inside| !guarded(&inside)))
     }
 
-    fn folder(&self, path: &str) -> ResolvedPath {
+    fn folder(&self, path: &str) -> Result<ResolvedPath, Error> {
         let inside = path.strip_suffix('/').unwrap_or(path);
-        let there = self.cgi.index.iter().map(|name| format!("{inside}/{name}"));
-        let Some(index) = { there }.find(|index| is_file(&below(self.root, index))) else {
-            // No folder's content is ever listed.
-            return self.front();
-        };
-        if inside.len() == path.len() {
-            return ResolvedPath::Folder(encoded(path) + "/");
+        for name in &self.cgi.index {
+            let index = format!("{inside}/{name}");
+            if self.is_file(&index)? {
+                return self.index(path, &index);
+            }
         }
-        if self.cgi.scripts.contain(&index) {
-            return self.run(&index, "");
+        // No folder's content is ever listed.
+        self.front()
+    }
+
+    /// Returns the folder `path`, for which `index` answers.
+    fn index(&self, path: &str, index: &str) -> Result<ResolvedPath, Error> {
+        if !path.ends_with('/') {
+            return Ok(ResolvedPath::Folder(encoded(path) + "/"));
         }
-        self.file(&index)
+        if self.cgi.scripts.contain(index) {
+            return self.run(index, "");
+        }
+        self.file(index)
     }
 
     /// Returns what answers for a path that does not exist.
-    fn front(&self) -> ResolvedPath {
-        let front = self.cgi.front.as_ref().map(|name| format!("/{name}"));
-        match front {
-            Some(front) if is_file(&below(self.root, &front)) => self.run(&front, ""),
-            _ => ResolvedPath::Nothing,
+    fn front(&self) -> Result<ResolvedPath, Error> {
+        let Some(front) = &self.cgi.front else {
+            return Ok(ResolvedPath::Nothing);
+        };
+        let name = format!("/{front}");
+        if self.is_file(&name)? {
+            return self.run(&name, "");
+        }
+        Ok(ResolvedPath::Nothing)
+    }
+
+    fn is_file(&self, path: &str) -> Result<bool, Error> {
+        Ok(self.there(path)?.is_some_and(|there| there.is_file()))
+    }
+
+    /// Returns what lies at `path`. `None`: nothing.
+    fn there(&self, path: &str) -> Result<Option<Metadata>, Error> {
+        let path = below(self.root, path);
+        match fs::metadata(&path) {
+            Ok(there) => Ok(Some(there)),
+            Err(cause) if is_absence(&cause) => Ok(None),
+            Err(cause) => Err(unreadable(&path, &cause)),
         }
     }
 }
 
-fn is_file(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|there| there.is_file())
+/// Whether a lookup failed because there is nothing of that name. Whatever else fails says nothing about what is there.
+fn is_absence(cause: &io::Error) -> bool {
+    match Errno::from_io_error(cause) {
+        Some(errno) => names_nothing(errno) || errno == Errno::LOOP,
+        // A zero byte.
+        None => cause.kind() == io::ErrorKind::InvalidInput,
+    }
+}
+
+fn unreadable(path: &Path, cause: &io::Error) -> Error {
+    Error::new(Kind::Unreadable).because(format!("{}: {cause}", path.display()))
 }
 
 /// Whether a file shows a script's source: `wp-config.php~`, `index.php.bak`, `INDEX.PHP`.

@@ -109,13 +109,9 @@ pub(crate) async fn probe(
 async fn look(cgi: &Arc<FastCgi>, path: &str) -> Result<ResolvedPath, Error> {
     let (own, path) = (Arc::clone(cgi), path.to_owned());
     let looking = tokio::task::spawn_blocking(move || place::find(&own, &path));
-    let found = looking
+    looking
         .await
-        .map_err(|cause| Error::new(Kind::Configuration).because(cause))?;
-    found.map_err(|cause| {
-        let why = format!("{}: {cause}", cgi.root.display());
-        Error::new(Kind::Configuration).because(why)
-    })
+        .map_err(|cause| Error::new(Kind::Configuration).because(cause))?
 }
 
 fn call(

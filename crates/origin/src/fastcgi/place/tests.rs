@@ -28,6 +28,8 @@ fn site(front: Option<&str>) -> FastCgi {
         ("open.pdf", "guarded/book.pdf"),
         ("source.txt", "a.php"),
         ("out.txt", "/etc/hostname"),
+        ("out.php", "/etc/hostname"),
+        ("round.css", "round.css"),
         ("in.css", "style.css"),
     ] {
         std::os::unix::fs::symlink(to, root.join(name)).unwrap();
@@ -71,7 +73,10 @@ fn where_paths_lead() {
         ("/open.pdf", "refused"),
         ("/source.txt", "refused"),
         ("/out.txt", "refused"),
+        ("/out.php", "refused"),
+        ("/out.php/x", "refused"),
         ("/in.css", "file /in.css"),
+        ("/round.css", "nothing"),
         ("/.hidden.php", "nothing"),
         ("/.well-known/x.txt", "file /.well-known/x.txt"),
         ("/./a.php", "nothing"),
@@ -89,15 +94,16 @@ fn where_paths_lead() {
         ("*", "nothing"),
         ("", "nothing"),
     ] {
-        let found = match find(&site, path).unwrap() {
-            ResolvedPath::Script(Script { name, info, .. }) => match info {
+        let found = match find(&site, path) {
+            Ok(ResolvedPath::Script(Script { name, info, .. })) => match info {
                 Some(info) => format!("run {name} + {info}"),
                 None => format!("run {name}"),
             },
-            ResolvedPath::File(path) => format!("file {path}"),
-            ResolvedPath::Folder(path) => format!("folder {path}"),
-            ResolvedPath::Refused => "refused".to_owned(),
-            ResolvedPath::Nothing => "nothing".to_owned(),
+            Ok(ResolvedPath::File(path)) => format!("file {path}"),
+            Ok(ResolvedPath::Folder(path)) => format!("folder {path}"),
+            Ok(ResolvedPath::Refused) => "refused".to_owned(),
+            Ok(ResolvedPath::Nothing) => "nothing".to_owned(),
+            Err(error) => error.kind().detail().to_owned(),
         };
         assert_eq!(found, wanted, "{path}");
     }
@@ -125,6 +131,27 @@ fn what_is_not_there_is_the_fronts() {
     ] {
         assert_eq!(find(&site, path).unwrap(), wanted, "{path}");
     }
+}
+
+#[test]
+fn only_an_absence_is_nothing() {
+    for (errno, is_nothing) in [
+        (Errno::NOENT, true),
+        (Errno::NOTDIR, true),
+        (Errno::NAMETOOLONG, true),
+        (Errno::INVAL, true),
+        (Errno::LOOP, true),
+        (Errno::ACCESS, false),
+        (Errno::PERM, false),
+        (Errno::IO, false),
+        (Errno::STALE, false),
+        (Errno::NOMEM, false),
+        (Errno::TIMEDOUT, false),
+    ] {
+        assert_eq!(is_absence(&errno.into()), is_nothing, "{errno}");
+    }
+    let zero_byte = fs::metadata("a\0b").unwrap_err();
+    assert!(is_absence(&zero_byte), "{zero_byte}");
 }
 
 #[test]
