@@ -1,4 +1,4 @@
-//! A site's folder that cannot be read is not taken for one without pages, and the log tells of it.
+//! A site's folder that cannot be read, or has lost its front, is not taken for one without pages, and the log tells of it.
 
 use crate::common::{Said, command_of_anybody};
 use std::{
@@ -123,4 +123,40 @@ fn a_file_that_may_not_be_read_is_not_the_scripts() {
     assert_eq!(server.requests(), 4);
     mode(&root.join("wp-content"), 0o755);
     mode(&root.join("b"), 0o755);
+}
+
+/// As in a deployment that removes the files before it writes the new ones.
+#[test]
+fn a_front_that_is_missing_for_a_moment_is_no_404() {
+    let root = root(&["index.php", "a.php", "b/x.css"]);
+    let (server, larder) = serve(&root, "");
+    is(&larder.get("/post/").send(), 200, "a page", None);
+    fs::remove_file(root.join("index.php")).unwrap();
+    let failed = Some("configuration");
+    is(&fetched(&larder, "/post/"), 200, "a page", failed);
+    for path in ["/other/", "/", "/b/", "/none.css", "//"] {
+        let answer = larder.get(path).send();
+        is(&answer, 500, "cannot work", failed);
+        assert!(!answer.text().contains("index.php"), "{}", answer.text());
+    }
+    larder.wait_output("/index.php is not there");
+    is(&larder.get("/a.php").send(), 200, "a page", None);
+    is(&larder.get("/b/x.css").send(), 200, "the file", None);
+    is(&larder.get("/.git/config").send(), 404, "Not Found", None);
+    fs::write(root.join("index.php"), "").unwrap();
+    for path in ["/other/", "/"] {
+        is(&larder.get(path).send(), 200, "a page", None);
+    }
+    assert_eq!(server.requests(), 4);
+}
+
+#[test]
+fn a_site_without_a_front_says_that_a_page_is_none() {
+    let root = root(&["a.php"]);
+    let (server, larder) = serve(&root, "front = \"off\"");
+    for path in ["/other/", "/"] {
+        is(&larder.get(path).send(), 404, "Not Found", None);
+        assert!(larder.get(path).send().hit(), "{path}");
+    }
+    assert_eq!(server.requests(), 0);
 }

@@ -10,7 +10,8 @@ pub struct FastCgi {
     pub root: PathBuf,
     /// Names of files that answer for a folder. The first that exists is used.
     pub index: Vec<String>,
-    /// The script that answers for what is neither file nor folder, by its name in `root`. `None`: there is none.
+    /// The script that answers for what is neither file nor folder, by its name in `root`. `None`: there is none, and
+    /// such paths do not exist. One that is missing is a failure of the origin.
     pub front: Option<String>,
     /// Paths of scripts.
     pub scripts: Paths,

@@ -52,8 +52,8 @@ enum Written<'a> {
     Hidden,
 }
 
-/// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root is not there, or something may
-/// not be read.
+/// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root or the front is not there, or
+/// something may not be read.
 pub(crate) fn find(cgi: &FastCgi, path: &str) -> Result<ResolvedPath, Error> {
     let root = root(cgi)?;
     let site = Site { cgi, root: &root };
@@ -242,10 +242,16 @@ impl Site<'_> {
             return Ok(ResolvedPath::Nothing);
         };
         let name = format!("/{front}");
-        if self.is_file(&name)? {
-            return self.run(&name, "");
+        if !self.is_file(&name)? {
+            // It knows which pages there are. Without it, nobody can say that this one is none.
+            let file = below(self.root, &name);
+            let why = format!(
+                "{} is not there; write `front = \"off\"` if the site has no such script",
+                file.display()
+            );
+            return Err(Error::new(Kind::Configuration).because(why));
         }
-        Ok(ResolvedPath::Nothing)
+        self.run(&name, "")
     }
 
     fn is_file(&self, path: &str) -> Result<bool, Error> {

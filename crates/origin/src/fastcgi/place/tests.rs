@@ -134,6 +134,20 @@ fn what_is_not_there_is_the_fronts() {
 }
 
 #[test]
+fn without_the_front_nobody_knows_what_is_not_there() {
+    let site = site(Some("b"));
+    for path in ["/nothing", "//", "/uploads/", "/nothing.php"] {
+        let error = find(&site, path).unwrap_err();
+        assert_eq!(error.kind(), Kind::Configuration, "{path}: {error}");
+    }
+    assert_eq!(find(&site, "/.git/config").unwrap(), ResolvedPath::Nothing);
+    assert!(matches!(
+        find(&site, "/a.php").unwrap(),
+        ResolvedPath::Script(_)
+    ));
+}
+
+#[test]
 fn only_an_absence_is_nothing() {
     for (errno, is_nothing) in [
         (Errno::NOENT, true),
