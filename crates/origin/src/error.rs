@@ -189,6 +189,8 @@ pub enum Kind {
     Spool,
     /// The folder is gone, we have no permission to read what is there, or the device does not return it.
     Unreadable,
+    /// A symbolic link leads out of the folder. Nothing was asked, and nothing is at fault but the link.
+    Outside,
     /// The configuration cannot work: no server, unreadable authorities, an impossible name.
     Configuration,
 }
@@ -218,6 +220,7 @@ impl Kind {
             Self::RequestBody => "request-body",
             Self::Spool => "spool",
             Self::Unreadable => "unreadable",
+            Self::Outside => "outside",
             Self::Configuration => "configuration",
         }
     }
@@ -268,7 +271,7 @@ impl Kind {
     pub fn worth_retrying(self) -> bool {
         !matches!(
             self,
-            Self::RequestBody | Self::Configuration | Self::HeadTooLarge
+            Self::RequestBody | Self::Outside | Self::Configuration | Self::HeadTooLarge
         )
     }
 
@@ -295,6 +298,7 @@ impl Kind {
             Self::RequestBody => "the request's body could not be read",
             Self::Spool => "the request's body cannot be kept until it is whole",
             Self::Unreadable => "what lies in the folder cannot be read",
+            Self::Outside => "a link leads out of the folder",
             Self::Configuration => "the origin's configuration cannot work",
         }
     }

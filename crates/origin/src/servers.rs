@@ -45,6 +45,7 @@ pub(crate) struct Servers {
 #[derive(Debug, Default)]
 struct Refused {
     unreadable: Seldom,
+    outside: Seldom,
     other: Seldom,
 }
 
@@ -170,6 +171,7 @@ impl Servers {
     pub(crate) fn refuse(&self, error: &Error) {
         let (limit, is_of_one_file) = match error.kind() {
             Kind::Unreadable => (&self.refused.unreadable, true),
+            Kind::Outside => (&self.refused.outside, true),
             _ => (&self.refused.other, false),
         };
         if !limit.now() {

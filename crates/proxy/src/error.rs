@@ -112,10 +112,13 @@ impl BadRequest {
 impl Failure {
     /// Whether the origin, or the way to it, is the cause. Such a failure is counted among the origin's errors,
     /// something stale may stand in (RFC 9111 section 4.2.4), and followers are told. What the client sent is not the
-    /// origin's fault.
+    /// origin's fault, and what is refused is no failure.
     pub fn is_the_origins(&self) -> bool {
         match self {
-            Self::Origin(error) => error.kind() != origin::Kind::RequestBody,
+            Self::Origin(error) => !matches!(
+                error.kind(),
+                origin::Kind::RequestBody | origin::Kind::Outside
+            ),
             Self::UnaskedSwitch | Self::Unasked | Self::BadPart => true,
             Self::BadRequest(_)
             | Self::MethodNotAllowed
@@ -212,6 +215,7 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         | Kind::NoSocket
         | Kind::Spool => StatusCode::SERVICE_UNAVAILABLE,
         Kind::RequestBody => StatusCode::BAD_REQUEST,
+        Kind::Outside => StatusCode::FORBIDDEN,
         Kind::Unreadable | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unresolvable
         | Kind::Refused

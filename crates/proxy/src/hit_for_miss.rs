@@ -109,6 +109,7 @@ impl Unshared {
         Self::Unanswered(Kind::RequestBody),
         Self::Unanswered(Kind::Spool),
         Self::Unanswered(Kind::Unreadable),
+        Self::Unanswered(Kind::Outside),
         Self::Unanswered(Kind::Configuration),
         Self::Late,
     ];

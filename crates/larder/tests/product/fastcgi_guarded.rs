@@ -1,7 +1,8 @@
 //! What other web servers are told by `.htaccess` files, Larder does by itself: what is guarded is not sent, and nothing is run
 //! that visitors uploaded.
 
-use std::{fs, path::Path};
+use crate::common::Said;
+use std::{fs, os::unix::fs::symlink, path::Path};
 use testkit::{Command, FastCgi, Larder, scratch_dir};
 
 /// A larder before a site of these files; whatever is run says so.
@@ -123,12 +124,50 @@ fn a_link_opens_nothing_that_is_guarded() {
         ("book.pdf", Path::new("media/downloadable/book.pdf")),
         ("outside.txt", &outside),
     ] {
-        std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+        symlink(to, root.join(name)).unwrap();
     }
     let (_server, larder) = serve(&root, "");
     for path in ["/book.pdf", "/outside.txt"] {
         assert_eq!(larder.get(path).send().status, 403, "{path}");
     }
+}
+
+/// That a link is refused is told, because the site's owner has to mend it. It is no failure that a stored page hides.
+#[test]
+fn a_link_that_leads_out_is_told_of() {
+    let root = scratch_dir();
+    let outside = root.with_extension("outside");
+    fs::write(&outside, "the file itself").unwrap();
+    let page = root.join("page.html");
+    fs::write(&page, "the file itself").unwrap();
+    fs::write(root.join("index.php"), "").unwrap();
+    let (server, larder) = serve(&root, "[defaults]\nttl = { \"403\" = \"1m\" }");
+    assert_eq!(larder.get("/page.html").send().status, 200);
+    fs::remove_file(&page).unwrap();
+    for path in ["/page.html", "/a.css", "/a.php", "/a.php/x"] {
+        let name = root.join(path.trim_start_matches('/').trim_end_matches("/x"));
+        if !name.exists() {
+            symlink(&outside, name).unwrap();
+        }
+        let answer = larder.get(path).header("Cache-Control", "no-cache").send();
+        assert_eq!(answer.status, 403, "{path}: {}", answer.said());
+        let detail = answer.parameter("detail");
+        assert_eq!(detail.as_deref(), Some("outside"), "{path}");
+        let (text, told) = (answer.text(), outside.display().to_string());
+        assert!(!text.contains(&told) && !text.contains("itself"), "{text}");
+    }
+    let real = page.parent().unwrap().canonicalize().unwrap();
+    larder.wait_output(&format!(
+        "a link leads out of the folder: {} leads to {}",
+        real.join("page.html").display(),
+        outside.canonicalize().unwrap().display()
+    ));
+    assert_eq!(server.requests(), 0);
+    // No refusal was stored.
+    let mended = root.join("a.css");
+    fs::remove_file(&mended).unwrap();
+    fs::write(&mended, "the file itself").unwrap();
+    assert_eq!(larder.get("/a.css").send().status, 200);
 }
 
 #[test]

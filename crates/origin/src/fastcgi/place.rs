@@ -53,7 +53,7 @@ enum Written<'a> {
 }
 
 /// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root or the front is not there, or
-/// something may not be read.
+/// something may not be read, or a link leads out of the root.
 pub(crate) fn find(cgi: &FastCgi, path: &str) -> Result<ResolvedPath, Error> {
     let root = root(cgi)?;
     let site = Site { cgi, root: &root };
@@ -201,15 +201,18 @@ impl Site<'_> {
         Ok(ResolvedPath::File(path.to_owned()))
     }
 
-    /// Whether neither `path` nor what it leads to is `guarded` or lies outside the root.
+    /// Whether neither `path` nor what it leads to is `guarded`. Fails if it leads out of the root.
     fn is_free(&self, path: &str, guarded: impl Fn(&str) -> bool) -> Result<bool, Error> {
         if guarded(path) {
             return Ok(false);
         }
         let named = below(self.root, path);
         let real = { named.canonicalize() }.map_err(|cause| unreadable(&named, &cause))?;
-        let inside = real.strip_prefix(self.root).ok().and_then(Path::to_str);
-        let inside = inside.map(|inside| format!("/{inside}"));
+        let Ok(inside) = real.strip_prefix(self.root) else {
+            let why = format!("{} leads to {}", named.display(), real.display());
+            return Err(Error::new(Kind::Outside).because(why));
+        };
+        let inside = inside.to_str().map(|inside| format!("/{inside}"));
         Ok(inside.is_some_and(|inside| !guarded(&inside)))
     }
 

@@ -49,6 +49,7 @@ fn failure(why: &str) -> Option<&'static str> {
         "request-body" => "the request's content could not be read",
         "spool" => "the request's content could not be written to a file",
         "unreadable" => "the file cannot be read",
+        "outside" => "a link leads out of the folder",
         "configuration" => "the origin cannot work as it is configured: see the log",
         "unasked" => {
             "the application sent a 304 that confirms nothing, or a 206 although the whole was requested"
