@@ -6,7 +6,11 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
-use testkit::{FastCgi, Larder, Response, scratch_dir};
+use testkit::{
+    FastCgi, Larder, Response,
+    fastcgi::{Next, output},
+    scratch_dir,
+};
 
 /// A folder with these files.
 fn root(files: &[&str]) -> PathBuf {
@@ -148,6 +152,26 @@ fn a_front_that_is_missing_for_a_moment_is_no_404() {
         is(&larder.get(path).send(), 200, "a page", None);
     }
     assert_eq!(server.requests(), 4);
+}
+
+/// A script may have changed its page before it redirected to what cannot be had.
+#[test]
+fn a_failure_after_a_script_has_run_leaves_no_fresh_page() {
+    let root = root(&["a.php"]);
+    let (server, larder) = serve(&root, "");
+    server.answer(|call, line| {
+        line.send(output(match call.params["REQUEST_METHOD"].as_str() {
+            "POST" => "Location: /none\r\n\r\n",
+            _ => "Cache-Control: max-age=60\r\n\r\na page",
+        }));
+        Next::Close
+    });
+    is(&larder.get("/a.php").send(), 200, "a page", None);
+    assert!(larder.get("/a.php").send().hit());
+    let posted = larder.ask("POST", "/a.php").body("x").send();
+    is(&posted, 500, "cannot work", Some("configuration"));
+    assert!(!larder.get("/a.php").send().hit());
+    assert_eq!(server.requests(), 3);
 }
 
 #[test]

@@ -47,10 +47,13 @@ pub(crate) async fn fetch(
     let mut repeatable = context.repeatable;
     let mut has_run = false;
     for _ in 0..=MOST_REDIRECTS {
-        let found = look(cgi, head.uri.path()).await;
+        let note_run = |error: Error| error.having_sent_if(has_run);
+        let found = look(cgi, head.uri.path()).await.map_err(note_run);
         let script = match found.inspect_err(|error| origin.refuse(error))? {
             ResolvedPath::Script(script) => script,
-            ResolvedPath::File(path) => return file(origin, &head, &path).await,
+            ResolvedPath::File(path) => {
+                return file(origin, &head, &path).await.map_err(note_run);
+            }
             ResolvedPath::Folder(path) => return Ok(folder(&head, &path)),
             ResolvedPath::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
             ResolvedPath::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
@@ -73,14 +76,15 @@ pub(crate) async fn fetch(
             until,
         };
         let answer = attempts::fetch(origin, request, context, Some(call), bounds).await;
-        let mut response = answer.map_err(|error| error.having_sent_if(has_run))?;
+        let mut response = answer.map_err(note_run)?;
         let Some(Elsewhere(target)) = response.extensions_mut().remove() else {
             return Ok(response);
         };
-        redirect(&mut head, &target)?;
         (repeatable, has_run) = (true, true);
+        redirect(&mut head, &target).map_err(|error| error.having_sent_if(has_run))?;
     }
-    Err(Error::new(Kind::Malformed).because("a script's local redirects lead in a circle"))
+    let circle = Error::new(Kind::Malformed).because("a script's local redirects lead in a circle");
+    Err(circle.having_sent_if(has_run))
 }
 
 /// Returns the call that an active health check makes. `Err` says why there can be none.
