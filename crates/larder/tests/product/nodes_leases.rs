@@ -2,10 +2,15 @@
 
 use crate::{
     common::{Said, sample},
-    nodes::{NODES, Site, purge},
+    leaks::whose,
+    nodes::{NODES, Site, node, purge, wait_follows},
     nodes_apart::wait_shared,
 };
-use testkit::{Ask, Client, Gate, Larder, Reply, Request, wait_until};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::SeqCst},
+};
+use testkit::{Ask, Client, Gate, Larder, Origin, Redis, Reply, Request, wait_until};
 
 /// How many requests of all nodes have waited for another's fetch.
 fn waits(site: &Site) -> u64 {
@@ -38,6 +43,13 @@ fn site_of_users(gate: &Gate) -> Site {
         }
     });
     site
+}
+
+/// Who follows another request's fetch does so for as long as a test takes.
+fn patient_site() -> Site {
+    let redis = Redis::start();
+    let url = redis.url();
+    Site::at(redis, &url, "[defaults]\ncollapse_wait = \"10m\"\n")
 }
 
 /// On the node that fetches, and on another.
@@ -96,7 +108,7 @@ fn who_has_another_variant_confirmed_waits_for_nobody() {
 /// It is not known what selects variants until the first has come.
 #[test]
 fn a_first_visit_costs_one_fetch_for_each_variant_on_all_nodes() {
-    let site = Site::start();
+    let site = patient_site();
     let (first, rest) = (Gate::new(), Gate::new());
     let gates = (first.clone(), rest.clone());
     site.origin.on("/page", move |request| {
@@ -120,6 +132,125 @@ fn a_first_visit_costs_one_fetch_for_each_variant_on_all_nodes() {
     let fetched = site.origin.recorded("/page");
     let fetched: Vec<_> = fetched.iter().map(|it| it.header("User")).collect();
     assert_eq!(fetched, [Some("a"), Some("b")]);
+}
+
+/// What the first answer tells, the other node finds in Redis: there, too, each goes on for itself.
+#[test]
+fn who_follows_a_request_that_waits_for_another_node_waits_for_no_other_variant() {
+    let site = patient_site();
+    let (first, rest) = (Gate::new(), Gate::new());
+    let gates = (first.clone(), rest.clone());
+    site.origin.on("/page", move |request| {
+        let gate = if request.nth == 1 { &gates.0 } else { &gates.1 };
+        page(request).hold_head(gate)
+    });
+    let mut asked = vec![(ask_as(&site.nodes[0], "/page", "a").begin(), "a")];
+    first.wait_reached();
+    for user in ["b", "c", "d"] {
+        asked.push((ask_as(&site.nodes[1], "/page", user).begin(), user));
+        wait_until("one of them waited", || waits(&site) == 1);
+    }
+    first.open();
+    rest.wait_reached_by(3);
+    let leases = sample(&site.nodes[1], "larder_shared_leases_total");
+    assert_eq!((leases, waits(&site)), (3, 1), "each fetches for all nodes");
+    rest.open();
+    for (mut client, user) in asked {
+        assert_eq!(client.read().text(), user);
+    }
+    assert_eq!(site.origin.requests("/page"), 4);
+}
+
+/// What the answers to users but the first say besides. The last may be shared by those who are the same user.
+const SAID: [(&str, &str); 6] = [
+    ("Cache-Control", "private"),
+    ("Cache-Control", "no-store"),
+    ("Set-Cookie", "s=1"),
+    ("Vary", "*"),
+    ("Vary", "Cookie"),
+    ("Vary", "User"),
+];
+
+/// Whatever becomes of the answer for which a flight goes on, and if its page is purged meanwhile.
+#[test]
+fn who_follows_a_request_that_waits_for_another_node_gets_nobody_elses_page() {
+    let (site, version) = (patient_site(), Arc::new(AtomicU64::new(1)));
+    let gates = SAID.map(|_| [Gate::new(), Gate::new()]);
+    let (closed, is) = (gates.clone(), version.clone());
+    site.origin.otherwise(move |request| {
+        let number: usize = request.path()[1..].parse().expect("a number");
+        let user = request.header("User").unwrap_or_default();
+        let (first, rest) = (&closed[number][0], &closed[number][1]);
+        let text = format!("{user} {} {}", whose(request), is.load(SeqCst));
+        let reply = Reply::ok().header("Vary", "User").body(text);
+        match (request.nth, SAID[number]) {
+            (1, _) => reply.cache("max-age=3600").hold_head(first),
+            (_, (name, value)) => {
+                let reply = reply.header(name, value).cache("max-age=3600");
+                reply.hold_head(rest)
+            }
+        }
+    });
+    for (number, (name, value)) in SAID.into_iter().enumerate() {
+        let path = format!("/{number}");
+        let ask = |node: usize, (user, id): (&str, &str)| {
+            let ask = ask_as(&site.nodes[node], &path, user);
+            ask.header("Cookie", id).begin()
+        };
+        let [first, rest] = &gates[number];
+        let (before, waited) = (version.load(SeqCst), waits(&site));
+        let mut asked = vec![(ask(0, ("a", "id=0")), ("a", "id=0"))];
+        first.wait_reached();
+        for who in [("b", "id=1"), ("c", "id=2"), ("b", "id=3"), ("d", "id=4")] {
+            asked.push((ask(1, who), who));
+            wait_until("one of them waited", || waits(&site) > waited);
+        }
+        first.open();
+        rest.wait_reached_by(3);
+        version.store(before + 1, SeqCst);
+        let url = format!("http://site.example{path}");
+        let purged = purge(&site.nodes[2], &["--wait", &url]);
+        assert_eq!(purged.code, Some(0), "{purged:?}");
+        let late = [("b", "id=5"), ("e", "id=6")].map(|who| (ask(1, who), who));
+        rest.open();
+        for (is_late, (mut client, (user, id))) in asked
+            .into_iter()
+            .map(|it| (false, it))
+            .chain(late.into_iter().map(|it| (true, it)))
+        {
+            let text = client.read().text();
+            let told: Vec<_> = text.split(' ').collect();
+            let what = format!("{user} {id} got {text:?}, {name}: {value}");
+            assert_eq!(told[0], user, "{what}");
+            assert!(told[1] == id || (name, value) == ("Vary", "User"), "{what}");
+            assert!(!is_late || told[2] == (before + 1).to_string(), "{what}");
+        }
+    }
+}
+
+/// It brings the whole page, whichever part the client wanted.
+#[test]
+fn a_refresh_under_way_is_not_begun_again_by_who_wants_a_part() {
+    let (origin, redis, gate) = (Origin::start(), Redis::start(), Gate::new());
+    let node = node(&origin, &redis, 0, "");
+    wait_follows(&node);
+    let closed = gate.clone();
+    origin.on("/page", move |request| {
+        let reply = Reply::ok().cache("max-age=60, stale-while-revalidate=600");
+        match request.nth {
+            1 => reply.header("Age", "70").body("0123456789"),
+            _ => reply.hold_head(&closed).body("0123456789"),
+        }
+    });
+    let _ = node.get("/page").send();
+    wait_shared(&node, 1);
+    for _ in 0..2 {
+        let part = node.get("/page").header("Range", "bytes=0-3").send();
+        assert_eq!((part.status, part.text().as_str()), (206, "0123"));
+        gate.wait_reached();
+    }
+    assert_eq!(sample(&node, "larder_refreshes_total"), 1);
+    gate.open();
 }
 
 /// Nodes do not share them.

@@ -1,9 +1,13 @@
 //! The two ends of a flight: the leader's and a follower's.
 
-use super::{FlightStatus, Flights, Word};
+use super::{FlightStatus, Flights, Seat, Word};
 use crate::error::Failure;
 use std::{mem, sync::Arc, time::Instant};
-use store::{Stored, fill::Interest};
+use store::{
+    Stored,
+    fill::{Fill, Interest},
+    purge::Log,
+};
 use tokio::sync::watch;
 
 /// A flight, held by its leader.
@@ -47,6 +51,28 @@ impl Flight {
             .word
             .get_or_init(|| watch::Sender::new(FlightStatus::Flying));
         word.send_replace(FlightStatus::PartComing(part));
+    }
+
+    /// Goes on as the flight for `now`, and no longer for `before`, with which its key begins: it is known by now what
+    /// selects variants. Those who follow look again. If another flight for `now` is under way, nobody follows this one
+    /// any more.
+    pub fn narrow(&mut self, before: &[u8], now: &[u8], log: &Log) {
+        let rest = self.key.strip_prefix(before).filter(|_| before != now);
+        let Some(rest) = rest else {
+            return;
+        };
+        let key = [now, rest].concat();
+        match self.fill().map(|fill| self.flights.join(&key, log, fill)) {
+            Some(Seat::Lead(narrow)) => mem::replace(self, narrow).land(FlightStatus::OtherVariant),
+            Some(Seat::Follow(_)) | None => self.end(FlightStatus::OtherVariant),
+        }
+    }
+
+    /// The fill that it brings; `None` if it is off the map, or another flight has its key.
+    fn fill(&self) -> Option<Arc<Fill>> {
+        let shard = self.flights.hold(self.shard);
+        let flying = shard.get(&self.key)?;
+        flying.is(Some(&self.word)).then(|| flying.fill.clone())
     }
 
     /// Returns what tells the followers that the body breaks off or is not kept, even after the flight has landed.

@@ -114,3 +114,60 @@ async fn a_fetch_goes_on_until_its_followers_have_looked() {
     drop(follower);
     assert!(is_abandoned().await);
 }
+
+/// Once it is known what selects variants, each follower looks for its own; one flight goes on for the leader's.
+#[tokio::test]
+async fn a_flight_that_is_narrowed_lets_its_followers_look_again() {
+    let log = Log::default();
+    for (is_taken, rest) in [(false, ""), (true, ""), (false, "\nrange:bytes=0-9")] {
+        let flights = Arc::new(Flights::default());
+        let join = |key: &str| {
+            let (fill, _) = Fill::begin(Budget::new(1).reservation());
+            flights.join([key, rest].concat().as_bytes(), &log, fill)
+        };
+        let flying = |key: &str| flights.flying([key, rest].concat().as_bytes(), &log);
+        let Seat::Lead(mut flight) = join("k") else {
+            panic!("first leads")
+        };
+        flight.narrow(b"k", b"k", &log);
+        let Seat::Follow(mut follower) = join("k") else {
+            panic!("second follows")
+        };
+        let other = is_taken.then(|| join("k\nvariant:de"));
+        flight.narrow(b"k", b"k\nvariant:de", &log);
+        assert!(matches!(
+            follower.next_status().await,
+            FlightStatus::OtherVariant
+        ));
+        assert!(!flying("k") && flying("k\nvariant:de"));
+        flight.land(FlightStatus::FoundHere);
+        assert_eq!(flying("k\nvariant:de"), is_taken);
+        drop(other);
+    }
+}
+
+/// Another has begun after a purge: it is not disturbed, and nobody joins the one that is outdated.
+#[tokio::test]
+async fn a_flight_that_is_outdated_when_it_is_narrowed_lets_its_followers_look_again() {
+    let (flights, log) = (Arc::new(Flights::default()), Log::default());
+    let join = || {
+        let (fill, _) = Fill::begin(Budget::new(1).reservation());
+        flights.join(b"k", &log, fill)
+    };
+    let Seat::Lead(mut flight) = join() else {
+        panic!("first leads")
+    };
+    let Seat::Follow(mut follower) = join() else {
+        panic!("second follows")
+    };
+    log.apply(Purge::hard(What::Everything), Time::from_secs(1), None);
+    let Seat::Lead(_new) = join() else {
+        panic!("leads anew")
+    };
+    flight.narrow(b"k", b"k\nvariant:de", &log);
+    assert!(matches!(
+        follower.next_status().await,
+        FlightStatus::OtherVariant
+    ));
+    assert!(flights.flying(b"k", &log) && !flights.flying(b"k\nvariant:de", &log));
+}

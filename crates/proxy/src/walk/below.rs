@@ -6,6 +6,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     clock,
+    collapse::Flight,
     walk::lookup::{self, Decision, Hit, Looked, Need},
 };
 use rules::time::Time;
@@ -44,12 +45,13 @@ pub enum SharedLookup {
 }
 
 /// For whom the shared tier is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+#[derive(Debug)]
+pub enum Role<'a> {
     /// For a request that goes alone, or not on to the origin.
     Single,
-    /// For a leader: if nothing there answers, this node asks for the lease to fetch for all.
-    Leader,
+    /// For a leader: if nothing there answers, this node asks for the lease to fetch for all. Once it is known what
+    /// selects variants, the flight is for one of them.
+    Leader(&'a mut Flight),
 }
 
 /// Asks the shared tier for a response that memory and disk do not have, or have but must validate.
@@ -57,7 +59,7 @@ pub async fn look_up_shared(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    role: Role,
+    role: Role<'_>,
 ) -> SharedLookup {
     match &worker.cache.shared {
         // Boxed because most sites have no such tier, and the future that waits for it is large.
@@ -71,7 +73,7 @@ async fn in_tier(
     ask: &Rc<Ask>,
     tier: &shared::SharedTier,
     need: Need,
-    role: Role,
+    mut role: Role<'_>,
 ) -> SharedLookup {
     let is_unsure = need.is_unsure();
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
@@ -86,7 +88,8 @@ async fn in_tier(
     }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
     // Nodes do not share parts.
-    let leads = |need: &Need| role == Role::Leader && !need.brings_part(ask);
+    let is_leader = matches!(role, Role::Leader(_));
+    let leads = |need: &Need| is_leader && !need.brings_part(ask);
     let mut need = need;
     question.collapse(&need.collapse_key(ask));
     let mut found = tier.find(&mut question, leads(&need)).await;
@@ -97,7 +100,7 @@ async fn in_tier(
             shared::SharedTierLookup::Lead(lease) => return SharedLookup::Need(need, Some(lease)),
             shared::SharedTierLookup::Here(here) => here,
         };
-        let newest = newest_for(ask, &here);
+        let (newest, before) = (newest_for(ask, &here), need.collapse_key(ask));
         need = match lookup::adopted(worker, ask, clock::now(), here) {
             // The stale response has already been sent: to find the same one again refreshes nothing.
             Decision::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
@@ -109,6 +112,10 @@ async fn in_tier(
             // The origin is to judge these conditions: as if nothing had been found.
             Decision::Bypass(_) => return SharedLookup::Need(need, None),
         };
+        if let Role::Leader(flight) = &mut role {
+            let log = worker.cache.memory.log();
+            flight.narrow(&before, &need.collapse_key(ask), log);
+        }
         if renewed || !leads(&need) {
             return SharedLookup::Need(need, None);
         }

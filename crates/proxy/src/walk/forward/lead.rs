@@ -42,11 +42,11 @@ impl Leader {
             ask,
             need,
             writer,
-            flight,
+            mut flight,
             to,
         } = self;
         let fill = writer.fill().clone();
-        let fetching = ask_below(&worker, &ask, need, writer);
+        let fetching = ask_below(&worker, &ask, need, writer, &mut flight);
         let abandoned = poll_fn(|context| fill.poll_abandoned(context));
         let mut fetched = tokio::select! {
             biased;
@@ -124,8 +124,14 @@ fn is_coming(stored: &Stored) -> bool {
 }
 
 /// Fetches for a leader, if the shared tier does not answer.
-async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
-    match below::look_up_shared(worker, ask, need, Role::Leader).await {
+async fn ask_below(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: Need,
+    writer: Writer,
+    flight: &mut Flight,
+) -> Fetched {
+    match below::look_up_shared(worker, ask, need, Role::Leader(flight)).await {
         SharedLookup::Hit(hit) => not_fetched(Landing::Found(Box::new(hit))),
         SharedLookup::Need(need, lease) => {
             fetch::fetch(worker, ask, &need, Some(writer), lease).await
