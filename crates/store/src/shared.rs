@@ -188,6 +188,11 @@ impl SharedTier {
         self.0.lead(question, &name, than).await
     }
 
+    /// Whether `stored` may be kept once its body has come, as far as its head tells, and its length if that is known.
+    pub fn may_keep(&self, stored: &Stored) -> bool {
+        self.0.may_keep(stored)
+    }
+
     /// Keeps `stored` under `key` beside its other variants, in the background, on the worker's runtime. Then gives the
     /// lease back.
     pub fn keep(&self, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {

@@ -10,7 +10,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::SeqCst},
 };
-use testkit::{Ask, Client, Gate, Larder, Origin, Redis, Reply, Request, wait_until};
+use testkit::{Ask, Client, Command, Gate, Larder, Origin, Redis, Reply, Request, wait_until};
 
 /// How many requests of all nodes have waited for another's fetch.
 fn waits(site: &Site) -> u64 {
@@ -289,4 +289,48 @@ fn who_wants_another_part_waits_for_nobody() {
         assert_eq!(client.read().status, 206);
     }
     assert_eq!(waits(&site), 0);
+}
+
+/// Bodies of more than 1 KiB are not shared, and under this path those of more than half of that are not even kept.
+fn node_of_little(origin: &Origin, redis: &Redis, number: usize) -> Larder {
+    let (origin, redis) = (origin.url(), redis.url());
+    let node = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&format!(
+            "[[origin]]\nservers = {origin:?}\n[[route]]\npath = \"/spilled\"\nlargest_body = \"512B\"\n\
+             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = \"10m\"\n\
+             largest_body = \"1KiB\"\n"
+        ))
+        .start();
+    wait_follows(&node);
+    node
+}
+
+/// It is of no use to them, and they need not wait until it has come.
+#[test]
+fn nobody_waits_for_a_body_that_nodes_do_not_share() {
+    let (origin, redis, gate) = (Origin::start(), Redis::start(), Gate::new());
+    let nodes = [0, 1].map(|number| node_of_little(&origin, &redis, number));
+    let closed = gate.clone();
+    origin.otherwise(move |request| {
+        let reply = Reply::ok().cache("max-age=3600");
+        let of = |come: usize, rest: usize, reply: Reply| {
+            let reply = reply.body("x".repeat(come)).hold(&closed);
+            reply.body("x".repeat(rest))
+        };
+        match request.path() {
+            "/long" => of(10, 1990, reply.length(2000)),
+            "/grown" => of(1500, 500, reply.chunked()),
+            _ => of(800, 100, reply.chunked()),
+        }
+    });
+    let mut asked = Vec::new();
+    for path in ["/long", "/grown", "/spilled"] {
+        let ask = |node: &Larder| node.get(path).header("Host", "site.example").begin();
+        let mut first = ask(&nodes[0]);
+        first.read_head();
+        asked.extend([first, ask(&nodes[1])]);
+        origin.wait_requests(path, 2);
+    }
+    assert_eq!(sample(&nodes[0], "larder_fills_failed_total"), 0);
+    gate.open();
 }

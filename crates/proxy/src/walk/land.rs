@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
     task::{Context, Waker},
 };
-use store::{Body, Stored, Variants, fill::Writer};
+use store::{Body, Stored, Variants, fill::Writer, shared::Lease};
 
 impl Fetch<'_> {
     /// Handles an answer.
@@ -117,7 +117,7 @@ impl Fetch<'_> {
             ask: self.ask.clone(),
             stored: stored.clone(),
             before,
-            lease: self.lease.take(),
+            lease: self.lease_for(&stored).filter(|_| kept.is_ok()),
         };
         let pump = inflow.pump(self.worker, destination);
         Landing::Stored {
@@ -127,6 +127,13 @@ impl Fetch<'_> {
             kept: kept.map(drop),
             own,
         }
+    }
+
+    /// Takes the lease, if the other nodes are to get `stored` once its body has come.
+    fn lease_for(&self, stored: &Stored) -> Option<Lease> {
+        let shared = self.worker.cache.shared.as_ref();
+        let is_shared = shared.is_some_and(|shared| shared.may_keep(stored));
+        self.lease.take().filter(|_| is_shared)
     }
 
     /// Whether the last answer was lately found to be larger than what is kept.

@@ -180,6 +180,7 @@ impl Pump {
         } else if received > self.room.in_memory {
             self.writer.overflow();
         }
+        self.destination.note_received(received);
         self.writer.push(data);
     }
 
@@ -214,7 +215,7 @@ impl Pump {
         }
     }
 
-    fn complete(self) {
+    fn complete(mut self) {
         let fill = self.writer.fill().clone();
         let body = self.writer.finish();
         let has_come = body.is_some();

@@ -102,6 +102,12 @@ impl Inner {
         });
     }
 
+    pub(super) fn may_keep(&self, stored: &Stored) -> bool {
+        let most = self.config.largest_body;
+        stored.body.length().is_none_or(|length| length <= most)
+            && worth(stored, now(), self.config.max_ttl).is_some()
+    }
+
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
         let short = stored.body.length()? <= self.config.largest_body;
         let position = self.guard.remote().position(&self.log, stored)?;

@@ -42,6 +42,11 @@ impl Lease {
             .await?;
         Ok(lease.held.then_some(lease))
     }
+
+    /// The largest body, in bytes, that the others can get. Nobody need wait for a larger one.
+    pub fn largest_body(&self) -> u64 {
+        self.shared.config.largest_body
+    }
 }
 
 impl Drop for Lease {

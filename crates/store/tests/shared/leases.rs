@@ -99,6 +99,25 @@ async fn what_is_not_kept_gives_the_lease_back() {
     assert!(server.keys().is_empty());
 }
 
+/// So nobody need wait for the rest.
+#[tokio::test]
+async fn the_head_tells_of_what_is_not_kept() {
+    let server = Redis::start();
+    let one = Node::with(Config {
+        largest_body: 10,
+        ..config(&server.url())
+    });
+    for (length, lifetime, is_kept) in [
+        (10, "max-age=60", true),
+        (11, "max-age=60", false),
+        (10, "max-age=0", false),
+    ] {
+        let page = page(&one, "x".repeat(length)).with(http::header::CACHE_CONTROL, lifetime);
+        let may = one.shared.may_keep(&page.done());
+        assert_eq!(may, is_kept, "{length} bytes, {lifetime}");
+    }
+}
+
 #[tokio::test]
 async fn after_a_purge_one_leads_too() {
     let server = Redis::start();

@@ -94,12 +94,23 @@ impl Destination {
         self.forget(worker);
     }
 
+    /// Gives the lease back once so much has been `received` that the other nodes do not get the body.
+    pub(super) fn note_received(&mut self, received: u64) {
+        if let Self::Whole { lease, .. } = self {
+            lease.take_if(|lease| received > lease.largest_body());
+        }
+    }
+
     /// Handles a response that has become larger than what is kept. No request finds it any more, nor what it replaced
-    /// in the tiers below. Its readers read on.
-    pub(super) fn withdraw(&self, worker: &Worker) {
-        let Self::Whole { ask, stored, .. } = self else {
+    /// in the tiers below. Its readers read on, and other nodes do not wait for it.
+    pub(super) fn withdraw(&mut self, worker: &Worker) {
+        let Self::Whole {
+            ask, stored, lease, ..
+        } = self
+        else {
             return;
         };
+        drop(lease.take());
         if Unshared::TooLarge.withdraws(stored.status, false, Asker::Anybody) {
             tiers::withdraw(worker, ask.key.as_bytes(), stored);
         } else {
