@@ -12,6 +12,7 @@ mod chunk;
 #[cfg(test)]
 mod contract;
 mod counts;
+mod errands;
 mod finding;
 mod guard;
 mod keeping;
@@ -26,6 +27,7 @@ pub mod stream;
 mod tests;
 
 use crate::{Stored, clock, purge::Log};
+use errands::Errands;
 use guard::Guard;
 use http::HeaderMap;
 use remote::Remote;
@@ -75,6 +77,7 @@ struct Inner {
     /// The number of responses on their way to the server.
     keeping: AtomicUsize,
     writing: keeping::Writing,
+    errands: Errands,
 }
 
 /// The questions of one request to the tier. All of them share one time limit.
@@ -159,6 +162,7 @@ impl SharedTier {
             guard,
             keeping: AtomicUsize::new(0),
             writing: keeping::Writing::default(),
+            errands: Errands::default(),
         })))
     }
 
@@ -197,6 +201,12 @@ impl SharedTier {
     /// lease back.
     pub fn keep(&self, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
         self.0.keep(key, stored, lease);
+    }
+
+    /// Waits until the server has all responses that are to be kept, and all leases that are to be given back, or until
+    /// it is clear that it does not take them.
+    pub async fn settled(&self) {
+        self.0.errands.done().await;
     }
 
     /// Sends changes of the server's state to `hook`. Only the first call has an effect.

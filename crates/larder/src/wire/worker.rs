@@ -31,6 +31,9 @@ use tokio::{
 /// How long a worker that has drained waits for the disk to take what came from origins.
 const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long it waits after that for the shared tier to take what other nodes may be waiting for.
+const SHARED_PATIENCE: Duration = Duration::from_secs(1);
+
 /// A listener for one worker to serve.
 pub struct Order {
     /// The socket; it is to be registered with the worker's runtime.
@@ -189,6 +192,7 @@ async fn work(
     // The worker whose client caused a fill or a form runs the task that writes it.
     draining.wait().await;
     let _ = timeout(DISK_PATIENCE, service.0.has_stored()).await;
+    let _ = timeout(SHARED_PATIENCE, service.0.has_shared()).await;
     if let Some(refetching) = refetching {
         refetching.abort();
     }

@@ -6,11 +6,16 @@ use crate::{
     nodes::{NODES, Site, node, purge, wait_follows},
     nodes_apart::wait_shared,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::SeqCst},
+use std::{
+    net::TcpStream,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
 };
-use testkit::{Ask, Client, Command, Gate, Larder, Origin, Redis, Reply, Request, wait_until};
+use testkit::{
+    Address, Ask, Client, Command, Gate, Larder, Origin, Redis, Reply, Request, wait_until,
+};
 
 /// How many requests of all nodes have waited for another's fetch.
 fn waits(site: &Site) -> u64 {
@@ -333,4 +338,42 @@ fn nobody_waits_for_a_body_that_nodes_do_not_share() {
     }
     assert_eq!(sample(&nodes[0], "larder_fills_failed_total"), 0);
     gate.open();
+}
+
+/// Twenty pages that are shared and twenty that are not, under way when the node is told to stop.
+#[test]
+fn who_stops_shares_what_has_come_and_gives_its_leases_back() {
+    let (origin, redis, gate) = (Origin::start(), Redis::start(), Gate::new());
+    let mut stopped = node(&origin, &redis, 0, "");
+    wait_follows(&stopped);
+    let closed = gate.clone();
+    origin.otherwise(move |request| {
+        let lifetime = if request.path().starts_with("/kept") {
+            "max-age=3600"
+        } else {
+            "no-store"
+        };
+        let page = Reply::ok().cache(lifetime).body("page");
+        page.hold_head(&closed)
+    });
+    let paths =
+        (0..20).flat_map(|number| ["kept", "passed"].map(|kind| format!("/{kind}/{number}")));
+    let mut asked: Vec<_> = paths.map(|path| stopped.get(&path).begin()).collect();
+    gate.wait_reached_by(asked.len());
+    stopped.terminate();
+    let Address::Tcp(address) = stopped.address() else {
+        panic!("a port");
+    };
+    wait_until("it took no connections", || {
+        TcpStream::connect(address).is_err()
+    });
+    gate.open();
+    for client in &mut asked {
+        assert_eq!(client.read().text(), "page");
+    }
+    assert_eq!(stopped.wait().code, Some(0));
+    let mut left = redis.keys();
+    left.retain(|key| key.contains("example.test"));
+    let is_page = |key: &String| key.contains("/kept/") && !key.contains('#');
+    assert!(left.len() == 20 && left.iter().all(is_page), "{left:#?}");
 }

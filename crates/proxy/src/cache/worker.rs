@@ -116,6 +116,14 @@ impl Worker {
         self.endings.over().await;
     }
 
+    /// Waits until the shared tier has what came for it, and the leases that are over; for a shutdown, after
+    /// [`has_stored`](Self::has_stored).
+    pub async fn has_shared(&self) {
+        if let Some(shared) = &self.cache.shared {
+            shared.settled().await;
+        }
+    }
+
     /// Whether to take into memory what was just read from disk without waiting for the device.
     pub(crate) fn promotes(&self) -> bool {
         let reads = self.reads.get().wrapping_add(1);

@@ -90,7 +90,7 @@ impl Inner {
             return;
         };
         runtime.spawn(async move {
-            let (tier, mut unnamed) = (&permit.0, Vec::new());
+            let (tier, mut unnamed) = (permit.tier(), Vec::new());
             let counts = &tier.guard.counts;
             match tier.write(keep, &mut unnamed).await {
                 Ok(()) => counts.stored.up(),

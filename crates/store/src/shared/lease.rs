@@ -1,6 +1,6 @@
 //! The right to fetch for all nodes.
 
-use super::{Inner, guard::Failed};
+use super::{Inner, errands::Errand, guard::Failed};
 use std::{
     fmt,
     sync::{
@@ -57,14 +57,14 @@ impl Drop for Lease {
         if !std::mem::take(&mut self.held) {
             return;
         }
-        let shared = Arc::clone(&self.shared);
+        let errand = Errand::begin(&self.shared);
         let (name, token) = (
             std::mem::take(&mut self.name),
             std::mem::take(&mut self.token),
         );
         runtime.spawn(async move {
             // If that fails, the lease expires.
-            let _ = shared.guard.delete_if(&name, token.as_bytes()).await;
+            let _ = errand.0.guard.delete_if(&name, token.as_bytes()).await;
         });
     }
 }

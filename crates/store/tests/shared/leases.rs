@@ -3,7 +3,7 @@
 use crate::support::{KEY, Node, bytes, config, page};
 use std::{sync::Arc, time::Duration};
 use store::shared::{Config, Lease, SharedTierLookup};
-use testkit::Redis;
+use testkit::{Memcached, Redis};
 
 async fn lead(node: &Node) -> Lease {
     match node.lead().await {
@@ -97,6 +97,30 @@ async fn what_is_not_kept_gives_the_lease_back() {
     one.bodies(b"anything").await;
     one.bodies(b"anything").await;
     assert!(server.keys().is_empty());
+}
+
+/// A node that stops waits until then.
+#[tokio::test]
+async fn it_is_known_when_all_is_kept_and_given_back() {
+    let (redis, memcached) = (Redis::start(), Memcached::start());
+    for url in [redis.url(), memcached.url()] {
+        let (one, other) = (Node::new(&url), Node::new(&url));
+        one.shared.settled().await;
+        drop(lead(&one).await);
+        one.shared.settled().await;
+        drop(lead(&other).await);
+        other.shared.settled().await;
+        assert_eq!(other.count().waits, 0, "{url}");
+    }
+    let (one, other) = (Node::new(&redis.url()), Node::new(&redis.url()));
+    let lease = lead(&one).await;
+    let large = vec![b'x'; 1 << 20];
+    let page = Arc::new(page(&one, large.clone()).done());
+    one.shared.keep(KEY, &page, Some(lease));
+    one.shared.settled().await;
+    assert!(other.bodies(KEY).await == [large]);
+    let names = redis.keys();
+    assert!(!names.iter().any(|name| name.ends_with("#lease")));
 }
 
 /// So nobody need wait for the rest.

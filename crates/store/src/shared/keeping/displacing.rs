@@ -25,7 +25,7 @@ impl Inner {
         };
         let (key, stored): (Box<[u8]>, _) = (key.into(), Arc::clone(stored));
         runtime.spawn(async move {
-            let tier = &permit.0;
+            let tier = permit.tier();
             // If that fails, what is there goes when it expires.
             if let Ok(unnamed) = tier.without_older(&key, &stored).await {
                 tier.give_up(&unnamed).await;

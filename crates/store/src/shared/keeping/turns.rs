@@ -1,6 +1,6 @@
 //! Limits how many responses are written at once, and lets writes under one name take turns.
 
-use crate::shared::Inner;
+use crate::shared::{Inner, errands::Errand};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tokio::sync::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
@@ -34,17 +34,21 @@ impl Default for Writing {
 }
 
 /// A place among the responses on their way.
-pub(super) struct WritePermit(pub(super) Arc<Inner>);
+pub(super) struct WritePermit(Errand);
 
 impl WritePermit {
     pub(super) fn take(shared: &Arc<Inner>) -> Option<Self> {
-        let permit = Self(Arc::clone(shared));
+        let permit = Self(Errand::begin(shared));
         (shared.keeping.fetch_add(1, Relaxed) < MOST_AT_ONCE).then_some(permit)
+    }
+
+    pub(super) const fn tier(&self) -> &Arc<Inner> {
+        &self.0.0
     }
 }
 
 impl Drop for WritePermit {
     fn drop(&mut self) {
-        self.0.keeping.fetch_sub(1, Relaxed);
+        self.tier().keeping.fetch_sub(1, Relaxed);
     }
 }
