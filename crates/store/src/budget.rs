@@ -40,6 +40,11 @@ impl Budget {
         self.reserved() > self.sparing()
     }
 
+    /// Whether more is in flight than may be.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.reserved() > self.limit
+    }
+
     /// The limit for optional work: a quarter is left to others.
     const fn sparing(&self) -> u64 {
         self.limit - self.limit / 4

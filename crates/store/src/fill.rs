@@ -8,9 +8,10 @@
 //!
 //! While a fill is *kept*, all pieces stay in memory and the writer never waits. When it outgrows memory
 //! ([`Writer::overflow`]) it is
-//! - *backed*, if the disk tier takes it: pieces go there too. They leave memory once they are written and readers have
-//!   passed them, or once more than [`WINDOW`] is held (4 KiB while memory is short). Readers that are behind, and new
-//!   ones, read from disk what is no longer in memory. The writer waits for the device, never for a reader.
+//! - *backed*, if the disk tier takes it, and memory has room for what waits for the device: pieces go there too. They
+//!   leave memory once they are written and readers have passed them, or once more than [`WINDOW`] is held (4 KiB while
+//!   memory is short). Readers that are behind, and new ones, read from disk what is no longer in memory. The writer
+//!   waits for the device, never for a reader; while memory is short, it waits sooner.
 //! - *spilled* otherwise, and when the device fails: no new reader may join, and pieces that all readers have passed
 //!   are dropped. The writer waits while the slowest reader is more than [`WINDOW`] behind, or must read what is only
 //!   on disk. A reader that others wait for too long is cut off ([`Writer::waited`]). Nothing is kept in the end.

@@ -16,7 +16,7 @@ fn small() -> (Origin, Larder) {
     (origin, larder)
 }
 
-fn used(larder: &Larder) -> u64 {
+pub(crate) fn used(larder: &Larder) -> u64 {
     sample(larder, "larder_stored_bytes") + sample(larder, "larder_in_flight_bytes")
 }
 

@@ -19,8 +19,14 @@ pub trait Overflow: fmt::Debug + Send + Sync {
 /// A body that is written somewhere larger than memory. If dropped before it is [finished](Self::poll_finish), it is
 /// given up.
 pub trait Backing: fmt::Debug + Send {
-    /// Takes a piece. Ready when it is taken. Nothing is pushed after an error.
-    fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>>;
+    /// Takes a piece. Ready when it is taken. Nothing is pushed after an error. `is_short`: memory is short, so that as
+    /// little as possible should wait to be written.
+    fn poll_push(
+        &mut self,
+        piece: &Bytes,
+        is_short: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failed>>;
 
     /// What can be read back by now: the body up to some byte. It only grows.
     fn written(&self) -> BodyPiece;
@@ -38,8 +44,13 @@ impl Overflow for Disk {
 }
 
 impl Backing for disk::Writer {
-    fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>> {
-        Self::poll_push(self, piece, context)
+    fn poll_push(
+        &mut self,
+        piece: &Bytes,
+        is_short: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failed>> {
+        Self::poll_push(self, piece, is_short, context)
     }
 
     fn written(&self) -> BodyPiece {

@@ -13,6 +13,10 @@ const JOINED: usize = 4096;
 /// The window in place of [`WINDOW`](super::WINDOW) while memory is short.
 const SHORT: u64 = 4 << 10;
 
+/// What part of the window is taken ahead for a backed fill: a chunk that is being written, one that waits for that, and
+/// pieces that come meanwhile.
+const AHEAD: u64 = 4;
+
 /// How long other readers wait in all for one reader of a fill that is not kept, before it is cut off.
 const MOST_WAITED: Duration = Duration::from_secs(10);
 
@@ -27,8 +31,10 @@ pub(super) struct FillState {
     /// Bytes pushed so far.
     pub received: u64,
     pub keeping: Keeping,
-    /// What the pieces take of the budget, as long as a reader may want them.
+    /// What the pieces take of the budget, as long as a reader may want them, and at least `ahead`.
     pub reservation: Reservation,
+    /// What a backed fill takes of the budget at least: as much as waits for the device where memory is short.
+    ahead: u64,
     /// [`WINDOW`](super::WINDOW); another size in tests.
     window: u64,
     pub end: Option<End>,
@@ -85,6 +91,7 @@ impl FillState {
             received: 0,
             keeping: Keeping::Memory,
             reservation,
+            ahead: 0,
             window,
             end: None,
             deserted: Deserted::Ends,
@@ -95,10 +102,15 @@ impl FillState {
         }
     }
 
+    /// Whether no more of it than necessary should be in memory.
+    pub fn is_short(&self) -> bool {
+        self.reservation.budget().is_short()
+    }
+
     /// How far the writer may run ahead of the slowest reader of a fill that is not kept, and how much of a backed fill
     /// stays in memory for readers.
     pub fn window(&self) -> u64 {
-        if self.reservation.budget().is_short() {
+        if self.is_short() {
             self.window.min(SHORT)
         } else {
             self.window
@@ -188,6 +200,35 @@ impl FillState {
         (skip < piece.len()).then(|| piece.slice(skip..))
     }
 
+    /// Takes room in the budget for `bytes` that have come. False if there is none; it is taken all the same, because
+    /// they are here until the readers have them.
+    pub fn take_room(&mut self, bytes: u64) -> bool {
+        let all = self.held().saturating_add(bytes);
+        let more = all.saturating_sub(self.reservation.bytes());
+        let fits = self.reservation.grow(more);
+        if !fits {
+            self.reservation.take(more);
+        }
+        fits
+    }
+
+    /// Takes room in the budget for what will wait for the device. False if memory is too short for that.
+    pub fn take_room_ahead(&mut self) -> bool {
+        let ahead = self.window / AHEAD;
+        let more = ahead.saturating_sub(self.reservation.bytes());
+        let fits = self.reservation.grow_sparing(more);
+        if fits {
+            self.ahead = ahead;
+        }
+        fits
+    }
+
+    /// Notes that nothing more will wait for the device.
+    pub fn give_room_back(&mut self) {
+        self.ahead = 0;
+        self.reservation.shrink_to(self.held());
+    }
+
     /// Appends a piece. If there are many, small ones are joined, each with one about as large. Then they take hardly
     /// more memory than their bytes, and each byte is copied a few times at most.
     pub fn append(&mut self, piece: Bytes) {
@@ -229,7 +270,7 @@ impl FillState {
             }
             self.pieces.pop_front();
         }
-        self.reservation.shrink_to(self.held());
+        self.reservation.shrink_to(self.held().max(self.ahead));
     }
 
     /// Stops keeping the body: the fill goes on only for its present readers.
@@ -239,6 +280,7 @@ impl FillState {
             Keeping::Memory | Keeping::Nowhere => Keeping::Nowhere,
         };
         self.deserted = Deserted::AlwaysEnds;
+        self.give_room_back();
         self.readers.wake();
         self.trim();
     }

@@ -190,6 +190,8 @@ struct Device {
     /// Pieces that it takes before it must be waited for.
     takes: usize,
     failed: bool,
+    /// How often it was offered a piece while memory was short.
+    offered_while_short: usize,
     /// Whether it has taken all, and has not written it yet.
     holds_the_end: bool,
     /// While the body is not finished, whole chunks of this many bytes can be read back.
@@ -219,8 +221,14 @@ impl Overflow for OnDevice {
 }
 
 impl Backing for OnDevice {
-    fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+    fn poll_push(
+        &mut self,
+        piece: &Bytes,
+        is_short: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failed>> {
         let mut device = self.0.lock().expect("whole");
+        device.offered_while_short += usize::from(is_short);
         if device.failed {
             return Poll::Ready(Err(Failed));
         }
@@ -348,6 +356,39 @@ fn a_backed_fill_holds_little_where_memory_is_short() {
     assert_eq!(push(), WIDE);
     assert!(end(&mut writer));
     assert_eq!(read(&mut reader).len(), 60 << 10);
+}
+
+/// However slow the device is, others have room.
+#[test]
+fn a_fill_takes_room_for_what_will_wait_for_the_device() {
+    const WIDE: u64 = 40;
+    let device = device(1, 1);
+    let budget = Budget::new(64);
+    let (fills, mut writers): (Vec<_>, Vec<_>) =
+        (0..8).map(|_| backed(&device, &budget, WIDE)).unzip();
+    let is_backed = |writer: &mut Writer| writer.overflow() == Pushed::Kept;
+    let taken: Vec<_> = writers.iter_mut().map(is_backed).collect();
+    assert_eq!(taken, [true, true, true, true, false, false, false, false]);
+    assert_eq!(budget.reserved(), 40, "a quarter is left to others");
+    let [one, two, ..] = &mut writers[..] else {
+        panic!("eight")
+    };
+    for _ in 0..2 {
+        assert_eq!(one.push(&[0; 5]), Pushed::Kept);
+    }
+    assert_eq!(budget.reserved(), 40, "it was taken ahead");
+    assert!(!room(one) && device.lock().expect("whole").offered_while_short == 0);
+    assert_eq!(two.push(&[0; 19]), Pushed::Kept);
+    assert_eq!(budget.reserved(), 49);
+    assert!(!room(two) && device.lock().expect("whole").offered_while_short == 1);
+    let (_, kept) = backed(&device, &budget, WIDE);
+    assert!(two.is_short() && !kept.is_short(), "as much as is needed");
+    assert_eq!(two.push(&[0; 15]), Pushed::Kept);
+    assert_eq!(two.push(&[0; 1]), Pushed::Spilled, "there is no more room");
+    device.lock().expect("whole").takes = usize::MAX;
+    assert!(end(one) && budget.reserved() == 20, "{budget:?}");
+    drop(writers);
+    assert_eq!(budget.reserved(), 0, "{fills:?}");
 }
 
 #[test]
@@ -689,6 +730,7 @@ impl Scene {
             assert!(wanted.starts_with(&client.got), "a wrong byte");
         }
         let state = self.fill.lock();
+        assert!(state.held() <= state.reservation.bytes(), "{state:?}");
         if let Keeping::Backed(written) = &state.keeping {
             let unwritten = state.received.saturating_sub(written.len());
             // At most a piece that is partly written, and one that was pushed after it.
@@ -709,7 +751,8 @@ proptest! {
     ) {
         let device = device(0, chunk);
         let window = 30;
-        let (fill, writer) = backed(&device, &Budget::new(limit), window);
+        let budget = Budget::new(limit);
+        let (fill, writer) = backed(&device, &budget, window);
         let mut scene = Scene { fill, writer, device, window, all: Vec::new(), clients: Vec::new(), woken: Arc::default(), waits: false, cuts: false };
         for step in steps {
             scene.step(step);
@@ -739,6 +782,8 @@ proptest! {
                 None => prop_assert!(false, "it waits for ever"),
             }
         }
+        drop(fill);
+        prop_assert_eq!(budget.reserved(), 0);
     }
 }
 

@@ -77,7 +77,8 @@ impl Writer {
     }
 
     /// Appends a copy of `piece` in an allocation of its own: what arrives from a connection is often a slice of a much
-    /// larger buffer. If the budget is exhausted, the fill [overflows](Self::overflow).
+    /// larger buffer. If the budget is exhausted, the fill [overflows](Self::overflow). One that is backed already is
+    /// spilled, unless it helps to hold less of it.
     pub fn push(&mut self, piece: &[u8]) -> Pushed {
         if piece.is_empty() {
             return self.pushed();
@@ -86,30 +87,28 @@ impl Writer {
         let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
-        let length = piece.len() as u64;
-        let fits = state.reservation.grow(length);
-        if !fits {
-            // The bytes are here all the same, until the readers have them.
-            state.reservation.take(length);
-        }
+        let fits = state.take_room(piece.len() as u64);
         state.append(copy);
         state.readers.wake();
         drop(state);
         match (spilled, fits) {
             (true, _) => Pushed::Spilled,
             (false, true) => Pushed::Kept,
+            (false, false) if self.backing.is_some() => self.hold_little(),
             (false, false) => self.overflow(),
         }
     }
 
-    /// Stops keeping the body in memory: it is backed from now on if possible, and spilled otherwise. May be called at
-    /// any time, also before the first byte. A second call changes nothing.
+    /// Stops keeping the body in memory: it is backed from now on if possible, and spilled otherwise, also if memory has
+    /// no room for what would wait for the device. May be called at any time, also before the first byte. A second call
+    /// changes nothing.
     pub fn overflow(&mut self) -> Pushed {
         if !matches!(self.fill.lock().keeping, Keeping::Memory) {
             return self.pushed();
         }
         let length = self.fill.length();
         let overflow = self.overflow.as_ref();
+        let overflow = overflow.filter(|_| self.fill.lock().take_room_ahead());
         let Some(backing) = overflow.and_then(|overflow| overflow.begin(length)) else {
             self.spill();
             return Pushed::Spilled;
@@ -117,6 +116,15 @@ impl Writer {
         self.backing = Some(backing);
         self.settle();
         Pushed::Kept
+    }
+
+    /// Holds as little as a backed fill can. It is spilled if there is no room for that.
+    fn hold_little(&mut self) -> Pushed {
+        self.settle();
+        if self.fill.lock().reservation.budget().is_exceeded() {
+            self.spill();
+        }
+        self.pushed()
     }
 
     fn pushed(&self) -> Pushed {
@@ -144,10 +152,10 @@ impl Writer {
         self.fill.lock().is_spilled()
     }
 
-    /// Whether no more than necessary should be read for it at once: it is spilled, and memory is short.
+    /// Whether no more than necessary should be read for it at once: it is backed or spilled, and memory is short.
     pub fn is_short(&self) -> bool {
         let state = self.fill.lock();
-        state.is_spilled() && state.reservation.budget().is_short()
+        !matches!(state.keeping, Keeping::Memory) && state.is_short()
     }
 
     /// Ready when the next piece may be pushed. A fill that is kept in memory is ready at once. A backed one is ready
@@ -173,11 +181,14 @@ impl Writer {
     /// Hands all pieces over to the backing. False if that fails, and the fill is spilled.
     fn poll_hand_over(&mut self, context: &mut Context<'_>) -> Poll<bool> {
         while let Some(backing) = &mut self.backing {
-            let Some(piece) = self.fill.lock().piece(self.handed) else {
+            let state = self.fill.lock();
+            let (piece, is_short) = (state.piece(self.handed), state.is_short());
+            drop(state);
+            let Some(piece) = piece else {
                 self.settle();
                 return Poll::Ready(true);
             };
-            match backing.poll_push(&piece, context) {
+            match backing.poll_push(&piece, is_short, context) {
                 Poll::Ready(Ok(())) => self.handed += piece.len() as u64,
                 Poll::Ready(Err(_)) => self.spill(),
                 Poll::Pending => {
@@ -244,6 +255,7 @@ impl Writer {
                 let mut state = self.fill.lock();
                 // Readers that are not done come to it when their clients let them.
                 state.keeping = Keeping::Backed(body.held());
+                state.give_room_back();
                 state.trim();
             }
             _ => self.spill(),
@@ -307,8 +319,9 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        let state: &mut FillState = &mut self.fill.lock();
+        state.give_room_back();
         if !self.ended {
-            let state: &mut FillState = &mut self.fill.lock();
             state.end.get_or_insert(End::Failed(Broken::Left));
             state.readers.wake();
         }

@@ -55,7 +55,12 @@ impl Overflow for Slow {
 struct Taking(Slow, Vec<u8>);
 
 impl Backing for Taking {
-    fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+    fn poll_push(
+        &mut self,
+        piece: &Bytes,
+        _: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failed>> {
         if !self.0.0.takes.load(SeqCst) {
             *self.0.0.asked.lock().expect("nobody panicked") = Some(context.waker().clone());
             return Poll::Pending;

@@ -20,8 +20,8 @@ pub(super) struct Tail {
     pub room: u64,
     /// Bytes that the file will have, if the origin tells the truth.
     pub announced: Option<u64>,
-    /// The writer, if it waits for room in `pieces` or for the end.
-    waiting: Option<Waker>,
+    /// The writer, if it waits for room in `pieces` or for the end, and with how many bytes left it is woken.
+    waiting: Option<(Waker, usize)>,
 }
 
 impl Tail {
@@ -33,16 +33,18 @@ impl Tail {
         }
     }
 
-    /// Has the writer woken at the next change.
-    pub fn wait(&mut self, context: &Context<'_>) {
-        self.waiting = Some(context.waker().clone());
+    /// Has the writer woken at the next change that leaves at most this many bytes to be written.
+    pub fn wait(&mut self, left: usize, context: &Context<'_>) {
+        self.waiting = Some((context.waker().clone(), left));
     }
 }
 
+/// Wakes the writer, unless it waits for less to be left.
 pub(super) fn wake(mut tail: MutexGuard<'_, Tail>) {
-    let waiting = tail.waiting.take();
+    let bytes = tail.bytes;
+    let waiting = tail.waiting.take_if(|(_, left)| bytes <= *left);
     drop(tail);
-    if let Some(writer) = waiting {
+    if let Some((writer, _)) = waiting {
         writer.wake();
     }
 }

@@ -8,7 +8,8 @@ use std::{
     task::{Context, Poll},
 };
 
-/// At most this many bytes wait to be written, besides the piece that was pushed last.
+/// At most this many bytes wait to be written, besides the piece that was pushed last. While memory is short, no more
+/// than a chunk.
 const MOST_WAITING: usize = 1 << 20;
 
 /// Writes a large body as it arrives. If it is dropped before it is [finished](Self::poll_finish), its file is removed.
@@ -30,18 +31,26 @@ impl Writer {
         }
     }
 
-    /// Queues a piece. Ready when it is queued. An error ends the file.
+    /// Queues a piece. Ready when it is queued. An error ends the file. `is_short`: as little as possible should wait.
     pub fn poll_push(
         &mut self,
         piece: &Bytes,
+        is_short: bool,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Failed>> {
         if self.large.is_failed() || self.pushed + piece.len() as u64 > self.most {
             return Poll::Ready(Err(Failed));
         }
+        // To be woken for each chunk costs about as much as writing it. While memory is short, whoever waits lets go of
+        // what is written.
+        let (most, left) = if is_short {
+            (CHUNK, usize::MAX)
+        } else {
+            (MOST_WAITING, MOST_WAITING / 2)
+        };
         let mut tail = self.large.tail();
-        if tail.bytes >= MOST_WAITING {
-            tail.wait(context);
+        if tail.bytes >= most {
+            tail.wait(left, context);
             return Poll::Pending;
         }
         self.large.device.bucket.spend(piece.len() as u64);
@@ -53,7 +62,7 @@ impl Writer {
         let starts = !tail.is_busy && tail.bytes >= CHUNK;
         tail.is_busy |= starts;
         drop(tail);
-        if starts && !self.start() {
+        if starts && !self.large.clone().write_soon() {
             return Poll::Ready(Err(Failed));
         }
         Poll::Ready(Ok(()))
@@ -81,21 +90,12 @@ impl Writer {
         let starts = !tail.is_last && !tail.is_busy;
         tail.is_last = true;
         tail.is_busy |= starts;
-        tail.wait(context);
+        tail.wait(usize::MAX, context);
         drop(tail);
-        if starts && !self.start() {
+        if starts && !self.large.clone().write_soon() {
             return Poll::Ready(Err(Failed));
         }
         Poll::Pending
-    }
-
-    fn start(&self) -> bool {
-        let large = self.large.clone();
-        let started = self.large.device.writers.run_always(move || large.write());
-        if !started {
-            self.large.fail();
-        }
-        started
     }
 }
 

@@ -22,36 +22,42 @@ use std::{
 const ROOM: u64 = 8 << 20;
 
 impl Large {
-    /// Writes the whole chunks that wait. Runs on a thread of the tier.
-    pub(super) fn write(&self) {
-        loop {
-            let Some((chunks, is_last)) = self.take() else {
-                return;
-            };
-            let written = chunks
-                .chunks(CHUNK)
-                .try_for_each(|chunk| self.write_chunk(chunk));
-            if let Err(error) = written {
-                if let Some(error) = error {
-                    let path = self.device.large_path(self.id);
-                    self.device.failed(Doing::Writing, &path, &error);
-                }
-                return self.fail();
-            }
-            self.device.health.worked(Doing::Writing);
-            self.advance(is_last);
+    /// Has a thread of the tier write the chunks that wait. They take turns with those of other bodies. False if the
+    /// tier is closed.
+    pub(super) fn write_soon(self: Arc<Self>) -> bool {
+        let (device, large) = (self.device.clone(), self.clone());
+        let is_queued = device.writers.run_always(move || large.write());
+        if !is_queued {
+            self.fail();
         }
+        is_queued
     }
 
-    /// Takes what can be written now; `None` if that is nothing, and the thread is done.
+    fn write(self: Arc<Self>) {
+        let Some((chunk, is_last)) = self.take() else {
+            return;
+        };
+        // All that came before may be written already.
+        let written = (!chunk.is_empty()).then(|| self.write_chunk(&chunk));
+        if let Some(Err(error)) = written {
+            if let Some(error) = error {
+                let path = self.device.large_path(self.id);
+                self.device.failed(Doing::Writing, &path, &error);
+            }
+            return self.fail();
+        }
+        self.device.health.worked(Doing::Writing);
+        self.advance(is_last);
+        self.write_soon();
+    }
+
+    /// Takes a chunk that can be written now, and whether it is the last; `None` if there is none, and no thread writes
+    /// any more. No more is copied: the budget counts what waits.
     fn take(&self) -> Option<(Vec<u8>, bool)> {
         let mut tail = self.tail();
-        let bytes = if tail.is_last {
-            tail.bytes
-        } else {
-            tail.bytes - tail.bytes % CHUNK
-        };
-        if (bytes == 0 && !tail.is_last) || self.is_failed() || self.is_whole() {
+        let is_last = tail.is_last && tail.bytes <= CHUNK;
+        let bytes = tail.bytes.min(CHUNK);
+        if (bytes < CHUNK && !is_last) || self.is_failed() || self.is_whole() {
             tail.is_busy = false;
             return None;
         }
@@ -66,7 +72,6 @@ impl Large {
             }
         }
         tail.bytes -= out.len();
-        let is_last = tail.is_last;
         wake(tail);
         Some((out, is_last))
     }

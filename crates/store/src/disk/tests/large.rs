@@ -1,9 +1,10 @@
 //! Large bodies: written as they arrive, read meanwhile, and read in spans.
 
 use super::*;
+use std::sync::{Barrier, mpsc};
 
 fn push(writer: &mut Writer, bytes: &Bytes) -> Result<(), Failed> {
-    wait(|context| writer.poll_push(bytes, context))
+    wait(|context| writer.poll_push(bytes, false, context))
 }
 
 fn finish(writer: &mut Writer) -> OnDisk {
@@ -214,7 +215,7 @@ fn a_body_under_way_is_never_refused() {
     let body = body(&disk);
     let device = &disk.shared.device;
     // All threads are held up, and as many jobs wait as may.
-    let barrier = Arc::new(std::sync::Barrier::new(READERS + 1));
+    let barrier = Arc::new(Barrier::new(READERS + 1));
     for _ in 0..READERS {
         let barrier = barrier.clone();
         assert!(device.readers.run_soon(move || _ = barrier.wait()));
@@ -232,6 +233,93 @@ fn a_body_under_way_is_never_refused() {
     assert!(got == all);
 }
 
+/// Whether a task was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Holds up the one thread that writes bodies, until what this returns is dropped.
+fn held_up(disk: &Disk) -> mpsc::Sender<()> {
+    let (held, dropped) = mpsc::channel();
+    let writers = &disk.shared.device.writers;
+    assert!(writers.run_always(move || _ = dropped.recv()));
+    held
+}
+
+#[test]
+fn no_more_than_a_chunk_waits_for_the_device_while_memory_is_short() {
+    const PIECE: usize = 4096;
+    let dir = Dir::new();
+    let disk = dir.open();
+    let device = held_up(&disk);
+    let piece = Bytes::from(noise(1, PIECE));
+    let mut context = Context::from_waker(Waker::noop());
+    let waiting = [true, false].map(|is_short| {
+        let mut writer = disk.begin(None).expect("taken");
+        let mut pushed = 0;
+        while writer.poll_push(&piece, is_short, &mut context).is_ready() {
+            pushed += PIECE;
+        }
+        pushed
+    });
+    drop(device);
+    assert_eq!(waiting, [64 << 10, 1 << 20]);
+}
+
+/// A body that comes fast does not keep the others from the device.
+#[test]
+fn bodies_take_turns_at_the_device() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let device = held_up(&disk);
+    let mut writers = [(); 2].map(|()| disk.begin(None).expect("taken"));
+    for writer in &mut writers {
+        push(writer, &Bytes::from(noise(1, 200_000))).expect("pushed");
+    }
+    let (told, looked) = mpsc::channel();
+    // After the first turn of each.
+    let look = move || told.send(writers.map(|writer| writer.written().len()));
+    let is_queued = disk.shared.device.writers.run_always(|| _ = look());
+    drop(device);
+    assert!(is_queued);
+    assert_eq!(looked.recv(), Ok([64 << 10; 2]));
+}
+
+/// To be woken for each chunk is work that only a lack of memory is worth.
+#[test]
+fn who_waits_for_the_device_is_woken_once_much_is_written_or_memory_is_short() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let writers = &disk.shared.device.writers;
+    let piece = Bytes::from(noise(1, 64 << 10));
+    for is_short in [true, false] {
+        let device = held_up(&disk);
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let mut writer = disk.begin(None).expect("taken");
+        while writer.poll_push(&piece, false, &mut context).is_ready() {}
+        assert!(
+            writer
+                .poll_push(&piece, is_short, &mut context)
+                .is_pending()
+        );
+        let (told, looked) = mpsc::channel();
+        let seen = woken.clone();
+        let after_one = move || _ = told.send(seen.0.load(Relaxed));
+        assert!(writers.run_always(after_one));
+        drop(device);
+        assert_eq!(looked.recv(), Ok(is_short));
+        writers.finish();
+        assert!(woken.0.load(Relaxed), "{is_short}");
+    }
+}
+
 #[test]
 fn no_head_is_waited_for_either() {
     let dir = Dir::new();
@@ -243,7 +331,7 @@ fn no_head_is_waited_for_either() {
     drop(disk);
     let disk = dir.open();
     let device = &disk.shared.device;
-    let barrier = Arc::new(std::sync::Barrier::new(READERS + 1));
+    let barrier = Arc::new(Barrier::new(READERS + 1));
     for _ in 0..READERS {
         let barrier = barrier.clone();
         assert!(device.readers.run_soon(move || _ = barrier.wait()));
