@@ -69,6 +69,8 @@ impl Backing for Taking {
         Poll::Ready(Ok(()))
     }
 
+    fn stood_still(&self) {}
+
     fn written(&self) -> BodyPiece {
         BodyPiece::Memory(Bytes::copy_from_slice(&self.1))
     }
