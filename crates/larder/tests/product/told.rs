@@ -48,7 +48,7 @@ fn ask(larder: &Larder, path: &str, lines: &[(&str, &str)]) -> Response {
 }
 
 /// The fields of which applications believe more than they should, each with a lie.
-const LIES: [(&str, &str); 91] = [
+const LIES: [(&str, &str); 107] = [
     ("X-Forwarded-Host", "evil.test"),
     ("X-Forwarded-Host", "shop.test, evil.test"),
     ("X-Forwarded-Host", "SHOP.test"),
@@ -140,6 +140,30 @@ const LIES: [(&str, &str); 91] = [
     ("Forwarded", "secret=evil"),
     ("Forwarded", "host=\u{e9}"),
     ("Forwarded", "host="),
+    // What some read as it is written, and some as it is meant.
+    ("Forwarded", "host=\"shop.tes\\t\""),
+    ("Forwarded", "proto=\"h\\ttps\""),
+    ("Forwarded", "host=\"shop.tes\\t\";proto=https"),
+    ("Forwarded", "host=shop.test;proto=\"h\\ttps\""),
+    ("Forwarded", "Host=shop.test;Proto=https"),
+    ("Forwarded", "host=shop.test ;proto=https"),
+    ("Forwarded", "host=shop.test;host=shop.test;proto=https"),
+    ("Forwarded", "for=192.0.2.7:80;host=shop.test;proto=https"),
+    // What hides the rest from those who read one element, or one field.
+    ("Forwarded", ""),
+    ("Forwarded", ", host=shop.test;proto=https"),
+    ("Forwarded", "for=192.0.2.7"),
+    ("Forwarded", "for=192.0.2.7;host=shop.test"),
+    ("Forwarded", "for=192.0.2.7;proto=https"),
+    (
+        "Forwarded",
+        "for=x, for=192.0.2.7;host=shop.test;proto=https",
+    ),
+    (
+        "Forwarded",
+        "for=192.0.2.7;host=shop.test;proto=https, for=x",
+    ),
+    ("Forwarded", "by=x;host=shop.test, for=x;proto=https"),
 ];
 
 #[test]
@@ -182,6 +206,105 @@ fn one_lie_does_not_pass_for_another() {
     }
 }
 
+/// Applications go by the first or by the last word, and a client says the first one where proxies append theirs.
+#[test]
+fn the_place_of_a_word_counts() {
+    let (_origin, larder) = behind_a_balancer(TRUSTING);
+    for (name, one, other) in [
+        ("X-Forwarded-Host", "shop.test", "evil.test"),
+        ("X-Forwarded-Port", "443", "80"),
+        ("Forwarded", "host=shop.test", "host=evil.test"),
+        (
+            "Forwarded",
+            "host=shop.test;proto=https",
+            "host=evil.test;proto=https",
+        ),
+        ("Forwarded", "host=shop.test;proto=https", "for=192.0.2.7"),
+    ] {
+        for (first, last) in [(one, other), (other, one)] {
+            for lines in [
+                vec![(name, format!("{first}, {last}"))],
+                vec![(name, first.to_owned()), (name, last.to_owned())],
+            ] {
+                let lines: Vec<_> = lines.iter().map(|(name, line)| (*name, &**line)).collect();
+                let answer = ask(&larder, "/", &lines);
+                assert!(!answer.hit(), "{lines:?}: {}", answer.text());
+                assert!(ask(&larder, "/", &lines).hit(), "{lines:?}");
+            }
+        }
+    }
+    assert!(!ask(&larder, "/", &[]).hit(), "a visitor gets none of them");
+}
+
+/// Some applications do not look at one field if there is the other.
+#[test]
+fn what_says_the_keys_own_is_keyed_beside_what_says_something_else() {
+    let (_origin, larder) = behind_a_balancer(TRUSTING);
+    let set = ("X-Forwarded-Host", "www.test");
+    for (number, lie) in [
+        ("Forwarded", "host=shop.test;proto=https"),
+        ("X-Host", "shop.test"),
+        ("X-Original-Host", "shop.test"),
+        ("X-Forwarded-Port", "443"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let path = format!("/{number}");
+        assert!(!ask(&larder, &path, &[set, *lie]).hit());
+        let visitor = ask(&larder, &path, &[set]);
+        assert!(!visitor.hit(), "{lie:?}: {}", visitor.text());
+        assert!(ask(&larder, &path, &[*lie, set]).hit(), "{lie:?}");
+    }
+}
+
+/// As they are known to write it, each for a client of its own.
+#[test]
+fn a_balancer_that_writes_forwarded_alike_for_all_divides_nothing() {
+    let (_origin, larder) = behind_a_balancer(TRUSTING);
+    for (number, (one, other)) in [
+        // HAProxy's `option forwarded`, and with all that it can say.
+        ("proto=https;for=192.0.2.7", "proto=https;for=192.0.2.8"),
+        (
+            "proto=https;host=\"shop.test\";by=10.0.0.1;for=192.0.2.7",
+            "proto=https;host=\"shop.test\";by=10.0.0.2;for=\"[2001:db8::1]:80\"",
+        ),
+        // OpenShift's router.
+        (
+            "for=192.0.2.7;host=shop.test;proto=https",
+            "for=192.0.2.8;host=shop.test;proto=https",
+        ),
+        // Amazon's API Gateway.
+        (
+            "by=203.0.113.1;for=192.0.2.7;host=a1.test;proto=https",
+            "by=203.0.113.2;for=192.0.2.8;host=a1.test;proto=https",
+        ),
+        // Google's Cloud Run.
+        (
+            "for=\"192.0.2.7\";proto=https",
+            "for=\"2001:db8::1\";proto=https",
+        ),
+        // By hand; an address of IPv6 without quotes is one for all of its kind.
+        (
+            "for=192.0.2.7; proto=https; host=shop.test",
+            "for=192.0.2.8; proto=https; host=shop.test",
+        ),
+        (
+            "for=2001:db8::1;proto=https",
+            "for=2001:db8:0:1::2;proto=https",
+        ),
+        ("for=192.0.2.7", "for=192.0.2.8"),
+        ("for=192.0.2.7, for=10.0.0.1", "for=192.0.2.8, for=10.0.0.2"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = format!("/{number}");
+        let mut ask = |line| ask(&larder, &path, &[("Forwarded", line)]).hit();
+        assert_eq!([one, other].map(&mut ask), [false, true], "{one}");
+    }
+}
+
 /// Whoever asks over a Unix socket is trusted.
 #[test]
 fn over_a_unix_socket_it_is_the_same() {
@@ -218,13 +341,14 @@ fn what_the_key_says_already_adds_nothing_to_it() {
         ("CF-Visitor", "{\"scheme\":\"https\"}"),
         ("Surrogate-Capability", "larder=\"Surrogate/1.0 tags/1\""),
         ("Surrogate-Capability", "larder-esi=\"ESI/1.0\""),
+        ("Forwarded", "for=192.0.2.7;host=shop.test;proto=https"),
         (
             "Forwarded",
-            "for=192.0.2.7;host=shop.test;proto=https, for=10.0.0.1",
+            "proto=https;host=shop.test;for=192.0.2.8, for=10.0.0.1;host=shop.test;proto=https",
         ),
         (
             "Forwarded",
-            "For=\"[2001:db8::1]:4711\";by=_b;Host=\"shop.test\"",
+            "for=\"[2001:db8::1]:4711\";by=_b;host=\"shop.test\";proto=https",
         ),
         // Each client has its own.
         ("X-Real-IP", "192.0.2.7"),

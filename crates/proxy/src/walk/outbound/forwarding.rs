@@ -128,21 +128,25 @@ pub(super) const fn untold(key: &KeySpec) -> &'static [&'static str] {
 
 /// Removes these parameters from what other proxies say, and everything that cannot be read.
 fn leave_out(fields: &mut HeaderMap, names: &[&str]) {
-    if names.is_empty() {
+    if names.is_empty() || !has(fields, &FORWARDED) {
         return;
     }
-    let Entry::Occupied(mut lines) = fields.entry(FORWARDED) else {
-        return;
-    };
-    let bytes = lines.iter().map(HeaderValue::as_bytes);
-    let elements = bytes.flat_map(forwarded::elements).flatten();
+    match left_of_forwarded(fields, names) {
+        Some(line) => drop(fields.insert(FORWARDED, line)),
+        None => drop(fields.remove(FORWARDED)),
+    }
+}
+
+/// Returns, as one line, what other proxies say without these parameters.
+pub(super) fn left_of_forwarded(fields: &HeaderMap, names: &[&str]) -> Option<HeaderValue> {
+    let lines = fields.get_all(FORWARDED).iter();
+    let lines = lines.map(HeaderValue::as_bytes);
+    let elements = lines.flat_map(forwarded::elements).flatten();
     let kept: Vec<_> = elements
         .filter_map(|element| element.without(names))
         .collect();
-    match HeaderValue::try_from(kept.join(", ")) {
-        Ok(line) if !line.is_empty() => drop(lines.insert(line)),
-        _ => drop(lines.remove()),
-    }
+    let line = HeaderValue::try_from(kept.join(", "));
+    line.ok().filter(|line| !line.is_empty())
 }
 
 /// Returns the element of `Forwarded` for this hop (RFC 7239 section 4). `address` is the peer's.

@@ -1,9 +1,10 @@
 //! What a trusted peer tells the origin of the request, as part of the key. Such a peer passes on what any client wrote:
 //! an answer that was made from it is only for requests that say the same.
 
+mod forwarded;
+
 use super::{
     CAPABILITY, ESI_CAPABILITY, SURROGATE_CAPABILITY,
-    forwarding::untold,
     sent::is_edited,
     trust::{names::poisons, tells_unkeyed},
 };
@@ -13,7 +14,6 @@ use crate::{
     routing,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
-use rules::forwarded::{self, Element};
 
 /// Whether a field is keyed if a trusted peer sends it and the origin gets it. What names the client's address is not:
 /// each client would have a store of its own.
@@ -21,24 +21,34 @@ pub fn is_keyed_if_told(name: &HeaderName) -> bool {
     poisons(name) || *name == SURROGATE_CAPABILITY
 }
 
-/// Adds to the key of a request from a trusted peer what it tells the origin besides, unless that is what the key says
-/// already. `scheme` is the client's.
+/// Adds to the key of a request from a trusted peer what it tells the origin, unless all of it is what the key says
+/// already: beside another field that says something else, it may be what the application believes. `scheme` is the
+/// client's.
 pub fn key_what_is_told(key: &mut Key, scheme: &str, fields: &HeaderMap, policy: &Policy) {
-    let mut names: Vec<_> = fields
-        .keys()
+    let names = fields.keys();
+    let mut names: Vec<_> = names
         .filter(|name| is_keyed_if_told(name) && gets_there(policy, name))
-        .filter(|name| **name == FORWARDED || !agrees(key, scheme, fields, name, policy.esi))
         .collect();
+    let forwarded = if names.contains(&&FORWARDED) {
+        forwarded::lines(fields, &policy.key)
+    } else {
+        Vec::new()
+    };
+    if names.iter().all(|name| match **name {
+        FORWARDED => forwarded::agrees(&forwarded, key, scheme, &policy.key),
+        _ => agrees(key, scheme, fields, name, policy.esi),
+    }) {
+        return;
+    }
     names.sort_unstable_by_key(|name| name.as_str());
     for name in names {
-        if *name == FORWARDED {
-            let told = told_in_forwarded(key, scheme, fields, policy);
-            if !told.is_empty() {
-                key.told(name, told.iter().map(Vec::as_slice));
-            }
-        } else {
+        if *name != FORWARDED {
             let lines = fields.get_all(name).iter();
             key.told(name, lines.map(HeaderValue::as_bytes));
+        } else if !forwarded.is_empty() {
+            let lines = forwarded.iter().map(HeaderValue::as_bytes);
+            let lines: Vec<_> = lines.map(forwarded::without_nodes).collect();
+            key.told(name, lines.iter().map(Vec::as_slice));
         }
     }
 }
@@ -81,48 +91,4 @@ fn port<'a>(host: &'a str, scheme: &str) -> &'a str {
     let written = host.strip_prefix(routing::without_port(host));
     let written = written.and_then(|rest| rest.strip_prefix(':'));
     written.unwrap_or(if scheme == "https" { "443" } else { "80" })
-}
-
-/// Returns what `Forwarded` tells besides the client, the keyed host and the keyed scheme, and what the origin does not
-/// get: for each element that tells more.
-fn told_in_forwarded(key: &Key, scheme: &str, fields: &HeaderMap, policy: &Policy) -> Vec<Vec<u8>> {
-    let lines = || {
-        let lines = fields.get_all(FORWARDED).iter();
-        lines.map(HeaderValue::as_bytes)
-    };
-    let untold = untold(&policy.key);
-    let mut told = Vec::new();
-    for element in lines().flat_map(forwarded::elements) {
-        match element {
-            Some(element) => {
-                let more = more_in(&element, key, scheme, untold);
-                told.extend(more.map(String::into_bytes));
-            }
-            // An application may read anything in an element that cannot be read.
-            None if untold.is_empty() => return lines().map(<[u8]>::to_vec).collect(),
-            None => {}
-        }
-    }
-    told
-}
-
-fn more_in(element: &Element<'_>, key: &Key, scheme: &str, untold: &[&str]) -> Option<String> {
-    // Some applications search for `host=` wherever it stands.
-    let is_node = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:[]".contains(&byte);
-    let agrees = |name: &str| {
-        let Some(value) = element.get(name) else {
-            return true;
-        };
-        match name {
-            "host" => value.as_bytes() == key.host_bytes(),
-            "proto" => value == scheme,
-            _ => value.bytes().all(is_node),
-        }
-    };
-    let gone = ["for", "by", "host", "proto"];
-    let gone: Vec<_> = gone
-        .into_iter()
-        .filter(|name| untold.contains(name) || agrees(name))
-        .collect();
-    element.without(&gone)
 }

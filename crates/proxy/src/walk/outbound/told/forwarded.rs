@@ -1,0 +1,103 @@
+//! What a trusted peer tells the origin in `Forwarded` (RFC 7239), as part of the key.
+//!
+//! Applications read it each in its own way: some take the first element, some the last, some the first `host=` wherever
+//! it stands, some nothing at all if a part of it is malformed. So the field is keyed as it is written, and its text is
+//! only split, not understood.
+
+use crate::{
+    ask::Key,
+    policy::KeySpec,
+    walk::outbound::forwarding::{left_of_forwarded, untold},
+};
+use http::{HeaderMap, HeaderValue, header::FORWARDED};
+
+/// What stands for an address in the key: one that is written as it must be, and another. The first is an address too,
+/// the second is none: a field that can be read is never keyed as one that cannot.
+const READABLE: &[u8] = b"_";
+const MALFORMED: &[u8] = b":";
+
+/// Returns the lines that the origin gets, before ours is added.
+pub fn lines(fields: &HeaderMap, spec: &KeySpec) -> Vec<HeaderValue> {
+    match untold(spec) {
+        [] => fields.get_all(FORWARDED).iter().cloned().collect(),
+        names => left_of_forwarded(fields, names).into_iter().collect(),
+    }
+}
+
+/// Whether each element says what the key says, and nothing else. It says all of it: an application that goes by one
+/// element would take what that one lacks from the connection.
+pub fn agrees(lines: &[HeaderValue], key: &Key, scheme: &str, spec: &KeySpec) -> bool {
+    let mut elements = lines
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    elements.all(|element| {
+        let element = element.strip_prefix(b" ").unwrap_or(element);
+        let mut said = Vec::with_capacity(4);
+        let is_true = element.split(|byte| *byte == b';').all(|part| {
+            let (name, value) = name_and_value(part);
+            let value = value.and_then(unquoted);
+            let is_new = !said.contains(&name);
+            said.push(name);
+            is_new
+                && value.is_some_and(|value| match name {
+                    b"for" | b"by" => is_node(value),
+                    b"host" => value == key.host_bytes(),
+                    b"proto" => value == scheme.as_bytes(),
+                    _ => false,
+                })
+        });
+        let says = |name: &str| said.contains(&name.as_bytes());
+        is_true && (!spec.host || says("host")) && (!spec.scheme || says("proto"))
+    })
+}
+
+/// Returns the line as written, but without the addresses of nodes: each client would have a store of its own.
+pub fn without_nodes(line: &[u8]) -> Vec<u8> {
+    let elements = line.split(|byte| *byte == b',').map(|element| {
+        let parts = element.split(|byte| *byte == b';').map(without_node);
+        parts.collect::<Vec<_>>().join(&b';')
+    });
+    elements.collect::<Vec<_>>().join(&b',')
+}
+
+fn without_node(part: &[u8]) -> Vec<u8> {
+    let (name, value) = name_and_value(part);
+    let is_of_node = ["for", "by"]
+        .iter()
+        .any(|known| name.trim_ascii().eq_ignore_ascii_case(known.as_bytes()));
+    let Some(value) = value.map(<[u8]>::trim_ascii).filter(|_| is_of_node) else {
+        return part.to_vec();
+    };
+    let instead = match unquoted(value) {
+        Some(value) if is_node(value) => READABLE,
+        None if is_node(value) => MALFORMED,
+        _ => return part.to_vec(),
+    };
+    [name, b"=", instead].concat()
+}
+
+/// Splits a part of an element at its first equals sign.
+fn name_and_value(part: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let mut split = part.splitn(2, |byte| *byte == b'=');
+    (split.next().unwrap_or_default(), split.next())
+}
+
+/// Returns a value without its quotes, or `None` if it must have some. No escape is understood: applications take the
+/// quotes off, and most of them nothing else.
+fn unquoted(value: &[u8]) -> Option<&[u8]> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    match value {
+        [b'"', inner @ .., b'"'] => Some(inner),
+        [] => None,
+        _ => value.iter().all(is_plain).then_some(value),
+    }
+}
+
+/// Whether the text can only be an address. Some applications search for `host=` wherever it stands.
+fn is_node(text: &[u8]) -> bool {
+    let is_of_node = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-:[]".contains(byte);
+    text.iter().all(is_of_node)
+}
+
+#[cfg(test)]
+mod tests;
