@@ -17,7 +17,7 @@ use crate::{
 use http::Request;
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 use tokio::time::Instant;
 
@@ -37,6 +37,8 @@ pub(crate) struct Servers {
     pub(crate) files: Option<Files>,
     /// What scripts wrote to standard error, for the log.
     pub(crate) complaints: Arc<fastcgi::Complaints>,
+    /// Whether a script that answers for what does not exist has ever been there.
+    pub(crate) had_front: AtomicBool,
     refused: Refused,
 }
 
@@ -87,6 +89,7 @@ impl Servers {
             identity: Arc::new(identity),
             files,
             complaints: Arc::default(),
+            had_front: AtomicBool::default(),
             refused: Refused::default(),
             config,
         }))

@@ -143,7 +143,7 @@ fn a_front_that_is_missing_for_a_moment_is_no_404() {
         is(&answer, 500, "cannot work", failed);
         assert!(!answer.text().contains("index.php"), "{}", answer.text());
     }
-    larder.wait_output("/index.php is not there");
+    larder.wait_output("/index.php is not there any more");
     is(&larder.get("/a.php").send(), 200, "a page", None);
     is(&larder.get("/b/x.css").send(), 200, "the file", None);
     is(&larder.get("/.git/config").send(), 404, "Not Found", None);
@@ -157,7 +157,7 @@ fn a_front_that_is_missing_for_a_moment_is_no_404() {
 /// A script may have changed its page before it redirected to what cannot be had.
 #[test]
 fn a_failure_after_a_script_has_run_leaves_no_fresh_page() {
-    let root = root(&["a.php"]);
+    let root = root(&["index.php", "a.php"]);
     let (server, larder) = serve(&root, "");
     server.answer(|call, line| {
         line.send(output(match call.params["REQUEST_METHOD"].as_str() {
@@ -166,21 +166,27 @@ fn a_failure_after_a_script_has_run_leaves_no_fresh_page() {
         }));
         Next::Close
     });
-    is(&larder.get("/a.php").send(), 200, "a page", None);
+    for path in ["/", "/a.php"] {
+        is(&larder.get(path).send(), 200, "a page", None);
+    }
+    fs::remove_file(root.join("index.php")).unwrap();
     assert!(larder.get("/a.php").send().hit());
     let posted = larder.ask("POST", "/a.php").body("x").send();
     is(&posted, 500, "cannot work", Some("configuration"));
     assert!(!larder.get("/a.php").send().hit());
-    assert_eq!(server.requests(), 3);
+    assert_eq!(server.requests(), 4);
 }
 
+/// Whether it says so, or never had one.
 #[test]
 fn a_site_without_a_front_says_that_a_page_is_none() {
-    let root = root(&["a.php"]);
-    let (server, larder) = serve(&root, "front = \"off\"");
-    for path in ["/other/", "/"] {
-        is(&larder.get(path).send(), 404, "Not Found", None);
-        assert!(larder.get(path).send().hit(), "{path}");
+    for written in ["front = \"off\"", ""] {
+        let root = root(&["a.php"]);
+        let (server, larder) = serve(&root, written);
+        for path in ["/other/", "/"] {
+            is(&larder.get(path).send(), 404, "Not Found", None);
+            assert!(larder.get(path).send().hit(), "{path}");
+        }
+        assert_eq!(server.requests(), 0);
     }
-    assert_eq!(server.requests(), 0);
 }

@@ -11,7 +11,7 @@ pub struct FastCgi {
     /// Names of files that answer for a folder. The first that exists is used.
     pub index: Vec<String>,
     /// The script that answers for what is neither file nor folder, by its name in `root`. `None`: there is none, and
-    /// such paths do not exist. One that is missing is a failure of the origin.
+    /// such paths do not exist. One that was there and is not any more is a failure of the origin.
     pub front: Option<String>,
     /// Paths of scripts.
     pub scripts: Paths,
@@ -22,6 +22,14 @@ pub struct FastCgi {
     pub no_files: Paths,
     /// Further parameters. They replace ours of the same name.
     pub params: Vec<(String, String)>,
+}
+
+impl FastCgi {
+    /// Whether the script `name`, a path below the root, is the front.
+    pub(crate) fn is_front(&self, name: &str) -> bool {
+        let front = self.front.as_deref();
+        front.is_some() && name.strip_prefix('/') == front
+    }
 }
 
 /// A set of paths. Paths begin with `/`, are decoded, and have neither dot segments nor empty ones.

@@ -28,6 +28,8 @@ pub(crate) enum ResolvedPath {
     Refused,
     /// It does not exist.
     Nothing,
+    /// It does not exist, and neither does the front, which would answer for it.
+    NoFront(PathBuf),
 }
 
 /// A script, and the part of the path that names it.
@@ -52,8 +54,8 @@ enum Written<'a> {
     Hidden,
 }
 
-/// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root or the front is not there, or
-/// something may not be read, or a link leads out of the root.
+/// Looks up `path`, as the client wrote it. Blocks on the file system. Fails if the root is not there, or something may
+/// not be read, or a link leads out of the root.
 pub(crate) fn find(cgi: &FastCgi, path: &str) -> Result<ResolvedPath, Error> {
     let root = root(cgi)?;
     let site = Site { cgi, root: &root };
@@ -246,13 +248,7 @@ impl Site<'_> {
         };
         let name = format!("/{front}");
         if !self.is_file(&name)? {
-            // It knows which pages there are. Without it, nobody can say that this one is none.
-            let file = below(self.root, &name);
-            let why = format!(
-                "{} is not there; write `front = \"off\"` if the site has no such script",
-                file.display()
-            );
-            return Err(Error::new(Kind::Configuration).because(why));
+            return Ok(ResolvedPath::NoFront(below(self.root, &name)));
         }
         self.run(&name, "")
     }

@@ -23,7 +23,7 @@ use http::{
 };
 use http_body_util::{BodyExt, Empty, Full};
 use rules::method::is_retrieval;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tokio::time::{Instant, timeout_at};
 
 /// Most local redirects in a row (RFC 3875 section 6.2.2). More are a loop.
@@ -48,15 +48,19 @@ pub(crate) async fn fetch(
     let mut has_run = false;
     for _ in 0..=MOST_REDIRECTS {
         let note_run = |error: Error| error.having_sent_if(has_run);
-        let found = look(cgi, head.uri.path()).await.map_err(note_run);
-        let script = match found.inspect_err(|error| origin.refuse(error))? {
+        let found = look(cgi, head.uri.path()).await;
+        let found = found.and_then(|found| unless_front_is_gone(origin, cgi, found));
+        let found = found.inspect_err(|error| origin.refuse(error));
+        let script = match found.map_err(note_run)? {
             ResolvedPath::Script(script) => script,
             ResolvedPath::File(path) => {
                 return file(origin, &head, &path).await.map_err(note_run);
             }
             ResolvedPath::Folder(path) => return Ok(folder(&head, &path)),
             ResolvedPath::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
-            ResolvedPath::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
+            ResolvedPath::Nothing | ResolvedPath::NoFront(_) => {
+                return Ok(own(StatusCode::NOT_FOUND, "Not Found\n"));
+            }
         };
         let (body, length) = match sent.take() {
             Some((body, room)) => measured(origin, body, room, until).await?,
@@ -116,6 +120,26 @@ async fn look(cgi: &Arc<FastCgi>, path: &str) -> Result<ResolvedPath, Error> {
     looking
         .await
         .map_err(|cause| Error::new(Kind::Configuration).because(cause))?
+}
+
+/// Passes on what was found, unless the front is gone. It knows which pages there are, so without it nobody can say that
+/// one is none. A site that never had one answers 404.
+fn unless_front_is_gone(
+    origin: &Servers,
+    cgi: &FastCgi,
+    found: ResolvedPath,
+) -> Result<ResolvedPath, Error> {
+    match &found {
+        ResolvedPath::Script(script) if cgi.is_front(&script.name) => {
+            origin.had_front.store(true, Relaxed);
+        }
+        ResolvedPath::NoFront(file) if origin.had_front.load(Relaxed) => {
+            let why = format!("{} is not there any more", file.display());
+            return Err(Error::new(Kind::Configuration).because(why));
+        }
+        _ => {}
+    }
+    Ok(found)
 }
 
 fn call(

@@ -102,7 +102,7 @@ fn where_paths_lead() {
             Ok(ResolvedPath::File(path)) => format!("file {path}"),
             Ok(ResolvedPath::Folder(path)) => format!("folder {path}"),
             Ok(ResolvedPath::Refused) => "refused".to_owned(),
-            Ok(ResolvedPath::Nothing) => "nothing".to_owned(),
+            Ok(ResolvedPath::Nothing | ResolvedPath::NoFront(_)) => "nothing".to_owned(),
             Err(error) => error.kind().detail().to_owned(),
         };
         assert_eq!(found, wanted, "{path}");
@@ -136,9 +136,10 @@ fn what_is_not_there_is_the_fronts() {
 #[test]
 fn without_the_front_nobody_knows_what_is_not_there() {
     let site = site(Some("b"));
+    let front = site.root.canonicalize().unwrap().join("b");
     for path in ["/nothing", "//", "/uploads/", "/nothing.php"] {
-        let error = find(&site, path).unwrap_err();
-        assert_eq!(error.kind(), Kind::Configuration, "{path}: {error}");
+        let found = find(&site, path).unwrap();
+        assert_eq!(found, ResolvedPath::NoFront(front.clone()), "{path}");
     }
     assert_eq!(find(&site, "/.git/config").unwrap(), ResolvedPath::Nothing);
     assert!(matches!(
@@ -196,7 +197,7 @@ proptest! {
                 prop_assert!(file.starts_with(&real));
             }
             ResolvedPath::Folder(path) => prop_assert!(path.starts_with('/') && !path.starts_with("//")),
-            ResolvedPath::Refused | ResolvedPath::Nothing => {}
+            ResolvedPath::Refused | ResolvedPath::Nothing | ResolvedPath::NoFront(_) => {}
         }
     }
 }
