@@ -66,7 +66,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All reasons. A note in the table is a position in this list, counted from one.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),

@@ -73,7 +73,8 @@ fn no_reason_is_forgotten() {
             | NotStorable::VaryStar
             | NotStorable::TooManyTags
             | NotStorable::Connection
-            | NotStorable::NoFreshness => true,
+            | NotStorable::NoFreshness
+            | NotStorable::EventStream => true,
         }
     }
     let mut reasons: Vec<NotStorable> = Vec::new();
@@ -83,7 +84,7 @@ fn no_reason_is_forgotten() {
             reasons.push(why);
         }
     }
-    assert_eq!(reasons.len(), 12);
+    assert_eq!(reasons.len(), 13);
 }
 
 #[test]
