@@ -11,7 +11,7 @@ use crate::{
     content_key,
     listen::{Connection, InterimSink, RequestHead},
     outcome::BypassReason,
-    policy::Site,
+    policy::{LifetimeMode, Site},
     purging,
     walk::{
         admit::{self, Times},
@@ -150,6 +150,26 @@ impl ReplayedRequest {
     /// Returns why the store would have been bypassed, if it would.
     pub fn bypass(&self) -> Option<BypassReason> {
         self.bypass
+    }
+
+    /// Notes that a server bypassed the store for a cookie or a header field that is not known here, if `detail` says so
+    /// and the route has rules of that kind.
+    pub fn bypass_as_told(&mut self, detail: &[u8]) {
+        let rules = &self.ask.policy().bypass;
+        let told = [
+            (BypassReason::Cookie, !rules.cookies.is_empty()),
+            (BypassReason::Header, !rules.headers.is_empty()),
+        ]
+        .into_iter()
+        .find(|(why, has_rules)| *has_rules && why.token().as_bytes() == detail);
+        self.bypass = self.bypass.or(told.map(|(why, _)| why));
+    }
+
+    /// Returns a type that the answer may have, for one whose own is not known, where its lifetime depends on the type.
+    pub fn usual_type(&self) -> Option<&'static str> {
+        let is_static = self.ask.policy().lifetime.mode == LifetimeMode::Static;
+        let path = is_static.then(|| self.ask.key.path())?;
+        admit::usual_type(path)
     }
 
     /// Whether its answer may depend on the client's group of users, which only the application knows.

@@ -74,6 +74,17 @@ impl Answer {
             is_get,
         }
     }
+
+    /// Gives an answer without a type the usual one of what it was asked for. An error is mostly a page.
+    pub(super) fn assume_type(&mut self, usual: Option<&'static str>, notes: &mut Notes) {
+        let Some(usual) = usual.filter(|_| self.status.is_success()) else {
+            return;
+        };
+        self.fields.entry(header::CONTENT_TYPE).or_insert_with(|| {
+            notes.without_type += 1;
+            HeaderValue::from_static(usual)
+        });
+    }
 }
 
 /// The judgement of an answer of `status` that is not stored.

@@ -113,6 +113,8 @@ pub(super) struct Group {
 pub(super) struct Notes {
     pub without_host: u64,
     pub without_length: u64,
+    /// Answers that got the usual type of their path's extension.
+    pub without_type: u64,
     pub without_origin_time: u64,
     pub with_origin_time: u64,
     pub not_modified: u64,

@@ -110,11 +110,13 @@ impl Plan {
     /// The request fields that any site reads, and those that concern caching.
     pub fn fields(&self) -> HashSet<http::HeaderName> {
         use http::header::{
-            AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, IF_MATCH, IF_UNMODIFIED_SINCE, PRAGMA,
+            AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, IF_MATCH,
+            IF_UNMODIFIED_SINCE, PRAGMA,
         };
         let mut names = HashSet::from([
             AUTHORIZATION,
             CACHE_CONTROL,
+            CONTENT_TYPE,
             COOKIE,
             HOST,
             IF_MATCH,

@@ -72,7 +72,7 @@ impl Reader {
         }
         let told = line.time.unwrap_or(self.clock.now);
         let now = self.clock.at(told, &mut self.totals);
-        let answer = Answer::of(&mut line, &mut self.totals.notes);
+        let mut answer = Answer::of(&mut line, &mut self.totals.notes);
         let asked = match self.receive(line, now) {
             Ok(asked) => asked,
             Err(Left::Redirected) => {
@@ -89,6 +89,7 @@ impl Reader {
                 return;
             }
         };
+        answer.assume_type(asked.usual_type(), &mut self.totals.notes);
         self.totals.requests += 1;
         self.totals.sent = self.totals.sent.saturating_add(answer.sent);
         self.number += 1;

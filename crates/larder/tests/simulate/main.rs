@@ -664,6 +664,61 @@ fn agrees_with_a_real_larder_about_cookies() {
     assert_eq!(hits, 5);
 }
 
+/// Its own log has neither cookies nor types, but says for whom it passed the store by.
+#[test]
+fn agrees_with_a_real_larder_about_its_own_log() {
+    let origin = Origin::start();
+    origin.otherwise(|request| {
+        let kind = match request.path() {
+            "/style.css" => "text/css",
+            _ => "text/html",
+        };
+        Reply::ok().header("Content-Type", kind).body("x")
+    });
+    let log = scratch_dir().join("access.log");
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{}\"\n[log]\naccess = {:?}\n\
+         [defaults]\nttl = \"1h\"\nbypass = {{ cookies = \"admin\", headers = \"X-Nonce\" }}\n\
+         [[route]]\npath = \"*.css\"\nttl_mode = \"static\"\n",
+        origin.url(),
+        text(&log)
+    );
+    let config = file("larder.toml", config);
+    let larder = Command::new(BINARY)
+        .args(["serve", "--config", text(&config)])
+        .start();
+    let (mut client, mut hits) = (larder.client(), 0_u64);
+    for (path, field, value) in [
+        ("/p", "Cookie", "admin=1"),
+        ("/p", "X-Nonce", "1"),
+        ("/p", "X", ""),
+        ("/p", "Cookie", "admin=2"),
+        ("/p", "X", ""),
+        ("/style.css", "X", ""),
+        ("/style.css", "Cookie", "admin=1"),
+        ("/style.css", "X", ""),
+        ("/page.css", "X", ""),
+    ] {
+        let answer = client.get(path).header(field, value).send();
+        hits += u64::from(answer.joined("cache-status").contains("; hit"));
+    }
+    drop(client);
+    larder.stop();
+    let report = report(&[text(&log), "--config", text(&config)]);
+    assert_eq!(report["base"]["hits"], hits, "{report}");
+    assert_eq!(hits, 2);
+    let bypassed: Vec<_> = report["bypassed"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|reason| (reason["reason"].as_str(), reason["requests"].as_u64()))
+        .collect();
+    assert_eq!(
+        bypassed,
+        [(Some("cookie"), Some(3)), (Some("header"), Some(1))]
+    );
+}
+
 /// Requests that the server itself sends to HTTPS ask nobody.
 #[test]
 fn redirects_to_https_are_left_out() {

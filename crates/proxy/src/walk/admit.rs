@@ -24,6 +24,7 @@ use rules::{
     time::Time,
     vary::{self, Nominated},
 };
+pub use settled::usual_type;
 use store::Variant;
 
 /// When an exchange with an origin took place.

@@ -64,7 +64,10 @@ impl Reader {
             .get(self.base)
             .ok_or_else(|| refused("internal"))?;
         match base.receive(request, &connection, now) {
-            Received::Asked(asked) => Ok(asked),
+            Received::Asked(mut asked) => {
+                asked.bypass_as_told(&line.reason.unwrap_or_default());
+                Ok(asked)
+            }
             Received::Redirected => Err(Left::Redirected),
             Received::Refused(why) => Err(refused(why)),
         }

@@ -118,6 +118,10 @@ fn answers(notes: &Notes, all: &mut Vec<String>) {
             "answers without a length count as large as the others on average.",
         ),
         (
+            notes.without_type,
+            "answers without a type are taken for the files that their paths name.",
+        ),
+        (
             mixed_times,
             "answers without the origin's time count as long as the last one of their URL, or the average.",
         ),

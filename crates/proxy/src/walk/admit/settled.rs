@@ -60,12 +60,7 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     let Some(ending) = ending_of(path) else {
         return false;
     };
-    let is_of = |(endings, _): &&(&[&str], _)| {
-        endings
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(ending))
-    };
-    let Some((_, kinds)) = KINDS.iter().find(is_of) else {
+    let Some(kinds) = types_of(ending) else {
         return false;
     };
     let Some(kind) = kind_of(fields) else {
@@ -76,21 +71,32 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     kinds.iter().any(is_served) && key::is_plain(path)
 }
 
+/// Returns the types as which files with this extension are served, if their content seldom depends on the client.
+fn types_of(ending: &str) -> Option<&'static [&'static str]> {
+    let known = KINDS.iter().find(|(endings, _)| names(endings, ending));
+    known.map(|(_, kinds)| *kinds)
+}
+
+fn names(endings: &[&str], ending: &str) -> bool {
+    endings
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(ending))
+}
+
+/// Returns a type as which the file that the path names may be served, if it names one.
+pub fn usual_type(path: &str) -> Option<&'static str> {
+    let ending = ending_of(path)?;
+    let usual = types_of(ending).and_then(|kinds| kinds.first().copied());
+    usual.or_else(|| names(&OTHERS, ending).then_some("text/plain"))
+}
+
 /// Extensions of other files, whose content may depend on the client.
 const OTHERS: [&str; 4] = ["json", "map", "txt", "xml"];
 
 /// Whether the path names a file while the answer is a page or has no type. An application answers in this way if it
 /// does not have the file.
 pub(super) fn is_no_file(path: &str, fields: &HeaderMap) -> bool {
-    let files = KINDS
-        .iter()
-        .flat_map(|(endings, _)| *endings)
-        .chain(&OTHERS);
-    let names_file = ending_of(path).is_some_and(|ending| {
-        files
-            .clone()
-            .any(|known| known.eq_ignore_ascii_case(ending))
-    });
+    let names_file = usual_type(path).is_some();
     let is_page = |kind: String| matches!(&*kind, "text/html" | "application/xhtml+xml");
     names_file && kind_of(fields).is_none_or(is_page)
 }
