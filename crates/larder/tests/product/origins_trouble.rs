@@ -151,6 +151,37 @@ fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again() {
     assert_eq!(origin.requests("/"), 1);
 }
 
+/// A kept connection that closes is otherwise nobody's fault, and its server gets another.
+#[test]
+fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again_on_another_connection() {
+    let ([origin, other], gate) = ([(); 2].map(|()| Origin::start()), Gate::new());
+    origin.reply("/health", Reply::ok());
+    other.otherwise(|_| Reply::ok().body("other"));
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder")).config(&format!(
+        "workers = 1\n[[origin]]\nname = \"app\"\n\
+         servers = [{:?}, {{ url = {:?}, backup = true }}]\n\
+         health = {{ path = \"/health\", every = \"100ms\", unhealthy_after = 1 }}\n",
+        origin.url(),
+        other.url()
+    ));
+    let larder = larder.start();
+    origin.reply("/kept", Reply::ok());
+    assert_eq!(larder.get("/kept").send().status, 200);
+    let held = gate.clone();
+    origin.on("/", move |_| Reply::close().hold_head(&held));
+    let mut client = larder.get("/").begin();
+    gate.wait_reached();
+    origin.reply("/health", Reply::status(503));
+    let healthy = format!(
+        "larder_server_healthy{{origin=\"app\",server=\"{}\"}}",
+        origin.address()
+    );
+    wait_until("it is down", || sample(&larder, &healthy) == 0);
+    gate.open();
+    assert_eq!(client.read().text(), "other");
+    assert_eq!(origin.requests("/"), 1);
+}
+
 #[test]
 fn a_server_that_hangs_is_tried_by_one_request_after_each_rest() {
     let (servers, larder) = two_servers("passive = { failures = 1, rest = \"1s\" }");

@@ -21,7 +21,7 @@ impl Fetch<'_> {
     /// A request that was never sent may always go to a server not yet asked. A request that may have been sent is sent
     /// again only if it is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to
     /// be closing is nobody's fault and costs nothing: the same server gets a new connection, once. A request that
-    /// waited there for a stream keeps waiting.
+    /// waited there for a stream keeps waiting. Neither happens at a server that the checks have taken out meanwhile.
     pub(super) fn after(
         &mut self,
         failure: Failure,
@@ -33,21 +33,24 @@ impl Fetch<'_> {
         let took = self.now.saturating_duration_since(began);
         self.resolving = Duration::ZERO;
         self.was_sent |= matches!(failure, Failure::Sent { .. });
+        let may_stay = !peer.health.is_down();
         match failure {
             Failure::Unsent {
                 request,
                 stale: true,
                 error,
-            } if error.kind().is_of_the_queue() && self.may_wait_on(began) => Ok(Next {
-                request,
-                peer,
-                fresh,
-            }),
+            } if may_stay && error.kind().is_of_the_queue() && self.may_wait_on(began) => {
+                Ok(Next {
+                    request,
+                    peer,
+                    fresh,
+                })
+            }
             Failure::Unsent {
                 request,
                 stale,
                 error,
-            } if stale && self.may_move(fresh, &error) => Ok(Next {
+            } if may_stay && stale && self.may_move(fresh, &error) => Ok(Next {
                 request,
                 peer,
                 fresh: true,
@@ -57,7 +60,7 @@ impl Fetch<'_> {
                 error,
                 stale,
                 again,
-            } if stale && !fresh => match again {
+            } if may_stay && stale && !fresh => match again {
                 Some(request) => {
                     self.replaced = true;
                     Ok(Next {
