@@ -1,13 +1,38 @@
 //! WebSocket and other upgrades, and CONNECT.
 
 use crate::common::{Said, start, start_with};
+use rustix::io::ioctl_fionread;
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned,
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
+};
 use std::{
     io::{Read, Write},
-    net::TcpListener,
-    sync::mpsc,
+    net::{TcpListener, TcpStream},
+    os::unix::net::UnixStream,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
+    },
     thread,
+    time::Duration,
 };
-use testkit::Reply;
+use testkit::{Reply, scratch_dir, wait_until};
+
+/// Reads the head of a request, and switches the protocol as it asks.
+fn switched(stream: &mut TcpStream) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("a head");
+        head.extend(byte);
+    }
+    let answer =
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+    stream.write_all(answer.as_bytes()).expect("open");
+}
 
 #[test]
 fn a_websocket_passes_untouched() {
@@ -69,15 +94,7 @@ fn a_tunnel_of_which_one_side_has_ended_is_closed() {
     let (done, waits) = mpsc::channel::<()>();
     let silent = thread::spawn(move || {
         let (mut stream, _) = application.accept().expect("a connection");
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).expect("a head");
-            head.extend(byte);
-        }
-        let switched =
-            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
-        stream.write_all(switched.as_bytes()).expect("open");
+        switched(&mut stream);
         let mut said = String::new();
         stream.read_to_string(&mut said).expect("text");
         // It knows that the client has ended, and does not end.
@@ -99,6 +116,69 @@ fn a_tunnel_of_which_one_side_has_ended_is_closed() {
     assert_eq!(client.read_to_end(), b"", "closed though nobody else ended");
     drop(done);
     assert_eq!(silent.join().expect("it ended"), "bye");
+}
+
+/// A client over TLS that reads nothing after it has asked for a tunnel.
+fn asks_over_tls(socket: &Path, config: &Arc<ClientConfig>) -> UnixStream {
+    let name = ServerName::try_from("a.test").expect("a name");
+    let client = ClientConnection::new(Arc::clone(config), name).expect("a client");
+    let socket = UnixStream::connect(socket).expect("a listener");
+    let mut tls = StreamOwned::new(client, socket);
+    let head =
+        "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    tls.write_all(head.as_bytes()).expect("open");
+    tls.sock
+}
+
+/// Sends `first` bytes, and then one now and then until the tunnel has `ended` or nobody waits for that.
+fn trickle(mut stream: TcpStream, first: usize, ended: &AtomicBool, over: &mpsc::Receiver<()>) {
+    let mut next = stream.write_all(&vec![b'x'; first]);
+    let pause = Duration::from_millis(100);
+    while next.is_ok() && over.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
+        next = stream.write_all(b"x");
+    }
+    ended.store(next.is_err(), SeqCst);
+}
+
+/// TLS takes what still comes, and holds it back: that is not the client.
+#[test]
+fn a_client_that_takes_nothing_ends_its_tunnel_though_messages_trickle() {
+    let application = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (certificate, key) = crate::tls::certificate("a.test");
+    let socket = scratch_dir().join("larder.sock");
+    let address = application.local_addr().expect("an address");
+    let larder = crate::common::command().args(["serve"]).config(&format!(
+        "admin = \"off\"\n[limits]\nwrite_time = \"400ms\"\n[[origin]]\nservers = \"http://{address}\"\n\
+         [[listen]]\naddress = \"unix:{}\"\ntls = [{{ certificate = {certificate:?}, key = {key:?} }}]\n",
+        socket.display()
+    ));
+    let _larder = larder.start();
+    let mut roots = RootCertStore::empty();
+    let trusted = CertificateDer::from_pem_file(&certificate).expect("a certificate");
+    roots.add(trusted).expect("a root");
+    let config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let config = Arc::new(config);
+    // What a Unix socket holds does not grow: for some clients it holds all, for others the rest lies in TLS.
+    let tunnels: Vec<_> = (0..16)
+        .map(|number| {
+            let client = asks_over_tls(&socket, &config);
+            let (mut stream, _) = application.accept().expect("a connection");
+            switched(&mut stream);
+            let (first, ended) = (number * 30_000, Arc::new(AtomicBool::new(false)));
+            let (over, waits) = mpsc::channel();
+            let told = ended.clone();
+            thread::spawn(move || trickle(stream, first, &told, &waits));
+            (client, first, ended, over)
+        })
+        .collect();
+    for (client, first, ended, _) in &tunnels {
+        wait_until("it is all there, or the end", || {
+            ioctl_fionread(client).is_ok_and(|held| held >= *first as u64) || ended.load(SeqCst)
+        });
+    }
+    assert!(tunnels.iter().any(|(.., ended, _)| ended.load(SeqCst)));
 }
 
 #[test]
@@ -225,7 +305,7 @@ fn an_answer_that_wants_another_protocol_names_it() {
 /// A line when it ends, as nginx has it, with what went to the client; also where it is still open at a stop.
 #[test]
 fn a_tunnel_is_logged_when_it_ends() {
-    let path = testkit::scratch_dir().join("access.log");
+    let path = scratch_dir().join("access.log");
     let (origin, mut larder) = start_with(&format!(
         "[log]\naccess = {:?}\n[limits]\ndrain_time = \"100ms\"\n[[origin]]\nservers = \"{{origin}}\"\n",
         path.display().to_string()
@@ -244,13 +324,13 @@ fn a_tunnel_is_logged_when_it_ends() {
     let lines = || std::fs::read_to_string(&path).expect("a log");
     // What comes later is written before what is still open.
     larder.get("/after").send();
-    testkit::wait_until("a line", || !lines().is_empty());
+    wait_until("a line", || !lines().is_empty());
     assert!(!lines().contains("/chat"), "{}", lines());
     opened[0].send(b"more");
     assert_eq!(opened[0].read_bytes(4), b"more");
     opened[0].end();
     assert_eq!(opened[0].read_to_end(), b"");
-    testkit::wait_until("another line", || lines().lines().count() == 2);
+    wait_until("another line", || lines().lines().count() == 2);
     assert!(
         lines().contains("\"GET /chat HTTP/1.1\" 101 9 "),
         "{}",

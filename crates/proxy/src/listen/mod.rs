@@ -42,6 +42,7 @@ mod stream;
 mod task;
 mod texts;
 mod tls;
+mod under_tls;
 mod version;
 mod watch;
 mod wire;

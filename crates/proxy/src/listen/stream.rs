@@ -1,18 +1,19 @@
 //! The bytes below HTTP, with or without TLS.
 
-use super::wire::Wire;
+use super::{under_tls::UnderTls, wire::Wire};
 use std::{
     io::{self, IoSlice},
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::server::TlsStream;
 
 /// The stream below HTTP.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Wire),
-    Tls(Box<tokio_rustls::server::TlsStream<Wire>>),
+    Tls(Box<TlsStream<UnderTls>>),
 }
 
 impl Stream {
@@ -33,6 +34,15 @@ impl Stream {
             Self::Tls(tls) => tls.get_ref().0.reset_at_close(),
         }
     }
+}
+
+/// Ready when TLS may take more. In a tunnel, that is when the client has taken what came before: who writes there
+/// measures how long a client takes nothing, and must not be told that all is well.
+fn poll_turn(tls: &mut TlsStream<UnderTls>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    if tls.get_ref().0.is_of_a_tunnel() {
+        return Pin::new(tls).poll_flush(cx);
+    }
+    Poll::Ready(Ok(()))
 }
 
 impl AsyncRead for Stream {
@@ -56,7 +66,10 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(wire) => Pin::new(wire).poll_write(cx, buf),
-            Self::Tls(tls) => Pin::new(tls.as_mut()).poll_write(cx, buf),
+            Self::Tls(tls) => {
+                ready!(poll_turn(tls, cx))?;
+                Pin::new(tls.as_mut()).poll_write(cx, buf)
+            }
         }
     }
 
@@ -67,7 +80,10 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(wire) => Pin::new(wire).poll_write_vectored(cx, bufs),
-            Self::Tls(tls) => Pin::new(tls.as_mut()).poll_write_vectored(cx, bufs),
+            Self::Tls(tls) => {
+                ready!(poll_turn(tls, cx))?;
+                Pin::new(tls.as_mut()).poll_write_vectored(cx, bufs)
+            }
         }
     }
 

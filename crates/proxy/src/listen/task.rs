@@ -15,6 +15,7 @@ use super::{
     stream::Stream,
     texts::Texts,
     tls::TlsStore,
+    under_tls::UnderTls,
     watch::{Order, Stage, Watch},
     wire::Wire,
 };
@@ -108,7 +109,7 @@ async fn open<S: Serve>(
     place: &WorkerListener<S>,
     accepted: Accepted,
     mut slot: Slot,
-    watch: &Watch,
+    watch: &Arc<Watch>,
     limits: &Limits,
 ) -> Option<Opened> {
     let counters = &place.worker.counters;
@@ -172,10 +173,10 @@ async fn shake_hands(
     store: &TlsStore,
     wire: Wire,
     desk: &Desk,
-    watch: &Watch,
-) -> Option<(Box<TlsStream<Wire>>, Protocol)> {
+    watch: &Arc<Watch>,
+) -> Option<(Box<TlsStream<UnderTls>>, Protocol)> {
     let counters = &watch.worker.counters;
-    let accepting = accept_tls(store, wire, desk);
+    let accepting = accept_tls(store, wire, desk, watch);
     let Some(Some(tls)) = unless_told(watch, Order::Timeout, accepting).await else {
         add(&counters.handshakes_failed, 1);
         return None;
@@ -189,7 +190,12 @@ async fn shake_hands(
 }
 
 /// Accepts TLS; `None` if that fails. A client that speaks HTTP without TLS is told so.
-async fn accept_tls(store: &TlsStore, mut wire: Wire, desk: &Desk) -> Option<TlsStream<Wire>> {
+async fn accept_tls(
+    store: &TlsStore,
+    mut wire: Wire,
+    desk: &Desk,
+    watch: &Arc<Watch>,
+) -> Option<TlsStream<UnderTls>> {
     let speaks_http = |bytes: &[u8]| Ok(bytes.first().map(|first| (first.is_ascii_uppercase(), 0)));
     let mut seen = Vec::new();
     if wire.peel(desk, 1, &mut seen, speaks_http).await.ok()? {
@@ -197,7 +203,8 @@ async fn accept_tls(store: &TlsStore, mut wire: Wire, desk: &Desk) -> Option<Tls
         let _ = wire.write_all(NOT_TLS).await;
         return None;
     }
-    TlsAcceptor::from(store.config()).accept(wire).await.ok()
+    let under = UnderTls::new(wire, Arc::clone(watch));
+    TlsAcceptor::from(store.config()).accept(under).await.ok()
 }
 
 async fn read_proxy_header(wire: &mut Wire, desk: &Desk) -> io::Result<Header> {

@@ -76,6 +76,8 @@ pub(super) struct Watch {
     ended_at: AtomicU32,
     /// When bytes were last written.
     written_at: AtomicU32,
+    /// When the client last took bytes that TLS had written; 0 without TLS, where it takes what is written.
+    taken_at: AtomicU32,
     /// Whether the client's window is full.
     write_blocked: AtomicBool,
     /// Whether everything that was written is sent: the connection is between two messages.
@@ -118,6 +120,7 @@ impl Watch {
             awaited_since: AtomicU32::new(now),
             ended_at: AtomicU32::new(0),
             written_at: AtomicU32::new(now),
+            taken_at: AtomicU32::new(0),
             write_blocked: AtomicBool::new(false),
             between: AtomicBool::new(true),
             in_flight: AtomicU32::new(0),

@@ -19,7 +19,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     thread::JoinHandle,
     time::Duration,
 };
@@ -29,6 +29,7 @@ use tokio::{
     runtime::Builder,
     sync::Semaphore,
     task::LocalSet,
+    time::{Interval, interval},
 };
 
 /// What tests and service share.
@@ -275,6 +276,7 @@ fn at_once(request: &Request<RequestBody>) -> Option<Response<Scripted>> {
         "/hint-from-elsewhere",
         "/hint-then-stream",
         "/endless",
+        "/drip",
         "/echo",
         "/upgrade",
         "/undated",
@@ -373,6 +375,10 @@ async fn play(
             return Response::new(Scripted::Pieces(3, stage.clone(), Some(interim.clone())));
         }
         "/endless" => return Response::new(Scripted::Endless(Bytes::from(vec![b'x'; 65_536]))),
+        "/drip" => {
+            let first = request.uri().query().map(str::parse).unwrap().unwrap();
+            return Response::new(Scripted::Drip(first, interval(SOON / 4)));
+        }
         "/echo" => return Response::new(Scripted::Echo(request.into_body())),
         "/upgrade" => return upgrade(request),
         // Without a date, which only `hyper` makes up.
@@ -432,6 +438,8 @@ pub enum Scripted {
     /// So many pieces; before each it tries to send an interim response, which must go nowhere.
     Pieces(usize, Arc<Stage>, Option<InterimSink>),
     Endless(Bytes),
+    /// So many bytes, and then one each quarter of [`SOON`].
+    Drip(usize, Interval),
     /// What the request brings, as it comes.
     Echo(RequestBody),
     Frames(Frames),
@@ -451,6 +459,10 @@ impl Body for Scripted {
             Self::Whole(text) => text.take().filter(|text| !text.is_empty()),
             Self::Endless(piece) => Some(piece.clone()),
             Self::Frames(frames) => return frames.poll(cx),
+            Self::Drip(first, clock) => {
+                ready!(clock.poll_tick(cx));
+                Some(Bytes::from(vec![b'x'; std::mem::replace(first, 1)]))
+            }
             Self::Echo(content) => {
                 let polled = Pin::new(content).poll_frame(cx);
                 return polled.map_err(std::io::Error::other);

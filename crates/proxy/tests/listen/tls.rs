@@ -7,6 +7,10 @@ use crate::{
 };
 use proxy::listen::{Address, CertificateFiles, Limits, ListenConfig, TlsStore};
 use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::ioctl_fionread,
+};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, SignatureScheme,
     StreamOwned, SupportedProtocolVersion,
@@ -23,7 +27,7 @@ use std::{
     slice,
     sync::Arc,
 };
-use testkit::{BOUND, scratch_dir};
+use testkit::{BOUND, scratch_dir, wait_until};
 
 type Tls = StreamOwned<ClientConnection, TcpStream>;
 
@@ -311,6 +315,39 @@ fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
     });
     assert!(site.limiter.snapshot().timeouts > 0);
     drop(clients);
+}
+
+/// TLS takes what still comes, and holds it back: that is not the client.
+#[test]
+fn a_client_that_takes_nothing_is_cut_while_an_answer_trickles() {
+    let folder = scratch_dir();
+    let (files, trusted) = certificate(&folder, "a", &["a.test"]);
+    let path = folder.join("socket");
+    let mut config = ListenConfig::plain(Address::Unix(path.clone()));
+    config.tls = Some(TlsStore::load(&[files]).unwrap());
+    let site = Site::start(config, quick(|limits| limits.write_time = SOON));
+    let config = trusting(&[&trusted], &[&TLS13], &[]);
+    // What a Unix socket holds does not grow: of some answers it holds all, of others the rest lies in TLS.
+    let clients = (0..16).map(|number| {
+        let name = ServerName::try_from("a.test").unwrap();
+        let client = ClientConnection::new(Arc::clone(&config), name).unwrap();
+        let mut tls = StreamOwned::new(client, UnixStream::connect(&path).unwrap());
+        let first = number * 30_000;
+        write!(tls, "GET /drip?{first} HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        (tls.sock, first)
+    });
+    let clients: Vec<_> = clients.collect();
+    for (socket, first) in &clients {
+        wait_until("it is all there, or the end", || {
+            ioctl_fionread(socket).unwrap() >= *first || is_cut(socket)
+        });
+    }
+    assert!(site.limiter.snapshot().timeouts > 0);
+}
+
+fn is_cut(socket: &UnixStream) -> bool {
+    let mut polled = [PollFd::new(socket, PollFlags::empty())];
+    poll(&mut polled, Some(&Timespec::default())).unwrap() > 0
 }
 
 #[test]

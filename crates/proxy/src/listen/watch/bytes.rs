@@ -86,6 +86,19 @@ impl Watch {
         self.write_blocked.store(false, Relaxed);
     }
 
+    /// Notes that the client takes something of what TLS has written.
+    pub(in crate::listen) fn took(&self) {
+        self.taken_at.store(self.worker.now(), Relaxed);
+    }
+
+    /// When the client last took something.
+    pub(super) fn taken_at(&self) -> u32 {
+        match self.taken_at.load(Relaxed) {
+            0 => self.written_at.load(Relaxed),
+            taken_at => taken_at,
+        }
+    }
+
     pub(in crate::listen) fn blocked(&self) {
         self.write_blocked.store(true, Relaxed);
     }

@@ -67,7 +67,7 @@ impl Watch {
             }
             Stage::Http1 | Stage::Http2 => {}
         }
-        if self.owes() && over(self.written_at.load(Relaxed), patience.write) {
+        if self.owes() && over(self.taken_at(), patience.write) {
             return Verdict::Slow(Order::Close);
         }
         let awaits = self.bodies_awaited.load(Relaxed) > 0;
