@@ -160,6 +160,11 @@ async fn finish<S: Serve>(
             linger = true;
             None
         }
+        End::Told(Order::Close) if may_answer && meter.is_clean() => {
+            // As after the last answer.
+            let _ = unless_told(watch, Order::Timeout, meter.shutdown()).await;
+            return;
+        }
         End::Told(_) | End::Over(Err(_)) => return,
     };
     if last_word.is_none() && !linger {

@@ -146,9 +146,13 @@ async fn open<S: Serve>(
             // Who has just shaken hands is about to ask, in a stop as well: like a plain connection, it is silent until
             // its first bytes have come. HTTP/2 has its own way to end.
             watch.enter(Stage::Silent);
-            let first = unless_told(watch, Order::Timeout, tls.fill_buf());
+            let first = unless_told(watch, Order::Timeout, tls.fill_buf()).await;
             // What failed, or ended, is found out again where HTTP begins.
-            first.await?.ok();
+            if first.is_none() {
+                // TLS says that the connection ends (RFC 9112 section 9.8), if the socket takes that at once.
+                unless_told(watch, Order::Timeout, tls.shutdown()).await;
+                return None;
+            }
         }
         (Stream::Tls(tls), protocol)
     } else {

@@ -350,6 +350,29 @@ fn is_cut(socket: &UnixStream) -> bool {
     poll(&mut polled, Some(&Timespec::default())).unwrap() > 0
 }
 
+/// RFC 9112 section 9.8: who closes "MUST attempt to initiate an exchange of closure alerts".
+#[test]
+fn a_silent_client_is_told_that_its_connection_ends() {
+    let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
+    let config = trusting(&[&trusted], &[&TLS13], &[]);
+    for (is_idle, has_asked) in [(true, false), (false, false), (true, true), (false, true)] {
+        let limits = quick(|limits| {
+            limits.idle_time = if is_idle { SOON } else { 2 * BOUND };
+        });
+        let site = serve(&TlsStore::load(slice::from_ref(&files)).unwrap(), limits);
+        let mut tls = connect(&site, &config, "a.test").unwrap();
+        if has_asked {
+            tls.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        }
+        site.wait_counted("it", |counters| counters.handshakes == 1);
+        if !is_idle {
+            site.switch.start(2 * BOUND);
+        }
+        let end = tls.read_to_end(&mut Vec::new());
+        assert!(end.is_ok(), "{end:?} {is_idle} {has_asked}");
+    }
+}
+
 #[test]
 fn plain_http_on_a_tls_port_is_closed() {
     let (files, _) = certificate(&scratch_dir(), "a", &["a.test"]);
