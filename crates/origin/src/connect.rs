@@ -3,7 +3,7 @@
 use crate::{
     Error, Kind, Servers,
     config::Protocol,
-    descriptors, pacing,
+    descriptors, keepalive, pacing,
     peer::{Peer, PeerAddress, Ways},
     pem,
     stream::{Secured, Stream, Wire},
@@ -148,6 +148,7 @@ async fn to(address: SocketAddr) -> io::Result<TcpStream> {
     };
     let socket = socket.and_then(descriptors::granted)?;
     pacing::spare(&socket, address.ip());
+    keepalive::turn_on(&socket);
     let stream = socket.connect(address).await?;
     // Heads and bodies are written whole: waiting for more only adds delay.
     stream.set_nodelay(true)?;
@@ -212,6 +213,16 @@ mod tests {
         }
         let error = reach(&ways(dead(2), dead(3)), limit).await.unwrap_err();
         assert_eq!(error.kind(), Kind::Refused);
+    }
+
+    /// The least that shows it: what the kernel then does takes minutes, and a network that breaks.
+    #[tokio::test]
+    async fn a_server_that_vanishes_is_given_up() {
+        use rustix::net::sockopt::{socket_keepalive, tcp_keepidle};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = to(listener.local_addr().unwrap()).await.unwrap();
+        assert!(socket_keepalive(&stream).unwrap());
+        assert_eq!(tcp_keepidle(&stream).unwrap(), Duration::from_mins(1));
     }
 
     #[test]

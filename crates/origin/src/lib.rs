@@ -27,6 +27,7 @@ mod gate;
 mod health;
 pub mod http2;
 mod interim;
+pub mod keepalive;
 mod latency;
 mod leave;
 mod lifetime;

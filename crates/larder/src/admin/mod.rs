@@ -28,7 +28,6 @@ use axum::{
     response::IntoResponse,
     routing::{MethodRouter, get, post},
 };
-use socket2::SockRef;
 use std::{
     io,
     sync::{
@@ -82,7 +81,7 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     // A monitor behind a firewall that forgets connections leaves one with each visit.
-    let _ = SockRef::from(&listener).set_tcp_keepalive(&proxy::listen::KEEPALIVE);
+    origin::keepalive::turn_on(&listener);
     let stopped = Arc::new(Notify::new());
     let tell = stopped.clone();
     let stop = async move {

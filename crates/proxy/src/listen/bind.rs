@@ -8,9 +8,9 @@ use super::{
     config::{Address, ListenConfig},
     deferral,
 };
-use origin::pacing;
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use std::{io, net::SocketAddr, os::unix::net as unix, path::PathBuf, sync::Arc, time::Duration};
+use origin::{keepalive, pacing};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::{io, net::SocketAddr, os::unix::net as unix, path::PathBuf, sync::Arc};
 
 /// A listening socket for one worker, with the listener's configuration.
 #[derive(Debug)]
@@ -119,14 +119,6 @@ fn share(workers: usize, handle: impl Fn() -> io::Result<Listening>) -> io::Resu
     (0..workers).map(|_| handle()).collect()
 }
 
-/// When the kernel gives up a client that has left without a word: two minutes after the last bytes, or once it has sent
-/// some of ours again in vain for long enough. Tunnels have no other limit on silence. Set on a listener, it is inherited
-/// by what is accepted there.
-pub const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
-    .with_time(Duration::from_mins(1))
-    .with_interval(Duration::from_secs(15))
-    .with_retries(4);
-
 /// Prepares the socket for a runtime and returns its address.
 fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
     match socket {
@@ -135,8 +127,7 @@ fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
             // For the connections accepted here, which inherit it. Answers are written whole, so waiting for more to
             // fill a packet only delays their tail.
             SockRef::from(listener).set_tcp_nodelay(true)?;
-            // An inherited socket may be of a kind that has no such option.
-            let _ = SockRef::from(listener).set_tcp_keepalive(&KEEPALIVE);
+            keepalive::turn_on(listener);
             let local = listener.local_addr()?;
             pacing::spare(listener, local.ip());
             Ok(Some(local))

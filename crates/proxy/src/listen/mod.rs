@@ -48,7 +48,7 @@ mod watch;
 mod wire;
 
 pub use accept::accept_loop;
-pub use bind::{BindError, Bound, KEEPALIVE, bind};
+pub use bind::{BindError, Bound, bind};
 pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
 pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_request};
