@@ -103,8 +103,7 @@ impl Disk {
         let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
         let wait = move || {
             for spot in rest {
-                let found = shared.standing(&key, spot, ReadMode::Blocking, Bodies::Read);
-                here.extend(found.ok().flatten().map(|stored| (spot, stored)));
+                here.extend(shared.latest(&key, spot));
             }
             // The caller may have gone.
             let _ = answer.send(here);
@@ -150,6 +149,19 @@ impl DiskState {
             Standing::Stale { since, checked } => stored.stale_since(since, checked),
             Standing::Good | Standing::Unsure | Standing::Gone => stored,
         })))
+    }
+
+    /// Reads the record at `spot`, or what has taken its place in the index meanwhile: it may have been moved.
+    fn latest(&self, key: &[u8], spot: Spot) -> Option<Read> {
+        let read = |spot: Spot| {
+            let found = self.standing(key, spot, ReadMode::Blocking, Bodies::Read);
+            let stored = found.ok().flatten()?;
+            self.index.at(spot.key, spot.place).map(|_| (spot, stored))
+        };
+        read(spot).or_else(|| {
+            let latest = self.index.versions(spot.key, spot.variant);
+            latest.into_iter().find_map(read)
+        })
     }
 
     /// Those of `read` that were not forgotten meanwhile: something newer may have come, been queued for the disk, and

@@ -171,6 +171,18 @@ impl Index {
         })
     }
 
+    /// Puts `new` in the place of the record at `from`, whose copy it is. Returns that record, or `new` if that one is not
+    /// there: what was forgotten while it was copied does not come back.
+    pub fn replace(&self, from: RecordPosition, new: Spot) -> Spot {
+        self.with(new.key, |table| match table.remove(new.key, from) {
+            Some(old) => {
+                table.add(new);
+                old
+            }
+            None => new,
+        })
+    }
+
     /// Removes the record at `place`, and returns it.
     pub fn remove(&self, key: u64, place: RecordPosition) -> Option<Spot> {
         self.with(key, |table| table.remove(key, place))

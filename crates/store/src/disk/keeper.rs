@@ -12,7 +12,7 @@ use super::{
     DiskState, Doing,
     files::Ledger,
     health::count,
-    index::Spot,
+    index::{RecordPosition, Spot},
     queue::{Next, Offer, Task},
     segment::Segment,
 };
@@ -212,7 +212,7 @@ impl Keeper {
             return Err(Refused::Unfit);
         }
         let content = self.content(stored)?;
-        self.append(key, stored, &content, false)
+        self.append(key, stored, &content, None)
     }
 
     /// Whether a response with this `standing`, checked up to `checked`, may be written.
@@ -236,9 +236,13 @@ impl Keeper {
         self.leaving.push((Instant::now(), left));
     }
 
-    /// Adds a record to the index, and forgets those that it supersedes.
-    fn enter(&mut self, spot: Spot) {
-        let forgotten = self.shared.index.insert(spot);
+    /// Adds a record to the index, and forgets those that it supersedes. `from`: where it was before, if it is moved.
+    fn enter(&mut self, spot: Spot, from: Option<RecordPosition>) {
+        let index = &self.shared.index;
+        let forgotten = match from {
+            None => index.insert(spot),
+            Some(from) => vec![index.replace(from, spot)],
+        };
         self.settle(forgotten);
     }
 

@@ -23,6 +23,7 @@ mod limit;
 mod loading;
 mod place;
 mod spans;
+mod waiting;
 
 /// A directory that is removed after the test.
 struct Dir(PathBuf);

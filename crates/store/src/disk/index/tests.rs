@@ -69,6 +69,19 @@ fn one_for_any_request_stands_beside_its_variants() {
 }
 
 #[test]
+fn a_copy_takes_the_place_of_its_original_alone() {
+    let index = Index::new();
+    let (original, other, copy) = (spot(7, 1, 5), spot(7, 2, 6), spot(7, 3, 5));
+    index.insert(original);
+    index.insert(other);
+    assert_eq!(index.replace(original.place, copy), original);
+    assert_eq!(places(&index, 7), [copy.place, other.place]);
+    let late = spot(7, 4, 5);
+    assert_eq!(index.replace(original.place, late), late, "it is forgotten");
+    assert_eq!(places(&index, 7), [copy.place, other.place]);
+}
+
+#[test]
 fn the_oldest_goes_beyond_the_bound() {
     let index = Index::new();
     for at in 1..=MOST as u32 + 5 {

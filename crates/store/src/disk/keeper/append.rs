@@ -64,14 +64,14 @@ impl OpenSegment {
 }
 
 impl Keeper {
-    /// Appends a record to the open segment. `forward`: it comes from a segment that is evicted, and nothing else is
-    /// evicted for it.
+    /// Appends a record to the open segment. `from`: its place in a segment that is evicted, if it is moved; then nothing
+    /// else is evicted for it.
     pub(super) fn append(
         &mut self,
         key: &[u8],
         stored: &Stored,
         content: &Content,
-        forward: bool,
+        from: Option<RecordPosition>,
     ) -> Result<(), Refused> {
         let head = codec::encode(key, stored).ok_or(Refused::Unfit)?;
         let checked = stored.checked();
@@ -92,7 +92,7 @@ impl Keeper {
         let size = record.size();
         let around = (ENTRY + label::length(&label)) as u64;
         let needed = size + around + (FILE_HEAD + TRAILER) as u64;
-        let has_room = if forward {
+        let has_room = if from.is_some() {
             self.total + needed <= self.shared.size && (!self.is_tight || self.is_free(needed))
         } else {
             self.make_room(needed)
@@ -107,7 +107,7 @@ impl Keeper {
         self.total += size + around;
         let counts = &self.shared.device.counts;
         counts.bytes_written.fetch_add(size, Relaxed);
-        if forward {
+        if from.is_some() {
             count(&counts.forwarded);
         }
         if let Some((large, _)) = large {
@@ -123,7 +123,7 @@ impl Keeper {
             size as u32,
             large.is_some(),
         );
-        self.enter(spot);
+        self.enter(spot, from);
         self.count_written(key, stored, checked, spot);
         if !is_plain(key) {
             self.shared.has_long_keys.store(true, Relaxed);

@@ -12,8 +12,14 @@ use crate::{
 };
 use std::{fs, sync::atomic::Ordering::Relaxed};
 
-/// A record of an evicted segment that is to be written again.
-type Again = (Box<[u8]>, Stored);
+/// A record of an evicted segment that is to be written again. It is found where it was until then: the file of the
+/// segment has no name any more, but stays open. So it is never unknown. Whoever forgets it meanwhile forgets it for
+/// good, because the copy only takes its place in the index ([`Index::replace`](crate::disk::index::Index::replace)).
+struct Again {
+    spot: Spot,
+    key: Box<[u8]>,
+    stored: Stored,
+}
 
 impl Keeper {
     /// Evicts the oldest until there is room for `bytes`. False if there is none.
@@ -72,30 +78,34 @@ impl Keeper {
         if again.is_none() {
             self.shared.index.remove_segment(segment.id);
         }
-        self.remove_segment(segment);
+        self.unlink_segment(segment);
         for again in again.into_iter().flatten() {
             self.write_again(&again);
         }
+        self.remove_segment(segment.id);
     }
 
     /// Reads what is at `spot`, unless a purge covers it.
     fn worth_keeping(&self, spot: Spot) -> Option<Again> {
-        let again = self.shared.reread(spot).ok()?;
-        let checked = again.1.checked();
-        let standing = self.shared.log.standing_on_disk(&again.0, &again.1);
-        self.may_write(standing, checked).then_some(again)
+        let (key, stored) = self.shared.reread(spot).ok()?;
+        let standing = self.shared.log.standing_on_disk(&key, &stored);
+        self.may_write(standing, stored.checked())
+            .then_some(Again { spot, key, stored })
     }
 
-    fn write_again(&mut self, (key, stored): &Again) {
+    fn write_again(&mut self, Again { spot, key, stored }: &Again) {
         let written = self
             .content(stored)
-            .and_then(|content| self.append(key, stored, &content, true));
-        if let Err(Refused::Failed(error)) = written {
+            .and_then(|content| self.append(key, stored, &content, Some(spot.place)));
+        let Err(refused) = written else { return };
+        self.shared.index.remove(spot.key, spot.place);
+        if let Refused::Failed(error) = refused {
             self.failed(&error);
         }
     }
 
-    /// Removes the records of `segment` from the index. Reads and returns those that deserve to be written again.
+    /// Removes the records of `segment` from the index, except those that deserve to be written again. Reads and returns
+    /// these.
     fn leave(&mut self, segment: &Segment, entries: &[Entry], chance: bool) -> Vec<Again> {
         let mut left = segment.bytes.load(Relaxed) / 4;
         let mut again = Vec::new();
@@ -115,21 +125,26 @@ impl Keeper {
                 again.push(found);
             } else {
                 count(&self.shared.device.counts.evicted);
+                self.shared.index.remove(spot.key, spot.place);
             }
-            self.shared.index.remove(spot.key, spot.place);
         }
         again
     }
 
-    fn remove_segment(&mut self, segment: &Segment) {
-        let removed = self.shared.segments_mut().remove(&segment.id);
+    /// Takes the name of the segment's file, which no longer counts.
+    fn unlink_segment(&mut self, segment: &Segment) {
+        // If somebody else removed the file, it is gone as well.
+        let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
+        self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
+    }
+
+    /// Removes the segment of that number: nobody begins to read it any more.
+    fn remove_segment(&mut self, id: u32) {
+        let removed = self.shared.segments_mut().remove(&id);
         if let Some(segment) = removed {
             segment.leave();
             self.leaves(Leaving::Segment(segment));
         }
-        // If somebody else removed the file, it is gone as well.
-        let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
-        self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
     }
 
     pub(super) fn unname(&mut self, place: RecordPosition) {

@@ -6,11 +6,11 @@ use crate::Memory;
 use std::sync::atomic::Ordering::Release;
 
 /// Size of the tier. Bodies of more than half of it are not taken.
-const SIZE: u64 = 256 << 10;
+pub(super) const SIZE: u64 = 256 << 10;
 const TOO_LARGE: usize = 150_000;
 
 /// A response to requests with `accept`, with its number in a field.
-fn accepting(accept: &str, number: u64, length: usize) -> Arc<Stored> {
+pub(super) fn accepting(accept: &str, number: u64, length: usize) -> Arc<Stored> {
     let mut stored = Stored::clone(&response(number, length));
     stored.variant = sample::accepting(accept, 0).variant;
     Arc::new(stored)
@@ -44,7 +44,8 @@ fn found(disk: &Disk, keeper: Keeper, segments: Vec<u32>) -> Vec<u64> {
     numbers(disk)
 }
 
-fn numbers(disk: &Disk) -> Vec<u64> {
+/// What is found under the first key.
+pub(super) fn numbers(disk: &Disk) -> Vec<u64> {
     let mut numbers: Vec<_> = find(disk, &key(0))
         .iter()
         .map(|found| number(found))
