@@ -13,6 +13,7 @@ mod at_hand;
 mod bucket;
 mod check;
 mod chunk;
+mod coming;
 mod config;
 mod counting;
 mod device;

@@ -11,11 +11,23 @@ use testkit::{Command, FailingDisk, Larder, Reply, wait_until};
 /// written (RFC 9111 section 4: "a cache MUST use the most recent one").
 #[test]
 fn nothing_older_is_answered_than_what_waits_to_be_written() {
+    older_than_what_waits(|reply| reply);
+}
+
+/// Nor is one that answers the same request as another variant.
+#[test]
+fn nothing_older_is_answered_than_another_variant_that_waits_to_be_written() {
+    older_than_what_waits(|reply| reply.header("Vary", "Accept-Language"));
+}
+
+/// `later`: what the origin adds to its answers after the first.
+fn older_than_what_waits(later: fn(Reply) -> Reply) {
     let disk = FailingDisk::new();
-    let site = Site::with(|request| {
+    let site = Site::with(move |request| {
         let reply = Reply::ok().cache("max-age=600");
         match request.path() {
-            "/page" => reply.body(format!("version {}", request.nth)),
+            "/page" if request.nth == 1 => reply.body("version 1"),
+            "/page" => later(reply).body(format!("version {}", request.nth)),
             other => reply.body(content(other, 60_000)),
         }
     })

@@ -1,18 +1,15 @@
 //! Admission: the tier takes as much as may be written, while the device works.
 
-use super::{Disk, Doing, Writer, bucket::Bucket, health::count, index::Spot};
+use super::{Disk, Doing, Writer, bucket::Bucket, health::count};
 use crate::{Body, Stored};
-use std::{
-    sync::{Arc, atomic::Ordering::Acquire},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 impl Disk {
     /// Queues `stored` to be written. False if it is not taken: the queue is full, the write rate is used up, or the
     /// tier is out of order. For a response that replaces another, the rate does not count, and the queue is longer.
     ///
     /// What is taken waits until the device has taken what came before, and while the tier is loaded until that is done.
-    /// Older versions of it are not found meanwhile: memory may lose it before it is written.
+    /// Older versions of it are not found meanwhile (`coming`): memory may lose it before it is written.
     pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
         self.take(key, stored, None)
     }
@@ -30,28 +27,16 @@ impl Disk {
             body => body.held().unwrap_or(0),
         };
         let size = bytes + (key.len() + stored.fields.len()) as u64;
-        let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
+        let hash = self.shared.hash(key);
         let replaces = device.queue.knows(hash) || self.shared.index.knows(hash);
-        let is_loading = !self.shared.is_whole.load(Acquire);
-        // Before the offer, which may be written at once.
-        let older = self.shared.index.versions(hash, variant);
-        let hides = is_loading || !older.is_empty();
         let buckets = || of.into_iter().chain([&device.bucket]);
         let has_leave = || buckets().all(|bucket| bucket.take(0, Instant::now()));
         let takes = bytes <= self.shared.most_large
             && device.health.may(Doing::Writing)
             && (replaces || has_leave())
-            && device.queue.offer(key, hash, stored, replaces, hides);
+            && device.queue.offer(key, hash, stored, replaces);
         if takes {
             buckets().for_each(|bucket| bucket.spend(size));
-            // After the offer: the body that it names may lie in the file of an older version.
-            for spot in older {
-                self.shared.forget(spot);
-            }
-            if is_loading {
-                // Nothing is written before all is loaded, but what has been loaded answers.
-                self.shared.hide_older(hash, variant);
-            }
         } else {
             // What is not written costs nothing of the rate.
             count(&device.counts.refused);

@@ -164,13 +164,16 @@ impl DiskState {
         })
     }
 
-    /// Those of `read` that were not forgotten meanwhile: something newer may have come, been queued for the disk, and
-    /// left memory while the device was waited for.
+    /// Those of `read` that were not forgotten meanwhile, and that nothing newer hides: it may have come, been queued for
+    /// the disk, and left memory while the device was waited for.
     fn still_there(&self, read: Vec<Read>) -> Vec<Arc<Stored>> {
-        let read = read.into_iter();
-        read.filter(|(spot, _)| self.index.at(spot.key, spot.place).is_some())
-            .map(|(_, stored)| stored)
-            .collect()
+        let is_there = |(spot, stored): &Read| {
+            // In this order: what waits no longer has changed the index.
+            !self.device.queue.hides(spot.key, stored)
+                && self.index.at(spot.key, spot.place).is_some()
+        };
+        let read = read.into_iter().filter(is_there);
+        read.map(|(_, stored)| stored).collect()
     }
 
     fn count(&self, is_hit: bool) {

@@ -192,9 +192,8 @@ impl Keeper {
     /// memory, also after a restart. A purge that covers what was offered by its URL covers that too.
     fn withdraw(&self, offer: &Offer) {
         let Offer { key, stored, .. } = offer;
-        // What was given up, or is hidden while it waits, has left the index already, but not the disk.
-        let is_forgotten = offer.hides || stored.is_given_up();
-        let may_be_there = is_forgotten || self.shared.index.knows(self.shared.hash(key));
+        // What was given up has left the index already, but not the disk.
+        let may_be_there = stored.is_given_up() || self.shared.index.knows(self.shared.hash(key));
         if may_be_there && !self.shared.log.refuses(key, None, stored.checked()) {
             self.shared.purge(key);
         }

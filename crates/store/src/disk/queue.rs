@@ -1,12 +1,13 @@
 //! The queue of tasks for the keeper.
 
 use super::{
+    coming::{Coming, Waiting},
     counting::Question,
     index::{RecordPosition, Spot},
 };
 use crate::{Body, Stored};
 use std::{
-    collections::{HashMap, VecDeque, hash_map::Entry},
+    collections::VecDeque,
     fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
     time::Duration,
@@ -24,47 +25,10 @@ const MORE_REPLACING: u32 = 4;
 pub(super) struct Offer {
     pub key: Box<[u8]>,
     pub stored: Arc<Stored>,
-    /// Whether older versions of it were given up for it, which are found again after a restart unless it is written.
-    pub hides: bool,
     /// What it takes of [`MOST_BYTES`]. Noted here, because a body of parts has fewer bytes once one of them turns out
     /// to be broken.
     bytes: u64,
     _coming: Coming,
-}
-
-/// The hashes of keys under which something is about to be written, and how many responses that is.
-type Keys = Arc<Mutex<HashMap<u64, u32>>>;
-
-/// Marks that something is about to be written under a key, until it is dropped.
-#[derive(Debug)]
-struct Coming {
-    keys: Keys,
-    hash: u64,
-}
-
-impl Coming {
-    fn new(keys: &Keys, hash: u64) -> Self {
-        *lock(keys).entry(hash).or_default() += 1;
-        Self {
-            keys: keys.clone(),
-            hash,
-        }
-    }
-}
-
-impl Drop for Coming {
-    fn drop(&mut self) {
-        if let Entry::Occupied(mut entry) = lock(&self.keys).entry(self.hash) {
-            *entry.get_mut() -= 1;
-            if *entry.get() == 0 {
-                entry.remove();
-            }
-        }
-    }
-}
-
-fn lock(keys: &Keys) -> MutexGuard<'_, HashMap<u64, u32>> {
-    keys.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes of memory that a stored response and its key take while it waits.
@@ -135,35 +99,27 @@ struct Tasks {
 pub(super) struct Queue {
     tasks: Mutex<Tasks>,
     more: Condvar,
-    coming: Keys,
+    waiting: Waiting,
 }
 
 impl Queue {
     /// Whether something is about to be written under the key with this hash.
     pub fn knows(&self, hash: u64) -> bool {
-        lock(&self.coming).contains_key(&hash)
+        self.waiting.knows(hash)
+    }
+
+    /// Whether what is about to be written [hides](Waiting::hides) `older`.
+    pub fn hides(&self, hash: u64, older: &Stored) -> bool {
+        self.waiting.hides(hash, older)
     }
 
     /// Queues a stored response whose key has this hash; false if the queue is full. There is more room for a response
     /// that replaces another: if it is left out, the older one would be found as if it were the latest, and must be
-    /// withdrawn. `hides`: see [`Offer::hides`].
-    pub fn offer(
-        &self,
-        key: &[u8],
-        hash: u64,
-        stored: &Arc<Stored>,
-        replaces: bool,
-        hides: bool,
-    ) -> bool {
-        let offer = Offer {
-            key: key.into(),
-            stored: stored.clone(),
-            hides,
-            bytes: bytes(key, stored),
-            _coming: Coming::new(&self.coming, hash),
-        };
+    /// withdrawn.
+    pub fn offer(&self, key: &[u8], hash: u64, stored: &Arc<Stored>, replaces: bool) -> bool {
+        let own = bytes(key, stored);
         let mut tasks = self.lock();
-        let bytes = tasks.bytes + offer.bytes;
+        let bytes = tasks.bytes + own;
         // A response is always taken if no other waits, however large.
         let times = if replaces { MORE_REPLACING } else { 1 };
         let fits = tasks.offers < MOST * times as usize
@@ -172,7 +128,12 @@ impl Queue {
         if takes {
             tasks.offers += 1;
             tasks.bytes = bytes;
-            tasks.list.push_back(Task::Store(offer));
+            tasks.list.push_back(Task::Store(Offer {
+                key: key.into(),
+                stored: stored.clone(),
+                bytes: own,
+                _coming: self.waiting.add(hash, stored),
+            }));
             self.more.notify_one();
         }
         takes

@@ -145,17 +145,6 @@ impl DiskState {
         }
     }
 
-    /// Like [`forget_versions`](Self::forget_versions), for what an earlier run left: a newer version waits to be
-    /// written.
-    pub fn hide_older(&self, key: u64, variant: u32) {
-        self.withheld.add_variant(key, variant);
-        for spot in self.index.versions(key, variant) {
-            if spot.place.segment() < self.first_segment {
-                self.forget(spot);
-            }
-        }
-    }
-
     /// Purges what is stored under `key` on this node.
     pub fn purge(&self, key: &[u8]) {
         let purge = Purge::hard(What::Url(vec![Address::of(key).text()]));

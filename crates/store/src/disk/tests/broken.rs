@@ -369,7 +369,7 @@ fn what_breaks_while_it_waits_to_be_written_takes_no_room_any_more_when_it_is_ou
     let parts = Arc::new(Parts::new(500_000, 0, body.clone()));
     let queue = Queue::default();
     let stored = Arc::new(sample::with_body(Body::Parts(parts.clone())));
-    assert!(queue.offer(&key(1), 1, &stored, false, false) && queue.bytes() > 400_000);
+    assert!(queue.offer(&key(1), 1, &stored, false) && queue.bytes() > 400_000);
     let path = dir.files("segment-").remove(0);
     File::create(path).expect("cut off");
     assert_eq!(read(body), Err(Failed));

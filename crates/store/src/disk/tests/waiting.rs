@@ -1,9 +1,13 @@
-//! What happens to a record while it is moved, or while something of its key waits to be written.
+//! What waits to be written hides older responses, also those that come into the index only while it waits (RFC 9111
+//! section 4: "a cache MUST use the most recent one").
 
 use super::{
-    evicted::{SIZE, numbers},
+    evicted::{SIZE, accepting, numbers},
     *,
 };
+use crate::Variant;
+use http::HeaderName;
+use rules::vary;
 use std::sync::mpsc::Receiver;
 
 /// Holds the keeper up between what was queued before and after, until this is dropped.
@@ -26,6 +30,100 @@ impl Held {
     /// Waits until all that was queued before is done.
     fn wait(&self) {
         self.reached.recv().expect("the keeper works");
+    }
+}
+
+/// What is found under the first key once `older` is written while `new` still waits, and once both are written.
+fn in_turn(disk: &Disk, older: &Arc<Stored>, new: &[Arc<Stored>]) -> (Vec<u64>, Vec<u64>) {
+    let before = Held::new(disk);
+    before.wait();
+    assert!(disk.offer(&key(0), older));
+    let between = Held::new(disk);
+    for new in new {
+        assert!(disk.offer(&key(0), new));
+    }
+    drop(before);
+    between.wait();
+    let waiting = numbers(disk);
+    assert_eq!(disk.statistics().records, 1);
+    drop(between);
+    disk.flush();
+    (waiting, numbers(disk))
+}
+
+#[test]
+fn an_older_version_that_has_waited_too_is_hidden_when_it_is_written() {
+    let dir = Dir::new();
+    let disk = dir.open_with(SIZE);
+    let found = in_turn(&disk, &response(1, 1000), &[response(2, 1000)]);
+    assert_eq!(found, (vec![], vec![2]));
+    drop(disk);
+    assert_eq!(numbers(&dir.open_with(SIZE)), [2], "after a restart");
+}
+
+#[test]
+fn an_older_version_that_has_waited_too_goes_with_what_cannot_be_written() {
+    let dir = Dir::new();
+    let disk = dir.open_with(SIZE);
+    let long = vec![b'a'; SIZE as usize / 3];
+    let long = HeaderValue::from_bytes(&long).expect("a value");
+    let fields = HeaderMap::from_iter([(HeaderName::from_static("x-long"), long)]);
+    let mut unfit = Stored::clone(&response(2, 1000));
+    unfit.fields = Fields::pack(&fields);
+    let before = disk.shared.log.head();
+    let found = in_turn(&disk, &response(1, 1000), &[Arc::new(unfit)]);
+    assert_eq!(found, (vec![], vec![]));
+    assert_eq!(disk.shared.log.head(), before + 1, "it is purged");
+}
+
+/// With the nominated fields of a request, or without any.
+fn nominating(names: &[HeaderName], number: u64, is_fresh: bool) -> Arc<Stored> {
+    let mut stored = Stored::clone(&response(number, 1000));
+    let mut key = Vec::new();
+    vary::variant_key(names, &sample::request("a"), &mut key);
+    let variant = Variant {
+        nominated: names.into(),
+        key: key.into(),
+    };
+    stored.variant = (!names.is_empty()).then(|| Box::new(variant));
+    stored.facts.lifetime_ms = if is_fresh { 1 << 60 } else { 0 };
+    Arc::new(stored)
+}
+
+/// A row: what an older and a newer response nominate, whether the older is fresh, and whether it is found while the
+/// newer waits. RFC 9111 section 4.1: where a response without `Vary` matches too, "the cache SHOULD choose the most
+/// recent stored response with a valid Vary field value".
+#[test]
+fn what_another_variant_would_be_sent_instead_of_is_hidden() {
+    let (accept, both) = ([header::ACCEPT], [header::ACCEPT, header::TE]);
+    for (older, newer, is_fresh, is_found) in [
+        (&[][..], &accept[..], true, false),
+        (&[], &accept, false, false),
+        (&accept, &[], true, true),
+        (&accept, &[], false, false),
+        (&accept, &both, true, false),
+        (&both, &accept, true, false),
+    ] {
+        let dir = Dir::new();
+        let disk = dir.open_with(SIZE);
+        let older_one = nominating(older, 1, is_fresh);
+        let found = in_turn(&disk, &older_one, &[nominating(newer, 2, true)]);
+        let waiting = if is_found { vec![1] } else { vec![] };
+        let row = (older, newer, is_fresh);
+        assert_eq!(found, (waiting, vec![1, 2]), "{row:?}");
+    }
+}
+
+#[test]
+fn other_variants_are_found_unless_more_wait_than_are_compared() {
+    for (many, expected) in [(32, vec![0]), (33, vec![])] {
+        let dir = Dir::new();
+        let disk = dir.open_with(SIZE);
+        let new = (1..=many).map(|number| accepting(&format!("{number}"), number, 10));
+        let new: Vec<_> = new.collect();
+        let (waiting, _) = in_turn(&disk, &accepting("a", 0, 10), &new);
+        assert_eq!(waiting, expected, "{many}");
+        assert!(!disk.is_coming(&key(0)), "nothing waits any more");
     }
 }
 

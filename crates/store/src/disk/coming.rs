@@ -1,0 +1,88 @@
+//! What is about to be written, and hides older responses meanwhile.
+//!
+//! The keeper writes in the order in which things were offered, and what it loads or moves is older than any offer. So
+//! while a response waits, or is being written, whatever the index has of its key is older, also what comes into the
+//! index only then: an offer that came before, a record that is moved. That is why nothing is taken out of the index for
+//! what waits. What is found there is compared with it instead ([`Waiting::hides`]), after it was read. What waits no
+//! longer is in the index by then, in the place of older versions, or was purged with them because it could not be
+//! written.
+
+use crate::{Stored, clock, variants::Rank};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// If more than this many wait under one key, all of it is hidden: finding something there stays cheap.
+const MOST_COMPARED: usize = 32;
+
+type Responses = HashMap<u64, Vec<Arc<Stored>>>;
+
+/// The responses that are about to be written, by the hashes of their keys.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting(Arc<Mutex<Responses>>);
+
+impl Waiting {
+    /// Adds `stored`, whose key has this hash, until the result is dropped.
+    pub fn add(&self, hash: u64, stored: &Arc<Stored>) -> Coming {
+        self.lock().entry(hash).or_default().push(stored.clone());
+        Coming {
+            waiting: self.clone(),
+            hash,
+            stored: stored.clone(),
+        }
+    }
+
+    /// Whether anything waits under the key with this hash.
+    pub fn knows(&self, hash: u64) -> bool {
+        self.lock().contains_key(&hash)
+    }
+
+    /// Whether something waits that may have to be sent instead of `older`, which was found under the key with this
+    /// hash.
+    pub fn hides(&self, hash: u64, older: &Stored) -> bool {
+        let waiting = self.lock();
+        waiting.get(&hash).is_some_and(|waiting| {
+            waiting.len() > MOST_COMPARED || waiting.iter().any(|new| goes_before(new, older))
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Responses> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether some request may have to be answered with `new` where both are stored. Variants that nominate the same fields
+/// answer different requests.
+fn goes_before(new: &Stored, older: &Stored) -> bool {
+    match (&new.variant, &older.variant) {
+        (Some(new), Some(older)) => new == older || new.nominated != older.nominated,
+        (None, Some(_)) => Rank::of(older, clock::now()) < Rank::Chosen,
+        (_, None) => true,
+    }
+}
+
+/// Marks that a response is about to be written, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Coming {
+    waiting: Waiting,
+    hash: u64,
+    stored: Arc<Stored>,
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        let mut waiting = self.waiting.lock();
+        let Entry::Occupied(mut entry) = waiting.entry(self.hash) else {
+            return;
+        };
+        let all = entry.get_mut();
+        // The first is the one that was written.
+        if let Some(at) = all.iter().position(|one| Arc::ptr_eq(one, &self.stored)) {
+            all.remove(at);
+        }
+        if all.is_empty() {
+            entry.remove();
+        }
+    }
+}
