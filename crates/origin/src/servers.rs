@@ -72,13 +72,16 @@ impl Servers {
         };
         let gate = gate::Gate::new(config.concurrency);
         let uploads = gate.beside(config.concurrency.for_uploads());
-        let files = match &config.protocol {
-            Protocol::FastCgi(cgi) => Some(Files::new(files::Config {
-                name: config.name.clone(),
-                root: cgi.root.clone(),
-                concurrency: config.concurrency,
-            })?),
-            _ => None,
+        let (files, had_front) = match &config.protocol {
+            Protocol::FastCgi(cgi) => {
+                let files = Files::new(files::Config {
+                    name: config.name.clone(),
+                    root: cgi.root.clone(),
+                    concurrency: config.concurrency,
+                })?;
+                (Some(files), cgi.has_front())
+            }
+            _ => (None, false),
         };
         Ok(Arc::new(Self {
             roster,
@@ -89,7 +92,7 @@ impl Servers {
             identity: Arc::new(identity),
             files,
             complaints: Arc::default(),
-            had_front: AtomicBool::default(),
+            had_front: had_front.into(),
             refused: Refused::default(),
             config,
         }))

@@ -153,8 +153,8 @@ impl ReplayedRequest {
     }
 
     /// Notes that a server bypassed the store for a cookie or a header field that is not known here, if `detail` says so
-    /// and the route has rules of that kind.
-    pub fn bypass_as_told(&mut self, detail: &[u8]) {
+    /// and the route has rules of that kind. Returns whether that made the difference.
+    pub fn bypass_as_told(&mut self, detail: &[u8]) -> bool {
         let rules = &self.ask.policy().bypass;
         let told = [
             (BypassReason::Cookie, !rules.cookies.is_empty()),
@@ -162,7 +162,9 @@ impl ReplayedRequest {
         ]
         .into_iter()
         .find(|(why, has_rules)| *has_rules && why.token().as_bytes() == detail);
+        let is_new = self.bypass.is_none() && told.is_some();
         self.bypass = self.bypass.or(told.map(|(why, _)| why));
+        is_new
     }
 
     /// Returns a type that the answer may have, for one whose own is not known, where its lifetime depends on the type.

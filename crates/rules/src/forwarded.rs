@@ -9,7 +9,10 @@
 //! writes may keep the proxies' words from being read. So lines are read from their end, and as bytes.
 
 use crate::vary::member::{Unquoted, is_token};
-use std::{borrow::Cow, net::IpAddr};
+use std::{
+    borrow::Cow,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
 
 /// What one proxy says: its parameters in order, with their values as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +118,23 @@ pub fn address(node: &str) -> Option<IpAddr> {
         },
     };
     Some(address.to_canonical())
+}
+
+/// Whether the text is a node (section 6): an address, `unknown`, or a name that hides it, perhaps with a port.
+pub fn is_node(text: &str) -> bool {
+    let is_name = |name: &str| {
+        name == "unknown"
+            || name.parse::<Ipv4Addr>().is_ok()
+            || name.strip_prefix('_').is_some_and(is_obfuscated)
+    };
+    if let Some(inner) = text.strip_prefix('[') {
+        let split = inner.split_once(']');
+        return split
+            .is_some_and(|(address, port)| address.parse::<Ipv6Addr>().is_ok() && is_port(port));
+    }
+    let end = text.find(':').unwrap_or(text.len());
+    let split = text.split_at_checked(end);
+    split.is_some_and(|(name, port)| is_name(name) && is_port(port))
 }
 
 /// Whether the text is empty, or a port after its colon (`node-port`, section 6).

@@ -126,6 +126,8 @@ pub(super) struct Notes {
     pub with_directives: u64,
     /// Reasons that Larder's own log gave.
     pub with_reasons: u64,
+    /// Requests that passed the store by because Larder's own log says so.
+    pub told_bypassed: u64,
     pub with_fractions: bool,
 }
 

@@ -48,7 +48,10 @@ fn ask(larder: &Larder, path: &str, lines: &[(&str, &str)]) -> Response {
 }
 
 /// The fields of which applications believe more than they should, each with a lie.
-const LIES: [(&str, &str); 107] = [
+const LIES: [(&str, &str); 110] = [
+    ("Forwarded", "for=x;host=shop.test;proto=https"),
+    ("Forwarded", "for=\"\";host=shop.test;proto=https"),
+    ("Forwarded", "for=\"[[\";host=shop.test;proto=https"),
     ("X-Forwarded-Host", "evil.test"),
     ("X-Forwarded-Host", "shop.test, evil.test"),
     ("X-Forwarded-Host", "SHOP.test"),

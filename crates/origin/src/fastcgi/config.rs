@@ -25,6 +25,12 @@ pub struct FastCgi {
 }
 
 impl FastCgi {
+    /// Whether the front is there now. Blocks on the file system.
+    pub(crate) fn has_front(&self) -> bool {
+        let front = self.front.as_ref();
+        front.is_some_and(|front| self.root.join(front).is_file())
+    }
+
     /// Whether the script `name`, a path below the root, is the front.
     pub(crate) fn is_front(&self, name: &str) -> bool {
         let front = self.front.as_deref();

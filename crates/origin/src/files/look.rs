@@ -74,7 +74,13 @@ fn plain(folder: &Folder, wanted: Wanted, asked: &FileRequest) -> Looked {
     }
     let foreign = asked.is_foreign();
     let index = wanted.path.join(INDEX);
-    let is_folder = wanted.folder || matches!(folder.look(&wanted.path)?, Lies::Folder);
+    let is_folder = wanted.folder
+        || match folder.look(&wanted.path)? {
+            Lies::Folder => true,
+            // A folder that may be entered, but not listed, says so by what is in it.
+            Lies::Forbidden => matches!(folder.look(&index)?, Lies::File(..)),
+            _ => false,
+        };
     let path = if wanted.folder {
         index.clone()
     } else {

@@ -171,3 +171,40 @@ proptest! {
         let _ = address(&node);
     }
 }
+
+/// RFC 7239 section 6.
+#[test]
+fn nodes_are_known() {
+    for node in [
+        "192.0.2.7",
+        "192.0.2.7:80",
+        "192.0.2.7:_x",
+        "[2001:db8::1]",
+        "[2001:db8::1]:4711",
+        "unknown",
+        "unknown:1",
+        "_hidden",
+        "_a.b-c_d",
+    ] {
+        assert!(is_node(node), "{node}");
+    }
+    for other in [
+        "",
+        "_",
+        "x",
+        "Unknown",
+        "1.2.3",
+        "1.2.3.4.5",
+        "192.0.2.7:",
+        "192.0.2.7:123456",
+        "192.0.2.7 ",
+        "2001:db8::1",
+        "[2001:db8::1",
+        "[2001:db8::1]80",
+        "[192.0.2.7]",
+        "[[",
+        "_é",
+    ] {
+        assert!(!is_node(other), "{other}");
+    }
+}

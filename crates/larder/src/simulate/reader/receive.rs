@@ -65,7 +65,8 @@ impl Reader {
             .ok_or_else(|| refused("internal"))?;
         match base.receive(request, &connection, now) {
             Received::Asked(mut asked) => {
-                asked.bypass_as_told(&line.reason.unwrap_or_default());
+                let is_told = asked.bypass_as_told(&line.reason.unwrap_or_default());
+                self.totals.notes.told_bypassed += u64::from(is_told);
                 Ok(asked)
             }
             Received::Redirected => Err(Left::Redirected),

@@ -118,6 +118,10 @@ fn answers(notes: &Notes, all: &mut Vec<String>) {
             "answers without a length count as large as the others on average.",
         ),
         (
+            notes.told_bypassed,
+            "requests bypass the store because Larder's log says that they did, for a cookie or a header field that it does not show.",
+        ),
+        (
             notes.without_type,
             "answers without a type are taken for the files that their paths name.",
         ),

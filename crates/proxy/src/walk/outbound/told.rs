@@ -25,30 +25,26 @@ pub fn is_keyed_if_told(name: &HeaderName) -> bool {
 /// already: beside another field that says something else, it may be what the application believes. `scheme` is the
 /// client's.
 pub fn key_what_is_told(key: &mut Key, scheme: &str, fields: &HeaderMap, policy: &Policy) {
-    let names = fields.keys();
-    let mut names: Vec<_> = names
-        .filter(|name| is_keyed_if_told(name) && gets_there(policy, name))
-        .collect();
-    let forwarded = if names.contains(&&FORWARDED) {
-        forwarded::lines(fields, &policy.key)
-    } else {
-        Vec::new()
+    let names = || {
+        let names = fields.keys();
+        names.filter(|name| is_keyed_if_told(name) && gets_there(policy, name))
     };
-    if names.iter().all(|name| match **name {
-        FORWARDED => forwarded::agrees(&forwarded, key, scheme, &policy.key),
-        _ => agrees(key, scheme, fields, name, policy.esi),
-    }) {
+    if names().all(|name| agrees(key, scheme, fields, name, policy)) {
         return;
     }
+    let mut names: Vec<_> = names().collect();
     names.sort_unstable_by_key(|name| name.as_str());
     for name in names {
-        if *name != FORWARDED {
+        if *name == FORWARDED {
+            let lines = forwarded::lines(fields, &policy.key);
+            let lines = lines.iter().map(HeaderValue::as_bytes);
+            let lines: Vec<_> = lines.map(forwarded::without_nodes).collect();
+            if !lines.is_empty() {
+                key.told(name, lines.iter().map(Vec::as_slice));
+            }
+        } else {
             let lines = fields.get_all(name).iter();
             key.told(name, lines.map(HeaderValue::as_bytes));
-        } else if !forwarded.is_empty() {
-            let lines = forwarded.iter().map(HeaderValue::as_bytes);
-            let lines: Vec<_> = lines.map(forwarded::without_nodes).collect();
-            key.told(name, lines.iter().map(Vec::as_slice));
         }
     }
 }
@@ -63,10 +59,15 @@ fn gets_there(policy: &Policy, name: &HeaderName) -> bool {
 
 /// Whether a field says what the key says too, or what we tell the origin for every request. Load balancers send these
 /// fields with values that agree; others are told of in few requests, or are not for us to understand.
-fn agrees(key: &Key, scheme: &str, fields: &HeaderMap, name: &HeaderName, esi: Esi) -> bool {
+fn agrees(key: &Key, scheme: &str, fields: &HeaderMap, name: &HeaderName, policy: &Policy) -> bool {
     let mut lines = fields.get_all(name).iter();
     if *name == SURROGATE_CAPABILITY {
-        return lines.all(|line| line == CAPABILITY || (esi != Esi::Off && line == ESI_CAPABILITY));
+        let has_esi = policy.esi != Esi::Off;
+        return lines.all(|line| line == CAPABILITY || (has_esi && line == ESI_CAPABILITY));
+    }
+    if *name == FORWARDED {
+        let lines = forwarded::lines(fields, &policy.key);
+        return forwarded::agrees(&lines, key, scheme, &policy.key);
     }
     let (Some(line), None) = (lines.next(), lines.next()) else {
         return false;

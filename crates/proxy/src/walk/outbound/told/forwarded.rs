@@ -10,11 +10,10 @@ use crate::{
     walk::outbound::forwarding::{left_of_forwarded, untold},
 };
 use http::{HeaderMap, HeaderValue, header::FORWARDED};
+use rules::forwarded;
 
-/// What stands for an address in the key: one that is written as it must be, and another. The first is an address too,
-/// the second is none: a field that can be read is never keyed as one that cannot.
-const READABLE: &[u8] = b"_";
-const MALFORMED: &[u8] = b":";
+/// What stands in the key for an address that is written as it must be. It is none itself.
+const ADDRESS: &[u8] = b"_";
 
 /// Returns the lines that the origin gets, before ours is added.
 pub fn lines(fields: &HeaderMap, spec: &KeySpec) -> Vec<HeaderValue> {
@@ -40,7 +39,7 @@ pub fn agrees(lines: &[HeaderValue], key: &Key, scheme: &str, spec: &KeySpec) ->
             said.push(name);
             is_new
                 && value.is_some_and(|value| match name {
-                    b"for" | b"by" => is_node(value),
+                    b"for" | b"by" => is_text(value, forwarded::is_node),
                     b"host" => value == key.host_bytes(),
                     b"proto" => value == scheme.as_bytes(),
                     _ => false,
@@ -52,12 +51,33 @@ pub fn agrees(lines: &[HeaderValue], key: &Key, scheme: &str, spec: &KeySpec) ->
 }
 
 /// Returns the line as written, but without the addresses of nodes: each client would have a store of its own.
+///
+/// Of an address that is not written as it must be, its [shape](shape) stays: which of them an application can read, and
+/// whether it then reads the rest of the field, is its own affair. Anything else stays as it is; so does a line with
+/// quotes that do not stand around a whole value, because nobody knows where its parts begin.
 pub fn without_nodes(line: &[u8]) -> Vec<u8> {
-    let elements = line.split(|byte| *byte == b',').map(|element| {
+    let elements = || line.split(|byte| *byte == b',');
+    let mut parts = elements().flat_map(|element| element.split(|byte| *byte == b';'));
+    if !parts.all(is_whole) {
+        return line.to_vec();
+    }
+    let elements = elements().map(|element| {
         let parts = element.split(|byte| *byte == b';').map(without_node);
         parts.collect::<Vec<_>>().join(&b';')
     });
     elements.collect::<Vec<_>>().join(&b',')
+}
+
+/// Whether a part has no quotes, or two around its value, and no escape.
+fn is_whole(part: &[u8]) -> bool {
+    let plain = match name_and_value(part) {
+        (name, Some(value)) => match value.trim_ascii() {
+            [b'"', inner @ .., b'"'] => [name, inner].concat(),
+            _ => part.to_vec(),
+        },
+        (name, None) => name.to_vec(),
+    };
+    !plain.iter().any(|byte| b"\"\\".contains(byte))
 }
 
 fn without_node(part: &[u8]) -> Vec<u8> {
@@ -68,12 +88,37 @@ fn without_node(part: &[u8]) -> Vec<u8> {
     let Some(value) = value.map(<[u8]>::trim_ascii).filter(|_| is_of_node) else {
         return part.to_vec();
     };
-    let instead = match unquoted(value) {
-        Some(value) if is_node(value) => READABLE,
-        None if is_node(value) => MALFORMED,
-        _ => return part.to_vec(),
+    let is_address = |text| is_text(text, |text| forwarded::address(text).is_some());
+    let inner = match value {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => value,
     };
-    [name, b"=", instead].concat()
+    if unquoted(value).is_some_and(|value| is_text(value, forwarded::is_node)) {
+        [name, b"=", ADDRESS].concat()
+    } else if is_address(inner) {
+        [name, b"=", &shape(value)].concat()
+    } else {
+        part.to_vec()
+    }
+}
+
+/// Returns the text with one digit for each number.
+fn shape(text: &[u8]) -> Vec<u8> {
+    let mut shape: Vec<_> = text.iter().map(|byte| digit_or(*byte)).collect();
+    shape.dedup_by(|next, last| next.is_ascii_digit() && last.is_ascii_digit());
+    shape
+}
+
+const fn digit_or(byte: u8) -> u8 {
+    if byte.is_ascii_alphanumeric() {
+        b'0'
+    } else {
+        byte
+    }
+}
+
+fn is_text(bytes: &[u8], holds: impl Fn(&str) -> bool) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(holds)
 }
 
 /// Splits a part of an element at its first equals sign.
@@ -91,12 +136,6 @@ fn unquoted(value: &[u8]) -> Option<&[u8]> {
         [] => None,
         _ => value.iter().all(is_plain).then_some(value),
     }
-}
-
-/// Whether the text can only be an address. Some applications search for `host=` wherever it stands.
-fn is_node(text: &[u8]) -> bool {
-    let is_of_node = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-:[]".contains(byte);
-    text.iter().all(is_of_node)
 }
 
 #[cfg(test)]

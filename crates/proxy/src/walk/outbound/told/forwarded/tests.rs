@@ -59,6 +59,10 @@ fn what_an_application_may_read_otherwise_does_not_agree() {
         "host=shop.test;proto=https;for",
         "host=shop.test;proto=https;for=",
         "host=shop.test;proto=https;for=2001:db8::1",
+        "host=shop.test;proto=https;for=\"2001:db8::1\"",
+        "host=shop.test;proto=https;for=x",
+        "host=shop.test;proto=https;for=\"\"",
+        "host=shop.test;proto=https;for=\"[[\"",
         "host=shop.test;proto=https;for=192.0.2.7:80",
         "host=\"shop.test;proto=https",
         "host=shop.test;proto=https\"",
@@ -93,7 +97,7 @@ fn what_is_not_keyed_need_not_be_said() {
         assert_eq!(is_said_by_key(&[written], &spec), expected, "{written}");
     }
     spec.scheme = false;
-    assert!(is_said_by_key(&["for=a;host=evil.test, proto=x"], &spec));
+    assert!(is_said_by_key(&["for=_a;host=evil.test, proto=x"], &spec));
     assert!(!is_said_by_key(&["for=a;x=y"], &spec));
 }
 
@@ -102,13 +106,24 @@ fn addresses_are_no_part_of_what_is_keyed() {
     for (line, expected) in [
         ("", ""),
         ("for=192.0.2.7;proto=https", "for=_;proto=https"),
-        ("For=\"[2001:db8::1]:80\" ; by=a", "For=_; by=_"),
+        ("For=\"[2001:db8::1]:80\" ; by=_a", "For=_; by=_"),
         ("for=unknown, ,for=_x;", "for=_, ,for=_;"),
-        ("proto=https;for=2001:db8::1", "proto=https;for=:"),
-        ("for=192.0.2.7:80,by=[::1]", "for=:,by=:"),
-        ("for=,by=\"\"", "for=:,by=_"),
-        // A literal one is no other's.
+        // Written as it must not be.
+        ("proto=https;for=2001:db8::1", "proto=https;for=0:0::0"),
+        ("for=192.0.2.7:80,by=[::1]", "for=0.0.0.0:0,by=[::0]"),
+        ("for=\"2001:db8::1\"", "for=\"0:0::0\""),
+        // No address.
+        ("for=,by=\"\"", "for=,by=\"\""),
+        (
+            "for=x, for=1.2.3.4.5, for=\"[[\"",
+            "for=x, for=1.2.3.4.5, for=\"[[\"",
+        ),
+        // A literal one is no other's, because it is none.
         ("for=_, for=:", "for=_, for=:"),
+        // Quotes that are not around a value.
+        ("host=\"a;for=192.0.2.7;b\"", "host=\"a;for=192.0.2.7;b\""),
+        ("x=\"p,for=192.0.2.7,q\"", "x=\"p,for=192.0.2.7,q\""),
+        ("for=192.0.2.7;x=\"a\\\"", "for=192.0.2.7;x=\"a\\\""),
         // Whatever may be more than an address, or is none.
         ("for=\"x=y\"", "for=\"x=y\""),
         ("for=\"a", "for=\"a"),
