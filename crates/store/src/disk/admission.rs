@@ -48,12 +48,8 @@ impl Disk {
     /// not take it.
     pub fn begin(&self, length: Option<u64>) -> Option<Writer> {
         let device = &self.shared.device;
-        // It has failed, and may not have come back from that: one that stands still does so long after its rest.
-        let may_stand_still =
-            || device.health.is_failing(Doing::Writing) && !device.writers.is_idle();
         let takes = length.is_none_or(|length| length <= self.shared.most_large)
             && device.health.may(Doing::Writing)
-            && !may_stand_still()
             && device.bucket.take(0, Instant::now());
         if !takes {
             count(&device.counts.refused);

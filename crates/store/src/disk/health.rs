@@ -157,12 +157,6 @@ impl Health {
             || self.age().as_millis() as u64 >= line.rests_until.load(Relaxed)
     }
 
-    /// Ends the rest of the device.
-    #[cfg(test)]
-    pub fn end_rest(&self, doing: Doing) {
-        self.line(doing).rests_until.store(0, Relaxed);
-    }
-
     /// Whether the device failed and has not been seen to work since.
     pub fn is_failing(&self, doing: Doing) -> bool {
         self.line(doing).is_failing.load(Relaxed)

@@ -78,12 +78,6 @@ impl Pool {
         self.0.1.notify_all();
     }
 
-    /// Whether no job runs or waits.
-    pub fn is_idle(&self) -> bool {
-        let jobs = self.lock();
-        jobs.running == 0 && jobs.list.is_empty()
-    }
-
     /// Waits until all queued jobs are done.
     pub fn finish(&self) {
         let mut jobs = self.lock();

@@ -28,9 +28,6 @@ pub trait Backing: fmt::Debug + Send {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Failed>>;
 
-    /// Notes that it took nothing for so long that the body is given up. Others need not wait as long.
-    fn stood_still(&self);
-
     /// What can be read back by now: the body up to some byte. It only grows.
     fn written(&self) -> BodyPiece;
 
@@ -54,10 +51,6 @@ impl Backing for disk::Writer {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Failed>> {
         Self::poll_push(self, piece, is_short, context)
-    }
-
-    fn stood_still(&self) {
-        Self::stood_still(self);
     }
 
     fn written(&self) -> BodyPiece {

@@ -213,8 +213,7 @@ impl Writer {
     /// Gives up what [`poll_room`](Self::poll_room) has waited for too long: the device of a backed fill, which is
     /// spilled then, or readers of a spilled fill that are not near, if others are.
     pub fn cut_off_slow(&mut self) {
-        if let Some(backing) = &self.backing {
-            backing.stood_still();
+        if self.backing.is_some() {
             self.spill();
             return;
         }

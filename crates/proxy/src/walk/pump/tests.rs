@@ -69,8 +69,6 @@ impl Backing for Taking {
         Poll::Ready(Ok(()))
     }
 
-    fn stood_still(&self) {}
-
     fn written(&self) -> BodyPiece {
         BodyPiece::Memory(Bytes::copy_from_slice(&self.1))
     }

@@ -1,10 +1,9 @@
 //! Writes large bodies as they arrive.
 
 use super::Large;
-use crate::disk::{Doing, Failed, OnDisk, format::CHUNK};
+use crate::disk::{Failed, OnDisk, format::CHUNK};
 use bytes::Bytes;
 use std::{
-    io,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -67,13 +66,6 @@ impl Writer {
             return Poll::Ready(Err(Failed));
         }
         Poll::Ready(Ok(()))
-    }
-
-    /// Notes that the device was waited for in vain, which counts as a failure of it.
-    pub fn stood_still(&self) {
-        let Large { device, id, .. } = &*self.large;
-        let error = io::ErrorKind::TimedOut.into();
-        device.failed(Doing::Writing, &device.large_path(*id), &error);
     }
 
     /// The whole chunks that have been written so far and can be read back.

@@ -290,30 +290,6 @@ fn bodies_take_turns_at_the_device() {
     assert_eq!(looked.recv(), Ok([64 << 10; 2]));
 }
 
-/// Until it has come back, nothing else waits for it, however long ago it was given up.
-#[test]
-fn a_device_that_stands_still_is_waited_for_once() {
-    let dir = Dir::new();
-    let disk = dir.open();
-    let still = held_up(&disk);
-    let mut writer = disk.begin(None).expect("taken");
-    push(&mut writer, &Bytes::from(noise(1, 200_000))).expect("pushed");
-    writer.stood_still();
-    drop(writer);
-    assert!(disk.begin(None).is_none(), "it rests");
-    let device = &disk.shared.device;
-    device.health.end_rest(Doing::Writing);
-    assert!(disk.begin(None).is_none(), "it still stands");
-    drop(still);
-    device.writers.finish();
-    assert!(disk.begin(None).is_some());
-    assert!(
-        disk.events()
-            .iter()
-            .any(|event| event.to_string().ends_with(": timed out"))
-    );
-}
-
 /// To be woken for each chunk is work that only a lack of memory is worth.
 #[test]
 fn who_waits_for_the_device_is_woken_once_much_is_written_or_memory_is_short() {
