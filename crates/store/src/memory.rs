@@ -16,7 +16,7 @@ mod tests;
 use crate::{
     Body, Budget, Stored, Variants,
     disk::Disk,
-    purge::{Log, Marks},
+    purge::{Log, Marks, Standing},
 };
 use capacity::Steps;
 use eviction::{Demoted, Entries, Evictions, Weigh};
@@ -193,7 +193,9 @@ impl Memory {
     pub fn put_back(&self, key: &[u8], id: u64, old: &Arc<Stored>) -> bool {
         self.change(key, Some(old.id()), |held| {
             let broken = held.as_slice().iter().find(|stored| stored.id() == id)?;
-            let is_filling = matches!(broken.body, Body::Filling(_));
+            // A purge of the new one may be all that anybody says of the old.
+            let is_filling = matches!(broken.body, Body::Filling(_))
+                && self.log.standing(key, broken) != Standing::Gone;
             is_filling.then(|| held.replaced(id, old)).flatten()
         })
     }

@@ -88,7 +88,7 @@ pub fn judge<B>(url: &str, asked: &HeaderMap, response: &Response<B>) -> Result<
             targets,
         };
         match storable::judge(&exchange, &site) {
-            Ok(_) | Err(NotStorable::NoFreshness) => {}
+            Ok(_) | Err(NotStorable::NoFreshness | NotStorable::EventStream) => {}
             Err(why) => return Err(why),
         }
     }

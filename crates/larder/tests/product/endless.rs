@@ -113,6 +113,22 @@ fn what_nobody_reads_is_let_go_once_it_is_purged() {
     }
 }
 
+/// Nor does what it has replaced come back, of which the purge says nothing.
+#[test]
+fn what_is_purged_while_nobody_reads_it_brings_nothing_back() {
+    let (origin, larder) = patient();
+    origin.on("/", |request| match request.nth {
+        2 => lines("max-age=600").header("Cache-Tag", "x"),
+        nth => Reply::ok().cache("max-age=600").body(nth.to_string()),
+    });
+    assert_eq!(larder.get("/").send().text(), "1");
+    let head = larder.ask("HEAD", "/").header("Cache-Control", "no-cache");
+    head.send();
+    purge(&larder, &json!({"tag": "x"}));
+    wait_until("the origin is let go", || origin.abandoned("/") == 1);
+    assert_eq!(larder.get("/").send().text(), "3");
+}
+
 /// Each refresh replaces what the one before it has begun to bring.
 #[test]
 fn what_nobody_reads_is_let_go_once_it_is_replaced() {

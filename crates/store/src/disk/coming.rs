@@ -10,7 +10,13 @@
 use crate::{Stored, clock, variants::Rank};
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{
+            AtomicUsize,
+            Ordering::{Acquire, Release},
+        },
+    },
 };
 
 /// If more than this many wait under one key, all of it is hidden: finding something there stays cheap.
@@ -18,14 +24,25 @@ const MOST_COMPARED: usize = 32;
 
 type Responses = HashMap<u64, Vec<Arc<Stored>>>;
 
-/// The responses that are about to be written, by the hashes of their keys.
+/// The responses that are about to be written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waiting(Arc<Mutex<Responses>>);
+pub(super) struct Waiting(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// How many they are: mostly none, and then nobody takes the lock.
+    count: AtomicUsize,
+    /// By the hashes of their keys.
+    responses: Mutex<Responses>,
+}
 
 impl Waiting {
     /// Adds `stored`, whose key has this hash, until the result is dropped.
     pub fn add(&self, hash: u64, stored: &Arc<Stored>) -> Coming {
-        self.lock().entry(hash).or_default().push(stored.clone());
+        let mut waiting = self.lock();
+        waiting.entry(hash).or_default().push(stored.clone());
+        self.0.count.fetch_add(1, Release);
+        drop(waiting);
         Coming {
             waiting: self.clone(),
             hash,
@@ -35,20 +52,28 @@ impl Waiting {
 
     /// Whether anything waits under the key with this hash.
     pub fn knows(&self, hash: u64) -> bool {
-        self.lock().contains_key(&hash)
+        self.is_any() && self.lock().contains_key(&hash)
     }
 
     /// Whether something waits that may have to be sent instead of `older`, which was found under the key with this
     /// hash.
     pub fn hides(&self, hash: u64, older: &Stored) -> bool {
+        if !self.is_any() {
+            return false;
+        }
         let waiting = self.lock();
         waiting.get(&hash).is_some_and(|waiting| {
             waiting.len() > MOST_COMPARED || waiting.iter().any(|new| goes_before(new, older))
         })
     }
 
+    fn is_any(&self) -> bool {
+        self.0.count.load(Acquire) > 0
+    }
+
     fn lock(&self) -> MutexGuard<'_, Responses> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let responses = self.0.responses.lock();
+        responses.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,6 +105,7 @@ impl Drop for Coming {
         // The first is the one that was written.
         if let Some(at) = all.iter().position(|one| Arc::ptr_eq(one, &self.stored)) {
             all.remove(at);
+            self.waiting.0.count.fetch_sub(1, Release);
         }
         if all.is_empty() {
             entry.remove();

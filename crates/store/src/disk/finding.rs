@@ -160,7 +160,10 @@ impl DiskState {
         };
         read(spot).or_else(|| {
             let latest = self.index.versions(spot.key, spot.variant);
-            latest.into_iter().find_map(read)
+            let mut moved = latest
+                .into_iter()
+                .filter(|latest| latest.place != spot.place);
+            moved.find_map(read)
         })
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Keeper {
     /// Whether the file system was found to be full before the tier was.
     is_tight: bool,
     pub ledger: Ledger,
+    /// The segment that is evicted, and from which what is worth it is written again.
+    evicted: Option<u32>,
     /// Files that were removed or are no longer kept open, and when that happened.
     leaving: Vec<(Instant, Leaving)>,
     rounds: Rounds,
@@ -93,6 +95,7 @@ impl Keeper {
             total: 0,
             is_tight: false,
             ledger: Ledger::default(),
+            evicted: None,
             leaving: Vec::new(),
             rounds: Rounds::default(),
             shared,

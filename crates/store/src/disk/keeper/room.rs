@@ -38,7 +38,14 @@ impl Keeper {
     /// asked for since it was written is written again: heads of large files, and up to a quarter of the segment's
     /// bytes. False if there is no segment.
     pub(super) fn evict(&mut self, chance: bool) -> bool {
-        let oldest = self.shared.segments().values().next().cloned();
+        // What is written again may need room itself. Then the next segment goes, and nothing of that is kept.
+        let evicted = self.evicted;
+        let chance = chance && evicted.is_none();
+        let oldest = {
+            let segments = self.shared.segments();
+            let mut others = segments.values().filter(|other| evicted != Some(other.id));
+            others.next().cloned()
+        };
         let Some(segment) = oldest else {
             return false;
         };
@@ -79,9 +86,11 @@ impl Keeper {
             self.shared.index.remove_segment(segment.id);
         }
         self.unlink_segment(segment);
+        let outer = self.evicted.replace(segment.id);
         for again in again.into_iter().flatten() {
             self.write_again(&again);
         }
+        self.evicted = outer;
         self.remove_segment(segment.id);
     }
 

@@ -39,16 +39,21 @@ impl Large {
         };
         // All that came before may be written already.
         let written = (!chunk.is_empty()).then(|| self.write_chunk(&chunk));
-        if let Some(Err(error)) = written {
-            if let Some(error) = error {
-                let path = self.device.large_path(self.id);
-                self.device.failed(Doing::Writing, &path, &error);
+        match written {
+            Some(Ok(())) => self.device.health.worked(Doing::Writing),
+            Some(Err(error)) => {
+                if let Some(error) = error {
+                    let path = self.device.large_path(self.id);
+                    self.device.failed(Doing::Writing, &path, &error);
+                }
+                return self.fail();
             }
-            return self.fail();
+            None => {}
         }
-        self.device.health.worked(Doing::Writing);
         self.advance(is_last);
-        self.write_soon();
+        if !is_last {
+            self.write_soon();
+        }
     }
 
     /// Takes a chunk that can be written now, and whether it is the last; `None` if there is none, and no thread writes
