@@ -282,12 +282,16 @@ fn a_balancer_that_writes_forwarded_alike_for_all_divides_nothing() {
             "by=203.0.113.1;for=192.0.2.7;host=a1.test;proto=https",
             "by=203.0.113.2;for=192.0.2.8;host=a1.test;proto=https",
         ),
-        // Google's Cloud Run.
+        // Google's Cloud Run: those of IPv6 without brackets are one for all of their kind.
         (
             "for=\"192.0.2.7\";proto=https",
-            "for=\"2001:db8::1\";proto=https",
+            "for=\"192.0.2.8\";proto=https",
         ),
-        // By hand; an address of IPv6 without quotes is one for all of its kind.
+        (
+            "for=\"2001:db8::1\";proto=https",
+            "for=\"2001:db8:0:1::2\";proto=https",
+        ),
+        // By hand, without quotes.
         (
             "for=192.0.2.7; proto=https; host=shop.test",
             "for=192.0.2.8; proto=https; host=shop.test",

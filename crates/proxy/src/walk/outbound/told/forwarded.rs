@@ -11,9 +11,11 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, header::FORWARDED};
 use rules::forwarded;
+use std::net::Ipv6Addr;
 
-/// What stands in the key for an address that is written as it must be. It is none itself.
-const ADDRESS: &[u8] = b"_";
+/// What stands in the key for an address that is written as it must be. It is such a one itself: whoever writes it says
+/// the same.
+const ADDRESS: &[u8] = b"unknown";
 
 /// Returns the lines that the origin gets, before ours is added.
 pub fn lines(fields: &HeaderMap, spec: &KeySpec) -> Vec<HeaderValue> {
@@ -52,8 +54,8 @@ pub fn agrees(lines: &[HeaderValue], key: &Key, scheme: &str, spec: &KeySpec) ->
 
 /// Returns the line as written, but without the addresses of nodes: each client would have a store of its own.
 ///
-/// Of an address that is not written as it must be, its [shape](shape) stays: which of them an application can read, and
-/// whether it then reads the rest of the field, is its own affair. Anything else stays as it is; so does a line with
+/// Of an address that is not written as it must be, its spelling [stays](alike): which of them an application can read,
+/// and whether it then reads the rest of the field, is its own affair. Anything else stays as it is; so does a line with
 /// quotes that do not stand around a whole value, because nobody knows where its parts begin.
 pub fn without_nodes(line: &[u8]) -> Vec<u8> {
     let elements = || line.split(|byte| *byte == b',');
@@ -88,33 +90,29 @@ fn without_node(part: &[u8]) -> Vec<u8> {
     let Some(value) = value.map(<[u8]>::trim_ascii).filter(|_| is_of_node) else {
         return part.to_vec();
     };
-    let is_address = |text| is_text(text, |text| forwarded::address(text).is_some());
-    let inner = match value {
-        [b'"', inner @ .., b'"'] => inner,
-        _ => value,
-    };
     if unquoted(value).is_some_and(|value| is_text(value, forwarded::is_node)) {
-        [name, b"=", ADDRESS].concat()
-    } else if is_address(inner) {
-        [name, b"=", &shape(value)].concat()
-    } else {
-        part.to_vec()
+        return [name, b"=", ADDRESS].concat();
+    }
+    let (inner, quote): (_, &[u8]) = match value {
+        [b'"', inner @ .., b'"'] => (inner, b"\""),
+        _ => (value, b""),
+    };
+    match std::str::from_utf8(inner).ok().and_then(alike) {
+        Some(alike) => [name, b"=", quote, alike.as_bytes(), quote].concat(),
+        None => part.to_vec(),
     }
 }
 
-/// Returns the text with one digit for each number.
-fn shape(text: &[u8]) -> Vec<u8> {
-    let mut shape: Vec<_> = text.iter().map(|byte| digit_or(*byte)).collect();
-    shape.dedup_by(|next, last| next.is_ascii_digit() && last.is_ascii_digit());
-    shape
-}
-
-const fn digit_or(byte: u8) -> u8 {
-    if byte.is_ascii_alphanumeric() {
-        b'0'
-    } else {
-        byte
-    }
+/// Returns the address that stands in the key for all that are spelled in the same way, where that is not as it must be.
+/// `None` if the text is no address.
+fn alike(text: &str) -> Option<&'static str> {
+    forwarded::address(text).filter(|_| text.trim() == text)?;
+    Some(match text.split_once(']') {
+        _ if text.parse::<Ipv6Addr>().is_ok() => "::",
+        Some((_, "")) => "[::]",
+        Some(_) => "[::]:0",
+        None => "0.0.0.0:0",
+    })
 }
 
 fn is_text(bytes: &[u8], holds: impl Fn(&str) -> bool) -> bool {

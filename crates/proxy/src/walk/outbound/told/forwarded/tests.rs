@@ -105,20 +105,24 @@ fn what_is_not_keyed_need_not_be_said() {
 fn addresses_are_no_part_of_what_is_keyed() {
     for (line, expected) in [
         ("", ""),
-        ("for=192.0.2.7;proto=https", "for=_;proto=https"),
-        ("For=\"[2001:db8::1]:80\" ; by=_a", "For=_; by=_"),
-        ("for=unknown, ,for=_x;", "for=_, ,for=_;"),
+        ("for=192.0.2.7;proto=https", "for=unknown;proto=https"),
+        (
+            "For=\"[2001:db8::1]:80\" ; by=_a",
+            "For=unknown; by=unknown",
+        ),
+        ("for=unknown, ,for=_x;", "for=unknown, ,for=unknown;"),
         // Written as it must not be.
-        ("proto=https;for=2001:db8::1", "proto=https;for=0:0::0"),
-        ("for=192.0.2.7:80,by=[::1]", "for=0.0.0.0:0,by=[::0]"),
-        ("for=\"2001:db8::1\"", "for=\"0:0::0\""),
+        ("proto=https;for=2001:db8::1", "proto=https;for=::"),
+        ("for=192.0.2.7:80,by=[::1]", "for=0.0.0.0:0,by=[::]"),
+        ("for=\"2001:db8::1\"", "for=\"::\""),
+        ("for=[2001:db8::1]:80", "for=[::]:0"),
         // No address.
         ("for=,by=\"\"", "for=,by=\"\""),
         (
             "for=x, for=1.2.3.4.5, for=\"[[\"",
             "for=x, for=1.2.3.4.5, for=\"[[\"",
         ),
-        // A literal one is no other's, because it is none.
+        // Nor is this one, nor that.
         ("for=_, for=:", "for=_, for=:"),
         // Quotes that are not around a value.
         ("host=\"a;for=192.0.2.7;b\"", "host=\"a;for=192.0.2.7;b\""),
