@@ -142,7 +142,10 @@ fn is_port(text: &str) -> bool {
     let Some(port) = text.strip_prefix(':') else {
         return text.is_empty();
     };
-    let is_number = (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
+    // `u16::from_str` accepts a sign. A port beyond its largest is none, whatever the grammar says.
+    let is_number = (1..=5).contains(&port.len())
+        && port.bytes().all(|byte| byte.is_ascii_digit())
+        && port.parse::<u16>().is_ok();
     is_number || port.strip_prefix('_').is_some_and(is_obfuscated)
 }
 
