@@ -57,6 +57,17 @@ fn patient_site() -> Site {
     Site::at(redis, &url, "[defaults]\ncollapse_wait = \"10m\"\n")
 }
 
+/// The first request for `/page` waits for one gate, all others for another.
+fn held_site(first: &Gate, rest: &Gate) -> Site {
+    let site = patient_site();
+    let gates = (first.clone(), rest.clone());
+    site.origin.on("/page", move |request| {
+        let gate = if request.nth == 1 { &gates.0 } else { &gates.1 };
+        page(request).hold_head(gate)
+    });
+    site
+}
+
 /// On the node that fetches, and on another.
 #[test]
 fn who_wants_another_variant_waits_for_nobody() {
@@ -113,13 +124,8 @@ fn who_has_another_variant_confirmed_waits_for_nobody() {
 /// It is not known what selects variants until the first has come.
 #[test]
 fn a_first_visit_costs_one_fetch_for_each_variant_on_all_nodes() {
-    let site = patient_site();
     let (first, rest) = (Gate::new(), Gate::new());
-    let gates = (first.clone(), rest.clone());
-    site.origin.on("/page", move |request| {
-        let gate = if request.nth == 1 { &gates.0 } else { &gates.1 };
-        page(request).hold_head(gate)
-    });
+    let site = held_site(&first, &rest);
     let ask = |node: usize, user| {
         let client = ask_as(&site.nodes[node], "/page", user).begin();
         (client, user)
@@ -142,13 +148,8 @@ fn a_first_visit_costs_one_fetch_for_each_variant_on_all_nodes() {
 /// What the first answer tells, the other node finds in Redis: there, too, each goes on for itself.
 #[test]
 fn who_follows_a_request_that_waits_for_another_node_waits_for_no_other_variant() {
-    let site = patient_site();
     let (first, rest) = (Gate::new(), Gate::new());
-    let gates = (first.clone(), rest.clone());
-    site.origin.on("/page", move |request| {
-        let gate = if request.nth == 1 { &gates.0 } else { &gates.1 };
-        page(request).hold_head(gate)
-    });
+    let site = held_site(&first, &rest);
     let mut asked = vec![(ask_as(&site.nodes[0], "/page", "a").begin(), "a")];
     first.wait_reached();
     for user in ["b", "c", "d"] {

@@ -5,7 +5,7 @@ use crate::{
     origins::two_servers,
 };
 use std::time::Instant;
-use testkit::{Command, Gate, Origin, Reply, wait_until};
+use testkit::{Command, Gate, Larder, Origin, Reply, wait_until};
 
 /// How often the servers were asked for targets that begin so.
 fn asked(servers: &[Origin], prefix: &str) -> usize {
@@ -127,6 +127,16 @@ fn a_retry_beyond_the_budget_leaves_the_trial_to_others() {
     assert!(rested.all().len() > before, "it is tried");
 }
 
+/// From now on the checks take the server out.
+fn fail_checks(origin: &Origin, larder: &Larder) {
+    origin.reply("/health", Reply::status(503));
+    let healthy = format!(
+        "larder_server_healthy{{origin=\"app\",server=\"{}\"}}",
+        origin.address()
+    );
+    wait_until("it is down", || sample(larder, &healthy) == 0);
+}
+
 #[test]
 fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again() {
     let (origin, gate) = (Origin::start(), Gate::new());
@@ -141,12 +151,7 @@ fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again() {
     origin.on("/", move |_| Reply::close().hold_head(&held));
     let mut client = larder.get("/").begin();
     gate.wait_reached();
-    origin.reply("/health", Reply::status(503));
-    let healthy = format!(
-        "larder_server_healthy{{origin=\"app\",server=\"{}\"}}",
-        origin.address()
-    );
-    wait_until("it is down", || sample(&larder, &healthy) == 0);
+    fail_checks(&origin, &larder);
     gate.open();
     assert_eq!(client.read().status, 502);
     assert_eq!(origin.requests("/"), 1);
@@ -172,12 +177,7 @@ fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again_on_another_con
     origin.on("/", move |_| Reply::close().hold_head(&held));
     let mut client = larder.get("/").begin();
     gate.wait_reached();
-    origin.reply("/health", Reply::status(503));
-    let healthy = format!(
-        "larder_server_healthy{{origin=\"app\",server=\"{}\"}}",
-        origin.address()
-    );
-    wait_until("it is down", || sample(&larder, &healthy) == 0);
+    fail_checks(&origin, &larder);
     gate.open();
     assert_eq!(client.read().text(), "other");
     assert_eq!(origin.requests("/"), 1);

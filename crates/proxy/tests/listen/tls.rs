@@ -285,8 +285,8 @@ fn a_slow_handshake_is_cut() {
     });
 }
 
-#[test]
-fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
+/// A site where a client must soon take something, and what connects to it. What a Unix socket holds does not grow.
+fn over_unix_socket() -> (Site, impl Fn() -> StreamOwned<ClientConnection, UnixStream>) {
     let folder = scratch_dir();
     let (files, trusted) = certificate(&folder, "a", &["a.test"]);
     let path = folder.join("socket");
@@ -294,13 +294,22 @@ fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
     config.tls = Some(TlsStore::load(&[files]).unwrap());
     let site = Site::start(config, quick(|limits| limits.write_time = SOON));
     let config = trusting(&[&trusted], &[&TLS13], &[]);
-    // What a Unix socket holds does not grow: of some the rest lies in TLS, of some in the answer, of others nothing is left.
+    let connect = move || {
+        let name = ServerName::try_from("a.test").unwrap();
+        let client = ClientConnection::new(Arc::clone(&config), name).unwrap();
+        StreamOwned::new(client, UnixStream::connect(&path).unwrap())
+    };
+    (site, connect)
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
+    let (site, connect) = over_unix_socket();
+    // Of some the rest lies in TLS, of some in the answer, of others nothing is left.
     let clients: Vec<_> = (0..16)
         .map(|number| {
             let script = Script::new(number, true, [Step::Bytes(number * 30_000)]);
-            let name = ServerName::try_from("a.test").unwrap();
-            let client = ClientConnection::new(Arc::clone(&config), name).unwrap();
-            let mut tls = StreamOwned::new(client, UnixStream::connect(&path).unwrap());
+            let mut tls = connect();
             let target = script.target();
             write!(
                 tls,
@@ -320,18 +329,10 @@ fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
 /// TLS takes what still comes, and holds it back: that is not the client.
 #[test]
 fn a_client_that_takes_nothing_is_cut_while_an_answer_trickles() {
-    let folder = scratch_dir();
-    let (files, trusted) = certificate(&folder, "a", &["a.test"]);
-    let path = folder.join("socket");
-    let mut config = ListenConfig::plain(Address::Unix(path.clone()));
-    config.tls = Some(TlsStore::load(&[files]).unwrap());
-    let site = Site::start(config, quick(|limits| limits.write_time = SOON));
-    let config = trusting(&[&trusted], &[&TLS13], &[]);
-    // What a Unix socket holds does not grow: of some answers it holds all, of others the rest lies in TLS.
+    let (site, connect) = over_unix_socket();
+    // Of some answers the socket holds all, of others the rest lies in TLS.
     let clients = (0..16).map(|number| {
-        let name = ServerName::try_from("a.test").unwrap();
-        let client = ClientConnection::new(Arc::clone(&config), name).unwrap();
-        let mut tls = StreamOwned::new(client, UnixStream::connect(&path).unwrap());
+        let mut tls = connect();
         let first = number * 30_000;
         write!(tls, "GET /drip?{first} HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         (tls.sock, first)
