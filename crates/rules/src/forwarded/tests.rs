@@ -210,3 +210,12 @@ fn nodes_are_known() {
         assert!(!is_node(other), "{other}");
     }
 }
+
+proptest! {
+    /// Each node is an address, or hides one.
+    #[test]
+    fn nodes_are_addresses_or_hide_them(node in "(\\[?[0-9a-f:.]{0,12}\\]?|_?[a-z]{0,7})(:[0-9_a]{0,6})?") {
+        let hides = node.starts_with('_') || node.starts_with("unknown");
+        prop_assert!(!is_node(&node) || hides || address(&node).is_some(), "{}", node);
+    }
+}

@@ -1,5 +1,6 @@
 use super::*;
 use crate::sample::key_spec;
+use proptest::prelude::*;
 
 fn is_said_by_key(written: &[&str], spec: &KeySpec) -> bool {
     let mut fields = HeaderMap::new();
@@ -138,5 +139,24 @@ fn addresses_are_no_part_of_what_is_keyed() {
     ] {
         let found = without_nodes(line.as_bytes());
         assert_eq!(String::from_utf8_lossy(&found), expected, "{line}");
+    }
+}
+
+proptest! {
+    /// What stands for an address says the same as what it stands for.
+    #[test]
+    fn what_is_keyed_would_be_keyed_alike(line in "((for|By|host|x)?=?(\"|\\\\|;|,| |_a|unknown|1\\.2\\.3\\.4|::1|\\[::1\\]|:80|é)?){0,8}") {
+        let keyed = without_nodes(line.as_bytes());
+        prop_assert_eq!(without_nodes(&keyed), keyed);
+    }
+
+    #[test]
+    fn clients_with_addresses_of_a_kind_are_not_told_apart(one: [u8; 4], other: [u8; 4], port: u16) {
+        let said = |address: [u8; 4]| {
+            let address = std::net::Ipv4Addr::from(address);
+            let line = format!("for={address};proto=https, for=\"{address}:{port}\", for={address}:{port}");
+            without_nodes(line.as_bytes())
+        };
+        prop_assert_eq!(said(one), said(other));
     }
 }
