@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rules::forwarded::{address, elements};
+use rules::forwarded::{address, as_written::without_nodes, elements};
 
 fuzz_target!(|data: &[u8]| {
     for element in elements(data).into_iter().flatten() {
@@ -17,6 +17,12 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(again.get("host"), None);
         assert_eq!(again.get("for"), element.get("for"));
     }
+    let keyed = without_nodes(data);
+    assert_eq!(
+        without_nodes(&keyed),
+        keyed,
+        "what stands for an address says the same"
+    );
     let behind = [data, b", for=192.0.2.1"].concat();
     let last = elements(&behind).pop().flatten();
     let last = last.and_then(|last| last.get("for"));

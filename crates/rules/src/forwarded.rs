@@ -8,6 +8,8 @@
 //! Each proxy appends to what it received, and anybody may have written what is there already. Nothing that a client
 //! writes may keep the proxies' words from being read. So lines are read from their end, and as bytes.
 
+pub mod as_written;
+
 use crate::vary::member::{Unquoted, is_token};
 use std::{
     borrow::Cow,

@@ -14,6 +14,7 @@ use crate::{
     routing,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
+use rules::forwarded::as_written::without_nodes;
 
 /// Whether a field is keyed if a trusted peer sends it and the origin gets it. What names the client's address is not:
 /// each client would have a store of its own.
@@ -38,7 +39,7 @@ pub fn key_what_is_told(key: &mut Key, scheme: &str, fields: &HeaderMap, policy:
         if *name == FORWARDED {
             let lines = forwarded::lines(fields, &policy.key);
             let lines = lines.iter().map(HeaderValue::as_bytes);
-            let lines: Vec<_> = lines.map(forwarded::without_nodes).collect();
+            let lines: Vec<_> = lines.map(without_nodes).collect();
             if !lines.is_empty() {
                 key.told(name, lines.iter().map(Vec::as_slice));
             }
