@@ -7,7 +7,6 @@ use std::time::Duration;
 /// for others that were asked first. It is in the response's extensions, and absent if the request did not wait. The
 /// response is that much younger than the fetch: `request_time` (RFC 9111 section 4.2.3) is that of the request which
 /// led to the response.
-/// that of the request which led to the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited(pub Duration);
 
