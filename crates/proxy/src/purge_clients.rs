@@ -306,8 +306,9 @@ fn names_list(policy: &PurgePolicy, head: Head<'_>) -> bool {
 
 /// Returns the target after the prefix that means purging, with its query.
 fn prefixed(policy: &PurgePolicy, head: Head<'_>) -> Option<String> {
+    let prefix = policy.get_prefix.as_deref()?;
     let target = key::normalize(head.path_and_query());
-    let rest = target.strip_prefix(policy.get_prefix.as_deref()?)?;
+    let rest = target.strip_prefix(prefix)?;
     rest.starts_with('/').then(|| rest.to_owned())
 }
 

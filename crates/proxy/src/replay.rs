@@ -41,16 +41,12 @@ pub struct Replay {
 /// A request as the walk has received it and looked it up.
 #[derive(Debug)]
 pub struct ReplayedRequest {
-    ask: Ask,
+    ask: Box<Ask>,
     bypass: Option<BypassReason>,
 }
 
 /// The result of receiving a request, before any decision about the store.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is taken apart at once, and mostly a request"
-)]
 pub enum Received {
     /// It goes on to the store.
     Asked(ReplayedRequest),

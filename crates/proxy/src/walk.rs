@@ -123,7 +123,7 @@ pub fn walk_head(
 #[inline]
 fn purged_or_received(
     worker: &Rc<Worker>,
-    ask: Result<Ask, Failure>,
+    ask: Result<Box<Ask>, Failure>,
     content: RequestBody,
     wanted: Option<Wanted>,
     asked: (&RequestHead, &Connection),
@@ -137,7 +137,7 @@ fn purged_or_received(
 
 /// Walks a client's request from receipt on.
 #[inline]
-fn received(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+fn received(worker: &Rc<Worker>, ask: Box<Ask>, content: RequestBody) -> Served<ReplyBody> {
     if let Some(failure) = receive::misdirected(&ask) {
         return Served::Now(deliver::failure(worker, &ask, &failure));
     }
@@ -148,9 +148,9 @@ fn received(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<Reply
 #[inline]
 fn on_route(
     worker: &Rc<Worker>,
-    mut ask: Ask,
+    mut ask: Box<Ask>,
     mut content: RequestBody,
-    look_up: impl FnOnce(&Rc<Worker>, Ask, RequestBody) -> Served<ReplyBody> + 'static,
+    look_up: impl FnOnce(&Rc<Worker>, Box<Ask>, RequestBody) -> Served<ReplyBody> + 'static,
 ) -> Served<ReplyBody> {
     if let Some(instead) = receive::turned_away(&ask) {
         return Served::Now(match instead {
@@ -164,7 +164,7 @@ fn on_route(
     if content_key::concerns(&ask) {
         let worker = worker.clone();
         return Served::Later(Box::pin(async move {
-            let guard = AbandonGuard::new(&worker, &mut ask, None);
+            let guard = AbandonGuard::new(&worker, &mut *ask, None);
             let read = content_key::read(&worker, &mut *guard.ask, content).await;
             guard.over();
             ask.has_waited = true;
@@ -199,7 +199,11 @@ pub(crate) fn fragment(
 }
 
 /// Walks an include's request from before lookup on.
-fn look_up_fragment(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+fn look_up_fragment(
+    worker: &Rc<Worker>,
+    mut ask: Box<Ask>,
+    content: RequestBody,
+) -> Served<ReplyBody> {
     match &ask.within {
         Some(within) if within.has(ask.key.as_bytes()) => {
             return Served::Now(deliver::failure(worker, &ask, &Failure::Loop));
@@ -219,7 +223,7 @@ fn look_up_fragment(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> 
 
 /// Walks a request from before lookup on.
 #[inline]
-fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+fn look_up(worker: &Rc<Worker>, ask: Box<Ask>, content: RequestBody) -> Served<ReplyBody> {
     if ask.site.has_groups {
         return look_up_by_group(worker, ask, content);
     }
@@ -227,7 +231,11 @@ fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyB
 }
 
 /// Walks a request to a site with groups from before lookup on.
-fn look_up_by_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+fn look_up_by_group(
+    worker: &Rc<Worker>,
+    mut ask: Box<Ask>,
+    content: RequestBody,
+) -> Served<ReplyBody> {
     match user_context::group(worker, &mut ask) {
         Ok(Group::Known) => look_up_known(worker, ask, content),
         Ok(Group::Unknown) => without_group(worker, ask, content),
@@ -247,22 +255,25 @@ fn look_up_by_group(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> 
 }
 
 /// Walks a request whose client's group is not known.
-fn without_group(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+fn without_group(worker: &Rc<Worker>, ask: Box<Ask>, content: RequestBody) -> Served<ReplyBody> {
     let why = Bypassed::Reason(BypassReason::Group);
     Served::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
 }
 
 /// Walks a request from lookup on.
 #[inline]
-fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Served<ReplyBody> {
+fn look_up_known(
+    worker: &Rc<Worker>,
+    mut ask: Box<Ask>,
+    content: RequestBody,
+) -> Served<ReplyBody> {
     match hit(worker, &mut ask) {
         Ok(answer) => answer,
         Err(looked) => go_on(worker, ask, content, looked),
     }
 }
 
-/// Looks up, and answers with a hit. It does so in place, since the request is large and should not be moved. Returns
-/// an error if there is no hit: how far lookup came, and what it found for this client.
+/// Looks up, and answers with a hit. Returns an error if there is no hit: how far lookup came, and what it found for this client.
 #[inline]
 fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Served<ReplyBody>, Looked> {
     let found = match lookup::lookup(worker, ask) {
@@ -278,7 +289,7 @@ fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Served<ReplyBody>, Looked> 
 /// Walks the rest of the way, from what lookup found for this client.
 fn go_on(
     worker: &Rc<Worker>,
-    mut ask: Ask,
+    mut ask: Box<Ask>,
     content: RequestBody,
     looked: Looked,
 ) -> Served<ReplyBody> {
@@ -287,7 +298,7 @@ fn go_on(
         Looked::Wait(finding) => {
             let worker = worker.clone();
             return Served::Later(Box::pin(async move {
-                let guard = AbandonGuard::new(&worker, &ask, None);
+                let guard = AbandonGuard::new(&worker, &*ask, None);
                 let found = below::read(&worker, &ask, finding).await;
                 guard.over();
                 let found = lookup::for_client(&mut ask, found);
@@ -299,7 +310,7 @@ fn go_on(
     match found {
         Decision::Hit(hit) => plain::hit(worker, &mut ask, hit),
         Decision::StaleHit(hit) => {
-            let ask = Rc::new(ask);
+            let ask = Rc::from(ask);
             refresh::spawn(worker, &ask, &hit.stored);
             Served::Now(deliver::stored(worker, &ask, hit))
         }
@@ -308,7 +319,7 @@ fn go_on(
         }
         Decision::Forward(need) => Served::Later(Box::pin(forward::forward(
             worker.clone(),
-            Rc::new(ask),
+            Rc::from(ask),
             need,
         ))),
     }

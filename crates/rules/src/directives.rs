@@ -183,9 +183,11 @@ pub fn request(fields: &HeaderMap) -> RequestDirectives {
 /// It does not matter which cache the line addresses: a coding made here would reach that cache. For the same reason an
 /// argument, or malformed members beside the directive, change nothing.
 pub fn forbids_transform(name: &[u8], value: &[u8]) -> bool {
-    let is_of_kind = name == b"cache-control"
-        || name.ends_with(b"-cache-control")
-        || name == CONTROL.as_str().as_bytes();
+    // Most names end otherwise.
+    let is_of_kind = name.ends_with(b"-control")
+        && (name == b"cache-control"
+            || name.ends_with(b"-cache-control")
+            || name == CONTROL.as_str().as_bytes());
     is_of_kind
         && list::directives(value)
             .any(|directive| directive.name.eq_ignore_ascii_case(b"no-transform"))

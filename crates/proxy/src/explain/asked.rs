@@ -25,7 +25,7 @@ use store::{Stored, Variants};
 
 /// A request, and why it bypasses the store, if it does.
 pub(super) struct ExplainedRequest {
-    ask: Ask,
+    ask: Box<Ask>,
     by_path: Option<ByPath>,
     bypass: Option<BypassReason>,
 }

@@ -38,7 +38,7 @@ use std::{rc::Rc, sync::Arc, time::Instant};
 /// Passes one request to its origin.
 pub async fn bypass(
     worker: Rc<Worker>,
-    mut ask: Ask,
+    mut ask: Box<Ask>,
     content: RequestBody,
     why: Bypassed,
 ) -> Response<ReplyBody> {
@@ -50,7 +50,7 @@ pub async fn bypass(
         return deliver::ended(&worker, &ask);
     }
     let upgrade = ask.receipt.upgrade.take().map(|upgrade| *upgrade);
-    let mut ask = Rc::new(ask);
+    let mut ask = Rc::from(ask);
     let guard = AbandonGuard::new(&worker, &*ask, Some(forward_reason(why)));
     let began = Instant::now();
     let passed = pass(&worker, &ask, content, why, upgrade).await;

@@ -180,7 +180,7 @@ async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
 
 /// Fetches for one request only. What is storable is stored all the same.
 async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let need = if need.is_unshared(worker, ask) {
+    let need = if worker.cache.shared.is_none() || need.is_unshared(worker, ask) {
         need
     } else {
         match below::look_up_shared(worker, ask, need, Role::Single).await {

@@ -80,7 +80,7 @@ fn ask_for_fresh(head: &mut RequestHead) {
 /// Answers a request that is for the cache. It never goes to an origin.
 pub fn answer(
     worker: &Rc<Worker>,
-    ask: Ask,
+    ask: Box<Ask>,
     content: RequestBody,
     wanted: Wanted,
 ) -> Served<ReplyBody> {
@@ -94,7 +94,7 @@ pub fn answer(
             Served::Now(deliver::failure(&worker, &ask, &Failure::MayNotPurge(why)))
         }
         Wanted::Purge(command) => Served::Later(Box::pin(async move {
-            let guard = AbandonGuard::new(&worker, &ask, None);
+            let guard = AbandonGuard::new(&worker, &*ask, None);
             let (dialect, done) = match command {
                 Ok(command) => (
                     Some(command.dialect.clone()),
@@ -110,7 +110,7 @@ pub fn answer(
             )
         })),
         Wanted::List => Served::Later(Box::pin(async move {
-            let guard = AbandonGuard::new(&worker, &ask, None);
+            let guard = AbandonGuard::new(&worker, &*ask, None);
             let memory = worker.cache.memory.clone();
             let names = spawn_blocking(move || memory.souin_names(MOST_LISTED)).await;
             guard.over();
@@ -118,7 +118,7 @@ pub fn answer(
             answered(&worker, &ask, own, None)
         })),
         Wanted::Content(expected) => Served::Later(Box::pin(async move {
-            let guard = AbandonGuard::new(&worker, &ask, None);
+            let guard = AbandonGuard::new(&worker, &*ask, None);
             let done = match read(&expected, content).await {
                 Ok(command) => carry_out(&worker, &ask, command).await,
                 Err(why) => Err(why),

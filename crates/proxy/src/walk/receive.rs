@@ -22,7 +22,8 @@ use rules::{
 use std::{cell::Cell, mem};
 
 /// Reads a request: what it asks for, under which key, on which route. The request may [want HTTPS](is_redirected).
-/// Takes out of the head what is needed of it.
+/// Takes out of the head what is needed of it. The result is boxed because it is large and passed on through the whole
+/// walk.
 ///
 /// # Errors
 /// If the request is not understood or not offered, and has no route.
@@ -30,7 +31,7 @@ pub fn receive(
     site: OwnSite,
     head: &mut RequestHead,
     mut receipt: Receipt,
-) -> Result<Ask, Failure> {
+) -> Result<Box<Ask>, Failure> {
     if head.version == Version::HTTP_2 {
         join_cookies(&mut head.fields);
     }
@@ -79,7 +80,7 @@ pub fn read(
     head: &mut RequestHead,
     receipt: Receipt,
     now: Time,
-) -> Result<Ask, Failure> {
+) -> Result<Box<Ask>, Failure> {
     if head.method == Method::CONNECT {
         return Err(Failure::MethodNotAllowed);
     }
@@ -102,7 +103,7 @@ pub fn read(
     } else {
         RequestDirectives::default()
     };
-    Ok(Ask {
+    Ok(Box::new(Ask {
         site,
         route,
         is_ambiguous,
@@ -126,7 +127,7 @@ pub fn read(
         target: head.target.clone(),
         within: None,
         composed: Cell::new(false),
-    })
+    }))
 }
 
 /// Where a request goes, and under which key.

@@ -10,21 +10,20 @@ use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
 use rules::fields::remove_where;
 
-/// Fields that describe content, for requests without any, and `Max-Forwards`, which means nothing to `GET` (RFC 9110
-/// section 7.6.2). No key contains them. An origin that rejected one would reject the request for all clients.
-static OF_CONTENT: [HeaderName; 7] = [
-    header::CONTENT_LENGTH,
-    header::CONTENT_TYPE,
-    header::CONTENT_ENCODING,
-    header::CONTENT_LANGUAGE,
-    header::CONTENT_LOCATION,
-    header::CONTENT_RANGE,
-    header::MAX_FORWARDS,
-];
-
-/// Whether a request without content goes out without this field.
+/// Whether a request without content goes out without this field: it describes content, or is `Max-Forwards`, which
+/// means nothing to `GET` (RFC 9110 section 7.6.2). No key contains it. An origin that rejected it would reject the
+/// request for all clients.
 pub fn is_of_content(name: &HeaderName) -> bool {
-    OF_CONTENT.contains(name)
+    matches!(
+        *name,
+        header::CONTENT_LENGTH
+            | header::CONTENT_TYPE
+            | header::CONTENT_ENCODING
+            | header::CONTENT_LANGUAGE
+            | header::CONTENT_LOCATION
+            | header::CONTENT_RANGE
+            | header::MAX_FORWARDS
+    )
 }
 
 /// A request without content.
