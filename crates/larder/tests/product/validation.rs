@@ -352,6 +352,46 @@ fn a_304_that_forbids_storing_says_so_to_the_client_too() {
     }
 }
 
+/// The origin has promised the page to others. A client that asks for its own word may get one of its own.
+#[test]
+fn what_is_private_in_a_304_to_a_reload_is_about_that_client() {
+    for (directives, age, stays) in [
+        ("private", "0", true),
+        ("private", "700", false),
+        ("no-store", "0", false),
+    ] {
+        for method in ["GET", "HEAD"] {
+            let (origin, larder) = start();
+            origin.on("/", move |request| {
+                let is_first = request.method == "GET" && !is_conditional(request);
+                match (is_first, request.method.as_str()) {
+                    (true, _) => Reply::ok()
+                        .cache("max-age=600")
+                        .header("Age", age)
+                        .header("ETag", "\"a\"")
+                        .body("content"),
+                    (false, "HEAD") => Reply::ok()
+                        .cache(directives)
+                        .header("ETag", "\"a\"")
+                        .length(7),
+                    (false, _) => Reply::status(304).cache(directives).header("ETag", "\"a\""),
+                }
+            });
+            larder.get("/").send();
+            let reload = larder.ask(method, "/").header("Cache-Control", "no-cache");
+            let reload = match method {
+                // Only the origin may judge this condition.
+                "HEAD" => reload.header("If-Match", "\"b\""),
+                _ => reload,
+            };
+            assert_eq!(reload.send().header("cache-control"), Some(directives));
+            let next = larder.get("/").header("Cache-Control", "max-stale").send();
+            let said = next.said();
+            assert_eq!(next.hit(), stays, "{method}, {directives}, {age}: {said}");
+        }
+    }
+}
+
 #[test]
 fn a_client_that_wants_nothing_stored_throws_nothing_out() {
     let (origin, larder) = start();

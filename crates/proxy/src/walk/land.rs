@@ -229,6 +229,17 @@ impl Fetch<'_> {
         tiers::withdraw_all(self.worker, key, all.map(|stored| &**stored));
     }
 
+    /// Withdraws what is stored if the answer of `status`, which is not stored for the reason `why`, shows that it is out
+    /// of date.
+    fn withdraw_if_outdated(&self, why: Unshared, status: StatusCode) {
+        let selected = self.need.selected.as_ref();
+        let is_fresh =
+            selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
+        if why.withdraws(status, is_fresh, self.ask.asker()) {
+            self.withdraw();
+        }
+    }
+
     /// Lets the origin's answer go out as it came, without storing it, for the reason `why`. That is remembered for its
     /// key. If the answer shows that stored responses are out of date, they are withdrawn.
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
@@ -239,12 +250,7 @@ impl Fetch<'_> {
             let key = self.need.collapse_key(self.ask);
             table.remember(&key, self.ask.asker(), unshared, self.times.response);
         }
-        let selected = self.need.selected.as_ref();
-        let is_fresh =
-            selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
-        if unshared.withdraws(head.status, is_fresh, self.ask.asker()) {
-            self.withdraw();
-        }
+        self.withdraw_if_outdated(unshared, head.status);
         Landing::Raw {
             head,
             content: Content::Origin(body),

@@ -4,12 +4,13 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    hit_for_miss::Unshared,
     walk::{
         admit::{self, Times, Update},
         tiers,
     },
 };
-use http::{Method, response};
+use http::{Method, StatusCode, response};
 use rules::{
     fields,
     validate::{self, HeadSays},
@@ -61,8 +62,13 @@ fn says_of(
     }
     admit::keep_language(stored, &mut fields);
     match admit::judge(ask, &Method::GET, times, stored.status, &fields) {
-        Err(why) if why.is_of_this_request() => {}
-        Err(_) => tiers::withdraw(worker, key, stored),
+        Err(why) => {
+            let why = Unshared::NotStored(why);
+            let is_fresh = stored.facts.remaining(times.response).is_some();
+            if why.withdraws(StatusCode::OK, is_fresh, ask.asker()) {
+                tiers::withdraw(worker, key, stored);
+            }
+        }
         Ok(storable) => {
             let of = (variant.as_deref(), ticket.log_at);
             let update = Update {

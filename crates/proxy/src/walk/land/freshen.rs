@@ -2,7 +2,7 @@
 
 use crate::{
     body::Content,
-    hit_for_miss::Asker,
+    hit_for_miss::Unshared,
     outcome::{Detail, Unkept},
     walk::{
         admit::{self, Update},
@@ -10,7 +10,7 @@ use crate::{
         tiers,
     },
 };
-use http::{HeaderMap, Response, header, response};
+use http::{HeaderMap, Response, StatusCode, header, response};
 use origin::ResponseBody;
 use rules::{
     fields,
@@ -68,11 +68,8 @@ impl Fetch<'_> {
         let storable = match self.judge_updated(stored, head, &mut fields) {
             Ok(storable) => storable,
             Err(why) => {
-                // If this request is the reason, the stored response stays.
-                let is_own = self.ask.asker() == Asker::WithCredentials;
-                if !why.is_of_this_request() && !is_own {
-                    self.withdraw();
-                }
+                // What a 304 says of others, a 200 with the same fields would say.
+                self.withdraw_if_outdated(Unshared::NotStored(why), StatusCode::OK);
                 return (
                     self.for_this_only(stored, head),
                     Err(Detail::NotStored(why)),
