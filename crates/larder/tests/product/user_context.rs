@@ -462,3 +462,62 @@ fn what_the_question_says_of_one_user_is_for_no_other() {
         assert_eq!(answer.text(), expected, "{}", answer.said());
     }
 }
+
+/// Else nobody would have to leave a group.
+#[test]
+fn a_client_that_takes_old_pages_is_asked_about_as_any_other() {
+    let (origin, larder) = start_with(CONFIG);
+    origin.otherwise(page);
+    // It is stale from the start.
+    origin.on(HASH, |request| told(request).header("Age", "700"));
+    assert!(
+        get(&larder, "/page", "ann")
+            .text()
+            .starts_with("for editors")
+    );
+    origin.on(HASH, |_| {
+        Reply::ok()
+            .cache("public, max-age=600")
+            .header("Content-Type", KIND)
+            .header("X-User-Context-Hash", "readers")
+    });
+    let ask = |directives: &str| {
+        let ask = larder.get("/page").header("Cookie", "session=ann");
+        ask.header("Cache-Control", directives).send().text()
+    };
+    assert_eq!(ask("max-stale"), "for readers, made for session=ann");
+    // As if no group had been told before.
+    let (origin, larder) = start_with(CONFIG);
+    origin.otherwise(page);
+    origin.on(HASH, |request| told(request).header("Age", "700"));
+    assert!(
+        get(&larder, "/page", "ann")
+            .text()
+            .starts_with("for editors")
+    );
+    origin.on(HASH, |_| Reply::status(503));
+    let ask = larder.get("/page").header("Cookie", "session=ann");
+    let ask = ask.header("Cache-Control", "stale-if-error=9999");
+    assert_eq!(ask.send().text(), "for none, made for session=ann");
+}
+
+/// A client that must not fill the store fills it no more for its whole group than for everybody.
+#[test]
+fn a_page_is_refreshed_by_who_may_fill_the_store() {
+    let config = [CONFIG, "bypass.misses_with = [\"csrftoken\"]\n"].concat();
+    let (origin, larder) = start_with(&config);
+    origin.on(HASH, told);
+    origin.otherwise(|request| {
+        page(request)
+            .header("Cache-Control", "stale-while-revalidate=600")
+            .header("Age", "700")
+    });
+    get(&larder, "/page", "ann");
+    let stale = larder.get("/page");
+    let stale = stale.header("Cookie", "csrftoken=1; session=bob").send();
+    assert_eq!(stale.text(), "for editors, made for session=ann");
+    get(&larder, "/page", "ann");
+    origin.wait_requests("/page", 2);
+    let made_for: Vec<_> = origin.recorded("/page").iter().map(user).collect();
+    assert_eq!(made_for, ["session=ann", "session=ann"]);
+}

@@ -5,6 +5,7 @@ use crate::{
     cache::Worker,
     collapse::{FlightStatus, Seat},
     outcome::bump,
+    user_group::HASH,
     walk::{
         forward::{self, Leader, Meanwhile},
         lookup::Need,
@@ -16,8 +17,12 @@ use std::{rc::Rc, sync::Arc};
 use store::Stored;
 
 /// Fetches in the background, unless another task already does or has just found the origin failing. Otherwise an
-/// origin that is down or busy would be asked with each hit.
+/// origin that is down or busy would be asked with each hit. Nor does it for a client whose answer would not be right
+/// for its group ([`is_unlike_its_group`]).
 pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
+    if is_unlike_its_group(ask) {
+        return;
+    }
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
     let need = Need {
         why: ForwardReason::Stale,
@@ -56,4 +61,10 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     };
     // Boxed because the runtime moves the future several times.
     tokio::task::spawn_local(Box::pin(leader.fly()));
+}
+
+/// Whether the application would make the page for a group without the cookies that show that the client belongs to it:
+/// they are set aside if the client must not fill the store. The next client of the group refreshes.
+fn is_unlike_its_group(ask: &Ask) -> bool {
+    ask.stores_nothing && ask.fields.contains_key(&HASH)
 }

@@ -74,6 +74,9 @@ pub async fn is_told(worker: &Worker, ask: &mut Ask, answer: Later<ReplyBody>) -
 /// and for no other.
 pub fn as_question(ask: &mut Ask) {
     ask.fields.remove(&HASH);
+    // How old a page its client takes has nothing to do with the group. By an old answer nobody would leave one.
+    ask.directives.max_stale = None;
+    ask.directives.stale_if_error = None;
     key_by_asker(ask);
 }
 
