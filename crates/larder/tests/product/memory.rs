@@ -1,5 +1,6 @@
 //! One hard budget.
 
+use super::coding::{coding, page, text};
 use crate::common::{Said, dated, next, sample, serve, start, start_with};
 use std::{
     io::Write as _,
@@ -120,6 +121,25 @@ fn a_body_that_variants_share_is_let_go_when_it_leaves() {
     }
     nothing_is_in_flight("what was invalidated is let go");
     assert_eq!(origin.requests("/one"), 30);
+}
+
+/// Workers keep copies of short content that is sent often. Here it is a form of a long page.
+#[test]
+fn what_is_sent_often_is_let_go_when_it_leaves() {
+    let (origin, larder) = start();
+    let body = text("often", 30_000) + &" ".repeat(70_000);
+    origin.otherwise(move |_| page(&body));
+    let mut client = larder.client();
+    for _ in 0..8 {
+        let answer = client.get("/").header("Accept-Encoding", "gzip").send();
+        assert_eq!(coding(&answer), "gzip");
+        let length = answer.body.len();
+        assert!((2 << 10..12 << 10).contains(&length), "{length} bytes");
+    }
+    assert_eq!(larder.ask("POST", "/").body("x").send().status, 200);
+    wait_until("what was invalidated is let go", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
 }
 
 #[test]

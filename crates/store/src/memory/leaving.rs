@@ -12,7 +12,8 @@ use std::{
     },
 };
 
-/// Smaller responses are not tracked: what a client has not read of them is in its connection's buffers.
+/// Smaller bodies are not tracked: what a client has not read of them is in its connection's buffers. A worker may keep
+/// a short one to send it again.
 const LARGE: u64 = 64 << 10;
 
 /// How many are looked at each time.
@@ -40,18 +41,20 @@ struct LeavingBlocks {
     room: Reservation,
 }
 
-/// Whether `stored` is large enough to be tracked once it has left.
-pub(super) fn is_tracked(stored: &Stored) -> bool {
-    stored.weight() >= LARGE
+/// The bodies of `stored` that are large enough to be tracked once it has left.
+pub(super) fn tracked(stored: &Stored) -> impl Iterator<Item = &Body> {
+    stored.bodies().filter(|body| body.weight() >= LARGE)
 }
 
-/// Returns the blocks that `old` refers to and `new` does not, each once, of responses large enough to be tracked.
+/// Returns the blocks that `old` refers to and `new` does not, each once, of bodies large enough to be tracked.
 pub(super) fn blocks_of(old: &Variants, new: Option<&Variants>) -> Vec<Block> {
     let mut blocks = BTreeMap::new();
-    let old = old.as_slice().iter();
-    for stored in old.filter(|stored| is_tracked(stored)) {
-        let all = stored.bodies().flat_map(Body::blocks);
-        blocks.extend(all.map(|block| (block.address(), block)));
+    for body in old.as_slice().iter().flat_map(|stored| tracked(stored)) {
+        blocks.extend(
+            body.blocks()
+                .into_iter()
+                .map(|block| (block.address(), block)),
+        );
     }
     if blocks.is_empty() {
         return Vec::new();

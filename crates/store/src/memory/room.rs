@@ -1,7 +1,7 @@
 //! How much room there is, and how much of it is taken.
 
 use super::{Memory, capacity, largest_body, leaving};
-use crate::{Budget, Reservation, Stored};
+use crate::{Body, Budget, Reservation, Stored};
 use std::sync::{Arc, PoisonError, atomic::Ordering::Relaxed};
 
 /// A snapshot for metrics.
@@ -32,16 +32,13 @@ impl Memory {
         self.budget.reserved() >= self.limit
     }
 
-    /// Room for a response that has left and is held, as optional work; `None` if memory is short. A large one counts
-    /// already, as what is read and not stored any more does.
+    /// Room for a response that has left and is held, as optional work; `None` if memory is short. Its large bodies
+    /// count already, as what is read and not stored any more does.
     pub fn room_for_left(&self, left: &Stored) -> Option<Reservation> {
         let mut room = self.budget.reservation();
-        let has_room = if leaving::is_tracked(left) {
-            !self.budget.is_short()
-        } else {
-            room.grow_sparing(left.weight())
-        };
-        has_room.then_some(room)
+        let counted: u64 = leaving::tracked(left).map(Body::weight).sum();
+        let rest = left.weight().saturating_sub(counted);
+        room.grow_sparing(rest).then_some(room)
     }
 
     /// The largest body that may be kept.

@@ -427,6 +427,34 @@ fn what_nobody_reads_leaves_at_once() {
     assert_eq!(memory.statistics().in_flight, 0);
 }
 
+/// It may be a form of a long page. A worker keeps it for the next answers.
+#[test]
+fn what_is_short_and_kept_to_be_sent_again_is_not_in_flight() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let stored = put(&memory, b"k", whole(LIMIT as usize / 8));
+    let short = Bytes::from(vec![1; 12 << 10]);
+    let coded = Coded {
+        coding: Coding::Gzip,
+        level: Level::Fast,
+        body: Some(Body::Whole(short.clone())),
+        hash: 1,
+    };
+    assert!(memory.add_form(b"k", stored.content(), &coded));
+    drop((coded, stored));
+    let stored = memory.peek(b"k").expect("held").as_slice()[0].clone();
+    memory.forget(b"k");
+    let taken = memory.statistics().in_flight;
+    assert!(
+        (LIMIT / 8..LIMIT / 8 + (12 << 10)).contains(&taken),
+        "{taken}"
+    );
+    let room = memory.room_for_left(&stored).expect("room");
+    assert!((12 << 10..14 << 10).contains(&room.bytes()), "{room:?}");
+    drop((stored, room));
+    assert_eq!(memory.statistics().in_flight, 0);
+    drop(short);
+}
+
 /// Content that makes another thread look something up when it is freed, and tells whether the lookup was answered.
 struct Asking(Weak<Memory>, Sender<bool>);
 
