@@ -15,13 +15,16 @@ use tokio::time::{Instant, sleep, timeout_at};
 /// The first and the longest rest between two checks of how far nodes are.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(32));
 
-/// Another node, which was there when this one last looked.
+/// Another node, which is waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Other {
-    /// When this node last looked.
-    seen: Instant,
+    /// When it last said something that was read here, by the server's clock.
+    at: u64,
     /// How long it is waited for in silence.
     within: Duration,
+    /// When it was first found that the server does not know that any more. What the node has said until then may be
+    /// lost, and the node may go on as before for a while.
+    lost: Option<Instant>,
 }
 
 /// Reports how far this node is. If `clock` is set, it was read on the same connection.
@@ -66,64 +69,47 @@ async fn known(
     let mut get = cmd("HGETALL");
     get.arg(&common.nodes);
     let all: HashMap<String, String> = line.ask(&get, common.patience()).await?;
-    let (here, struck_off) = sorted(all, now.at(clock::now()));
-    know(&mut lock(&common.others), &common.node, &here, &struck_off);
+    let (said, struck_off) = sorted(all, now.at(clock::now()));
+    know(&mut lock(&common.others), &common.node, &said);
     if !struck_off.is_empty() {
         let mut strike = cmd("HDEL");
         strike.arg(&common.nodes).arg(struck_off);
         let _: u64 = line.ask(&strike, common.patience()).await?;
     }
-    Ok(here)
+    Ok(said)
 }
 
-/// Returns the nodes that are there at `now`, and the names of those to remove.
+/// Returns what nodes say at `now`, and the names of those to remove.
 fn sorted(all: HashMap<String, String>, now: u64) -> (HashMap<String, Heard>, Vec<String>) {
-    let (mut here, mut struck_off) = (HashMap::new(), Vec::new());
+    let (mut heard, mut struck_off) = (HashMap::new(), Vec::new());
     for (name, said) in all {
-        let heard = Heartbeat::parse(&said).map(|said| {
+        let said = Heartbeat::parse(&said).map(|said| {
             let silent = Duration::from_millis(now.saturating_sub(said.at));
             (said, silent)
         });
-        match heard {
-            Some(heard) if heard.1 <= STRUCK_OFF_AFTER => {
-                here.insert(name, heard);
-            }
-            _ => struck_off.push(name),
+        if said.is_none_or(|(_, silent)| silent > STRUCK_OFF_AFTER) {
+            struck_off.push(name.clone());
         }
+        heard.extend(said.map(|said| (name, said)));
     }
-    (here, struck_off)
+    (heard, struck_off)
 }
 
-/// Notes which other nodes are there. A node that is no longer waited for is not missed once another node has removed
-/// it.
-fn know(
-    others: &mut HashMap<String, Other>,
-    own: &str,
-    here: &HashMap<String, Heard>,
-    struck_off: &[String],
-) {
-    let seen = Instant::now();
-    others.retain(|name, other| {
-        !struck_off.contains(name)
-            && (here.contains_key(name) || other.seen.elapsed() <= other.within)
-    });
-    for (name, (said, silent)) in here.iter().filter(|(name, _)| *name != own) {
-        let within = said.within();
-        if *silent <= within {
-            others.insert(name.clone(), Other { seen, within });
-        } else {
-            others.remove(name);
-        }
-    }
-}
-
-/// Notes that the stream is gone, and perhaps with it what nodes say about themselves: the known nodes may go on as
-/// before for a while.
-pub fn lost(common: &Common) {
+/// Notes which other nodes are to be waited for: those that are not silent, and those that were not when the server
+/// forgot what they said, because it was flushed, restarted without it, or has an older copy.
+fn know(others: &mut HashMap<String, Other>, own: &str, heard: &HashMap<String, Heard>) {
     let now = Instant::now();
-    lock(&common.others)
-        .values_mut()
-        .for_each(|other| other.seen = now);
+    others.retain(|name, other| {
+        let is_known = heard.get(name).is_some_and(|(said, _)| said.at >= other.at);
+        !is_known && other.lost.get_or_insert(now).elapsed() <= other.within
+    });
+    for (name, (said, silent)) in heard.iter().filter(|(name, _)| *name != own) {
+        let (at, within) = (said.at, said.within());
+        if *silent <= within {
+            let lost = None;
+            others.insert(name.clone(), Other { at, within, lost });
+        }
+    }
 }
 
 /// Waits until all nodes have applied everything up to `position`, `within` that time. Returns the names of those that
@@ -154,9 +140,9 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
 async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error> {
     let mut line = common.line().await?;
     let now = Clock::read(common, &mut line).await?;
-    let here = known(common, &mut line, now).await?;
-    let mut behind = missing(common, &here);
-    for (name, (said, silent)) in here {
+    let heard = known(common, &mut line, now).await?;
+    let mut behind = missed(&lock(&common.others));
+    for (name, (said, silent)) in heard {
         if silent <= said.within() && said.position < position {
             behind.push(name);
         }
@@ -165,12 +151,10 @@ async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error>
     Ok(behind)
 }
 
-/// Returns the nodes that were there a while ago and are not `here` any more. What they say was lost with the stream,
-/// and they may not have noticed.
-fn missing(common: &Common, here: &HashMap<String, Heard>) -> Vec<String> {
-    let others = lock(&common.others);
-    let names = others.keys().filter(|name| !here.contains_key(*name));
-    names.cloned().collect()
+/// Returns the names of the nodes of which it is not known how far they are.
+fn missed(others: &HashMap<String, Other>) -> Vec<String> {
+    let lost = others.iter().filter(|(_, other)| other.lost.is_some());
+    lost.map(|(name, _)| name.clone()).collect()
 }
 
 #[cfg(test)]
@@ -178,7 +162,7 @@ mod tests {
     use super::{super::heartbeat::HEARD_WITHIN, *};
 
     #[test]
-    fn who_is_silent_is_not_missed_once_it_is_struck_off() {
+    fn who_is_silent_is_not_waited_for_unless_the_server_may_have_forgotten_what_it_said() {
         let now = 10_000_000;
         let said = |at| {
             let position = Position(5, 1);
@@ -194,18 +178,31 @@ mod tests {
             ("here".to_owned(), said(now)),
             ("silent".to_owned(), said(now - 10_001)),
             ("dead".to_owned(), said(now - 3_600_001)),
+            ("back".to_owned(), said(now - 10_001)),
+            ("far back".to_owned(), said(now - 3_600_001)),
             ("odd".to_owned(), "x".to_owned()),
         ]);
-        let (here, mut struck_off) = sorted(all, now);
+        let (heard, mut struck_off) = sorted(all, now);
         struck_off.sort_unstable();
-        assert_eq!(struck_off, ["dead", "odd"]);
-        let (seen, within) = (Instant::now(), HEARD_WITHIN);
-        let before =
-            ["silent", "dead", "lost"].map(|name| (name.to_owned(), Other { seen, within }));
+        assert_eq!(struck_off, ["dead", "far back", "odd"]);
+        let long_ago = Instant::now().checked_sub(HEARD_WITHIN * 2);
+        let before = [
+            ("silent", now - 10_001, None),
+            ("dead", now - 3_600_001, None),
+            ("back", now - 10_000, None),
+            ("far back", now - 20_000, None),
+            ("lost", now, None),
+            ("given up", now, Some(long_ago.expect("up for so long"))),
+        ];
+        let within = HEARD_WITHIN;
+        let before = before.map(|(name, at, lost)| (name.to_owned(), Other { at, within, lost }));
         let mut others = HashMap::from(before);
-        know(&mut others, "own", &here, &struck_off);
-        let mut names: Vec<_> = others.into_keys().collect();
-        names.sort_unstable();
-        assert_eq!(names, ["here", "lost"]);
+        for _ in 0..2 {
+            know(&mut others, "own", &heard);
+            let mut missed = missed(&others);
+            missed.sort_unstable();
+            assert_eq!(missed, ["back", "far back", "lost"]);
+            assert!(others.len() == 4 && others.contains_key("here"));
+        }
     }
 }

@@ -158,7 +158,6 @@ impl Reader {
     /// The last entry applied is gone, and so others may be.
     async fn missed(&mut self, line: &mut Line, position: Position) -> Result<(), Error> {
         self.common.memory.log().distrust();
-        nodes::lost(&self.common);
         let first = self.range(line, None, 1).await?;
         let missed = match first.first() {
             None => Missed::Deleted,

@@ -177,6 +177,24 @@ async fn a_server_that_went_back_in_time_purges_everything_everywhere() {
     assert_eq!(far.standing(KEY, &page), Standing::Gone);
 }
 
+/// It goes on as before until it notices, or trusts nothing any more.
+#[tokio::test]
+async fn a_node_is_waited_for_whose_last_word_the_server_has_lost() {
+    let redis = Redis::start().await;
+    let (_far, proxy, near) = two(&redis).await;
+    let old = ["HSET", "test:nodes", "far", "5-1 77 400"];
+    for forget in [&["DEL", "test:nodes"][..], &old] {
+        proxy.mend();
+        let (_, position) = near.publish(vec![of("page")]).await.expect("reachable");
+        assert!(near.stream.everywhere(position, BROKEN).await.is_empty());
+        proxy.cut();
+        redis.ask(forget).await;
+        let (_, position) = near.publish(vec![of("page")]).await.expect("reachable");
+        let behind = near.stream.everywhere(position, SHORT).await;
+        assert_eq!(behind, ["far"], "{forget:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_is_killed_is_made_anew() {
     let redis = Redis::start().await;
