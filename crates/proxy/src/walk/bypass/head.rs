@@ -16,7 +16,7 @@ use rules::{
     validate::{self, HeadSays},
 };
 use std::sync::Arc;
-use store::{Body, Stored, Ticket, Variants};
+use store::{Body, Stored, Ticket, Variants, purge::Standing};
 
 /// Applies a HEAD's answer to each stored response that could have been chosen for it, not to the newest alone (RFC
 /// 9111 section 4.3.5). The answer does not know of purges since the ticket in `when`.
@@ -43,7 +43,12 @@ fn says_of(
     head: &response::Parts,
     (ticket, times): (Ticket, Times),
 ) {
-    let key = ask.key.as_bytes();
+    let (key, log) = (ask.key.as_bytes(), worker.cache.memory.log());
+    if log.standing(key, stored) != Standing::Good {
+        // What was purged is not made better by what the origin says of it.
+        return;
+    }
+    let log_at = stored.checked().min(ticket.log_at);
     let mut fields = stored.all_fields(4);
     let length = stored.body.length();
     match validate::head_says(head.status, &head.headers, &fields, length, times.response) {
@@ -72,7 +77,7 @@ fn says_of(
         Ok(storable) => {
             let of = (variant.as_deref(), ticket.log_at);
             let update = Update {
-                log_at: stored.checked().min(ticket.log_at),
+                log_at,
                 version: head.version,
                 storable,
                 fields: &fields,
@@ -83,9 +88,14 @@ fn says_of(
                 fetch: None,
             };
             let fresh = Arc::new(admit::updated(ask, stored, update));
-            if worker.cache.memory.freshen(key, stored, &fresh) {
-                tiers::keep_freshened(worker, key, stored, &fresh, None);
+            if !worker.cache.memory.freshen(key, stored, &fresh) {
+                return;
             }
+            if log.has_touched_since(log_at, key, stored) {
+                // Purged just now, perhaps by a tag that the answer does not repeat.
+                return tiers::withdraw(worker, key, &fresh);
+            }
+            tiers::keep_freshened(worker, key, stored, &fresh, None);
         }
     }
 }

@@ -80,14 +80,21 @@ impl Fetch<'_> {
         let (fresh, own) = self.with_fields(stored, head, storable, &fields);
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let (marks, log_at) = (fresh.marks.as_deref(), self.ticket.log_at);
-        // The validated response may have been evicted meanwhile, or purged but not swept yet.
-        let kept = if memory.log().refuses(key, marks, log_at) {
+        let is_touched = || memory.log().has_touched_since(log_at, key, stored);
+        // The validated response may have been evicted meanwhile, or purged but not swept yet. It may have been purged by
+        // a tag that the 304 does not repeat.
+        let mut kept = if memory.log().refuses(key, marks, log_at) || is_touched() {
             Err(Detail::Unkept(Unkept::Invalidated))
         } else if !is_another && memory.freshen(key, stored, &fresh) {
             Ok(())
         } else {
             self.insert_confirmed(&fresh)
         };
+        if kept.is_ok() && is_touched() {
+            // Purged just now: no later request finds that out by the tags that are left.
+            tiers::withdraw(self.worker, key, &fresh);
+            kept = Err(Detail::Unkept(Unkept::Invalidated));
+        }
         self.remember_uncollapsible(&fresh, kept.as_ref().err());
         // A lower tier may have room where memory has none.
         let may_stay = matches!(kept, Ok(()) | Err(Detail::Unkept(Unkept::TooLarge)));

@@ -115,7 +115,7 @@ impl Arrived {
     }
 
     /// Returns `old` with the bytes of `new`. The request for `old` was the later one, so its fields are the newer ones
-    /// (RFC 9111 section 4).
+    /// (RFC 9111 section 4). The tags of both apply to it.
     fn joined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
         let (Body::Parts(older), Body::Parts(newer)) = (&old.body, &new.body) else {
             return None;
@@ -126,8 +126,11 @@ impl Arrived {
                 .whole()
                 .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
         };
-        self.is_of_one(old, new)
-            .then(|| old.clone().with_body(body()))
+        self.is_of_one(old, new).then(|| {
+            let mut joined = old.clone().with_body(body());
+            joined.marks = self.marks_with(worker, old);
+            joined
+        })
     }
 
     /// Whether both are parts of one representation.

@@ -73,6 +73,22 @@ impl Log {
         log_at < table.floor.max(table.released) || table.test(&subject, log_at).gone
     }
 
+    /// Whether any purge since the log stood at `log_at`, hard or soft, covers `stored`, kept under `key`. If it is not
+    /// known, then yes. What takes the place of `stored` with the same content may not have the tags that tell this.
+    pub fn has_touched_since(&self, log_at: u64, key: &[u8], stored: &Stored) -> bool {
+        if log_at >= self.head() {
+            return false;
+        }
+        let content_type = || content_type(stored);
+        let subject = subject(key, stored, &content_type);
+        let table = self.read();
+        if log_at < table.floor.max(table.released) {
+            return true;
+        }
+        let verdict = table.test(&subject, log_at);
+        verdict.gone || verdict.stale_since.is_some()
+    }
+
     /// Whether `purge` covers `stored`, kept under `key`.
     pub fn covers(purge: &Purge, key: &[u8], stored: &Stored) -> bool {
         covers(purge, &subject(key, stored, &|| content_type(stored)))
