@@ -10,6 +10,7 @@ pub mod peers;
 pub mod purge;
 pub mod purges;
 mod redirects;
+mod slots;
 
 #[cfg(test)]
 mod tests;
@@ -88,7 +89,8 @@ pub async fn serve(
         stop.await;
         tell.notify_one();
     };
-    let served = axum::serve(listener, router(state)).with_graceful_shutdown(stop);
+    let service = router(state).into_make_service_with_connect_info::<slots::Slot>();
+    let served = axum::serve(slots::Listener::new(listener), service).with_graceful_shutdown(stop);
     let bound = async {
         stopped.notified().await;
         tokio::time::sleep(GRACE).await;
@@ -116,6 +118,7 @@ fn router(state: Arc<State>) -> Router {
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, what)
         })
         .layer(middleware::from_fn(guard::guard))
+        .layer(middleware::from_fn(slots::keep))
         .with_state(state)
 }
 

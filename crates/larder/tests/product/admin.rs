@@ -1,7 +1,11 @@
 //! The admin address: health, metrics, `larder explain`.
 
 use crate::common::{Said, command, counted, sample, start, start_with};
-use testkit::{Address, Larder, Reply, free_port, wait_until};
+use std::net::TcpListener;
+use testkit::{Address, Client, Larder, Reply, free_port, wait_until};
+
+/// How many connections the admin address has at the same time.
+const MOST: usize = 64;
 
 /// What `larder explain` says of a URL.
 pub(crate) fn explain(larder: &Larder, url: &str) -> String {
@@ -21,6 +25,69 @@ fn health_and_readiness_are_told() {
     assert_eq!(larder.admin_get("/healthz").send().status, 200);
     assert_eq!(larder.admin_get("/readyz").send().status, 200);
     assert_eq!(larder.admin_get("/nonsense").send().status, 404);
+}
+
+/// Monitors keep connections open, and forget some.
+#[test]
+fn health_is_told_however_many_connections_rest() {
+    let (_origin, larder) = start();
+    let ask = |client: &mut Client| client.get("/healthz").send().status;
+    let rest = |number: usize| {
+        let mut client = Client::connect(larder.admin());
+        match number % 3 {
+            0 => assert_eq!(ask(&mut client), 200),
+            1 => client.send("GET /healthz HTTP/1.1\r\nHost: "),
+            _ => {}
+        }
+        client
+    };
+    let mut resting: Vec<_> = (0..MOST).map(rest).collect();
+    let mut newer = Vec::new();
+    for gone in &mut resting[..6] {
+        assert_eq!(larder.admin_get("/healthz").send().status, 200);
+        newer.push(rest(0));
+        // Of those that rest, the one that has rested for the longest time.
+        assert_eq!(gone.read_to_end(), b"");
+    }
+    assert!(newer.iter_mut().all(|client| ask(client) == 200));
+    assert_eq!(
+        ask(&mut resting[MOST - 1]),
+        200,
+        "it has not rested as long"
+    );
+}
+
+#[test]
+fn where_every_connection_waits_for_an_answer_a_further_one_is_told_so() {
+    // A node that takes purges and confirms none.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let peer = silent.local_addr().expect("an address");
+    let (_origin, larder) = start_with(&format!(
+        "[[origin]]\nservers = \"{{origin}}\"\n[purge]\npeers = \"http://{peer}\"\n"
+    ));
+    let wait = |number: usize| {
+        let mut client = Client::connect(larder.admin());
+        let purge = format!("{{\"tag\": \"{number}\", \"wait\": \"1m\"}}");
+        client.send(format!(
+            "POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+            purge.len()
+        ));
+        // The content is asked for where the request is at work.
+        client.read_interim();
+        client.send(purge);
+        client
+    };
+    let mut waiting: Vec<_> = (0..MOST).map(wait).collect();
+    let refused = Client::connect(larder.admin()).read();
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert!(refused.text().starts_with("{\"error\":\""), "{refused:?}");
+    assert!(!waiting.iter_mut().any(Client::has_answer), "none gave way");
+    drop(waiting.pop());
+    wait_until("there is a connection to be had", || {
+        larder.admin_get("/healthz").send().status == 200
+    });
 }
 
 #[test]

@@ -1,0 +1,246 @@
+//! How many connections the admin API has at the same time: each has a slot.
+//!
+//! Monitors keep connections open between their visits, and forget some. So where no slot is free, a new connection
+//! takes that of the one that has rested for the longest time: without a request, or with its last one answered. Only if
+//! none rests is the new one turned away.
+
+use axum::{
+    extract::{ConnectInfo, Request, connect_info::Connected},
+    http::{StatusCode, header},
+    middleware::Next,
+    response::Response,
+    serve::{self, IncomingStream},
+};
+use socket2::SockRef;
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::yield_now,
+};
+
+/// The most connections at the same time: as many descriptors as connections to servers leave free
+/// (`origin::descriptors`).
+const MOST: usize = 64;
+
+/// The content of the answer to a connection that is turned away.
+const FULL: &str = r#"{"error":"all connections of the admin API wait for answers: try again"}"#;
+
+/// The slots that are taken.
+#[derive(Debug, Default)]
+struct Slots {
+    taken: HashMap<u64, Taken>,
+    /// Counts what happens, so that everything has its own number.
+    count: u64,
+}
+
+#[derive(Debug)]
+struct Taken {
+    /// When its connection began to rest, as a count; `None` while a request is at work.
+    rests_since: Option<u64>,
+    /// Ends the connection when it is dropped.
+    _stays: oneshot::Sender<()>,
+}
+
+impl Slots {
+    fn tick(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    /// Takes a slot for a connection that rests; `None` if there is none. Returns its number, and what tells the
+    /// connection that another has taken it.
+    fn take(&mut self) -> Option<(u64, oneshot::Receiver<()>)> {
+        if self.taken.len() >= MOST {
+            let resting = self.taken.iter();
+            let resting = resting.filter_map(|(number, it)| Some((it.rests_since?, *number)));
+            let (_, longest) = resting.min()?;
+            self.taken.remove(&longest);
+        }
+        let (stays, gone) = oneshot::channel();
+        let number = self.tick();
+        let taken = Taken {
+            rests_since: Some(number),
+            _stays: stays,
+        };
+        self.taken.insert(number, taken);
+        Some((number, gone))
+    }
+}
+
+/// A connection's slot.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    slots: Arc<Mutex<Slots>>,
+    number: u64,
+}
+
+impl Slot {
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        lock(&self.slots)
+    }
+}
+
+impl Connected<IncomingStream<'_, Listener>> for Slot {
+    fn connect_info(stream: IncomingStream<'_, Listener>) -> Self {
+        stream.io().slot.clone()
+    }
+}
+
+fn lock(slots: &Mutex<Slots>) -> MutexGuard<'_, Slots> {
+    slots.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the slot of a request's connection until the request is answered.
+pub(super) async fn keep(
+    ConnectInfo(slot): ConnectInfo<Slot>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let _at_work = AtWork::begin(slot);
+    next.run(request).await
+}
+
+/// Says that a request is at work, until it is dropped.
+struct AtWork(Slot);
+
+impl AtWork {
+    fn begin(slot: Slot) -> Self {
+        if let Some(taken) = slot.slots().taken.get_mut(&slot.number) {
+            taken.rests_since = None;
+        }
+        Self(slot)
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        let Self(slot) = self;
+        let mut slots = slot.slots();
+        let now = slots.tick();
+        if let Some(taken) = slots.taken.get_mut(&slot.number) {
+            taken.rests_since = Some(now);
+        }
+    }
+}
+
+/// Accepts connections as long as there are slots.
+#[derive(Debug)]
+pub(super) struct Listener {
+    socket: TcpListener,
+    slots: Arc<Mutex<Slots>>,
+}
+
+impl Listener {
+    pub(super) fn new(socket: TcpListener) -> Self {
+        Self {
+            socket,
+            slots: Arc::default(),
+        }
+    }
+}
+
+impl serve::Listener for Listener {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        loop {
+            let (stream, address) = serve::Listener::accept(&mut self.socket).await;
+            let taken = lock(&self.slots).take();
+            let Some((number, gone)) = taken else {
+                turn_away(&stream);
+                continue;
+            };
+            let slots = Arc::clone(&self.slots);
+            let slot = Slot { slots, number };
+            let connection = Connection { stream, gone, slot };
+            // Requests that have come are read before their connections may seem to rest.
+            yield_now().await;
+            return (connection, address);
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+}
+
+/// Answers with 503 if that is possible without waiting, as the listeners do at their limit.
+fn turn_away(stream: &TcpStream) {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let text = format!(
+        "HTTP/1.1 {status}\r\n{}: application/json\r\n{}: {}\r\n{}: 1\r\n{}: close\r\n\r\n{FULL}",
+        header::CONTENT_TYPE,
+        header::CONTENT_LENGTH,
+        FULL.len(),
+        header::RETRY_AFTER,
+        header::CONNECTION,
+    );
+    let _ = SockRef::from(stream).send(text.as_bytes());
+}
+
+/// A connection that has a slot. Once another has taken that, it ends as if the client had ended it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    gone: oneshot::Receiver<()>,
+    slot: Slot,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.slot.slots().taken.remove(&self.slot.number);
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.gone.is_terminated() || Pin::new(&mut self.gone).poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
