@@ -1,6 +1,6 @@
 //! What `larder check` finds of what `larder serve` could not use.
 
-use crate::common::{command, command_of_anybody, faults, faults_of};
+use crate::common::{command, command_of_anybody, faults, faults_of, serve};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use testkit::{Origin, Reply, scratch_dir};
@@ -203,6 +203,45 @@ fn a_key_of_credentials_is_warned_of_where_lifetimes_are_forced() {
             "{}[defaults]\n{forced}",
             route(&format!("{key}refuse = \"403\"\n"))
         ),
+    ] {
+        assert_eq!(warnings(&config), "", "{config}");
+    }
+}
+
+/// Who may purge is said elsewhere, and the route leaves it as it is.
+#[test]
+fn a_route_that_is_to_refuse_purges_is_warned_of() {
+    let route = |settings: &str| format!("{ORIGIN}[[route]]\n{settings}\n");
+    let origin = Origin::start();
+    let purges = "method = \"PURGE\"\nrefuse = \"403\"";
+    let larder = serve(&origin)
+        .config(&format!("[[route]]\n{purges}\n"))
+        .start();
+    assert_eq!(larder.ask("PURGE", "/").send().status, 200);
+    for (config, place) in [
+        (route(purges), ":6:10"),
+        (
+            route("method = [\"POST\", \"BAN\", \"REFRESH\"]\nrefuse = \"405\""),
+            ":6:19",
+        ),
+        (
+            format!(
+                "{}[defaults]\nrefuse = \"403\"\n",
+                route("method = \"PURGE\"")
+            ),
+            ":6:10",
+        ),
+    ] {
+        let said = warnings(&config);
+        assert!(said.contains("no effect on"), "{said}");
+        assert!(said.contains("`allow = []`"), "{said}");
+        assert!(said.contains(place), "{said}");
+        assert!(said.contains("1 warning in"), "{said}");
+    }
+    for config in [
+        route("method = \"POST\"\nrefuse = \"405\""),
+        route("method = \"PURGE\"\nresponse_headers.set = \"X-Purged: yes\""),
+        route("path = \"/a\"\nrefuse = \"403\""),
     ] {
         assert_eq!(warnings(&config), "", "{config}");
     }

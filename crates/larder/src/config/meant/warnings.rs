@@ -7,7 +7,7 @@ use crate::config::{
     written::{self, Defaults, TtlMode},
 };
 use http::header::AUTHORIZATION;
-use proxy::policy::PathPattern;
+use proxy::{policy::PathPattern, purge_clients::is_ours};
 
 /// A page that stands for all pages in a folder, and below it.
 const SOME: &str = "some/page";
@@ -28,6 +28,24 @@ pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
     }
     for policy in &policies {
         keyed_credentials(policy, sink);
+    }
+    for route in routes() {
+        refused_purges(route, defaults, sink);
+    }
+}
+
+/// Warns of a route that is to refuse requests for Larder itself. Of several methods, the first is named.
+fn refused_purges(route: &written::Route, defaults: &Defaults, sink: &mut Sink<'_>) {
+    if route.policy(defaults).refuse.is_none() {
+        return;
+    }
+    let mut methods = route.method.iter().flat_map(|methods| &methods.list);
+    if let Some(Text { value, span }) = methods.find(|method| is_ours(&method.value)) {
+        let what = format!(
+            "`refuse` has no effect on `{value}`: it is for Larder itself, whatever the routes say"
+        );
+        let instead = "write under `[purge]` who may purge: with `allow = []` and without `secret`, nobody may";
+        sink.warn(Fault::at(span, what).instead(instead));
     }
 }
 
