@@ -208,6 +208,34 @@ fn a_key_of_credentials_is_warned_of_where_lifetimes_are_forced() {
     }
 }
 
+/// Of an upload's content, a connection holds as much again as a head may take.
+#[test]
+fn a_header_may_be_so_large_that_uploads_still_have_room() {
+    let limits = |size: &str| format!("[limits]\nheader_size = \"{size}\"\n");
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().body("x"));
+    let larder = serve(&origin).config(&limits("1MiB")).start();
+    let mut client = larder.client();
+    let large = client.get("/").header("X-Large", "x".repeat(900 << 10));
+    assert_eq!(large.send().status, 200);
+    let upload = client
+        .ask("POST", "/")
+        .header("Transfer-Encoding", "chunked");
+    upload.begin().send("0\r\n\r\n");
+    assert_eq!(client.read().status, 200);
+    for config in [
+        format!("{ORIGIN}{}", limits("1025KiB")),
+        format!("{ORIGIN}{}", limits("7EiB")),
+        format!("{ORIGIN}header_size = \"1025KiB\"\n"),
+    ] {
+        let said = faults(&config);
+        assert!(said.contains("a header is at most 1MiB"), "{said}");
+        assert!(said.contains("`header_size = \"1MiB\"`"), "{said}");
+    }
+    let most = format!("{ORIGIN}header_size = \"1MiB\"\n{}", limits("1MiB"));
+    assert_eq!(faults(&most), "");
+}
+
 /// Who may purge is said elsewhere, and the route leaves it as it is.
 #[test]
 fn a_route_that_is_to_refuse_purges_is_warned_of() {

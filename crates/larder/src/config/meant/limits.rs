@@ -34,9 +34,8 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
     let written = written.unwrap_or(&none);
     let usual = timed(written, sink);
     too_small(written, sink);
-    let size = |text: &Option<Text<crate::config::value::Size>>, usual: usize| {
-        text.as_ref().map_or(usual, |size| size.value.0 as usize)
-    };
+    let header_size = written.header_size.as_ref();
+    let target = written.target_length.as_ref();
     let headers = written.header_count.as_ref();
     let headers = sink.within(&FIELDS, "header_count", headers, usual.headers as u32);
     let mut least = |key, count, usual| sink.at_least(1, key, count, usual);
@@ -50,9 +49,9 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
         connections_per_address: per_address
             .map(|_| least("connections_per_address", per_address, 1) as usize)
             .or(usual.connections_per_address),
-        header_size: size(&written.header_size, usual.header_size),
+        header_size: header_size.map_or(usual.header_size, |size| size.value.0 as usize),
         headers: headers as usize,
-        target: size(&written.target_length, usual.target),
+        target: target.map_or(usual.target, |size| size.value.0 as usize),
         http2_streams: least(
             "http2_streams",
             written.http2_streams.as_ref(),

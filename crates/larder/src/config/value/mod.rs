@@ -42,7 +42,7 @@ pub use purge::{PathStart, TagField};
 pub use query::Query;
 pub use server::ServerUrl;
 pub use shared::{PeerUrl, SharedUrl};
-pub use size::Size;
+pub use size::{HeaderSize, Size};
 pub use status::{FailingStatus, Refusal};
 pub use token::{CookieName, EditableName, FieldLine, KeyedName, OwnField, SecretField, Token};
 pub use ttl::Ttl;

@@ -60,6 +60,35 @@ impl std::str::FromStr for Size {
     }
 }
 
+/// The size of the largest header, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderSize(pub u64);
+
+impl HeaderSize {
+    /// An upload counts with four times the size of the largest header, and there must be room for several.
+    const MOST: Size = Size(1 << 20);
+}
+
+impl Word for HeaderSize {
+    const WHAT: &'static str = "a size";
+    const EXAMPLES: &'static [&'static str] = &["32KiB", "64KiB"];
+    const PATTERN: &'static str = Size::PATTERN;
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match Size::parse(text)? {
+            Size(bytes) if bytes <= Self::MOST.0 => Ok(Self(bytes)),
+            _ => {
+                let what = format!("the size of a header is at most {}", Self::MOST);
+                Err(Wrong::new(what).instead(Self::MOST))
+            }
+        }
+    }
+
+    fn number(number: i64) -> Wrong {
+        Size::number(number).proposing::<Self>()
+    }
+}
+
 /// Returns the fault of a number without a unit. A large number and zero were probably meant in bytes, a small one in
 /// MiB.
 fn without_unit(number: &str) -> Wrong {
@@ -103,6 +132,21 @@ mod tests {
             ("999999EiB", "\"512MiB\""),
         ] {
             let wrong = Size::parse(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn headers() {
+        assert_eq!(HeaderSize::parse("1MiB"), Ok(HeaderSize(1 << 20)));
+        for (text, instead) in [
+            ("1025KiB", "\"1MiB\""),
+            ("7EiB", "\"1MiB\""),
+            ("16384", "\"16384B\""),
+            ("32", "\"32KiB\""),
+            ("large", "\"32KiB\""),
+        ] {
+            let wrong = HeaderSize::read(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
         }
     }

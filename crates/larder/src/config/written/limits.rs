@@ -1,6 +1,6 @@
 //! Limits and memory, as written.
 
-use crate::config::value::{At, Count, Size, Text};
+use crate::config::value::{At, Count, HeaderSize, Size, Text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
@@ -24,9 +24,9 @@ pub struct Limits {
     /// Connections at the same time from one address (IPv6: from one /64). No limit if not set.
     #[schemars(range(min = 1), extend("examples" = [100]))]
     pub connections_per_address: Option<At<Count>>,
-    /// Size of a request's head, that is its first line and all of its fields, at least 8 KiB. Beyond it, 431.
+    /// Size of a request's head, that is its first line and all of its fields, from 8 KiB to 1 MiB. Beyond it, 431.
     #[schemars(extend("default" = "32KiB"))]
-    pub header_size: Option<Text<Size>>,
+    pub header_size: Option<Text<HeaderSize>>,
     /// Number of header fields in a request, from 16 to 10000. Beyond it, 431.
     #[schemars(range(min = 16, max = 10_000), extend("default" = 100))]
     pub header_count: Option<At<Count>>,

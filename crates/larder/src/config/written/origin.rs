@@ -1,8 +1,8 @@
 //! Origins, as written.
 
 use crate::config::value::{
-    At, Brief, Count, FastCgiUrl, FileName, FilePattern, Front, HostValue, Many, Param, ServerUrl,
-    SharedUrl, Short, Size, Text, Word, Wrong,
+    At, Brief, Count, FastCgiUrl, FileName, FilePattern, Front, HeaderSize, HostValue, Many, Param,
+    ServerUrl, SharedUrl, Short, Text, Word, Wrong,
 };
 use http::HeaderValue;
 use schemars::JsonSchema;
@@ -101,9 +101,9 @@ pub struct Origin {
     /// full share of the fetches.
     #[schemars(extend("default" = "0s"))]
     pub slow_start: Option<Text<Duration>>,
-    /// Total size of a response's header fields, at least 1 KiB. A response may have 256 fields.
+    /// Total size of a response's header fields, from 1 KiB to 1 MiB. A response may have 256 fields.
     #[schemars(extend("default" = "64KiB"))]
-    pub header_size: Option<Text<Size>>,
+    pub header_size: Option<Text<HeaderSize>>,
     /// How often the names of servers are resolved again, at most every 100 ms. Each address of a name is a server, at
     /// most 64 of them. Addresses that a name has in both IPv6 and IPv4 count once.
     #[schemars(extend("default" = "30s"))]
