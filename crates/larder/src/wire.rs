@@ -177,6 +177,11 @@ impl Running {
         &self.state
     }
 
+    /// The size of the largest body that the store keeps.
+    pub fn room(&self) -> u64 {
+        self.fixed.room()
+    }
+
     /// Takes a new configuration: all of it, or nothing if there is an error. Connections and stored responses stay.
     /// Returns the settings that need a restart.
     pub fn reload(&mut self, config: Config) -> Result<Vec<&'static str>, StartError> {

@@ -41,15 +41,25 @@ pub type Probe = fn(&ListenAddress) -> io::Result<()>;
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
-    load_with(flags, &[])
+    load_with(flags, meant::Beside::default())
 }
 
-/// As [`load()`], but keeps those origins of `running` whose configuration has not changed.
+/// As [`load()`], but keeps those origins of `running` whose configuration has not changed. No body may be larger than
+/// `room`, which is that of the store that runs: another one needs a restart.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
-pub fn load_again(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Config, Faults> {
-    load_with(flags, running)
+pub fn load_again(
+    flags: &Flags,
+    running: &[Arc<Origin>],
+    room: u64,
+) -> Result<meant::Config, Faults> {
+    let beside = meant::Beside {
+        running,
+        room: Some(room),
+        ..meant::Beside::default()
+    };
+    load_with(flags, beside)
 }
 
 /// Reads the file at `path` once, since it may be a pipe, and returns its text beside what it means. Also reports what
@@ -65,17 +75,21 @@ pub fn load_probing(path: PathBuf, probe: Probe) -> Result<(meant::Config, Strin
         config: Some(path),
         ..Flags::default()
     };
-    let config = parse_with(&text, &file, &flags, (Some(probe), &[]))?;
+    let beside = meant::Beside {
+        probe: Some(probe),
+        ..meant::Beside::default()
+    };
+    let config = parse_with(&text, &file, &flags, beside)?;
     Ok((config, text))
 }
 
-fn load_with(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Config, Faults> {
+fn load_with(flags: &Flags, beside: meant::Beside<'_>) -> Result<meant::Config, Faults> {
     let Some(path) = &flags.config else {
-        return parse_with("", "the command line", flags, (None, running));
+        return parse_with("", "the command line", flags, beside);
     };
     let text = read_file(path)?;
     let file = path.display().to_string();
-    parse_with(&text, &file, flags, (None, running))
+    parse_with(&text, &file, flags, beside)
 }
 
 /// Reads `text` together with the flags. Messages call the text `file`.
@@ -83,14 +97,14 @@ fn load_with(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Config, Fa
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn parse(text: &str, file: &str, flags: &Flags) -> Result<meant::Config, Faults> {
-    parse_with(text, file, flags, (None, &[]))
+    parse_with(text, file, flags, meant::Beside::default())
 }
 
 fn parse_with(
     text: &str,
     file: &str,
     flags: &Flags,
-    beside: (Option<Probe>, &[Arc<Origin>]),
+    beside: meant::Beside<'_>,
 ) -> Result<meant::Config, Faults> {
     let mut faults = Vec::new();
     let (written, torn) = read::read(text, &mut faults);

@@ -7,7 +7,7 @@ use super::value::{
     CookiePattern, FieldLine, FilePattern, HostValue, ListenAddress, OwnField, PathStart, PeerUrl,
     QueryPattern, ServerUrl, SharedUrl, Size, TagField, Token, Word,
 };
-use super::{Faults, Flags, Probe, meant, parse, parse_with, reference, schema};
+use super::{Faults, Flags, Probe, meant, meant::Beside, parse, parse_with, reference, schema};
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use meant::{AccessTarget, Admin};
@@ -63,7 +63,11 @@ fn purges_survive_a_power_loss_unless_somebody_says_otherwise() {
 }
 
 fn probing(text: &str, probe: Probe) -> String {
-    let faults = parse_with(text, "larder.toml", &Flags::default(), (Some(probe), &[]));
+    let beside = Beside {
+        probe: Some(probe),
+        ..Beside::default()
+    };
+    let faults = parse_with(text, "larder.toml", &Flags::default(), beside);
     faults.unwrap_err().render(false)
 }
 
@@ -217,6 +221,24 @@ fn a_body_that_is_never_stored_is_not_promised_to_be() {
     assert_eq!(good(&text("2MiB")).site.routes[0].policy.largest_body, most);
     // The disk keeps bodies that are too large for memory.
     good(&format!("disk.path = \"d\"\n{}", text("8MiB")));
+    // A larger or smaller store needs a restart.
+    for (text, room, most) in [
+        (text("2MiB"), 1 << 20, 1 << 20),
+        (text("2MiB"), 4 << 20, 2 << 20),
+        (
+            format!("memory.size = \"8MiB\"\n{ORIGIN}"),
+            4 << 20,
+            4 << 20,
+        ),
+    ] {
+        let beside = Beside {
+            room: Some(room),
+            ..Beside::default()
+        };
+        let again = parse_with(&text, "larder.toml", &Flags::default(), beside);
+        let policy = &again.expect("a configuration").site.routes[0].policy;
+        assert_eq!(policy.largest_body, most, "{text}");
+    }
 }
 
 #[test]

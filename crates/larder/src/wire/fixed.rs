@@ -35,6 +35,11 @@ impl Fixed {
         }
     }
 
+    /// The size of the largest body that the store keeps.
+    pub(super) fn room(&self) -> u64 {
+        meant::room(self.memory, self.disk.as_ref())
+    }
+
     /// The names of the settings in which `other` differs.
     pub(super) fn differences(&self, other: &Self) -> Vec<&'static str> {
         let pairs = [

@@ -1,7 +1,8 @@
 //! What a reload leaves as it is, and one that does not end.
 
 use crate::{
-    common::{reload_as, sample},
+    common::{Said, reload_as, sample},
+    disk::{self, LARGE, MIDDLE, ending, keep},
     page_store::{PATIENT, put},
     static_root::folder,
 };
@@ -49,6 +50,23 @@ fn a_reload_leaves_the_checks_of_what_it_does_not_change() {
         larder.output().contains("server is down")
     });
     assert_eq!(stays.requests("/health"), 1);
+}
+
+/// Another size of memory, or none on disk, waits for a restart.
+#[test]
+fn after_a_reload_bodies_are_as_large_as_the_store_that_runs_keeps_them() {
+    let site = disk::Site::of_sizes(|path| if path == "/large" { LARGE } else { MIDDLE });
+    let larder = site.start();
+    let smaller = format!(
+        "[memory]\nsize = \"1MiB\"\n[[origin]]\nservers = {:?}\n",
+        site.origin.url()
+    );
+    reload_as(&larder, &smaller, "2");
+    larder.wait_output("memory, disk changes only with a restart");
+    keep(&larder, &["/large"]);
+    site.wait_holds(&ending("/large"));
+    assert!(larder.get("/large").send().hit());
+    assert_eq!(site.origin.requests("/large"), 2);
 }
 
 /// Servers, a folder and a page store.

@@ -69,13 +69,14 @@ impl Reload {
         self.asked = false;
         notify(State::Reloading);
         let (done, read) = oneshot::channel();
-        let (flags, origins) = (flags.clone(), running.state().origins.load_full());
+        let (flags, room) = (flags.clone(), running.room());
+        let origins = running.state().origins.load_full();
         let begun = thread::Builder::new()
             .name("larder-reload".to_owned())
             .stack_size(STACK)
             .spawn(move || {
                 // After a stop or a newer read, nobody wants this configuration.
-                let _ = done.send(config::load_again(&flags, &origins));
+                let _ = done.send(config::load_again(&flags, &origins, room));
                 drop(place);
             });
         match begun {

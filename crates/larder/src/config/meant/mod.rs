@@ -67,12 +67,30 @@ pub(super) fn matches_everything(route: &written::Route) -> bool {
     matchers::everything(&matchers::build(route))
 }
 
-/// Builds the configuration from what is written, and from origins that are already running. Returns `None` only if
-/// `sink` has a fault.
+/// What a configuration is built from beside what is written.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside<'a> {
+    /// Tests addresses; the files and folders that Larder writes are then tested too.
+    pub(super) probe: Option<Probe>,
+    /// The origins that run.
+    pub(super) running: &'a [Arc<Origin>],
+    /// The [`room()`] of the store that runs.
+    pub(super) room: Option<u64>,
+}
+
+/// Returns the size of the largest body that the store keeps. One that is too large for memory may still be stored on
+/// disk.
+pub fn room(memory: u64, disk: Option<&store::disk::Config>) -> u64 {
+    let in_memory = store::model::largest_body(memory);
+    disk.map_or(in_memory, |disk| in_memory.max(disk.size))
+}
+
+/// Builds the configuration from what is written, and from what is there `beside`. Returns `None` only if `sink` has a
+/// fault.
 pub(super) fn build(
     written: &written::Config,
     flags: &Flags,
-    (probe, running): (Option<Probe>, &[Arc<Origin>]),
+    beside: Beside<'_>,
     mut sink: Sink<'_>,
 ) -> Option<Config> {
     let limits = limits::build(written.limits.as_ref(), &mut sink);
@@ -83,17 +101,14 @@ pub(super) fn build(
     let workers = settings::workers(written.workers.as_ref(), flags, &mut sink);
     let admin = settings::admin(written, flags);
     let listeners = listen::build(written, flags, &mut sink);
-    addresses::check(&listeners, written, admin, probe, &mut sink);
-    if probe.is_some() {
+    addresses::check(&listeners, written, admin, beside.probe, &mut sink);
+    if beside.probe.is_some() {
         outside::check(written, &mut sink);
     }
-    let origins = origins::build(written, flags, running, &mut sink);
-    // A body that is too large for memory may still be stored on disk.
-    let in_memory = store::model::largest_body(memory);
-    let room = disk
-        .as_ref()
-        .map_or(in_memory, |disk| in_memory.max(disk.size));
-    let routes = routes::build(written, &origins, room, &mut sink);
+    let origins = origins::build(written, flags, beside.running, &mut sink);
+    let room = room(memory, disk.as_ref());
+    let in_force = beside.room.unwrap_or(room);
+    let routes = routes::build(written, &origins, (room, in_force), &mut sink);
     let report = settings::report(written.report.as_ref(), &mut sink);
     let targets = settings::targets(written, &mut sink);
     if sink.any() {

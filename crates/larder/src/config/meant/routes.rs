@@ -14,10 +14,12 @@ use proxy::{
 };
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
+/// Builds the routes. A body larger than `room` is a fault; one larger than `in_force` is not stored as long as this
+/// program runs.
 pub(super) fn build(
     written: &written::Config,
     origins: &Origins,
-    room: u64,
+    (room, in_force): (u64, u64),
     sink: &mut Sink<'_>,
 ) -> Vec<Route> {
     let none = Defaults::default();
@@ -71,13 +73,15 @@ pub(super) fn build(
         }
         let called = table.value.name.as_ref().map(|name| name.value.as_str());
         let (names, span) = ((name, called), Some(&table.span));
-        routes.extend(route(names, matcher, &merged, span, origins, room, sink));
+        routes.extend(route(
+            names, matcher, &merged, span, origins, in_force, sink,
+        ));
     }
     if everything.is_none() {
         policy::hosts_together(defaults, sink);
         let names = (names::LAST.to_owned(), None);
         let all = Matcher::default();
-        routes.extend(route(names, all, defaults, None, origins, room, sink));
+        routes.extend(route(names, all, defaults, None, origins, in_force, sink));
     }
     routes
 }
