@@ -193,8 +193,7 @@ impl Running {
         self.state.cache.site.store(Arc::new(config.site));
         self.state.origins.store(Arc::new(config.origins.clone()));
         self.control.watch(config.origins);
-        self.listeners
-            .apply(change, &self.workers, config.limits.drain_time);
+        self.listeners.apply(change, &self.workers);
         self.state.plain.store(Arc::new(self.listeners.plain()));
         Ok(waiting)
     }

@@ -154,8 +154,9 @@ impl Listeners {
         Ok(change)
     }
 
-    /// Applies a prepared change: new listeners serve, and those that are no longer wanted drain.
-    pub fn apply(&mut self, change: Change, workers: &Workers, drain_time: Duration) {
+    /// Applies a prepared change: new listeners serve, and those that are no longer wanted drain. Only a stop bounds how
+    /// long that takes.
+    pub fn apply(&mut self, change: Change, workers: &Workers) {
         self.leaving.retain(|switch| !switch.is_over());
         let mut kept = Vec::new();
         for (index, open) in std::mem::take(&mut self.open).into_iter().enumerate() {
@@ -163,7 +164,7 @@ impl Listeners {
             if let Some((_, listener)) = stays {
                 kept.push(open.with_certificates(listener));
             } else {
-                open.switch.start(drain_time);
+                open.switch.start_without_haste();
                 self.leaving.push(open.switch);
             }
         }

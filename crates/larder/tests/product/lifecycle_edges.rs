@@ -7,7 +7,7 @@ use std::{
     os::unix::net::UnixStream,
     path::Path,
 };
-use testkit::{Address, Client, Larder, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Address, Client, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 fn config(origin: &Origin, drain_time: &str, listen: &str) -> String {
     format!(
@@ -58,6 +58,33 @@ fn a_stop_bounds_what_a_reload_left_to_drain() {
         larder.output().matches("configuration reloaded").count() == 2
     });
     assert_eq!(larder.stop().code, Some(0));
+}
+
+#[test]
+fn a_reload_lets_what_it_left_to_drain_take_its_time() {
+    let origin = Origin::start();
+    let gate = Gate::new();
+    origin.reply("/", Reply::ok().hold_head(&gate).body("slow"));
+    let folder = scratch_dir();
+    let (old, new) = (folder.join("old.sock"), folder.join("new.sock"));
+    let config = |path: &Path| {
+        let config = config(&origin, "1ms", &unix(path));
+        let limits = "[limits]\nheader_time = \"1s\"";
+        format!("workers = 1\n{}", config.replace("[limits]", limits))
+    };
+    let larder = start(&config(&old));
+    let mut slow = Client::connect(old.as_path());
+    slow.get("/").begin();
+    gate.wait_reached();
+    let mut late = Client::connect(old.as_path());
+    late.send("GET / HTTP/1.1\r\nHost: ");
+    larder.rewrite_config(&config(&new));
+    larder.reload();
+    // By the same clock, a thousand drain times have passed then.
+    assert_eq!(late.read_head().status, 408);
+    wait_until("it is closed", || UnixStream::connect(&old).is_err());
+    gate.open();
+    assert_eq!(slow.read().text(), "slow");
 }
 
 #[test]

@@ -3,6 +3,9 @@
 use std::time::Duration;
 use tokio::{sync::watch, time::Instant};
 
+/// Longer than anything lasts.
+const EVER: Duration = Duration::from_hours(24 * 365);
+
 /// Returns a switch and the handle on which accept loops wait.
 pub fn drain() -> (DrainSwitch, Drain) {
     let (sender, receiver) = watch::channel(None);
@@ -18,6 +21,11 @@ impl DrainSwitch {
     /// moves the deadline.
     pub fn start(&self, within: Duration) {
         self.0.send_replace(Some(Instant::now() + within));
+    }
+
+    /// As [`start`](Self::start), but with as much time as requests in flight take.
+    pub fn start_without_haste(&self) {
+        self.start(EVER);
     }
 
     /// As [`start`](Self::start), but keeps a deadline that is sooner.
