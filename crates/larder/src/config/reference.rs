@@ -20,6 +20,10 @@ The configuration is one TOML file: `larder serve --config FILE`. Every key may 
 Durations are written `500ms`, `90s`, `10m`, `1h30m`, `1d`; sizes `8KiB`, `512MiB`, `1GB`. In place of a list of words, a single
 word needs no brackets, except in `try`, which is for several. Tables that may occur several times are always written as a list:
 `[[origin]]`, or `[{ … }]`.
+
+A relative path of a file, a folder or a Unix socket is looked for in the working directory of the program that reads it, not beside
+the configuration. `larder serve` keeps to the one that it was started in, also on reload; under systemd that is `/` unless
+`WorkingDirectory` says otherwise. `larder check` looks from where it is run.
 ";
 
 /// Returns the reference page in Markdown.

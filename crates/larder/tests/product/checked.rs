@@ -1,9 +1,13 @@
 //! What `larder check` finds of what `larder serve` could not use.
 
-use crate::common::{command, command_of_anybody, faults, faults_of, serve};
+use crate::common::{command, command_of_anybody, faults, faults_of, reload_as, serve};
 use rustix::fs::{CWD, Mode, mkfifoat};
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
-use testkit::{Origin, Reply, scratch_dir};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+use testkit::{Command, Origin, Reply, scratch_dir, wait_until};
 
 const ORIGIN: &str = "[[origin]]\nservers = \":5001\"\n";
 
@@ -28,6 +32,45 @@ fn files_and_folders_have_a_place() {
         assert_eq!(said, "", "{key}");
     }
     assert!(!folder.join("new").exists(), "nothing is made");
+}
+
+/// Not beside the configuration, which lies in another folder.
+#[test]
+fn relative_paths_begin_where_the_program_was_started() {
+    let folder = scratch_dir();
+    let (before, after) = (folder.join("before"), folder.join("after"));
+    for made in ["before/site", "before/var"] {
+        fs::create_dir_all(folder.join(made)).expect("a folder");
+    }
+    fs::write(before.join("site/index.html"), "home").expect("a file");
+    let config = "log.access = \"var/access.log\"\ndisk.path = \"var/disk\"\n[[origin]]\nstatic = \"site\"\n";
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .within(&before)
+        .config(config)
+        .start();
+    assert_eq!(larder.get("/").send().text(), "home");
+    assert!(before.join("var/disk").is_dir());
+    // The folder stays the working directory of the server, whatever its name.
+    fs::rename(&before, &after).expect("another name");
+    reload_as(&larder, config, "2");
+    assert_eq!(larder.get("/index.html").send().text(), "home");
+    let log = after.join("var/access.log");
+    wait_until("the log has been opened again where it was", || {
+        fs::read_to_string(&log).is_ok_and(|text| text.contains("/index.html"))
+    });
+    assert!(!before.exists(), "nothing is made there");
+
+    let file = folder.join("larder.toml");
+    let text = format!("admin = \"off\"\nlisten = \"127.0.0.1:0\"\n{config}");
+    fs::write(&file, text).expect("a file");
+    let check = |within: &Path| {
+        let check = command().args(["check".into(), file.clone().into_os_string()]);
+        check.within(within).run()
+    };
+    assert_eq!(check(&after).code, Some(0));
+    let said = check(&folder).stderr;
+    let missing = format!("there is no folder {}", folder.join("var").display());
+    assert_eq!(said.matches(&missing).count(), 2, "{said}");
 }
 
 /// As `larder serve` refuses to start there.

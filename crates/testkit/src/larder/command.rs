@@ -16,6 +16,7 @@ pub struct Command {
     binary: PathBuf,
     args: Vec<OsString>,
     envs: Vec<(String, OsString)>,
+    folder: Option<PathBuf>,
     config: Option<PathBuf>,
     inherited: Option<OwnedFd>,
 }
@@ -39,6 +40,7 @@ impl Command {
             binary,
             args: Vec::new(),
             envs: Vec::new(),
+            folder: None,
             config: None,
             inherited: None,
         }
@@ -60,6 +62,13 @@ impl Command {
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.envs.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Sets its working directory.
+    #[must_use]
+    pub fn within(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
         self
     }
 
@@ -98,6 +107,9 @@ impl Command {
                 command
             }
         };
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         command
             .args(self.args)
             .envs(self.envs)

@@ -1,5 +1,7 @@
 //! Whether the files and folders that Larder writes have a place, and this user may write there. Nothing is created or
 //! opened: opening a pipe and closing it would look like its end to the reader.
+//!
+//! Paths are told as absolute ones: they are relative to the working directory, which may not be that of the server.
 
 use super::{AccessTarget, Sink};
 use crate::config::{Fault, value::At, written};
@@ -7,7 +9,7 @@ use rustix::fs::{Access, access};
 use std::{
     fs, io,
     ops::Range,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
 };
 
 pub(super) fn check(written: &written::Config, sink: &mut Sink<'_>) {
@@ -15,7 +17,7 @@ pub(super) fn check(written: &written::Config, sink: &mut Sink<'_>) {
     if let Some(access) = log
         && let AccessTarget::File(path) = &access.value
     {
-        file(path, &access.span, sink);
+        file(&absolute(path), &access.span, sink);
     }
     let disk = written.disk.as_ref();
     let purge = written.purge.as_ref();
@@ -26,9 +28,13 @@ pub(super) fn check(written: &written::Config, sink: &mut Sink<'_>) {
     for At { value, span } in folders.into_iter().flatten() {
         // An empty path is reported elsewhere.
         if !value.as_os_str().is_empty() {
-            folder(value, span, sink);
+            folder(&absolute(value), span, sink);
         }
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn file(path: &Path, span: &Range<usize>, sink: &mut Sink<'_>) {
@@ -46,7 +52,7 @@ fn file(path: &Path, span: &Range<usize>, sink: &mut Sink<'_>) {
     }
 }
 
-fn folder(path: &PathBuf, span: &Range<usize>, sink: &mut Sink<'_>) {
+fn folder(path: &Path, span: &Range<usize>, sink: &mut Sink<'_>) {
     match fs::metadata(path) {
         Ok(there) if !there.is_dir() => sink.push(
             Fault::at(span, format!("{} is not a folder", path.display()))
@@ -62,10 +68,7 @@ const USE: Access = Access::WRITE_OK.union(Access::EXEC_OK);
 
 /// Checks the folder of a missing file or folder, which Larder creates if that folder exists.
 fn parent(path: &Path, span: &Range<usize>, error: &io::Error, sink: &mut Sink<'_>) {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or_else(|| Path::new("."));
+    let parent = path.parent().unwrap_or_else(|| Path::new("/"));
     let what = match error.kind() {
         // The target of the link may have a place.
         io::ErrorKind::NotFound if path.is_symlink() => return,
