@@ -191,11 +191,9 @@ impl Disk {
     /// Like [`forget`](Self::forget), for versions of `stored` alone, including those that are not loaded yet.
     pub fn forget_versions(&self, key: &[u8], stored: &Stored) {
         let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
-        let queue = &self.shared.device.queue;
+        let is_version = |waiting: &Stored| Spot::variant(waiting) == variant;
         // Before the index, as in `forget`.
-        if queue.knows(hash) {
-            queue.push(Task::ForgetVersions(hash, variant));
-        }
+        self.shared.device.queue.forget(hash, is_version);
         self.shared.forget_versions(hash, variant);
     }
 
@@ -207,15 +205,12 @@ impl Disk {
         !is_there && self.shared.withheld.add(hash, key) && !self.shared.index.knows(hash)
     }
 
-    /// Forgets everything under `key` until the tier is opened again, including what was offered before and is not
-    /// written yet.
+    /// Forgets everything under `key`: what is written, until the tier is opened again, and what was offered before and
+    /// is not written yet, for good.
     pub fn forget(&self, key: &[u8]) {
         let hash = self.shared.hash(key);
-        let queue = &self.shared.device.queue;
-        // By the time the queue no longer knows the key, what waited in it is in the index.
-        if queue.knows(hash) {
-            queue.push(Task::Forget(hash));
-        }
+        // Before the index, which has what no longer waits.
+        self.shared.device.queue.forget(hash, |_| true);
         self.shared.forget_all(hash);
     }
 

@@ -5,7 +5,8 @@
 //! index only then: an offer that came before, a record that is moved. That is why nothing is taken out of the index for
 //! what waits. What is found there is compared with it instead ([`Waiting::hides`]), after it was read. What waits no
 //! longer is in the index by then, in the place of older versions, or was purged with them because it could not be
-//! written.
+//! written. What is forgotten while it waits ([`Waiting::forget`]) is not written, or leaves the index before it waits no
+//! longer.
 
 use crate::{Stored, clock, variants::Rank};
 use std::{
@@ -22,7 +23,14 @@ use std::{
 /// If more than this many wait under one key, all of it is hidden: finding something there stays cheap.
 const MOST_COMPARED: usize = 32;
 
-type Responses = HashMap<u64, Vec<Arc<Stored>>>;
+type Responses = HashMap<u64, Vec<OnItsWay>>;
+
+/// A response that is about to be written.
+#[derive(Debug)]
+struct OnItsWay {
+    stored: Arc<Stored>,
+    is_forgotten: bool,
+}
 
 /// The responses that are about to be written.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +48,10 @@ impl Waiting {
     /// Adds `stored`, whose key has this hash, until the result is dropped.
     pub fn add(&self, hash: u64, stored: &Arc<Stored>) -> Coming {
         let mut waiting = self.lock();
-        waiting.entry(hash).or_default().push(stored.clone());
+        waiting.entry(hash).or_default().push(OnItsWay {
+            stored: stored.clone(),
+            is_forgotten: false,
+        });
         self.0.count.fetch_add(1, Release);
         drop(waiting);
         Coming {
@@ -63,8 +74,20 @@ impl Waiting {
         }
         let waiting = self.lock();
         waiting.get(&hash).is_some_and(|waiting| {
-            waiting.len() > MOST_COMPARED || waiting.iter().any(|new| goes_before(new, older))
+            let goes_before = |new: &OnItsWay| goes_before(&new.stored, older);
+            waiting.len() > MOST_COMPARED || waiting.iter().any(goes_before)
         })
+    }
+
+    /// Forgets what waits under the key with this hash and `is_meant`. It goes on hiding what is older until it waits no
+    /// longer.
+    pub fn forget(&self, hash: u64, is_meant: impl Fn(&Stored) -> bool) {
+        if !self.is_any() {
+            return;
+        }
+        for one in self.lock().get_mut(&hash).into_iter().flatten() {
+            one.is_forgotten |= is_meant(&one.stored);
+        }
     }
 
     fn is_any(&self) -> bool {
@@ -95,6 +118,21 @@ pub(super) struct Coming {
     stored: Arc<Stored>,
 }
 
+impl Coming {
+    /// Whether it was [forgotten](Waiting::forget) since it began to wait.
+    pub fn is_forgotten(&self) -> bool {
+        let waiting = self.waiting.lock();
+        let mut all = waiting.get(&self.hash).into_iter().flatten();
+        // The first is this one, as when it is dropped.
+        all.find(|one| self.is(one))
+            .is_some_and(|own| own.is_forgotten)
+    }
+
+    fn is(&self, one: &OnItsWay) -> bool {
+        Arc::ptr_eq(&one.stored, &self.stored)
+    }
+}
+
 impl Drop for Coming {
     fn drop(&mut self) {
         let mut waiting = self.waiting.lock();
@@ -103,7 +141,7 @@ impl Drop for Coming {
         };
         let all = entry.get_mut();
         // The first is the one that was written.
-        if let Some(at) = all.iter().position(|one| Arc::ptr_eq(one, &self.stored)) {
+        if let Some(at) = all.iter().position(|one| self.is(one)) {
             all.remove(at);
             self.waiting.0.count.fetch_sub(1, Release);
         }

@@ -16,7 +16,7 @@ use super::{
     queue::{Next, Offer, Task},
     segment::Segment,
 };
-use crate::purge::Standing;
+use crate::{Stored, purge::Standing};
 use append::OpenSegment;
 use round::Rounds;
 use std::{
@@ -131,7 +131,7 @@ impl Keeper {
 
     fn act(&mut self, task: Task) {
         match task {
-            Task::Store(offer) => self.store(&offer),
+            Task::Store(offer) => self.take(&offer),
             Task::Damaged(key, place) => {
                 if let Some(spot) = self.shared.index.at(key, place) {
                     self.shared.forget(spot);
@@ -147,8 +147,6 @@ impl Keeper {
                 }
             }
             Task::Forgotten(spot) => self.settle([spot]),
-            Task::Forget(key) => self.shared.forget_all(key),
-            Task::ForgetVersions(key, variant) => self.shared.forget_versions(key, variant),
             Task::Survey(question) => self.survey(question),
             Task::Room(id, bytes, answer) => {
                 let has_room = self.make_room(bytes);
@@ -175,8 +173,30 @@ impl Keeper {
         }
     }
 
-    fn store(&mut self, offer: &Offer) {
-        match self.write(offer) {
+    /// Stores what was offered, unless it was forgotten meanwhile.
+    fn take(&mut self, offer: &Offer) {
+        let Offer { key, stored, .. } = offer;
+        if !offer.is_forgotten() {
+            self.store(key, stored);
+        }
+        // Asked again: it may have been forgotten while it was written.
+        if offer.is_forgotten() {
+            self.forget(key, stored);
+        }
+    }
+
+    /// Forgets `stored` and older versions of it. A marker in their place keeps those that are on disk from being found
+    /// after a restart, unless a purge does.
+    fn forget(&mut self, key: &[u8], stored: &Stored) {
+        if !self.shared.log.refuses(key, None, stored.checked()) {
+            self.store(key, &stored.given_up(self.shared.log.head()));
+        }
+        let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
+        self.shared.forget_versions(hash, variant);
+    }
+
+    fn store(&mut self, key: &[u8], stored: &Stored) {
+        match self.write(key, stored) {
             Ok(()) => {
                 count(&self.shared.device.counts.writes);
                 self.shared.device.health.worked(Doing::Writing);
@@ -186,15 +206,14 @@ impl Keeper {
                 if let Refused::Failed(error) = refused {
                     self.failed(&error);
                 }
-                self.withdraw(offer);
+                self.withdraw(key, stored);
             }
         }
     }
 
-    /// Withdraws what `offer`, which was not written, would have replaced: it is no longer answered with, here and in
-    /// memory, also after a restart. A purge that covers what was offered by its URL covers that too.
-    fn withdraw(&self, offer: &Offer) {
-        let Offer { key, stored, .. } = offer;
+    /// Withdraws what `stored`, which was not written, would have replaced: it is no longer answered with, here and in
+    /// memory, also after a restart. A purge that covers `stored` by its URL covers that too.
+    fn withdraw(&self, key: &[u8], stored: &Stored) {
         // What was given up has left the index already, but not the disk.
         let may_be_there = stored.is_given_up() || self.shared.index.knows(self.shared.hash(key));
         if may_be_there && !self.shared.log.refuses(key, None, stored.checked()) {
@@ -207,8 +226,7 @@ impl Keeper {
         self.shared.device.failed(Doing::Writing, path, error);
     }
 
-    fn write(&mut self, offer: &Offer) -> Result<(), Refused> {
-        let Offer { key, stored, .. } = offer;
+    fn write(&mut self, key: &[u8], stored: &Stored) -> Result<(), Refused> {
         let checked = stored.checked();
         if !self.may_write(self.shared.log.standing(key, stored), checked) {
             return Err(Refused::Unfit);

@@ -28,7 +28,14 @@ pub(super) struct Offer {
     /// What it takes of [`MOST_BYTES`]. Noted here, because a body of parts has fewer bytes once one of them turns out
     /// to be broken.
     bytes: u64,
-    _coming: Coming,
+    coming: Coming,
+}
+
+impl Offer {
+    /// Whether it was [forgotten](Queue::forget) since it was queued.
+    pub fn is_forgotten(&self) -> bool {
+        self.coming.is_forgotten()
+    }
 }
 
 /// Bytes of memory that a stored response and its key take while it waits.
@@ -55,10 +62,6 @@ pub(super) enum Task {
     LargeDamaged(u64),
     /// Settle the accounts for this record, which was forgotten. It names a file, or its tags are counted.
     Forgotten(Spot),
-    /// Forget everything under this key that came before.
-    Forget(u64),
-    /// The same for one variant of the key.
-    ForgetVersions(u64, u32),
     /// Count what purges cover.
     Survey(Question),
     /// Make room for this many bytes of this large file, and answer whether there is room.
@@ -113,6 +116,11 @@ impl Queue {
         self.waiting.hides(hash, older)
     }
 
+    /// Forgets what is about to be written under the key with this hash, or only what `is_meant`.
+    pub fn forget(&self, hash: u64, is_meant: impl Fn(&Stored) -> bool) {
+        self.waiting.forget(hash, is_meant);
+    }
+
     /// Queues a stored response whose key has this hash; false if the queue is full. There is more room for a response
     /// that replaces another: if it is left out, the older one would be found as if it were the latest, and must be
     /// withdrawn.
@@ -132,7 +140,7 @@ impl Queue {
                 key: key.into(),
                 stored: stored.clone(),
                 bytes: own,
-                _coming: self.waiting.add(hash, stored),
+                coming: self.waiting.add(hash, stored),
             }));
             self.more.notify_one();
         }

@@ -127,6 +127,106 @@ fn other_variants_are_found_unless_more_wait_than_are_compared() {
     }
 }
 
+/// What is forgotten, as one who purges or replaces it would have it.
+#[derive(Clone, Copy, Debug)]
+enum Forgets {
+    Nothing,
+    Versions,
+    All,
+}
+
+impl Forgets {
+    fn forget(self, disk: &Disk, stored: &Stored) {
+        match self {
+            Self::Nothing => {}
+            Self::Versions => disk.forget_versions(&key(0), stored),
+            Self::All => disk.forget(&key(0)),
+        }
+    }
+}
+
+/// A row: what is forgotten while it waits, whether something is offered after that, and what is found once what waited
+/// has been dealt with, and in the end. It is of a variant of which an older version is on disk; one of another variant
+/// waits beside it.
+#[test]
+fn what_is_forgotten_while_it_waits_is_never_found() {
+    for (forgets, is_offered, (waiting, written)) in [
+        (Forgets::Nothing, false, (vec![2, 3], vec![2, 3])),
+        (Forgets::Versions, false, (vec![3], vec![3])),
+        (Forgets::Versions, true, (vec![3], vec![3, 4])),
+        (Forgets::All, false, (vec![], vec![])),
+        (Forgets::All, true, (vec![], vec![4])),
+    ] {
+        let row = (forgets, is_offered);
+        let dir = Dir::new();
+        let disk = dir.open_with(SIZE);
+        assert!(disk.offer(&key(0), &accepting("a", 1, 1000)));
+        let before = Held::new(&disk);
+        before.wait();
+        let offered = [accepting("a", 2, 1000), accepting("b", 3, 1000)];
+        for stored in &offered {
+            assert!(disk.offer(&key(0), stored));
+        }
+        let between = Held::new(&disk);
+        forgets.forget(&disk, &offered[0]);
+        if is_offered {
+            assert!(disk.offer(&key(0), &accepting("a", 4, 1000)));
+        }
+        drop(before);
+        between.wait();
+        assert_eq!(numbers(&disk), waiting, "{row:?}");
+        drop(between);
+        disk.flush();
+        assert_eq!(numbers(&disk), written, "{row:?}");
+        assert_eq!(disk.statistics().records as usize, written.len(), "{row:?}");
+        assert_eq!(disk.shared.log.head(), 0, "nothing is purged for it");
+        drop(disk);
+        let again = numbers(&dir.open_with(SIZE));
+        assert_eq!(again, written, "{row:?}, after a restart");
+    }
+}
+
+#[test]
+fn what_is_forgotten_while_it_is_written_is_never_found() {
+    for forgets in [Forgets::Versions, Forgets::All] {
+        let dir = Dir::new();
+        let disk = dir.open_with(SIZE);
+        // The keeper has made a file, and cannot write to it yet.
+        let segments = disk.shared.segments();
+        let offered = response(1, 1000);
+        assert!(disk.offer(&key(0), &offered));
+        testkit::wait_until("it is being written", || dir.files("segment-").len() == 1);
+        let held = Held::new(&disk);
+        forgets.forget(&disk, &offered);
+        drop(segments);
+        held.wait();
+        assert!(numbers(&disk).is_empty(), "{forgets:?}");
+        drop(held);
+        drop(disk);
+        let again = numbers(&dir.open_with(SIZE));
+        assert!(again.is_empty(), "{forgets:?}, after a restart");
+    }
+}
+
+/// Otherwise what it would have replaced would be found again after a restart.
+#[test]
+fn what_is_forgotten_while_it_waits_is_purged_if_that_cannot_be_written() {
+    let dir = Dir::new();
+    put(&dir.open(), 0, 100);
+    let disk = dir.open();
+    let before = Held::new(&disk);
+    before.wait();
+    assert!(disk.offer(&key(0), &response(1, 100)));
+    disk.forget(&key(0));
+    fs::remove_dir_all(&dir.0).expect("removed");
+    fs::write(&dir.0, "no directory").expect("written");
+    drop(before);
+    disk.flush();
+    assert!(disk.shared.log.refuses(&key(0), None, 0));
+    drop(disk);
+    fs::remove_file(&dir.0).expect("removed");
+}
+
 /// A tier with one response that was asked for, and others that were not, which are evicted when it is moved.
 fn to_be_moved(dir: &Dir) -> Arc<Disk> {
     let disk = dir.open_with(SIZE);
