@@ -43,6 +43,8 @@ pub enum Unshared {
     NotStored(NotStorable),
     /// It is larger than what may be stored.
     TooLarge,
+    /// Memory had no room for it at that moment, which says nothing about the next answer.
+    NoRoom,
     /// It answers the request's own condition or range (206, 304, 412, 416), or rejects the request itself (400, 431,
     /// 429): this says nothing about the page.
     OfRequest,
@@ -66,7 +68,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All reasons. A note in the table is a position in this list, counted from one.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -112,6 +114,7 @@ impl Unshared {
         Self::Unanswered(Kind::Outside),
         Self::Unanswered(Kind::Configuration),
         Self::Late,
+        Self::NoRoom,
     ];
 
     /// Returns why it was not stored, as written in `detail` of `Cache-Status`, or `failed`; `None` if it was stored.
@@ -119,6 +122,7 @@ impl Unshared {
         match self {
             Self::NotStored(why) => Some(why.token()),
             Self::TooLarge => Some(Detail::Unkept(Unkept::TooLarge).token()),
+            Self::NoRoom => Some(Detail::Unkept(Unkept::NoRoom).token()),
             Self::OfRequest => Some(NotStorable::Status.token()),
             Self::Failed => Some("failed"),
             Self::Unanswered(kind) => Some(kind.detail()),
@@ -135,7 +139,8 @@ impl Unshared {
         match self {
             Self::NotStored(why) => !why.is_of_this_request(),
             Self::TooLarge => true,
-            Self::OfRequest
+            Self::NoRoom
+            | Self::OfRequest
             | Self::Failed
             | Self::Unanswered(_)
             | Self::BadPart
@@ -158,6 +163,7 @@ impl Unshared {
     pub const fn keeps_apart(self) -> Option<Duration> {
         match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
+            | Self::NoRoom
             | Self::OfRequest
             | Self::Failed
             | Self::Unanswered(_)

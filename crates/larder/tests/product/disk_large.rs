@@ -6,12 +6,13 @@
 )]
 
 use crate::{
+    admin::explain,
     common::{Said, sample},
     disk::{LARGE, MIDDLE, Site, content, ending, keep, same, wait_written},
     memory::stalled,
 };
 use std::{fs, thread};
-use testkit::{Command, Gate, Larder, Reply, Request, Response, wait_until};
+use testkit::{Client, Command, Gate, Larder, Reply, Request, Response, wait_until};
 
 const HALF: usize = LARGE / 2;
 
@@ -601,4 +602,56 @@ fn what_outgrows_the_store_is_not_answered_by_what_came_before_it() {
         let larder = site.restart(larder);
         assert_eq!(larder.get("/").send().body.len(), 3_000_000);
     }
+}
+
+/// It is not too large, and the next one may well be stored: nothing is remembered that would keep requests apart.
+#[test]
+fn what_memory_has_no_room_for_at_the_moment_is_not_said_to_be_too_large() {
+    const OTHERS: usize = 16;
+    let (site, gate) = (Site::new(""), Gate::new());
+    let held = gate.clone();
+    site.origin.otherwise(move |request| {
+        let reply = Reply::ok().cache("max-age=600");
+        let body = content(request.path(), LARGE);
+        if request.nth == 2 && request.path() != "/page" {
+            reply.length(LARGE).hold(&held).body(body)
+        } else {
+            reply.body(body)
+        }
+    });
+    let larder = site.start();
+    keep(&larder, &["/page"]);
+    wait_written(&larder, 1);
+    let others: Vec<_> = (0..OTHERS).map(|number| format!("/{number}")).collect();
+    for other in &others {
+        larder.get(other).send();
+    }
+    // All that the memory lets wait for the disk is taken by those that are on their way to it.
+    let mut begun: Vec<_> = others
+        .iter()
+        .map(|other| larder.get(other).begin())
+        .collect();
+    let mut answers: Vec<_> = begun.iter_mut().map(Client::read_head).collect();
+    let reload = larder.get("/page").header("Cache-Control", "no-cache");
+    let reload = reload.send();
+    let why = reload.parameter("detail");
+    assert_eq!(why.as_deref(), Some("no-room"), "{}", reload.said());
+    same(&reload.body, &content("/page", LARGE), "it passes");
+    let told = explain(&larder, "http://example.test/page");
+    assert!(told.contains("memory had no room"), "{told}");
+    assert!(!told.contains("do not wait for each other"), "{told}");
+    gate.open();
+    for ((client, answer), other) in begun.iter_mut().zip(&mut answers).zip(&others) {
+        client.read_content(answer);
+        same(&answer.body, &content(other, LARGE), other);
+    }
+    wait_until("there is room again", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+    assert!(
+        !larder.get("/page").send().hit(),
+        "the earlier one is out of date"
+    );
+    let again = larder.get("/page").send();
+    assert!(again.hit(), "{}", again.said());
 }

@@ -95,6 +95,8 @@ impl From<Refused> for Detail {
 pub enum Unkept {
     /// Larger than the route stores, or no room for it.
     TooLarge,
+    /// It would have gone to disk, but memory had no room at that moment for what waits to be written.
+    NoRoom,
     /// Its key was invalidated while it was fetched.
     Invalidated,
     /// Something newer had come that was not known when the origin was asked.
@@ -142,6 +144,7 @@ impl Detail {
         match self {
             Self::NotStored(why) => why.token(),
             Self::Unkept(Unkept::TooLarge) => "too-large",
+            Self::Unkept(Unkept::NoRoom) => "no-room",
             Self::Unkept(Unkept::Invalidated) => "invalidated",
             Self::Unkept(Unkept::Superseded) => "superseded",
             Self::Unkept(Unkept::OfRange) => "range-error",

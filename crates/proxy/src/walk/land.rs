@@ -66,8 +66,13 @@ impl Fetch<'_> {
         }
         let room = Room::of(self.worker, self.ask);
         let is_hopeless = length.is_none() && self.was_too_large();
-        if is_hopeless || !room.admits(self.worker, self.ask, length, &mut writer) {
-            return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
+        let has_room = if is_hopeless {
+            Err(Unkept::TooLarge)
+        } else {
+            room.admits(self.worker, self.ask, length, &mut writer)
+        };
+        if let Err(why) = has_room {
+            return self.raw(head, body, Detail::Unkept(why));
         }
         let without_errors = self.ask.checks_errors() && is_json(&head.headers);
         let mut arrival = Arrival::new(body);

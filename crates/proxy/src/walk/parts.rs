@@ -81,9 +81,9 @@ impl Fetch<'_> {
         let room = Room::of(self.worker, self.ask);
         let length = Some(storing.wanted.length());
         let has_room = room.admits(self.worker, self.ask, length, &mut writer);
-        let too_large = Detail::Unkept(Unkept::TooLarge);
-        if !has_room && missing.is_none() {
-            return self.raw(head, body, too_large);
+        let kept = has_room.map_err(Detail::Unkept);
+        if let (Err(why), None) = (&kept, &missing) {
+            return self.raw(head, body, why.clone());
         }
         let old = self.need.selected.as_ref().filter(|_| missing.is_some());
         let coming = Coming {
@@ -94,7 +94,7 @@ impl Fetch<'_> {
                 without_errors: false,
             },
             reader,
-            kept: has_room.then_some(()).ok_or(too_large),
+            kept,
         };
         self.arriving(head, &storing, old, coming)
     }

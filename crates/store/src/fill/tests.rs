@@ -366,9 +366,8 @@ fn a_fill_takes_room_for_what_will_wait_for_the_device() {
     let budget = Budget::new(64);
     let (fills, mut writers): (Vec<_>, Vec<_>) =
         (0..8).map(|_| backed(&device, &budget, WIDE)).unzip();
-    let is_backed = |writer: &mut Writer| writer.overflow() == Pushed::Kept;
-    let taken: Vec<_> = writers.iter_mut().map(is_backed).collect();
-    assert_eq!(taken, [true, true, true, true, false, false, false, false]);
+    let taken: Vec<_> = writers.iter_mut().map(Writer::overflow).collect();
+    assert_eq!(taken, [[Pushed::Kept; 4], [Pushed::Short; 4]].concat());
     assert_eq!(budget.reserved(), 40, "a quarter is left to others");
     let [one, two, ..] = &mut writers[..] else {
         panic!("eight")
@@ -381,6 +380,13 @@ fn a_fill_takes_room_for_what_will_wait_for_the_device() {
     assert_eq!(two.push(&[0; 19]), Pushed::Kept);
     assert_eq!(budget.reserved(), 49);
     assert!(!room(two) && device.lock().expect("whole").offered_while_short == 1);
+    device.lock().expect("whole").refuses = true;
+    let refused = backed(&device, &budget, WIDE).1.overflow();
+    assert_eq!(
+        refused,
+        Pushed::Spilled,
+        "it would not be taken with room either"
+    );
     let (_, kept) = backed(&device, &budget, WIDE);
     assert!(two.is_short() && !kept.is_short(), "as much as is needed");
     assert_eq!(two.push(&[0; 15]), Pushed::Kept);

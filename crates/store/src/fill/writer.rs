@@ -30,6 +30,8 @@ pub enum Pushed {
     Kept,
     /// Not kept: the fill is spilled, and the piece goes to the present readers.
     Spilled,
+    /// The same, only because memory had no room at this moment for what would have waited for the device.
+    Short,
 }
 
 impl Writer {
@@ -108,11 +110,14 @@ impl Writer {
         }
         let length = self.fill.length();
         let overflow = self.overflow.as_ref();
-        let overflow = overflow.filter(|_| self.fill.lock().take_room_ahead());
         let Some(backing) = overflow.and_then(|overflow| overflow.begin(length)) else {
             self.spill();
             return Pushed::Spilled;
         };
+        if !self.fill.lock().take_room_ahead() {
+            self.spill();
+            return Pushed::Short;
+        }
         self.backing = Some(backing);
         self.settle();
         Pushed::Kept

@@ -18,6 +18,7 @@ fn meanwhile(why: &str) -> Option<&'static str> {
             "a purge, an unsafe request or a cache group covered it while it was fetched"
         }
         "range-error" => "it was an error in answer to a request for a part",
+        "no-room" => "it is for the disk, and memory had no room for what waits to be written",
         "superseded" => "a later request fetched a newer one meanwhile",
         _ => return None,
     })

@@ -63,8 +63,8 @@ pub(super) fn store_post(
     let length = body.size_hint().exact();
     let room = Room::of(worker, ask);
     let (fill, mut writer) = begin_fill(worker);
-    if !room.admits(worker, ask, length, &mut writer) {
-        return Post::Passed(body, Detail::Unkept(Unkept::TooLarge));
+    if let Err(why) = room.admits(worker, ask, length, &mut writer) {
+        return Post::Passed(body, Detail::Unkept(why));
     }
     let Some(reader) = fill.reader() else {
         return Post::Passed(body, Detail::Unkept(Unkept::Invalidated));

@@ -3,6 +3,7 @@
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
+    outcome::Unkept,
     walk::tiers,
 };
 use std::sync::Arc;
@@ -34,14 +35,14 @@ impl Room {
         Self { in_memory, largest }
     }
 
-    /// Announces a body to its fill, with its `length` in bytes if that is known. Returns whether it may be kept.
+    /// Announces a body to its fill, with its `length` in bytes if that is known. An error says why it may not be kept.
     pub fn admits(
         &self,
         worker: &Worker,
         ask: &Ask,
         length: Option<u64>,
         writer: &mut Writer,
-    ) -> bool {
+    ) -> Result<(), Unkept> {
         writer.announce(length);
         if worker.cache.disk.is_some() {
             writer.overflow_to(Arc::new(ToDisk {
@@ -50,9 +51,13 @@ impl Room {
             }));
         }
         match length {
-            Some(length) if length > self.largest => false,
-            Some(length) if length > self.in_memory => writer.overflow() == Pushed::Kept,
-            _ => true,
+            Some(length) if length > self.largest => Err(Unkept::TooLarge),
+            Some(length) if length > self.in_memory => match writer.overflow() {
+                Pushed::Kept => Ok(()),
+                Pushed::Short => Err(Unkept::NoRoom),
+                Pushed::Spilled => Err(Unkept::TooLarge),
+            },
+            _ => Ok(()),
         }
     }
 }
