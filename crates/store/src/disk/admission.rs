@@ -2,7 +2,14 @@
 
 use super::{Disk, Doing, Writer, bucket::Bucket, health::count};
 use crate::{Body, Stored};
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A device that has been at one chunk of a large body for so long, and has taken nothing else meanwhile, stands still.
+/// A slow one takes many.
+const STILL: Duration = Duration::from_secs(30);
 
 impl Disk {
     /// Queues `stored` to be written. False if it is not taken: the queue is full, the write rate is used up, or the
@@ -45,11 +52,13 @@ impl Disk {
     }
 
     /// Begins to write a body that is too large for memory, of `length` bytes if that is known. `None` if the tier does
-    /// not take it.
+    /// not take it. Where the device stands still, it takes none until that has come back: each would wait for it as
+    /// long, together with its clients.
     pub fn begin(&self, length: Option<u64>) -> Option<Writer> {
         let device = &self.shared.device;
         let takes = length.is_none_or(|length| length <= self.shared.most_large)
             && device.health.may(Doing::Writing)
+            && !device.writers.has_stood_still(STILL)
             && device.bucket.take(0, Instant::now());
         if !takes {
             count(&device.counts.refused);

@@ -6,6 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
+    time::{Duration, Instant},
 };
 
 /// When this many jobs wait, further ones that may be refused are refused. What they were to read counts as not there.
@@ -17,6 +18,8 @@ type Job = Box<dyn FnOnce() + Send>;
 struct Jobs {
     list: VecDeque<Job>,
     running: usize,
+    /// When a job last began or ended, or what it waits for [moved](Pool::moves).
+    moved: Option<Instant>,
     is_closed: bool,
 }
 
@@ -78,6 +81,24 @@ impl Pool {
         self.0.1.notify_all();
     }
 
+    /// Notes that what jobs wait for has taken something from elsewhere: it does not stand still.
+    pub fn moves(&self) {
+        self.lock().moved = Some(Instant::now());
+    }
+
+    /// Whether jobs run, and for so long none has begun or ended, and nothing has [moved](Self::moves).
+    pub fn has_stood_still(&self, time: Duration) -> bool {
+        let jobs = self.lock();
+        jobs.running > 0 && jobs.moved.is_some_and(|moved| moved.elapsed() >= time)
+    }
+
+    /// Has it seem that so much more time has passed since anything moved.
+    #[cfg(test)]
+    pub fn stand_still_for(&self, time: Duration) {
+        let mut jobs = self.lock();
+        jobs.moved = jobs.moved.and_then(|moved| moved.checked_sub(time));
+    }
+
     /// Waits until all queued jobs are done.
     pub fn finish(&self) {
         let mut jobs = self.lock();
@@ -96,10 +117,14 @@ impl Pool {
                 return;
             };
             jobs.running += 1;
+            jobs.moved = Some(Instant::now());
             drop(jobs);
             // A panic costs only its own job: whoever waits for that learns that nobody answers.
             let _ = catch_unwind(AssertUnwindSafe(job));
-            self.lock().running -= 1;
+            let mut jobs = self.lock();
+            jobs.running -= 1;
+            jobs.moved = Some(Instant::now());
+            drop(jobs);
             self.0.1.notify_all();
         }
     }

@@ -107,6 +107,8 @@ impl Keeper {
         self.total += size + around;
         let counts = &self.shared.device.counts;
         counts.bytes_written.fetch_add(size, Relaxed);
+        // A large body may wait for its turn with this thread.
+        self.shared.device.writers.moves();
         if from.is_some() {
             count(&counts.forwarded);
         }

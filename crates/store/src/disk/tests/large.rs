@@ -1,7 +1,10 @@
 //! Large bodies: written as they arrive, read meanwhile, and read in spans.
 
 use super::*;
-use std::sync::{Barrier, mpsc};
+use std::{
+    sync::{Barrier, mpsc},
+    time::Duration,
+};
 
 fn push(writer: &mut Writer, bytes: &Bytes) -> Result<(), Failed> {
     wait(|context| writer.poll_push(bytes, false, context))
@@ -288,6 +291,32 @@ fn bodies_take_turns_at_the_device() {
     drop(device);
     assert!(is_queued);
     assert_eq!(looked.recv(), Ok([64 << 10; 2]));
+}
+
+/// Whoever began before waits for it. It is asked again as soon as it has taken anything.
+#[test]
+fn a_device_that_stands_still_is_not_waited_for_by_bodies_that_come_later() {
+    const LONG: Duration = Duration::from_mins(1);
+    let dir = Dir::new();
+    let disk = dir.open();
+    let writers = &disk.shared.device.writers;
+    let (first, second) = (held_up(&disk), held_up(&disk));
+    testkit::wait_until("the device is asked", || {
+        writers.has_stood_still(Duration::ZERO)
+    });
+    assert!(disk.begin(None).is_some(), "it may be slow");
+    writers.stand_still_for(LONG);
+    assert!(disk.begin(None).is_none(), "it stands still");
+    assert!(disk.offer(&key(1), &response(1, 100)), "all else goes on");
+    testkit::wait_until("it takes that", || disk.begin(None).is_some());
+    writers.stand_still_for(LONG);
+    assert!(disk.begin(None).is_none(), "it stands still again");
+    drop(first);
+    testkit::wait_until("it goes on", || disk.begin(None).is_some());
+    drop(second);
+    writers.finish();
+    writers.stand_still_for(LONG);
+    assert!(disk.begin(None).is_some(), "nobody waits for it");
 }
 
 /// To be woken for each chunk is work that only a lack of memory is worth.
