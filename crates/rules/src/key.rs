@@ -6,7 +6,7 @@ mod lenient;
 mod query;
 
 pub use host::normalize_host;
-pub use lenient::{is_plain, readings};
+pub use lenient::{decode_optional, is_plain, readings};
 pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, decoded, tracking};
 
 use std::{borrow::Cow, fmt::Write as _};

@@ -3,6 +3,7 @@
 use crate::{
     common::{Said, faults, start_with},
     explain::explained,
+    static_root::{folder, serve_with},
 };
 use testkit::{Larder, Origin, Reply};
 
@@ -53,6 +54,70 @@ fn what_a_route_refuses_reaches_nobody() {
         explained(&larder, "http://a/admin", &[])
             .contains("by Larder itself: its route refuses it")
     );
+}
+
+/// Applications decode the whole path, whatever of it need not be encoded, and so do the files of a `static` origin.
+#[test]
+fn what_a_route_refuses_is_refused_in_each_form_that_a_path_can_have() {
+    let routes = "[[route]]\npath = [\"/@admin/*\", \"/k(l)/*\", \"/a b:c\", \"/m%2Bn\"]\nrefuse = \"403\"\n";
+    let (origin, larder) = guarded(routes);
+    for path in [
+        "/@admin/x",
+        "/%40admin/x",
+        "/%40admin%2Fx",
+        "/y/..%2F%40admin/x",
+        "/k(l)/x",
+        "/k%28l)/x",
+        "/k%28l%29/x",
+        "/a%20b:c",
+        "/a%20b%3ac",
+        "/m%2Bn",
+        "/m+n",
+    ] {
+        for method in ["GET", "POST"] {
+            assert_eq!(larder.ask(method, path).send().status, 403, "{path}");
+        }
+    }
+    assert!(origin.all().is_empty());
+    for path in ["/%2540admin/x", "/%40admi", "/k%5Bl%5D/x"] {
+        assert_eq!(larder.get(path).send().text(), path);
+    }
+    let root = folder(&[("@private/x.txt", b"secret")]);
+    let refusing = "[[route]]\npath = \"/@private/*\"\nrefuse = \"403\"\n";
+    let larder = serve_with(&root, refusing);
+    for path in ["/@private/x.txt", "/%40private/x.txt"] {
+        assert_eq!(larder.get(path).send().status, 403, "{path}");
+    }
+}
+
+/// A page of one user is not kept for another because she wrote its path in another form. What need not be encoded is kept as
+/// before where no route makes a difference.
+#[test]
+fn a_path_in_another_form_brings_nobody_the_page_of_another() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"10m\"\n\
+         bypass.paths = [\"/wiki/Special:*\"]\n[[route]]\npath = \"/@me/*\"\ncache = false\n",
+    );
+    origin.otherwise(|request| Reply::ok().body(request.header("cookie").unwrap_or("nobody")));
+    let ask = |path: &str, user: &str| larder.get(path).header("Cookie", user).send();
+    for path in [
+        "/wiki/Special:Preferences",
+        "/wiki/Special%3APreferences",
+        "/wiki/Special%3aPreferences",
+        "/@me/a",
+        "/%40me/a",
+    ] {
+        ask(path, "ann");
+        let answer = ask(path, "eve");
+        assert_eq!(answer.text(), "eve", "{path}: {}", answer.said());
+    }
+    let answer = ask("/%40me/a", "eve");
+    let detail = answer.parameter("detail");
+    assert_eq!(detail.as_deref(), Some("path-ambiguous"));
+    for path in ["/wiki/Foo%28bar%29", "/wiki/a%2Cb%20c", "/x%40y.css"] {
+        ask(path, "ann");
+        assert!(ask(path, "ann").hit(), "{path}");
+    }
 }
 
 /// As nginx's `allow` and `deny`: who may is said by a route before.

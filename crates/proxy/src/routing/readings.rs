@@ -20,7 +20,7 @@ struct Reading {
 pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     let route = choose(routes, subject);
     let readings = readings(routes, subject);
-    let is_ambiguous = is_ambiguous(routes, &readings, route);
+    let is_ambiguous = is_ambiguous(routes, &readings, route, subject.path);
     let refusing = is_ambiguous.then(|| refusing(routes, &readings)).flatten();
     (refusing.unwrap_or(route), is_ambiguous)
 }
@@ -41,12 +41,15 @@ fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
     all.map(|(path, route)| Reading { path, route }).collect()
 }
 
-/// Whether an origin with one of these `readings` would take the path for one of another route than `route`, or for one
-/// of the paths that bypass the store.
-fn is_ambiguous(routes: &[Route], readings: &[Reading], route: usize) -> bool {
+/// Whether an origin with one of these `readings` would take the `path` for one of another route than `route`, or for one
+/// of the paths that bypass the store. Not if it bypasses the store as it is, which is the plainer reason.
+fn is_ambiguous(routes: &[Route], readings: &[Reading], route: usize, path: &str) -> bool {
     let chosen = routes.get(route);
     readings.iter().any(|reading| {
-        let passes_by = |route: &Route| route.policy.bypass.paths.matches(&reading.path);
+        let passes_by = |route: &Route| {
+            let paths = &route.policy.bypass.paths;
+            paths.matches(&reading.path) && !paths.matches(path)
+        };
         reading.route != route || chosen.is_some_and(passes_by)
     })
 }

@@ -1,6 +1,7 @@
 //! How lenient origins read a path.
 
-use super::triplet;
+use super::{is_encoded_only, triplet};
+use std::borrow::Cow;
 
 /// What an origin may do with a path besides resolving its dot segments (RFC 3986 section 5.2.4).
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +12,8 @@ use super::triplet;
 struct Leniency {
     /// It decodes slashes and backslashes.
     decodes: bool,
+    /// It decodes [all else](decode_optional) that a path can have as it is.
+    decodes_rest: bool,
     /// It takes a backslash for a slash.
     turns: bool,
     /// It drops parameters of segments (`;x`).
@@ -23,11 +26,12 @@ impl Leniency {
     /// All combinations. Each origin does some of these things, and what it does not do decides which segment a `..`
     /// removes.
     fn all() -> impl Iterator<Item = Self> {
-        (0..16_u8).rev().map(|bits| Self {
+        (0..32_u8).rev().map(|bits| Self {
             decodes: bits & 1 != 0,
             turns: bits & 2 != 0,
             cuts: bits & 4 != 0,
             merges: bits & 8 != 0,
+            decodes_rest: bits & 16 != 0,
         })
     }
 
@@ -36,14 +40,19 @@ impl Leniency {
     fn matters(self, path: &str) -> bool {
         let has_coded = path.contains("%2F") || path.contains("%5C");
         (!self.decodes || has_coded)
+            && (!self.decodes_rest || has_optional(path))
             && (!self.turns || path.contains('\\') || path.contains("%5C"))
-            && (!self.cuts || path.contains(';'))
+            && (!self.cuts || path.contains(';') || path.contains("%3B"))
     }
 
     fn read(self, path: &str) -> String {
         let mut slashes = path.to_owned();
         if self.decodes {
             slashes = slashes.replace("%2F", "/").replace("%5C", "\\");
+        }
+        // Behind the others, since it makes percent signs, which are no part of a triplet then.
+        if self.decodes_rest {
+            slashes = decode_optional(&slashes).into_owned();
         }
         if self.turns {
             slashes = slashes.replace('\\', "/");
@@ -77,9 +86,9 @@ impl Leniency {
     }
 }
 
-/// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode slashes, take a
-/// backslash for a slash, drop parameters of segments (`;x`) or take several slashes for one, some or all of these, and
-/// resolve dot segments.
+/// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode slashes, decode
+/// what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments (`;x`) or take
+/// several slashes for one, some or all of these, and resolve dot segments.
 ///
 /// The most lenient reading comes first. `path` is [normalised](super::normalize) and begins with a slash. If the
 /// result is empty, all origins read the path alike.
@@ -99,15 +108,53 @@ pub fn readings(path: &str) -> Vec<String> {
 
 /// Whether all origins take the last segment for one name, and the rest of the path for the way to it.
 ///
-/// Such a path is [read alike](readings), so it has no parameters either. Decoding it, even twice, produces no delimiter
-/// and no control character. `path` is [normalised](super::normalize).
+/// Such a path is [read alike](readings) but for what is decoded, so it has no parameters either. Decoding it, even twice,
+/// produces no delimiter of names and no control character. `path` is [normalised](super::normalize).
 pub fn is_plain(path: &str) -> bool {
     let bytes = path.as_bytes();
     let divides = |index| match triplet(bytes, index) {
         Some(byte) => byte.is_ascii_control() || b"#%/;?\\".contains(&byte),
         None => true,
     };
-    readings(path).is_empty() && !memchr::memchr_iter(b'%', bytes).any(divides)
+    !memchr::memchr_iter(b'%', bytes).any(divides) && readings(&decode_optional(path)).is_empty()
+}
+
+/// Whether a path can have this byte as it is and in encoded form, and slashes and backslashes, which divide it, aside.
+/// Applications take both for the same, although they are not the same URI (RFC 3986 section 2.2).
+const fn is_optional(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !is_encoded_only(byte) && !matches!(byte, b'/' | b'\\')
+}
+
+fn has_optional(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let mut triplets = memchr::memchr_iter(b'%', bytes).filter_map(|at| triplet(bytes, at));
+    triplets.any(is_optional)
+}
+
+/// Decodes, once, each encoded byte that a path can also have as it is (`%40`, `%3A`), except slashes and backslashes.
+/// `path` is [normalised](super::normalize).
+pub fn decode_optional(path: &str) -> Cow<'_, str> {
+    if !has_optional(path) {
+        return Cow::Borrowed(path);
+    }
+    let mut decoded = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('%') {
+        decoded.push_str(before);
+        let byte = triplet(rest.as_bytes(), before.len()).filter(|byte| is_optional(*byte));
+        rest = match (byte, after.get(2..)) {
+            (Some(byte), Some(behind)) => {
+                decoded.push(char::from(byte));
+                behind
+            }
+            _ => {
+                decoded.push('%');
+                after
+            }
+        };
+    }
+    decoded.push_str(rest);
+    Cow::Owned(decoded)
 }
 
 /// Whether origins may read the path in more than one way: a cheap check for the path of a hit, which can be true of a
@@ -119,7 +166,8 @@ fn is_suspicious(path: &[u8]) -> bool {
         before = byte;
         match pair {
             (b'/', b'/' | b'.') | (_, b';' | b'\\') => true,
-            (_, b'%') => matches!(path.get(at + 1..at + 3), Some(b"2F" | b"5C")),
+            (_, b'%') => triplet(path, at)
+                .is_some_and(|byte| is_optional(byte) || matches!(byte, b'/' | b'\\')),
             _ => false,
         }
     })
@@ -146,6 +194,14 @@ mod tests {
             ("/../..", "/"),
             ("//", "/"),
             ("/admin%2Fy", "/admin/y"),
+            ("/%40admin/y", "/@admin/y"),
+            ("/wiki/Special%3Ay", "/wiki/Special:y"),
+            ("/%28a%29%5Bb%5D%2C%2B", "/(a)[b],+"),
+            ("/x/..%3Ba/%40admin%2Fy", "/@admin/y"),
+            ("/100%25/y", "/100%/y"),
+            ("/%2540admin/y", "/%40admin/y"),
+            ("/%252Fadmin", "/%2Fadmin"),
+            ("/%%341", "/%41"),
         ] {
             assert_eq!(
                 readings(written).first().map(String::as_str),
@@ -172,6 +228,10 @@ mod tests {
             ("/a%2Fb/../admin/x", "/admin/x"),
             ("/y/../admin//../x", "/admin/x"),
             ("/a/../admin/..;/z", "/admin/..;/z"),
+            ("/%40admin%2Fy", "/@admin%2Fy"),
+            ("/%40admin%2Fy", "/%40admin/y"),
+            ("/a%3Bb", "/a;b"),
+            ("/a%3Bb", "/a"),
         ] {
             let all = readings(written);
             assert!(all.iter().any(|one| one == read), "{written}: {all:?}");
@@ -189,6 +249,11 @@ mod tests {
             "/.well-known/x",
             "/caf%C3%A9",
             "/a%20b",
+            "/%22%3C%3E%60",
+            "/a%0A%00%7F",
+            "/a%",
+            "/a%4",
+            "/a%4g",
             "/...",
         ] {
             assert!(readings(path).is_empty(), "{path}");
@@ -202,6 +267,9 @@ mod tests {
             ("/a/b,c(d)=e/f.css", true),
             ("/caf%C3%A9%20a.css", true),
             ("/%22a%22.css", true),
+            ("/%40a%3Ab%2Cc%28d%29.css", true),
+            ("/%40a;b.css", false),
+            ("/%40a/../b.css", false),
             ("/a;b.css", false),
             ("/a;b/c.css", false),
             ("/a%3Bb.css", false),
@@ -224,7 +292,7 @@ mod tests {
     proptest! {
         /// A reading has no other reading.
         #[test]
-        fn there_is_nothing_left_to_read(path in "/([a.;/\\\\]|%2F|%41){0,12}") {
+        fn there_is_nothing_left_to_read(path in "/([a.;/\\\\]|%2F|%40|%3B|%41){0,12}") {
             if let Some(read) = readings(&path).first() {
                 prop_assert_eq!(readings(read), Vec::<String>::new(), "{}", read);
             }

@@ -6,6 +6,7 @@ use super::{
 };
 use proxy::policy::PathPattern;
 use regex::Regex;
+use rules::key;
 use std::{borrow::Cow, fmt::Write as _};
 
 impl Word for PathPattern {
@@ -27,7 +28,7 @@ impl Word for PathPattern {
             }
             Written::Plain(text) => {
                 of_others(text)?;
-                plain(&normal(text))
+                requested(&normal(text))
             }
         }
     }
@@ -92,11 +93,24 @@ impl<'a> Written<'a> {
     }
 }
 
+/// Returns the pattern over the paths of requests that is written so, in normal form. What it has in encoded form it also
+/// matches as it is, where a path can have it so: applications take both for the same.
+fn requested(text: &str) -> Result<PathPattern, Wrong> {
+    if matches!(key::decode_optional(text), Cow::Borrowed(_)) {
+        return plain(text);
+    }
+    let text = match text.split_once('*') {
+        Some((_, "")) => Cow::Owned(format!("{text}*")),
+        _ => Cow::Borrowed(text),
+    };
+    wildcard(&text, in_each_form).map(PathPattern::Wildcard)
+}
+
 fn plain(text: &str) -> Result<PathPattern, Wrong> {
     Ok(match text.split_once('*') {
         None => PathPattern::Exact(text.to_owned()),
         Some((prefix, "")) if !prefix.is_empty() => PathPattern::Prefix(prefix.to_owned()),
-        Some(_) => PathPattern::Wildcard(wildcard(text)?),
+        Some(_) => PathPattern::Wildcard(wildcard(text, regex::escape)?),
     })
 }
 
@@ -145,7 +159,7 @@ pub fn normal(path: &str) -> String {
             sent.push(letter);
         }
     }
-    rules::key::normalize(&sent).into_owned()
+    key::normalize(&sent).into_owned()
 }
 
 /// Refuses an expression with characters that no request contains literally. `before` is the text before it.
@@ -180,7 +194,7 @@ pub(super) fn in_normal_form(before: &str, pattern: &str) -> Result<(), Wrong> {
         meant.push_str(&whole);
     }
     let meant = meant.replace("%2e", "%2E").replace("%2E", r"\.");
-    let normal = rules::key::normalize(&meant);
+    let normal = key::normalize(&meant);
     let is_same =
         normal == pattern || has_flag(pattern, 'i') && normal.eq_ignore_ascii_case(pattern);
     let what = match foreign {
@@ -226,19 +240,44 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
 }
 
 /// Returns the expression for a path with `*` (within a segment) and `**` (across segments). A leading `*` also goes
-/// across segments.
-fn wildcard(text: &str) -> Result<Regex, Wrong> {
+/// across segments. `escaped` makes an expression of the text between stars.
+fn wildcard(text: &str, escaped: impl Fn(&str) -> String) -> Result<Regex, Wrong> {
     let mut pattern = String::new();
     let mut rest = text;
     while let Some((literal, after)) = rest.split_once('*') {
-        pattern.push_str(&regex::escape(literal));
+        pattern.push_str(&escaped(literal));
         let tail = after.trim_start_matches('*');
         let across = tail.len() < after.len() || pattern.is_empty();
         pattern.push_str(if across { ".*" } else { "[^/]*" });
         rest = tail;
     }
-    pattern.push_str(&regex::escape(rest));
+    pattern.push_str(&escaped(rest));
     anchored(&pattern)
+}
+
+/// Returns the expression for text of a path, of which each encoded byte that a path can also have as it is matches in
+/// both forms.
+fn in_each_form(literal: &str) -> String {
+    let mut pattern = String::new();
+    let mut rest = literal;
+    while let Some((before, after)) = rest.split_once('%') {
+        pattern.push_str(&regex::escape(before));
+        let digits = after.get(..2).unwrap_or_default();
+        let coded = format!("%{digits}");
+        rest = match key::decode_optional(&coded) {
+            Cow::Owned(decoded) => {
+                // Writing to a string does not fail.
+                let _ = write!(pattern, "(?:{coded}|{})", regex::escape(&decoded));
+                after.get(2..).unwrap_or_default()
+            }
+            Cow::Borrowed(_) => {
+                pattern.push('%');
+                after
+            }
+        };
+    }
+    pattern.push_str(&regex::escape(rest));
+    pattern
 }
 
 #[cfg(test)]

@@ -183,7 +183,8 @@ with_policy! {
         /// other patterns, `*` stands for anything within a segment, and `**` (or `*` at the beginning) for anything at
         /// all: `/a/*/b/*` covers `/a/1/b/2` but not `/a/1/b/2/3`, which `/a/*/b/**` covers. `~` begins a regular
         /// expression over the whole path. Upper and lower case differ, and so do `/me`, `/me/` and `/me.json`. Write
-        /// letters beyond ASCII and spaces as they are, but in an expression as clients send them: `~ /%C3%BC.*`.
+        /// letters beyond ASCII and spaces as they are, but in an expression as clients send them: `~ /%C3%BC.*`. Of
+        /// characters that clients may encode (`@`), [both forms count](storing.md#the-key).
         path: Many<Text<PathPattern>>,
         /// Methods. `GET` includes `HEAD`, which is answered from what `GET` has stored. A route for `HEAD` alone must
         /// come before it.

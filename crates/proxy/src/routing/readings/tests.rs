@@ -1,10 +1,10 @@
 use super::*;
 use crate::{
-    policy::{NamePattern, PathPattern, TextPattern},
+    policy::{AnyPath, NamePattern, PathPattern, TextPattern},
     routing::Client,
     sample::{fields, key_spec, policy, route},
 };
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -73,8 +73,45 @@ fn what_a_route_asks_of_cookies_is_looked_up_once_for_all_readings() {
         .map(|(path, route)| Reading { path, route })
         .collect();
     assert_eq!(found, as_chosen);
-    assert!(is_ambiguous(&routes, &found, 50) && is_ambiguous(&routes, &found, 51));
+    for route in [50, 51] {
+        assert!(is_ambiguous(&routes, &found, route, path), "{route}");
+    }
     assert_eq!(readings(&routes, &asked("/a", &Method::GET, &sent)), []);
+}
+
+/// A path of which a byte may be encoded or not is on the route that it has as it is written, and goes past the store where
+/// it would have another.
+#[test]
+fn a_byte_that_need_not_be_encoded_leads_to_what_it_means() {
+    let mut refusing = policy(key_spec());
+    refusing.refuses = Some(StatusCode::FORBIDDEN);
+    let mut passing = policy(key_spec());
+    let passed = ["/wiki/Special:", "/own/"].map(|path| PathPattern::Prefix(path.into()));
+    passing.bypass.paths = AnyPath::of(passed.to_vec());
+    let routes = [
+        route(limited("/@admin/", &[], &[]).matcher, refusing),
+        limited("/a:b/", &[], &[]),
+        route(Matcher::default(), passing),
+    ];
+    let none = HeaderMap::new();
+    for (path, expected) in [
+        ("/@admin/x", (0, false)),
+        ("/%40admin/x", (0, true)),
+        ("/%40admin%2Fx", (0, true)),
+        ("/y/..%3B/%40admin/x", (0, true)),
+        ("/a:b/x", (1, false)),
+        ("/a%3Ab/x", (2, true)),
+        ("/a:b/x%28y%29%2Cz", (1, false)),
+        ("/wiki/Special:x", (2, false)),
+        ("/wiki/Special%3Ax", (2, true)),
+        ("/wiki/Foo%28bar%29", (2, false)),
+        ("/wiki/a%20b%2Cc", (2, false)),
+        // By the rule for its path, however it is read.
+        ("/own/%28x%29", (2, false)),
+    ] {
+        let taken = take(&routes, &asked(path, &Method::GET, &none));
+        assert_eq!(taken, expected, "{path}");
+    }
 }
 
 proptest! {

@@ -46,12 +46,31 @@ fn paths_are_compared_as_clients_send_them() {
         ("~ /%C3%BC.*", "/%C3%BCx"),
         ("~ (?i)/%c3%bc", "/%C3%BC"),
         ("~ (?x) /a [0-9]", "/a1"),
+        // What a path can have in both forms.
+        ("/a%3Ab", "/a%3Ab"),
+        ("/a%3ab", "/a:b"),
+        ("/%40a%3A/*", "/%40a:/x/y"),
+        ("/%40a%3A/*", "/@a%3A/x"),
+        ("/a(%29/*/%2Bc", "/a()/x/+c"),
+        ("*%2C.css", "/a/b,.css"),
+        ("/100%25/*", "/100%/x"),
+        ("/c%7Bd%7D", "/c{d}"),
     ] {
         let parsed = PathPattern::parse(pattern).unwrap();
         assert!(matches(&parsed, path), "{pattern} {path}");
     }
+    for (pattern, path) in [
+        ("/a%2Fb", "/a/b"),
+        ("/a%22", "/a\""),
+        ("/a%3A/*", "/a:"),
+        ("/%2A/b%3A", "/x/b:"),
+        ("/%40/*/b", "/@/x/y/b"),
+    ] {
+        let parsed = PathPattern::parse(pattern).unwrap();
+        assert!(!matches(&parsed, path), "{pattern} {path}");
+    }
     // Names of files are not percent-encoded.
-    for (pattern, path) in [("/é b/*", "/é b/x"), ("~ .*/ü", "/a/ü")] {
+    for (pattern, path) in [("/é b/*", "/é b/x"), ("~ .*/ü", "/a/ü"), ("/a%3A", "/a%3A")] {
         let FilePattern(parsed) = FilePattern::parse(pattern).unwrap();
         assert!(matches(&parsed, path), "{pattern} {path}");
     }
