@@ -7,7 +7,8 @@ mod readings;
 
 pub use client::{Client, Peer};
 pub use cookies::{
-    Cookie, Cookies, any_cookie_matches, any_parameter_matches, cookies, sets_any_cookie,
+    Cookie, Cookies, any_cookie_matches, any_parameter_matches, cookies, has_special_name,
+    sets_any_cookie,
 };
 pub use digest::digest;
 pub use readings::{take, unrefused};
@@ -64,7 +65,9 @@ impl Matcher {
 
     /// Whether all conditions hold except those on the client.
     pub fn matches_but_client(&self, subject: &Subject<'_>) -> bool {
-        self.matches_target(subject) && self.matches_fields(subject, &Cookies::of(subject.fields))
+        self.matches_target(subject)
+            && self.matches_fields(subject, &Cookies::of(subject.fields))
+            && self.matches_query(subject)
     }
 
     /// Whether the conditions on host, path and method hold.
@@ -76,16 +79,29 @@ impl Matcher {
 
     /// Whether all others hold.
     fn matches_but_target(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
-        self.matches_fields(subject, cookies) && self.matches_client(subject)
+        self.matches_fields(subject, cookies)
+            && self.matches_query(subject)
+            && self.matches_client(subject)
     }
 
-    /// Whether the conditions on fields and query hold.
+    /// As [`Self::matches_but_target`], where the application gives parameters the other names that it may.
+    fn may_match_but_target(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
+        self.matches_fields(subject, cookies)
+            && (self.query.is_empty() || any_parameter_matches(&self.query, subject.query))
+            && self.matches_client(subject)
+    }
+
+    /// Whether the conditions on fields hold.
     fn matches_fields(&self, subject: &Subject<'_>, cookies: &Cookies<'_>) -> bool {
         any(&self.headers, |field| field.matches(subject.fields))
             && (self.cookies.is_empty() || cookies.any_matches(&self.cookies))
-            && any(&self.query, |parameter| {
-                query_matches(parameter, subject.query)
-            })
+    }
+
+    /// Whether the condition on the query holds.
+    fn matches_query(&self, subject: &Subject<'_>) -> bool {
+        any(&self.query, |parameter| {
+            query_matches(parameter, subject.query)
+        })
     }
 
     /// Whether it is for this client. The client is determined only here, since it matters to few routes.
@@ -106,10 +122,7 @@ pub fn takes_in(method: &Method, other: &Method) -> bool {
 /// Whether some request for the subject's path and query could match on one of the matcher's hosts, whatever its
 /// method, fields and client.
 pub fn may_match_on_its_hosts(matcher: &Matcher, subject: &Subject<'_>) -> bool {
-    is_for_path(matcher, subject)
-        && any(&matcher.query, |parameter| {
-            query_matches(parameter, subject.query)
-        })
+    is_for_path(matcher, subject) && matcher.matches_query(subject)
 }
 
 /// Whether some request for the subject's host could match.

@@ -206,6 +206,13 @@ pub fn any_parameter_matches(patterns: &[NamePattern], query: Option<&str>) -> b
     query.split('&').any(is_meant) || (query.contains(';') && query.split(['&', ';']).any(is_meant))
 }
 
+/// Whether an application may give a parameter of the query another name or value than is written, as
+/// [`any_parameter_matches`] takes into account: a cheap check, which can be true where none does.
+pub fn has_special_name(query: Option<&str>) -> bool {
+    let is_special = |byte: u8| matches!(byte, b'.' | b'[' | b'%' | b'+' | b';');
+    query.is_some_and(|query| query.bytes().any(is_special))
+}
+
 /// Whether a response sets a cookie that matches any of these patterns.
 pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     !patterns.is_empty()

@@ -1,6 +1,6 @@
-//! The routes that a request would take if an origin reads its path differently.
+//! The routes that a request would take if an origin reads its path or its query differently.
 
-use super::{Cookies, Matcher, Subject, choose};
+use super::{Cookies, Matcher, Subject, choose, has_special_name};
 use crate::policy::Route;
 use http::Method;
 use rules::key;
@@ -14,8 +14,8 @@ struct Reading {
     route: usize,
 }
 
-/// Returns the index of the route that a request takes, and whether an origin may take its path for one of another route:
-/// the first that matches, or one that refuses the request as some origin may read its path.
+/// Returns the index of the route that a request takes, and whether an origin may take it for one of another route: the
+/// first that matches, or one that refuses the request as some origin may read its path and query.
 #[inline]
 pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     let route = choose(routes, subject);
@@ -25,7 +25,7 @@ pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     (refusing.unwrap_or(route), is_ambiguous)
 }
 
-/// Returns the other readings of the subject's path. Empty if one route is for all of them.
+/// Returns the other readings of the subject's path, and of its query. Empty if one route is for all of them.
 fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
     if let [only] = routes
         && only.policy.bypass.paths.is_empty()
@@ -33,12 +33,30 @@ fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
         // The only route is taken, however the path is read.
         return Vec::new();
     }
-    let paths = key::readings(subject.path);
-    let of_path = |path| Subject { path, ..*subject };
-    let subjects: Vec<_> = paths.iter().map(|path| of_path(path)).collect();
-    let chosen = choose_each(routes, &subjects, judge(subject));
-    let all = paths.into_iter().zip(chosen);
+    let mut paths = key::readings(subject.path);
+    let led_to = |paths: &[String], suits: &dyn Fn(&Matcher) -> bool| {
+        let of_path = |path| Subject { path, ..*subject };
+        let subjects: Vec<_> = paths.iter().map(|path| of_path(path)).collect();
+        choose_each(routes, &subjects, suits)
+    };
+    let mut all = Vec::new();
+    if !paths.is_empty() {
+        let chosen = led_to(&paths, &judge(subject));
+        all.extend(paths.iter().cloned().zip(chosen));
+    }
+    if is_read_otherwise(routes, subject) {
+        paths.push(subject.path.to_owned());
+        let chosen = led_to(&paths, &judge_otherwise(subject));
+        all.extend(paths.into_iter().zip(chosen));
+    }
+    let all = all.into_iter();
     all.map(|(path, route)| Reading { path, route }).collect()
+}
+
+/// Whether an origin may read the subject's query in a way that makes a difference to a route.
+fn is_read_otherwise(routes: &[Route], subject: &Subject<'_>) -> bool {
+    let looks = |route: &Route| !route.matcher.query.is_empty();
+    has_special_name(subject.query) && routes.iter().any(looks)
 }
 
 /// Whether an origin with one of these `readings` would take the `path` for one of another route than `route`, or for one
@@ -77,7 +95,7 @@ const METHODS: [Method; 7] = [
 ];
 
 /// Returns the best-known methods that no route refuses for the subject, whatever its own method, in any reading that
-/// an origin may have of its path.
+/// an origin may have of its path and query.
 pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
     let others = key::readings(subject.path);
     let paths: Vec<&str> = iter::once(subject.path)
@@ -93,9 +111,20 @@ pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
     };
     let subjects: Vec<_> = METHODS.iter().flat_map(with_method).collect();
     let chosen = choose_each(routes, &subjects, judge(subject));
+    let otherwise = if is_read_otherwise(routes, subject) {
+        choose_each(routes, &subjects, judge_otherwise(subject))
+    } else {
+        chosen.clone()
+    };
     let refuses = |index: &usize| refuses(routes, *index);
-    let methods = METHODS.into_iter().zip(chosen.chunks(paths.len()));
-    let unrefused = methods.filter(|(_, chosen)| !chosen.iter().any(refuses));
+    let of_methods = chosen
+        .chunks(paths.len())
+        .zip(otherwise.chunks(paths.len()));
+    let methods = METHODS.into_iter().zip(of_methods);
+    let unrefused = methods.filter(|(_, (chosen, otherwise))| {
+        let mut all = chosen.iter().chain(otherwise.iter());
+        !all.any(refuses)
+    });
     unrefused.map(|(method, _)| method).collect()
 }
 
@@ -103,6 +132,12 @@ pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
 fn judge(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
     let cookies = Cookies::of(subject.fields);
     move |matcher| matcher.matches_but_target(subject, &cookies)
+}
+
+/// As [`judge`], where the application gives parameters the other names that it may.
+fn judge_otherwise(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
+    let cookies = Cookies::of(subject.fields);
+    move |matcher| matcher.may_match_but_target(subject, &cookies)
 }
 
 /// As [`choose`] for each of `subjects`, which differ only in path and method. The other conditions of

@@ -114,6 +114,50 @@ fn a_byte_that_need_not_be_encoded_leads_to_what_it_means() {
     }
 }
 
+/// A parameter that some applications read under another name makes a difference only where a route looks at it.
+#[test]
+fn a_parameter_under_another_name_leads_to_what_it_may_be() {
+    let by_query = |name: &str, refuses| {
+        let name = TextPattern::Exact(name.to_owned());
+        let matcher = Matcher {
+            query: vec![NamePattern { name, value: None }],
+            ..Matcher::default()
+        };
+        let mut policy = policy(key_spec());
+        policy.refuses = refuses;
+        route(matcher, policy)
+    };
+    let routes = [
+        by_query("rest_route", Some(StatusCode::METHOD_NOT_ALLOWED)),
+        by_query("feed", None),
+        limited("", &[], &[]),
+    ];
+    let none = HeaderMap::new();
+    for (query, expected) in [
+        ("rest_route=/1", (0, false)),
+        ("rest.route=/1", (0, true)),
+        ("rest+route=/1", (0, true)),
+        ("rest%20route", (0, true)),
+        ("a=1;rest_route=/1", (0, true)),
+        ("rest_route[]=1", (0, true)),
+        ("feed=rss2", (1, false)),
+        // Not on the route of its other name, which may keep more.
+        ("a=1;feed=rss2", (2, true)),
+        ("feed&a[x]=1;2", (1, false)),
+        ("q=a+b%2Fc.d;e", (2, false)),
+        ("", (2, false)),
+    ] {
+        let mut subject = asked("/x", &Method::GET, &none);
+        subject.query = Some(query);
+        assert_eq!(take(&routes, &subject), expected, "{query}");
+        let some = unrefused(&routes, &subject);
+        assert_eq!(some.is_empty(), expected.0 == 0, "{query}");
+    }
+    let mut subject = asked("//x", &Method::GET, &none);
+    subject.query = Some("rest.route=/1");
+    assert_eq!(take(&routes, &subject), (0, true));
+}
+
 proptest! {
     #[test]
     fn each_is_on_the_route_that_it_would_have_alone(
