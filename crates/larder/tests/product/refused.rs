@@ -30,6 +30,8 @@ fn what_a_route_refuses_reaches_nobody() {
         ("POST", "/xmlrpc.php", 404),
         // However an application may read it.
         ("GET", "//admin/users", 403),
+        ("GET", "//x/admin/users", 403),
+        ("GET", "/\\x/admin/users", 403),
         ("GET", "/x/../admin/users", 403),
         ("GET", "/x/..%2fadmin/users", 403),
         ("GET", "/;a/admin/users", 403),

@@ -20,18 +20,23 @@ struct Leniency {
     cuts: bool,
     /// It takes several slashes for one.
     merges: bool,
+    /// It takes what follows two slashes at the beginning for a host (RFC 3986 section 4.2), as parsers of references
+    /// do that are given a target alone.
+    takes_host: bool,
 }
 
 impl Leniency {
     /// All combinations. Each origin does some of these things, and what it does not do decides which segment a `..`
     /// removes.
     fn all() -> impl Iterator<Item = Self> {
-        (0..32_u8).rev().map(|bits| Self {
+        (0..64_u8).rev().map(|bits| Self {
             decodes: bits & 1 != 0,
             turns: bits & 2 != 0,
             cuts: bits & 4 != 0,
             merges: bits & 8 != 0,
             decodes_rest: bits & 16 != 0,
+            // Last, since what is left of the path is less.
+            takes_host: bits & 32 == 0,
         })
     }
 
@@ -43,6 +48,7 @@ impl Leniency {
             && (!self.decodes_rest || has_optional(path))
             && (!self.turns || path.contains('\\') || path.contains("%5C"))
             && (!self.cuts || path.contains(';') || path.contains("%3B"))
+            && (!self.takes_host || begins_with_two(path))
     }
 
     fn read(self, path: &str) -> String {
@@ -57,9 +63,14 @@ impl Leniency {
         if self.turns {
             slashes = slashes.replace('\\', "/");
         }
+        let path = if self.takes_host {
+            behind_host(&slashes)
+        } else {
+            &slashes
+        };
         let mut segments = Vec::new();
         let mut is_folder = false;
-        for segment in slashes.split('/').skip(1) {
+        for segment in path.split('/').skip(1) {
             let name = match segment.split_once(';') {
                 Some((name, _)) if self.cuts => name,
                 _ => segment,
@@ -74,7 +85,7 @@ impl Leniency {
         }
         // A path that ends with an empty segment has its slash already.
         let is_ended = segments.last().is_some_and(|last| last.is_empty());
-        let mut read = String::with_capacity(path.len());
+        let mut read = String::with_capacity(slashes.len());
         for segment in &segments {
             read.push('/');
             read.push_str(segment);
@@ -86,9 +97,31 @@ impl Leniency {
     }
 }
 
+/// Returns the path behind the host of a reference that begins with one. Browsers' parsers, which Node has too, skip
+/// further slashes before it.
+fn behind_host(reference: &str) -> &str {
+    match reference.strip_prefix("//") {
+        Some(host) => {
+            let host = host.trim_start_matches('/');
+            host.find('/')
+                .and_then(|end| host.get(end..))
+                .unwrap_or("/")
+        }
+        None => reference,
+    }
+}
+
+/// Whether a path begins with two slashes or backslashes, the second perhaps encoded.
+fn begins_with_two(path: &str) -> bool {
+    ["//", "/\\", "/%2F", "/%5C"]
+        .iter()
+        .any(|two| path.starts_with(two))
+}
+
 /// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode slashes, decode
-/// what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments (`;x`) or take
-/// several slashes for one, some or all of these, and resolve dot segments.
+/// what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments (`;x`), take
+/// several slashes for one, or two at the beginning for those before a host, some or all of these, and resolve dot
+/// segments.
 ///
 /// The most lenient reading comes first. `path` is [normalised](super::normalize) and begins with a slash. If the
 /// result is empty, all origins read the path alike.
@@ -215,7 +248,7 @@ mod tests {
     #[test]
     fn all_that_origins_read() {
         assert_eq!(readings("/a//"), ["/a/"]);
-        assert_eq!(readings("//a"), ["/a"]);
+        assert_eq!(readings("//a"), ["/a", "/"]);
     }
 
     /// What an origin leaves undone decides which segment a `..` removes.
@@ -232,6 +265,15 @@ mod tests {
             ("/%40admin%2Fy", "/%40admin/y"),
             ("/a%3Bb", "/a;b"),
             ("/a%3Bb", "/a"),
+            ("//x/admin/y", "/x/admin/y"),
+            ("//x/admin/y", "/admin/y"),
+            ("///x/admin/y", "/admin/y"),
+            ("//x;z/admin/", "/admin/"),
+            ("/\\x/admin/y", "/admin/y"),
+            ("/%5Cx\\admin%2Fy", "/admin/y"),
+            ("//x/y/../admin//z", "/admin//z"),
+            ("//x//admin", "/admin"),
+            ("//x", "/"),
         ] {
             let all = readings(written);
             assert!(all.iter().any(|one| one == read), "{written}: {all:?}");
