@@ -122,6 +122,49 @@ fn a_path_in_another_form_brings_nobody_the_page_of_another() {
     }
 }
 
+/// Rails, Laravel, Express and WordPress look for the method there. A field that names one is withheld, but
+/// a target goes out as it is.
+#[test]
+fn a_method_in_the_query_is_no_way_around() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"10m\"\n\
+         [[route]]\nmethod = [\"DELETE\", \"PUT\"]\nrefuse = \"405\"\n\
+         [[route]]\nmethod = \"POST\"\npath = \"/posts\"\ncache = false\n",
+    );
+    origin.otherwise(|_| Reply::ok().body("made"));
+    for query in [
+        "_method=DELETE",
+        "a=1&_method=delete",
+        "%5Fmethod=%44ELETE",
+        ".method=DELETE",
+        "_method=GET&_method=PUT",
+        "a=1;_method=+Put",
+    ] {
+        for method in ["GET", "POST"] {
+            let target = format!("/item?{query}");
+            assert_eq!(
+                larder.ask(method, &target).send().status,
+                405,
+                "{method} {query}"
+            );
+        }
+    }
+    assert!(origin.all().is_empty());
+    for (target, hit) in [
+        ("/item?_method=GET", true),
+        ("/item?_method=PATCH", true),
+        ("/item?method=DELETE", true),
+        ("/item?x_method=DELETE", true),
+        ("/item?_method=", true),
+        ("/posts?_method=POST", false),
+    ] {
+        larder.get(target).send();
+        let answer = larder.get(target).send();
+        assert_eq!(answer.status, 200, "{target}");
+        assert_eq!(answer.hit(), hit, "{target}: {}", answer.said());
+    }
+}
+
 /// As nginx's `allow` and `deny`: who may is said by a route before.
 #[test]
 fn some_clients_may_come_in() {

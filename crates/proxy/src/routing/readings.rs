@@ -1,4 +1,5 @@
-//! The routes that a request would take if an origin reads its path or its query differently.
+//! The routes that a request would take if an origin reads its path or its query differently, or takes its method from
+//! the query.
 
 use super::{Cookies, Matcher, Subject, choose, has_special_name};
 use crate::policy::Route;
@@ -49,8 +50,47 @@ fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
         let chosen = led_to(&paths, &judge_otherwise(subject));
         all.extend(paths.into_iter().zip(chosen));
     }
+    for method in named(routes, subject) {
+        let subject = Subject {
+            method: &method,
+            ..*subject
+        };
+        all.push((subject.path.to_owned(), choose(routes, &subject)));
+    }
     let all = all.into_iter();
     all.map(|(path, route)| Reading { path, route }).collect()
+}
+
+/// Returns the other methods for which the subject may be taken: each that is well known, or a route's, once.
+fn named(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
+    let is_of_route = |method: &Method| {
+        let mut methods = routes.iter().flat_map(|route| &route.matcher.methods);
+        methods.any(|known| known == method)
+    };
+    let mut named = Vec::new();
+    for method in methods_named(subject.query) {
+        let is_known = METHODS.contains(&method) || is_of_route(&method);
+        if is_known && method != subject.method && !named.contains(&method) {
+            named.push(method);
+        }
+    }
+    named
+}
+
+/// Returns the methods that a query names in `_method`, where Rails, Laravel, Symfony, Express and WordPress may look for
+/// one. PHP reads the name in other spellings too.
+fn methods_named(query: Option<&str>) -> impl Iterator<Item = Method> {
+    let query = query.filter(|query| query.contains("method"));
+    let parameters = query.into_iter().flat_map(|query| query.split(['&', ';']));
+    parameters.filter_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let name: Vec<u8> = key::decoded(name.as_bytes()).collect();
+        if !matches!(name.trim_ascii(), [b'_' | b'.' | b'[', rest @ ..] if rest == b"method") {
+            return None;
+        }
+        let value: Vec<u8> = key::decoded(value.as_bytes()).collect();
+        Method::from_bytes(&value.trim_ascii().to_ascii_uppercase()).ok()
+    })
 }
 
 /// Whether an origin may read the subject's query in a way that makes a difference to a route.
