@@ -175,15 +175,12 @@ pub fn decode_optional(path: &str) -> Cow<'_, str> {
     while let Some((before, after)) = rest.split_once('%') {
         decoded.push_str(before);
         let byte = triplet(rest.as_bytes(), before.len()).filter(|byte| is_optional(*byte));
-        rest = match (byte, after.get(2..)) {
-            (Some(byte), Some(behind)) => {
-                decoded.push(char::from(byte));
-                behind
-            }
-            _ => {
-                decoded.push('%');
-                after
-            }
+        rest = if let (Some(byte), Some(behind)) = (byte, after.get(2..)) {
+            decoded.push(char::from(byte));
+            behind
+        } else {
+            decoded.push('%');
+            after
         };
     }
     decoded.push_str(rest);
