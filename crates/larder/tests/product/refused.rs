@@ -31,6 +31,7 @@ fn what_a_route_refuses_reaches_nobody() {
         // However an application may read it.
         ("GET", "//admin/users", 403),
         ("GET", "//x/admin/users", 403),
+        ("GET", "/index.php/admin/users", 403),
         ("GET", "/\\x/admin/users", 403),
         ("GET", "/x/../admin/users", 403),
         ("GET", "/x/..%2fadmin/users", 403),
