@@ -44,10 +44,6 @@ fn says_of(
     (ticket, times): (Ticket, Times),
 ) {
     let (key, log) = (ask.key.as_bytes(), worker.cache.memory.log());
-    if log.standing(key, stored) != Standing::Good {
-        // What was purged is not made better by what the origin says of it.
-        return;
-    }
     let log_at = stored.checked().min(ticket.log_at);
     let mut fields = stored.all_fields(4);
     let length = stored.body.length();
@@ -56,6 +52,8 @@ fn says_of(
         // Fields that `Connection` names are for us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
         HeadSays::Disqualify => return tiers::withdraw(worker, key, stored),
+        // What was purged is not made better by what the origin says of it.
+        HeadSays::Freshen if log.standing(key, stored) != Standing::Good => return,
         HeadSays::Freshen => {}
     }
     let is_same = validate::is_same_content(&head.headers, &fields);
@@ -91,9 +89,10 @@ fn says_of(
             if !worker.cache.memory.freshen(key, stored, &fresh) {
                 return;
             }
-            if log.has_touched_since(log_at, key, stored) {
-                // Purged just now, perhaps by a tag that the answer does not repeat.
-                return tiers::withdraw(worker, key, &fresh);
+            if log.is_hidden_by(key, stored, &fresh, log_at) {
+                // Purged just now. No tier below has it yet.
+                worker.cache.memory.give_up(key, &fresh);
+                return;
             }
             tiers::keep_freshened(worker, key, stored, &fresh, None);
         }

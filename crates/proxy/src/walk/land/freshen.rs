@@ -80,19 +80,19 @@ impl Fetch<'_> {
         let (fresh, own) = self.with_fields(stored, head, storable, &fields);
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let (marks, log_at) = (fresh.marks.as_deref(), self.ticket.log_at);
-        let is_touched = || memory.log().has_touched_since(log_at, key, stored);
-        // The validated response may have been evicted meanwhile, or purged but not swept yet. It may have been purged by
-        // a tag that the 304 does not repeat.
-        let mut kept = if memory.log().refuses(key, marks, log_at) || is_touched() {
+        // The validated response may have been evicted meanwhile, or purged but not swept yet: perhaps by a tag that the
+        // 304 does not repeat.
+        let hides_purge = || memory.log().is_hidden_by(key, stored, &fresh, log_at);
+        let mut kept = if memory.log().refuses(key, marks, log_at) || hides_purge() {
             Err(Detail::Unkept(Unkept::Invalidated))
         } else if !is_another && memory.freshen(key, stored, &fresh) {
             Ok(())
         } else {
             self.insert_confirmed(&fresh)
         };
-        if kept.is_ok() && is_touched() {
-            // Purged just now: no later request finds that out by the tags that are left.
-            tiers::withdraw(self.worker, key, &fresh);
+        if kept.is_ok() && hides_purge() {
+            // Purged just now. No tier below has it yet.
+            memory.give_up(key, &fresh);
             kept = Err(Detail::Unkept(Unkept::Invalidated));
         }
         self.remember_uncollapsible(&fresh, kept.as_ref().err());

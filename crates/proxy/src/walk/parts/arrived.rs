@@ -127,7 +127,9 @@ impl Arrived {
                 .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
         };
         self.is_of_one(old, new).then(|| {
-            let mut joined = old.clone().with_body(body());
+            // It was not compared with purges of tags that it did not have.
+            let checked = old.checked().min(self.ticket.log_at);
+            let mut joined = old.clone().with_body(body()).checked_up_to(checked);
             joined.marks = self.marks_with(worker, old);
             joined
         })

@@ -12,6 +12,12 @@ use crate::{
 use http::header;
 use std::sync::atomic::Ordering::Acquire;
 
+/// What purges did to a response.
+enum Touch {
+    Gone,
+    Stale,
+}
+
 impl Log {
     /// Returns what purges say about `stored`, kept under `key`. One comparison if nothing was purged since the last
     /// look.
@@ -73,20 +79,34 @@ impl Log {
         log_at < table.floor.max(table.released) || table.test(&subject, log_at).gone
     }
 
-    /// Whether any purge since the log stood at `log_at`, hard or soft, covers `stored`, kept under `key`. If it is not
-    /// known, then yes. What takes the place of `stored` with the same content may not have the tags that tell this.
-    pub fn has_touched_since(&self, log_at: u64, key: &[u8], stored: &Stored) -> bool {
+    /// Whether `fresh`, which takes the place of `stored` with the same content, hides a purge since the log stood at
+    /// `log_at`: a hard one of `stored`, kept under `key`, or a soft one that does not cover `fresh` too. It may lack the
+    /// tags that tell. If it is not known, then yes.
+    pub fn is_hidden_by(&self, key: &[u8], stored: &Stored, fresh: &Stored, log_at: u64) -> bool {
+        let touched = |one| self.touched_since(log_at, key, one);
+        match touched(stored) {
+            None => false,
+            Some(Touch::Gone) => true,
+            Some(Touch::Stale) => touched(fresh).is_none(),
+        }
+    }
+
+    /// What purges since the log stood at `log_at` did to `stored`. If it is not known, the most.
+    fn touched_since(&self, log_at: u64, key: &[u8], stored: &Stored) -> Option<Touch> {
         if log_at >= self.head() {
-            return false;
+            return None;
         }
         let content_type = || content_type(stored);
         let subject = subject(key, stored, &content_type);
         let table = self.read();
         if log_at < table.floor.max(table.released) {
-            return true;
+            return Some(Touch::Gone);
         }
         let verdict = table.test(&subject, log_at);
-        verdict.gone || verdict.stale_since.is_some()
+        if verdict.gone {
+            return Some(Touch::Gone);
+        }
+        verdict.stale_since.map(|_| Touch::Stale)
     }
 
     /// Whether `purge` covers `stored`, kept under `key`.

@@ -105,7 +105,8 @@ fn know(others: &mut HashMap<String, Other>, own: &str, heard: &HashMap<String, 
     });
     for (name, (said, silent)) in heard.iter().filter(|(name, _)| *name != own) {
         let (at, within) = (said.at, said.within());
-        if *silent <= within {
+        // A word that is lost was said later than what the server has.
+        if *silent <= within && !others.contains_key(name) {
             let lost = None;
             others.insert(name.clone(), Other { at, within, lost });
         }
@@ -180,6 +181,7 @@ mod tests {
             ("dead".to_owned(), said(now - 3_600_001)),
             ("back".to_owned(), said(now - 10_001)),
             ("far back".to_owned(), said(now - 3_600_001)),
+            ("younger".to_owned(), said(now - 5_000)),
             ("odd".to_owned(), "x".to_owned()),
         ]);
         let (heard, mut struck_off) = sorted(all, now);
@@ -192,6 +194,7 @@ mod tests {
             ("back", now - 10_000, None),
             ("far back", now - 20_000, None),
             ("lost", now, None),
+            ("younger", now, None),
             ("given up", now, Some(long_ago.expect("up for so long"))),
         ];
         let within = HEARD_WITHIN;
@@ -201,8 +204,8 @@ mod tests {
             know(&mut others, "own", &heard);
             let mut missed = missed(&others);
             missed.sort_unstable();
-            assert_eq!(missed, ["back", "far back", "lost"]);
-            assert!(others.len() == 4 && others.contains_key("here"));
+            assert_eq!(missed, ["back", "far back", "lost", "younger"]);
+            assert!(others.len() == 5 && others.contains_key("here"));
         }
     }
 }
