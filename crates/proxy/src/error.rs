@@ -61,6 +61,8 @@ pub enum Failure {
 /// Why a request cannot be understood, or is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadRequest {
+    /// Its method is one that is known, in other letters: some applications take it for that one (RFC 9110 section 9.1).
+    MethodLetters,
     /// Its target cannot be forwarded.
     Target,
     /// It does not name its host as it must.
@@ -100,6 +102,7 @@ impl BadHost {
 impl BadRequest {
     const fn detail(self) -> &'static str {
         match self {
+            Self::MethodLetters => "method-letters",
             Self::Target => "bad-target",
             Self::Host(why) => why.detail(),
             Self::NoRoute => "no-route",

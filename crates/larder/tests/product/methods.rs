@@ -1,6 +1,6 @@
 //! Methods: HEAD, POST and unknown ones, their content and their limits (RFC 9111 sections 2 and 4).
 
-use crate::common::{Said, counted, start, with};
+use crate::common::{Said, counted, start, start_with, with};
 use testkit::{Larder, Reply, wait_until};
 
 #[test]
@@ -175,6 +175,30 @@ fn unknown_methods_are_forwarded_with_their_content() {
         (asked.method.as_str(), asked.body.as_slice()),
         ("FROBNICATE", &b"content"[..])
     );
+}
+
+/// RFC 9110 section 9.1: "The method token is case-sensitive". Many applications take `delete` for `DELETE` all the same.
+#[test]
+fn a_known_method_in_other_letters_does_nothing() {
+    let refusing =
+        "[[route]]\nmethod = [\"POST\", \"DELETE\", \"MKCOL\"]\nrefuse = \"405\"\n[[route]]\n";
+    let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{refusing}"));
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("done"));
+    larder.get("/home").send();
+    for method in ["get", "Head", "post", "delete", "Delete", "mkcol", "purge"] {
+        let answer = larder.ask(method, "/home").send();
+        let detail = answer.parameter("detail");
+        assert_eq!(answer.status, 400, "{method}: {}", answer.said());
+        assert_eq!(detail.as_deref(), Some("method-letters"), "{method}");
+    }
+    assert!(larder.get("/home").send().hit(), "nothing has removed it");
+    assert_eq!(larder.ask("DELETE", "/home").send().status, 405);
+    assert_eq!(origin.all().len(), 1);
+    // What nobody knows is the application's to judge.
+    for method in ["BREW", "Brew", "mkcalendar"] {
+        assert_eq!(larder.ask(method, "/pot").send().status, 200, "{method}");
+        assert_eq!(origin.last("/pot").method, method);
+    }
 }
 
 #[test]

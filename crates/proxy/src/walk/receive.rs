@@ -1,6 +1,7 @@
-//! Receive: checks bounds and syntax, finds route and key. `authority` reads scheme and host.
+//! Receive: checks bounds and syntax, finds route and key. `authority` reads scheme and host, `method` judges the method.
 
 mod authority;
+mod method;
 
 use crate::{
     ask::{Ask, Key, Receipt, SetAside, chosen},
@@ -14,9 +15,10 @@ use crate::{
     walk::outbound,
 };
 use authority::{host, scheme};
-use http::{HeaderMap, HeaderValue, Method, Version, header};
+use http::{HeaderMap, HeaderValue, Version, header};
 use rules::{
     directives::{self, RequestDirectives},
+    method::is_retrieval,
     time::Time,
 };
 use std::{cell::Cell, mem};
@@ -81,8 +83,8 @@ pub fn read(
     receipt: Receipt,
     now: Time,
 ) -> Result<Box<Ask>, Failure> {
-    if head.method == Method::CONNECT {
-        return Err(Failure::MethodNotAllowed);
+    if !is_retrieval(&head.method) {
+        method::check(&site.routes, &head.method)?;
     }
     let Routed {
         route,
