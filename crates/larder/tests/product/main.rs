@@ -34,6 +34,7 @@ mod coding_room;
 mod collapse;
 mod common;
 mod conditions;
+mod cookie_readings;
 mod deceived;
 mod demo;
 mod details;

@@ -106,6 +106,12 @@ fn a_cookie_that_may_pass_for_a_keyed_one_counts() {
         "my_cur=EUR; my_cur=USD",
         "my_cur =EUR; my_cur=USD",
         "my_cur= EUR",
+        "\u{a0}my_cur=EUR",
+        "my_cur\u{a0}=EUR",
+        "b=1 my_cur=EUR",
+        "b=1,my_cur=EUR",
+        "secure my_cur=EUR",
+        "my_cur=EUR my_cur=USD",
     ];
     for (at, line) in lines.iter().enumerate() {
         for (other_at, other) in lines.iter().enumerate() {

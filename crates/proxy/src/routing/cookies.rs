@@ -1,12 +1,14 @@
 //! The cookies of a request, and the cookies that applications may take them for.
 
+mod readings;
+
 use crate::policy::{NamePattern, TextPattern};
 use http::{HeaderMap, header};
 use regex::Regex;
-use rules::key::decoded;
 use std::{
     borrow::Cow,
     cell::{Cell, OnceCell},
+    iter,
 };
 
 /// One cookie as it is written. In bytes, so that values that are not text differ too.
@@ -25,8 +27,8 @@ struct CookieText<'a> {
     cookie: Cookie<'a>,
     /// [`Cookie::name`].
     name: Cow<'a, str>,
-    /// The value, without white space around it.
-    value: Cow<'a, str>,
+    /// The value, without white space around it; `None` if it may be any ([`Cookie::within`]).
+    value: Option<Cow<'a, str>>,
     /// Other names that applications may give it, if they were looked up; kept for several lookups.
     others: Option<Vec<Vec<u8>>>,
 }
@@ -57,7 +59,7 @@ impl<'a> Cookies<'a> {
         }
         let all = self.all.get_or_init(|| {
             let lines = self.fields.get_all(header::COOKIE).iter();
-            let all = lines.flat_map(|line| cookies(line.as_bytes()));
+            let all = lines.flat_map(|line| as_read(line.as_bytes()));
             all.map(CookieText::with_others).collect()
         });
         all.iter().any(|cookie| cookie.is_like(patterns))
@@ -74,53 +76,36 @@ pub fn cookies(line: &[u8]) -> impl Iterator<Item = Cookie<'_>> {
     })
 }
 
+/// Returns the cookies that applications may read in one `Cookie` line, wherever they take one to end.
+fn as_read(line: &[u8]) -> impl Iterator<Item = CookieText<'_>> {
+    cookies(line).flat_map(|cookie| {
+        let others = cookie.ends_within().then(|| {
+            let within = cookie.within().map(CookieText::of_any_value);
+            cookie.cut().map(CookieText::from).chain(within)
+        });
+        iter::once(cookie.into()).chain(others.into_iter().flatten())
+    })
+}
+
 impl<'a> Cookie<'a> {
     /// Returns the name, without white space around it.
     pub fn name(&self) -> &'a [u8] {
         self.spelled.trim_ascii_end()
     }
 
-    /// Whether some applications take it for the cookie `name`, and others do not.
+    /// Whether some applications take it, or what is within it, for the cookie `name`, and others do not.
     pub fn may_pass_for(&self, name: &str) -> bool {
-        let is_called = |other: &mut dyn Iterator<Item = u8>| other.eq(name.bytes());
-        self.spelled != name.as_bytes()
-            && (self.name() == name.as_bytes() || self.may_be_called(is_called))
-    }
-
-    /// Whether `is_it` holds for one of the other names that applications may give it. PHP replaces a dot, a space and
-    /// an opening bracket with an underscore. It takes what precedes brackets for the name of a list, and what precedes
-    /// a zero byte for the whole name. Before version 7.4.11 it also decoded names.
-    fn may_be_called(&self, mut is_it: impl FnMut(&mut dyn Iterator<Item = u8>) -> bool) -> bool {
-        let is_special = |byte: &u8| matches!(byte, b'.' | b' ' | b'[' | b'%' | b'+' | 0);
-        if !self.spelled.iter().any(is_special) {
-            return false;
-        }
-        let plain = |byte| match byte {
-            b'.' | b' ' | b'[' => b'_',
-            other => other,
+        let is_called = |cookie: &Self| {
+            cookie.name() == name.as_bytes() || cookie.may_be_called(|other| other.eq(name.bytes()))
         };
-        let decoded = || decoded(self.spelled).skip_while(u8::is_ascii_whitespace);
-        is_it(&mut decoded().map(plain))
-            || is_it(&mut decoded().take_while(|byte| *byte != b'[').map(plain))
-            || is_it(&mut decoded().take_while(|byte| *byte != 0).map(plain))
-            || is_it(&mut decoded())
+        self.spelled != name.as_bytes()
+            && (is_called(self)
+                || (self.ends_within() && self.within().any(|cookie| is_called(&cookie))))
     }
 
     /// As [`CookieText::is_like`].
     fn is_like(self, patterns: &[NamePattern]) -> bool {
         CookieText::from(self).is_like(patterns)
-    }
-
-    /// Returns the value as applications may read it, without quotation marks and decoded, if it may differ from what
-    /// is written.
-    fn read(&self) -> Option<Vec<u8>> {
-        let value = self.value.trim_ascii();
-        let is_special = |byte: &u8| matches!(byte, b'"' | b'%' | b'+');
-        value.iter().any(is_special).then(|| {
-            let inner = value.strip_prefix(b"\"");
-            let inner = inner.and_then(|inner| inner.strip_suffix(b"\""));
-            decoded(inner.unwrap_or(value)).collect()
-        })
     }
 }
 
@@ -129,23 +114,30 @@ impl<'a> From<Cookie<'a>> for CookieText<'a> {
         Self {
             cookie,
             name: text(cookie.name()),
-            value: text(cookie.value.trim_ascii()),
+            value: Some(text(cookie.value.trim_ascii())),
             others: None,
         }
     }
 }
 
 impl<'a> CookieText<'a> {
-    fn with_others(cookie: Cookie<'a>) -> Self {
+    fn of_any_value(cookie: Cookie<'a>) -> Self {
+        Self {
+            value: None,
+            ..cookie.into()
+        }
+    }
+
+    fn with_others(self) -> Self {
         let mut others = Vec::new();
-        cookie.may_be_called(|name| {
+        self.cookie.may_be_called(|name| {
             others.push(name.collect());
             false
         });
         others.dedup();
         Self {
             others: Some(others),
-            ..cookie.into()
+            ..self
         }
     }
 
@@ -161,8 +153,11 @@ impl<'a> CookieText<'a> {
         };
         let is_called = |wanted: &TextPattern| wanted.matches(&self.name) || has_other(wanted);
         let has_value = |wanted: &Regex| {
-            let read = || self.cookie.read();
-            wanted.is_match(&self.value) || read().is_some_and(|read| wanted.is_match(&text(&read)))
+            let Some(value) = &self.value else {
+                return true;
+            };
+            let is_read_so = |read: Vec<u8>| wanted.is_match(&text(&read));
+            wanted.is_match(value) || self.cookie.values().into_iter().any(is_read_so)
         };
         let mut patterns = patterns.iter();
         patterns
@@ -189,7 +184,7 @@ pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool 
         && fields
             .get_all(header::COOKIE)
             .iter()
-            .any(|line| cookies(line.as_bytes()).any(|cookie| cookie.is_like(patterns)))
+            .any(|line| as_read(line.as_bytes()).any(|cookie| cookie.is_like(patterns)))
 }
 
 /// Whether any parameter of the query matches any of these patterns, as written or as an application may read it: PHP

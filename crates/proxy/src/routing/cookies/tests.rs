@@ -28,10 +28,10 @@ fn cookies_are_split_as_browsers_and_applications_have_them() {
     assert_eq!(read(""), []);
 }
 
-fn matches(name: TextPattern, value: Option<&str>, line: &str) -> bool {
+fn matches(name: TextPattern, value: Option<&str>, line: impl AsRef<[u8]>) -> bool {
     let value = value.map(|value| Regex::new(value).expect("valid"));
     let mut fields = HeaderMap::new();
-    let line = HeaderValue::from_bytes(line.as_bytes()).expect("a line");
+    let line = HeaderValue::from_bytes(line.as_ref()).expect("a line");
     fields.insert(header::COOKIE, line);
     let patterns = [NamePattern { name, value }];
     let all = Cookies::of(&fields);
@@ -89,6 +89,82 @@ fn a_cookie_matches_by_each_name_that_php_has_for_it() {
     }
 }
 
+/// As Python's `str.strip`, JavaScript's `trim` and their kin read them, in UTF-8 or in Latin-1.
+#[test]
+fn a_cookie_matches_without_the_white_space_that_unicode_has() {
+    let whole = Regex::new("^session$").expect("valid");
+    for line in [
+        &b"\xa0session=1"[..],
+        b"\x85session=1",
+        b"session\xa0=1",
+        b"a=1;\xa0 \xa0session\x85\t=1",
+        b"\xc2\xa0session=1",
+        b"\xc2\x85session=1",
+        b"a=1; session\xe3\x80\x80=1",
+        b"\xe2\x80\x89session\xe2\x80\xa8=1",
+        b"\xef\xbb\xbfsession=1",
+        b"\xffsession=1",
+    ] {
+        for name in [
+            TextPattern::Exact("session".into()),
+            TextPattern::Prefix("sess".into()),
+            TextPattern::Regex(whole.clone()),
+        ] {
+            assert!(matches(name, None, line), "{}", line.escape_ascii());
+        }
+    }
+    let named = |name: &str| TextPattern::Exact(name.into());
+    for line in ["é=1", "\u{a0}é=1", "é\u{2003} =1"] {
+        assert!(matches(named("é"), None, line), "{line}");
+    }
+    for line in ["ses\u{a0}sion=1", "a=\u{a0}session", "sessio\u{a0}n"] {
+        assert!(!matches(named("session"), None, line), "{line}");
+    }
+}
+
+/// As `SimpleCookie` of Python 3.11, and others that take a comma or a closing quotation mark for an end.
+#[test]
+fn a_cookie_matches_that_follows_within_another() {
+    for line in [
+        "a=1 session=2",
+        "a=1\tsession=2",
+        "a=1  b=2 session=3",
+        "a=1 session =2",
+        "a=1 session \t = 2",
+        "a=\"1 2\" session=3",
+        "a=\"1\\\" 2\" session=3",
+        "a=\"1; b=2\" session=3",
+        "a=Mon, 01-Jan-2030 00:00:00 GMT session=2",
+        "a=1 session=\"2 3\"",
+        "a=1; secure session=2",
+        "$Version session=2",
+        "$Version,session=2",
+        "a= 1 session=2",
+        "a= session=2",
+        "a=1,session=2",
+        "a=1, session=2",
+        "a=\"1\"session=2",
+        "a=1 \u{a0}session=2",
+        "b; a=1 session=2;c",
+    ] {
+        let exact = || TextPattern::Exact("session".into());
+        assert!(matches(exact(), None, line), "{line}");
+        assert!(matches(TextPattern::Prefix("sess".into()), None, line));
+        assert!(matches(exact(), Some("^0$"), line), "of any value: {line}");
+    }
+    for line in [
+        "a=1 session",
+        "a=session=2",
+        "a=1 b=session",
+        "a=1session=2",
+        "a=1 =session",
+        "a b=1 2",
+    ] {
+        let exact = TextPattern::Exact("session".into());
+        assert!(!matches(exact, None, line), "{line}");
+    }
+}
+
 #[test]
 fn a_value_matches_as_it_is_written_and_as_it_is_read() {
     for (line, expected) in [
@@ -97,6 +173,19 @@ fn a_value_matches_as_it_is_written_and_as_it_is_read() {
         ("staff=\"1\"", true),
         ("staff=\"%31\"", true),
         ("staff= 1", true),
+        ("staff=\u{a0}1", true),
+        ("staff=1\u{3000}", true),
+        ("staff=1 2", true),
+        ("staff=1\tb=2", true),
+        ("staff=1, 2", true),
+        ("staff=\"1\" 2", true),
+        ("staff=\"1\"2", true),
+        ("staff=\"\\061\"", true),
+        ("staff=\"\\1\"", true),
+        ("staff=\"\\1\\\"\"", false),
+        ("staff=2 1", false),
+        ("staff=12", false),
+        ("staff=1.0", false),
         ("staff=2", false),
         ("staff", false),
         ("staff=%2531", false),
@@ -115,12 +204,12 @@ proptest! {
         prop_assert_eq!(last.map(|last| (last.name(), last.value)), Some((name.as_bytes(), value.as_bytes())));
         prop_assert!(last.is_some_and(|last| !last.may_pass_for(&name)));
         for cookie in cookies(&line) {
-            let _ = (cookie.may_pass_for(&name), cookie.read());
+            let _ = (cookie.may_pass_for(&name), cookie.values());
         }
     }
 
     #[test]
-    fn who_asks_again_hears_the_same(line in "[ab._ %5+=;\\[]{0,30}", name in "[ab_]{1,2}", begins: bool) {
+    fn who_asks_again_hears_the_same(line in "[ab._ ,\"\\\\é%5+=;\\[]{0,30}", name in "[ab_]{1,2}", begins: bool) {
         let name = if begins { TextPattern::Prefix(name) } else { TextPattern::Exact(name) };
         matches(name.clone(), None, &line);
         matches(name, Some("^a"), &line);
