@@ -5,7 +5,7 @@ mod prefix;
 pub use prefix::{addresses_without_query, on_every_host, prefix};
 
 use crate::{
-    ask::{self, Key},
+    ask::{self, Ask, Key},
     marks,
     policy::{KeySpec, Route, Site},
     routing::{self, Subject},
@@ -109,14 +109,20 @@ pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
     all.map(|(key, _)| key).collect()
 }
 
-/// As [`keys`], with the route if it is part of the key. What is stored under them can be looked up, unless fields are
-/// keyed.
-pub(crate) fn stored_keys(site: &Site, uri: &str) -> Vec<Key> {
-    let on = |(mut key, route): (Key, &Route)| {
-        key.on(route);
+/// Returns the keys under which something may be stored for a GET for `uri` with the fields of `ask`, its own among
+/// them. What is stored for other fields, and for content, is not found by these.
+pub(crate) fn stored_keys(ask: &Ask, uri: &str) -> Vec<Key> {
+    let with_fields = |(mut key, route): (Key, &Route)| {
+        key.extend(route, &ask.fields);
         key
     };
-    keys_and_routes(site, uri, Hosts::Its).map(on).collect()
+    let all = keys_and_routes(&ask.site, uri, Hosts::Its);
+    let mut keys: Vec<_> = all.map(with_fields).collect();
+    // What a trusted proxy tells is part of it, and the sender's group.
+    if !keys.contains(&ask.key) {
+        keys.push(ask.key.clone());
+    }
+    keys
 }
 
 fn keys_and_routes<'a>(

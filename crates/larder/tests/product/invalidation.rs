@@ -344,6 +344,50 @@ fn invalidating_one_member_invalidates_the_others_of_its_groups() {
     );
 }
 
+/// What else is part of the key does not part a group.
+#[test]
+fn invalidating_a_member_that_is_kept_by_field_or_cookie_invalidates_the_others() {
+    let own_route = "[[route]]\nmethod = \"POST\"\ncache = false\n[[route]]\n";
+    let by_field = "key.headers = \"X-Country\"";
+    for config in [
+        String::new(),
+        format!("[defaults]\n{by_field}"),
+        "[defaults]\nkey.cookies = \"currency\"".to_owned(),
+        "[defaults]\nkey = { cookies = \"currency\", drop_cookies = true }".to_owned(),
+        format!("{own_route}{by_field}"),
+        "[[route]]\npath = \"/o*\"\nheader = \"X-Country: de\"\n[[route]]".to_owned(),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "trusted = \"127.0.0.0/8\"\n[[origin]]\nservers = \"{{origin}}\"\n{config}"
+        ));
+        origin.otherwise(|request| match request.method.as_str() {
+            "GET" => counted(request)
+                .cache("max-age=60")
+                .header("Cache-Groups", "\"a\""),
+            _ => Reply::status(204),
+        });
+        let ask = |method: &str, path: &str, country: &str| {
+            let ask = larder.ask(method, path).header("X-Country", country);
+            let ask = ask.header("Cookie", format!("id=1; currency={country}"));
+            // What a trusted proxy tells is part of the key too.
+            if config.is_empty() {
+                ask.header("X-Forwarded-Prefix", "/shop").send()
+            } else {
+                ask.send()
+            }
+        };
+        for path in ["/one", "/two"] {
+            ask("GET", path, "de");
+            assert!(ask("GET", path, "de").hit(), "{config}");
+        }
+        ask("POST", "/one", "de");
+        for path in ["/one", "/two"] {
+            let again = ask("GET", path, "de");
+            assert!(!again.hit(), "{config}: {path}: {}", again.said());
+        }
+    }
+}
+
 /// `/page` answers GET at the gate the first time with this reply, and with `after` later; other methods with 204.
 fn held_first(first: Reply) -> (Origin, Larder) {
     let (origin, larder) = start();

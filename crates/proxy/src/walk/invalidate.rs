@@ -51,7 +51,7 @@ pub async fn groups_on_disk(
         return groups;
     }
     for uri in targets(ask, response) {
-        for key in purging::stored_keys(&ask.site, &uri) {
+        for key in purging::stored_keys(ask, &uri) {
             let found = match disk.find(key.as_bytes(), disk::Bodies::Left) {
                 disk::DiskLookup::Nothing => continue,
                 disk::DiskLookup::Here(found) => found,
@@ -172,7 +172,7 @@ impl Certainty {
     fn invalidate(self, worker: &Worker, ask: &Ask, uri: &str) -> u64 {
         let mut entries = 0;
         let keys = purging::keys(&ask.site, uri);
-        for key in purging::stored_keys(&ask.site, uri) {
+        for key in purging::stored_keys(ask, uri) {
             entries += self.purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
         }
         let mut urls: Vec<_> = keys
