@@ -130,6 +130,15 @@ impl Link {
         lost
     }
 
+    /// Whether a client has said both over one connection.
+    pub fn is_one_connection(&self, said: [&str; 2]) -> bool {
+        let way = self.state.way.lock();
+        let way = way.unwrap_or_else(PoisonError::into_inner);
+        way.connections
+            .iter()
+            .any(|connection| said.iter().all(|word| connection.has_said(word)))
+    }
+
     /// From now on the server hears what it is asked, and nothing that it says gets through.
     pub fn hold_answers(&self) {
         self.state.change(|way| way.is_held = true);
