@@ -47,7 +47,10 @@ impl Memcached {
         let addresses = address::parse(url)?;
         let ring = Ring::of(addresses.iter().map(Address::name));
         Ok(Self {
-            servers: addresses.into_iter().map(Server::new).collect(),
+            servers: addresses
+                .into_iter()
+                .map(|address| Server::new(address, timeout))
+                .collect(),
             ring,
             // If one of several servers hangs, this must be noticed before the caller gives up.
             limit: timeout * 7 / 8,

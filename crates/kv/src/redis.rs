@@ -2,6 +2,8 @@
 
 mod address;
 mod connect;
+#[cfg(test)]
+mod tests;
 
 use crate::{BadUrl, Error, Kind, PerWorker, Read};
 use address::Address;
@@ -16,6 +18,10 @@ pub use connect::{Connection, Servers};
 
 /// How long replicas are left alone after one failed.
 const REST: Duration = Duration::from_secs(1);
+
+/// How many times longer than over a single connection an answer from a cluster is waited for, after nobody needs it any
+/// more. A worker's connections to all servers of a cluster are one, so a server that hangs must not close it often.
+const CLUSTER_PATIENCE: u32 = 20;
 
 /// A client of Redis or Valkey. Shared by all workers.
 #[derive(Debug)]
@@ -37,6 +43,8 @@ struct Replicas {
 struct Pool {
     servers: Arc<Servers>,
     connections: PerWorker<Connection>,
+    /// How long an answer is waited for that nobody needs any more, before its connection counts as dead.
+    patience: Duration,
 }
 
 impl Redis {
@@ -44,12 +52,12 @@ impl Redis {
     pub fn new(url: &str, timeout: Duration) -> Result<Self, BadUrl> {
         let Address { primary, replicas } = Address::parse(url, timeout)?;
         let replicas = replicas.map(|servers| Replicas {
-            pool: Pool::of(servers),
+            pool: Pool::of(servers, timeout),
             timeout: timeout / 2,
             resting_until: Mutex::new(None),
         });
         Ok(Self {
-            primary: Pool::of(primary),
+            primary: Pool::of(primary, timeout),
             replicas,
         })
     }
@@ -63,10 +71,10 @@ impl Redis {
     ///
     /// # Errors
     /// No answer, or an error from the server.
-    pub async fn read(&self, command: &Cmd, read: Read) -> Result<Value, Error> {
+    pub async fn read(&self, command: Cmd, read: Read) -> Result<Value, Error> {
         if read == Read::Any
             && let Some(replicas) = &self.replicas
-            && let Some(answer) = replicas.ask(command).await
+            && let Some(answer) = replicas.ask(command.clone()).await
         {
             return answer;
         }
@@ -77,7 +85,7 @@ impl Redis {
     ///
     /// # Errors
     /// No answer, or an error from the server.
-    pub async fn write(&self, command: &Cmd) -> Result<Value, Error> {
+    pub async fn write(&self, command: Cmd) -> Result<Value, Error> {
         self.primary.ask(command).await
     }
 
@@ -94,7 +102,7 @@ impl Redis {
 
 impl Replicas {
     /// Returns the answer of a replica. `None`: none can be used at the moment.
-    async fn ask(&self, command: &Cmd) -> Option<Result<Value, Error>> {
+    async fn ask(&self, command: Cmd) -> Option<Result<Value, Error>> {
         let now = Instant::now();
         let resting =
             |until: &Mutex<Option<Instant>>| *until.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,20 +126,28 @@ impl Replicas {
 }
 
 impl Pool {
-    fn of(servers: Servers) -> Self {
+    fn of(servers: Servers, timeout: Duration) -> Self {
+        let times = match servers {
+            Servers::Any(_) | Servers::Sentinel(_) => 1,
+            Servers::Cluster(_) => CLUSTER_PATIENCE,
+        };
         Self {
+            patience: timeout.saturating_mul(times),
             servers: Arc::new(servers),
             connections: PerWorker::default(),
         }
     }
 
-    async fn ask(&self, command: &Cmd) -> Result<Value, Error> {
+    async fn ask(&self, command: Cmd) -> Result<Value, Error> {
         let connect = || {
             let servers = Arc::clone(&self.servers);
             async move { servers.connect().await }
         };
-        let mut connection = self.connections.get(connect).await?;
-        let answer = connection.handle.ask(command).await;
+        let connection = self.connections.get(connect).await?;
+        let mut handle = connection.handle.clone();
+        let answer = Box::pin(async move { handle.ask(&command).await });
+        let owed = self.connections.owed(&connection, answer, self.patience);
+        let answer = owed.await;
         // The connection is gone, or its server has become a replica of another.
         if let Err(error) = &answer
             && matches!(

@@ -1,5 +1,9 @@
 //! Connections, one set per worker.
 
+mod owed;
+
+pub use owed::Owed;
+
 use crate::{Error, Kind};
 use std::{
     collections::HashMap,

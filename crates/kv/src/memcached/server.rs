@@ -5,7 +5,7 @@ use super::{
     answer::Answer,
     line::{self, Expected, Line, Question},
 };
-use crate::{Connection, Error, Kind, PerWorker};
+use crate::{Connection, Error, Kind, PerWorker, worker::Owed};
 use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -25,6 +25,8 @@ const REST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Server {
     pub address: Address,
+    /// How long an answer is waited for that nobody needs any more, before its connection counts as dead.
+    patience: Duration,
     connections: PerWorker<Line>,
     /// Failures in a row.
     failures: AtomicU32,
@@ -36,14 +38,16 @@ pub(super) struct Server {
 /// A question whose answer has not come yet.
 pub(super) struct Sent {
     connection: Connection<Line>,
-    answer: oneshot::Receiver<Result<Answer, Error>>,
+    answer: Owed<Line, oneshot::Receiver<Result<Answer, Error>>>,
 }
 
 impl Server {
-    /// Makes the server at `address`, which counts as up. Sends it nothing yet.
-    pub fn new(address: Address) -> Self {
+    /// Makes the server at `address`, which counts as up. Sends it nothing yet. A connection is closed over which an
+    /// answer has not come for `patience` after it was given up.
+    pub fn new(address: Address, patience: Duration) -> Self {
         Self {
             address,
+            patience,
             connections: PerWorker::default(),
             failures: AtomicU32::new(0),
             resting_until: Mutex::new(None),
@@ -69,6 +73,7 @@ impl Server {
             self.connections.close(&connection);
             return Err(self.closed());
         }
+        let answer = self.connections.owed(&connection, answer, self.patience);
         Ok(Sent { connection, answer })
     }
 

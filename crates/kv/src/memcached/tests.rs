@@ -248,3 +248,20 @@ async fn who_waits_behind_something_else_gets_nothing() {
     assert!(kinds.contains(&Kind::Protocol), "{kinds:?}");
     assert!(kinds.contains(&Kind::Closed), "{kinds:?}");
 }
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_not_used_again_while_other_workers_get_answers() {
+    let remote = patient(&answers_wrongly(&[]), Duration::from_millis(50));
+    let found = async {
+        loop {
+            match remote.get("b").await {
+                Ok(found) => return found,
+                Err(error) => assert_eq!(error.kind, Kind::Timeout),
+            }
+            // As other workers say.
+            remote.servers[0].answered();
+        }
+    };
+    let found = timeout(testkit::BOUND, found).await;
+    assert_eq!(found.expect("an answer").as_deref(), Some(&b"1"[..]));
+}

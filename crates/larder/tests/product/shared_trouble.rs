@@ -4,7 +4,11 @@ use crate::{
     common::{Said, counted, sample},
     disk_trouble::told,
 };
-use testkit::{Command, Larder, Memcached, Origin, Redis, wait_until};
+use std::{
+    sync::mpsc::{self, TryRecvError},
+    thread,
+};
+use testkit::{Command, Larder, Link, Memcached, Origin, Redis, wait_until};
 
 /// As [`start`], and it knows what was purged elsewhere.
 pub(crate) fn node(origin: &Origin, url: &str) -> Larder {
@@ -127,6 +131,46 @@ fn a_redis_that_is_back_is_found_again_by_all_workers_at_once() {
     is_found_again(&node);
     ask_all("after");
     assert_eq!(failed(), before);
+}
+
+/// The breaker learns nothing of it, because another worker gets its answers.
+#[test]
+fn a_connection_of_one_worker_that_is_lost_is_replaced() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let link = Link::to(&redis.address());
+    let node = start_with(2, &origin, &format!("redis://{}", link.address()));
+    wait_until("it knew what was purged elsewhere", || {
+        sample(&node, "larder_purges_unsure") == 0
+    });
+    let mut client = node.client();
+    client.get("/mine/").send();
+    let (mut other, mut number) = (node.client(), 0);
+    wait_until("another client had another worker", || {
+        number += 1;
+        let path = format!("/other/{number}/");
+        other = node.client();
+        other.get(&path).send();
+        !link.is_one_connection(["/mine/", &path])
+    });
+    assert_eq!(link.lose("/mine/"), 1);
+    thread::scope(|scope| {
+        let (goes_on, stopped) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let mut number = 0;
+            while stopped.try_recv() == Err(TryRecvError::Empty) {
+                number += 1;
+                other.get(&format!("/meanwhile/{number}")).send();
+            }
+        });
+        let mut number = 0;
+        wait_until("this worker shared a page again", || {
+            number += 1;
+            client.get(&format!("/again/{number}")).send();
+            redis.ask(&["KEYS", "*/again/*"]).contains("/again/")
+        });
+        drop(goes_on);
+    });
+    assert_eq!(sample(&node, "larder_shared_breaker_openings_total"), 0);
 }
 
 #[test]

@@ -147,8 +147,8 @@ async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, TimeToLive)>, k
     value.arg("GETRANGE").arg(key).arg(0).arg(LARGEST);
     let (time, value) = tokio::join!(
         biased;
-        redis.read(&time, Read::Any),
-        redis.read(&value, Read::Any)
+        redis.read(time, Read::Any),
+        redis.read(value, Read::Any)
     );
     let unexpected = || kv::Error::new(kv::Kind::Protocol, "an answer to something else");
     match (time?, value?) {

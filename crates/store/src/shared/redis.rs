@@ -25,7 +25,7 @@ impl Remote for Redis {
     }
 
     fn get<'a>(&'a self, key: &'a str, read: Read) -> RemoteFuture<'a, Option<Bytes>> {
-        Box::pin(async move { value(self.read(&get(key), read).await?) })
+        Box::pin(async move { value(self.read(get(key), read).await?) })
     }
 
     fn get_many<'a>(
@@ -34,8 +34,7 @@ impl Remote for Redis {
         read: Read,
     ) -> RemoteFuture<'a, Vec<Option<Bytes>>> {
         Box::pin(async move {
-            let commands: Vec<_> = keys.iter().map(|key| get(key)).collect();
-            let asked = commands.iter().map(|command| self.read(command, read));
+            let asked = keys.iter().map(|key| self.read(get(key), read));
             let answers = together(asked).await.into_iter();
             answers.map(one_of_many).collect()
         })
@@ -46,7 +45,7 @@ impl Remote for Redis {
             let mut command = Cmd::with_capacity(5, 48 + key.len() + value.len());
             command.arg("SET").arg(key).arg(value);
             command.arg("PX").arg(millis(expiry));
-            match self.write(&command).await? {
+            match self.write(command).await? {
                 Value::Okay => Ok(()),
                 other => Err(unexpected(&other)),
             }
@@ -63,7 +62,7 @@ impl Remote for Redis {
             let mut command = Cmd::new();
             command.arg("SET").arg(key).arg(value);
             command.arg("NX").arg("PX").arg(millis(expiry));
-            match self.write(&command).await? {
+            match self.write(command).await? {
                 Value::Okay => Ok(true),
                 Value::Nil => Ok(false),
                 other => Err(unexpected(&other)),
@@ -73,8 +72,7 @@ impl Remote for Redis {
 
     fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(async move {
-            let commands: Vec<_> = keys.iter().map(|key| expire(key, expiry)).collect();
-            let asked = commands.iter().map(|command| self.write(command));
+            let asked = keys.iter().map(|key| self.write(expire(key, expiry)));
             let mut are_there = true;
             for answer in together(asked).await {
                 match answer? {
@@ -91,7 +89,7 @@ impl Remote for Redis {
             let mut command = Cmd::new();
             command.arg("EVAL").arg(DELETE_IF).arg(1);
             command.arg(key).arg(value);
-            match self.write(&command).await? {
+            match self.write(command).await? {
                 Value::Int(deleted) => Ok(deleted > 0),
                 other => Err(unexpected(&other)),
             }
