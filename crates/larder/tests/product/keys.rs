@@ -2,7 +2,7 @@
 
 use super::routes::{hit, site};
 use crate::{
-    common::{Said, counted, start},
+    common::{Said, counted, start, start_with},
     purge::purge,
     purge_clients::say,
 };
@@ -169,6 +169,36 @@ fn some_requests_bypass_the_store() {
             "{bypass}: others are answered from the store"
         );
         drop(origin);
+    }
+}
+
+/// Applications read several lines each in its own way: the first alone, or all with commas between them.
+#[test]
+fn cookies_in_several_lines_are_keyed_as_the_application_reads_them() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"1h\"\nkey.cookies = \"currency\"\n",
+    );
+    origin.otherwise(|request| {
+        let first = request.header("cookie").unwrap_or_default();
+        let mut pairs = first.split("; ");
+        let currency = pairs.find_map(|pair| pair.strip_prefix("currency="));
+        Reply::ok().body(currency.unwrap_or("default"))
+    });
+    // A head that says more of its message is read elsewhere.
+    for (path, more) in [("/a", "X-More"), ("/b", "Content-Length")] {
+        let ask = |cookies: &[&str]| {
+            let asked = larder.get(path).header(more, "0");
+            let lines = cookies.iter();
+            lines
+                .fold(asked, |asked, line| asked.header("Cookie", line))
+                .send()
+        };
+        assert_eq!(ask(&["a=1", "currency=USD"]).text(), "USD");
+        let sent = origin.last(path);
+        assert_eq!(sent.headers("cookie"), ["a=1; currency=USD"], "{path}");
+        let one = ask(&["currency=USD"]);
+        assert!(one.hit() && one.text() == "USD", "{path}: {}", one.said());
+        assert_eq!(ask(&["a=1"]).text(), "default");
     }
 }
 

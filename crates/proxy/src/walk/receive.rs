@@ -34,9 +34,6 @@ pub fn receive(
     head: &mut RequestHead,
     mut receipt: Receipt,
 ) -> Result<Box<Ask>, Failure> {
-    if head.version == Version::HTTP_2 {
-        join_cookies(&mut head.fields);
-    }
     receipt.end_connection(head);
     read(site, head, receipt, clock::now())
 }
@@ -85,6 +82,9 @@ pub fn read(
 ) -> Result<Box<Ask>, Failure> {
     if !is_retrieval(&head.method) {
         method::check(&site.routes, &head.method)?;
+    }
+    if head.fields.len() > head.fields.keys_len() {
+        join_cookies(&mut head.fields);
     }
     let Routed {
         route,
@@ -183,8 +183,9 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
     })
 }
 
-/// Joins cookie lines. HTTP/2 lets a client send its cookies in several lines; all other recipients expect one (RFC
-/// 9113 section 8.2.3).
+/// Joins cookie lines. Only over HTTP/2 may a client send its cookies in several lines (RFC 6265 section 5.4, RFC 9113
+/// section 8.2.3). All other recipients expect one. Of several, some applications read the first alone, and others put
+/// commas between them.
 fn join_cookies(fields: &mut HeaderMap) {
     if fields.get_all(header::COOKIE).iter().nth(1).is_none() {
         return;
