@@ -4,10 +4,12 @@
 mod host;
 mod lenient;
 mod query;
+mod script;
 
 pub use host::normalize_host;
 pub use lenient::{decode_optional, is_plain, readings};
 pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, decoded, tracking};
+pub use script::{is_behind_script, is_run};
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -4,7 +4,8 @@ mod ending;
 #[cfg(test)]
 mod tests;
 
-use ending::{ALIASES, ending, is_run, own_ending};
+use ending::{ALIASES, ending, own_ending};
+use rules::key::is_run;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The folder for the command's own files.

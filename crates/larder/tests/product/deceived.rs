@@ -49,6 +49,15 @@ const ROWS: &[(&str, &str, bool)] = &[
     ("/account\\a.css", "text/css", false),
     ("//account/a.css", "text/css", false),
     ("/x/../a.css", "text/css", false),
+    // What a script makes, whose path the client goes on with.
+    ("/qr.php/x.png", "image/png", false),
+    ("/QR.PHP/x.png", "image/png", false),
+    ("/qr%2Ephp5/x.png", "image/png", false),
+    ("/site/qr.cgi/a/x.png", "image/png", false),
+    ("/qr.aspx/x.css", "text/css", false),
+    ("/qr.php.en/x.png", "image/png", false),
+    ("/v1.2/chart.js/x.png", "image/png", true),
+    ("/php/x.png", "image/png", true),
 ];
 
 #[test]

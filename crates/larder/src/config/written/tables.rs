@@ -36,7 +36,8 @@ pub enum TtlMode {
     /// Only if the origin gives no lifetime.
     Default,
     /// As `default`, and also instead of the origin's lifetime for styles, scripts, images, fonts and media: if the
-    /// path has such an ending, can be read in one way only, and the `Content-Type` of the answer is of that kind.
+    /// path has such an ending, can be read in one way only and does not go on behind a script (`/qr.php/x.png`), and
+    /// the `Content-Type` of the answer is of that kind.
     Static,
     /// Instead of whatever the origin says, including `no-store` and `private`. Not for event streams.
     Override,

@@ -1,10 +1,4 @@
-//! The extensions of files: for media types, in names, and those that a web server runs.
-
-/// Extensions that web servers run instead of serving.
-const RUN: [&str; 22] = [
-    "php", "php3", "php4", "php5", "php7", "php8", "phtml", "phar", "phps", "cgi", "pl", "py",
-    "rb", "sh", "asp", "aspx", "ashx", "jsp", "jspx", "cfm", "shtml", "lua",
-];
+//! The extensions of files: for media types, and in names.
 
 /// Extensions that say more than their type does, and other extensions for the same type.
 pub(super) const ALIASES: &[(&str, &[&str])] = &[
@@ -15,10 +9,6 @@ pub(super) const ALIASES: &[(&str, &[&str])] = &[
     ("xml", &["rss", "atom", "rdf", "xsl", "xslt", "xsd", "opml"]),
     ("json", &["map", "webmanifest", "jsonld", "geojson"]),
 ];
-
-pub(super) fn is_run(ending: &str) -> bool {
-    RUN.iter().any(|run| ending.eq_ignore_ascii_case(run))
-}
 
 /// Returns the text after the last dot, if it looks like a file extension.
 pub(super) fn own_ending(last: &str) -> Option<&str> {

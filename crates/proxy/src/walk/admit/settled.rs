@@ -55,7 +55,8 @@ const KINDS: [(&[&str], &[&str]); 7] = [
 /// Whether an answer under this path, with these fields, is content of such a kind.
 ///
 /// The client chooses the extension and the application the type. Both must match: an application that takes
-/// `/account/x.css` for `/account` answers with a user's page (web cache deception).
+/// `/account/x.css` for `/account` answers with a user's page (web cache deception). Behind a script not even
+/// both suffice: one that makes a user's image at `/qr.php` makes it at `/qr.php/x.png` too.
 pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     let Some(ending) = ending_of(path) else {
         return false;
@@ -68,7 +69,7 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     };
     let is_served =
         |known: &&str| kind == **known || (known.ends_with('/') && kind.starts_with(*known));
-    kinds.iter().any(is_served) && key::is_plain(path)
+    kinds.iter().any(is_served) && key::is_plain(path) && !key::is_behind_script(path)
 }
 
 /// Returns the types as which files with this extension are served, if their content seldom depends on the client.
