@@ -24,7 +24,7 @@ use http::{HeaderMap, HeaderName, Method, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use operation::Selected;
-use rules::method::is_retrieval;
+use rules::{method::is_retrieval, vary::variant_key};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use store::Reservation;
@@ -202,12 +202,12 @@ fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
         joined(header::CONTENT_ENCODING),
         joined(header::CONTENT_LANGUAGE),
     );
-    ask.key
-        .content("QUERY", &[&media, &coding, &language, form, &sum]);
+    let values: [&str; 5] = [&media, &coding, &language, form, &sum];
+    ask.key.content("QUERY", &values.map(str::as_bytes));
     Ok(())
 }
 
-/// As [`key`], for a GraphQL request, if it is a query that the site stores.
+/// As [`key`], for a GraphQL request, if it is a query that the site stores; with what it accepts.
 fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     if !matches!(
         operation::of_query(ask.target.query().unwrap_or_default()),
@@ -225,7 +225,12 @@ fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     } else {
         "POST"
     };
-    ask.key.content(method, &[&digest(canonical.as_bytes())]);
+    // Services choose a type by it without a `Vary`, since hardly any cache stores what answers a `POST`.
+    let mut accepted = Vec::new();
+    variant_key(&[header::ACCEPT], &ask.fields, &mut accepted);
+    let sum = digest(canonical.as_bytes());
+    let values = [sum.as_bytes(), accepted.trim_ascii_end()];
+    ask.key.content(method, &values);
     Ok(())
 }
 

@@ -338,6 +338,43 @@ fn answers_are_purged_by_url_with_all_contents_and_by_their_operations_tags() {
     }
 }
 
+/// Services answer in the type that a request accepts, and often do not say so: hardly any cache stores answers to `POST`.
+#[test]
+fn an_answer_goes_to_requests_that_accept_the_same() {
+    let (origin, larder) = service("");
+    origin.on("/graphql", |request| {
+        let own = "application/graphql-response+json";
+        let accept = request.header("accept").unwrap_or_default();
+        let kind = if accept.contains(own) {
+            own
+        } else {
+            "application/json"
+        };
+        Reply::ok().header("Content-Type", kind).body("{}")
+    });
+    let (own, same) = (
+        "application/graphql-response+json, application/json;q=0.9",
+        "application/graphql-response+json,application/JSON; q=0.90",
+    );
+    for method in ASKING {
+        let ask = |accept| by(method, &larder, QUERY, &[("Accept", accept)]);
+        let is_own = |answer: Response| answer.joined("content-type").contains("graphql");
+        assert!(is_own(ask(own)));
+        assert!(!is_own(ask("application/json")), "{method}");
+        assert!(!is_own(ask("*/*")), "{method}");
+        assert!(!is_own(by(method, &larder, QUERY, &[])), "{method}");
+        for accept in [own, same, "application/json", "*/*"] {
+            let answer = ask(accept);
+            assert!(answer.hit(), "{method} {accept}: {}", answer.said());
+        }
+        assert!(is_own(ask(same)));
+        purge(&larder, r#"{"url": "http://a.test/graphql"}"#);
+        for accept in [own, "application/json", "*/*"] {
+            assert!(!ask(accept).hit(), "{method} {accept}");
+        }
+    }
+}
+
 #[test]
 fn operations_have_lifetimes_of_their_own() {
     let (_origin, larder) = service(

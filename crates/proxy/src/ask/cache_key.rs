@@ -99,8 +99,8 @@ impl Key {
     }
 
     /// Adds the meaning of a request's content, given in `values`.
-    pub fn content(&mut self, method: &str, values: &[&str]) {
-        self.part(b'q', method, values.iter().map(|value| value.as_bytes()));
+    pub fn content(&mut self, method: &str, values: &[&[u8]]) {
+        self.part(b'q', method, values.iter().copied());
     }
 
     /// Adds the client, as a digest: answers for this key are for nobody else.
