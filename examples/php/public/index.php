@@ -42,7 +42,8 @@ function count_requests(string $file, int $more): int
     return $count;
 }
 
-$path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
+// Not `parse_url`, which takes `//a/bread` for `/bread` of a host `a`: one page would have any number of addresses.
+$path = strtok($_SERVER['REQUEST_URI'], '?');
 $counter = "{$config['articles']}/requests";
 if ($path === '/requests') {
     header('Cache-Control: no-store');

@@ -67,4 +67,7 @@ fn scripts_run_once_for_all_readers_and_again_when_something_is_saved() {
         "6",
         "two pages again, and what was saved"
     );
+
+    let other = larder.get("//a/bread").send();
+    assert_eq!(other.status, 404, "not another address of the page");
 }
