@@ -134,6 +134,16 @@ fn some_requests_bypass_the_store() {
         ("cookies = \"staff=1\"", "/", "Cookie: staff=%31"),
         ("cookies = \"~ ^(a|b)$\"", "/", "Cookie: b=1"),
         ("headers = \"Bypass-Cache: 1\"", "/", "Bypass-Cache: 1"),
+        (
+            "headers = \"Accept: *json*\"",
+            "/",
+            "Accept: application/JSON",
+        ),
+        (
+            "headers = \"Accept-Language: de*\"",
+            "/",
+            "Accept-Language: DE",
+        ),
         ("paths = \"/admin/*\"", "/admin/x", ""),
         ("query = \"preview\"", "/?preview=true", ""),
         ("query = \"preview=true\"", "/?a=b&preview=true", ""),
@@ -170,6 +180,29 @@ fn some_requests_bypass_the_store() {
         );
         drop(origin);
     }
+}
+
+/// Media types have no case: an application that answers one in JSON does so however it is written.
+#[test]
+fn what_is_accepted_bypasses_in_any_case() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"1h\"\nbypass.headers = \"Accept: *json*\"\n",
+    );
+    origin.otherwise(|request| {
+        let accept = request.header("accept").unwrap_or_default();
+        let is_json = accept.to_ascii_lowercase().contains("json");
+        Reply::ok().body(if is_json { "json" } else { "html" })
+    });
+    for (accept, answer) in [
+        ("application/JSON", "json"),
+        ("text/html", "html"),
+        ("Application/Json", "json"),
+        ("text/html", "html"),
+    ] {
+        let got = larder.get("/").header("Accept", accept).send();
+        assert_eq!(got.text(), answer, "{accept}: {}", got.said());
+    }
+    assert_eq!(origin.requests("/"), 3);
 }
 
 /// Applications read several lines each in its own way: the first alone, or all with commas between them.

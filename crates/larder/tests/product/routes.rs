@@ -99,6 +99,11 @@ fn the_first_route_that_matches_wins() {
             &[("/", "X-Kind: apis")],
         ),
         (
+            "header = \"Accept: *json*\"",
+            &[("/", "Accept: application/JSON")],
+            &[("/", "Accept: text/html")],
+        ),
+        (
             "cookie = \"lang\"",
             &[("/", "Cookie: a=b; lang=de")],
             &[("/", "Cookie: language=de"), ("/", "")],

@@ -34,7 +34,7 @@ pub use count::Count;
 pub use fastcgi::{FastCgiUrl, FileName, Front, Param};
 pub use host::HostValue;
 pub use many::{Element, Many};
-pub use name::CookiePattern;
+pub use name::{CookiePattern, IGNORING_CASE, ignores_case};
 pub use parameter::QueryPattern;
 pub use path::{FilePattern, normal};
 pub use pattern::not_ascii;

@@ -5,7 +5,7 @@ use super::{
     pattern::{anchored, expression},
     variable::stands_alone,
 };
-use http::HeaderName;
+use http::{HeaderName, header};
 use proxy::policy::{FieldPattern, NamePattern, TextPattern};
 use regex::Regex;
 
@@ -23,12 +23,25 @@ impl Word for FieldPattern {
             Some((name, value)) => (name.trim(), Some(value.trim())),
             None => (text.trim(), None),
         };
-        let pattern = |value| value_pattern(&format!("{name}: "), value);
-        Ok(Self {
-            name: HeaderName::parse(name)?,
-            value: value.map(pattern).transpose()?,
-        })
+        let field = HeaderName::parse(name)?;
+        let pattern = |value: &str| {
+            if ignores_case(&field) && !value.starts_with('~') {
+                anchored(&format!("{IGNORING_CASE}{}", starred(value)))
+            } else {
+                value_pattern(&format!("{name}: "), value)
+            }
+        };
+        let value = value.map(pattern).transpose()?;
+        Ok(Self { name: field, value })
     }
+}
+
+/// Begins an expression that matches in upper and lower case alike.
+pub const IGNORING_CASE: &str = "(?i)";
+
+/// Whether case does not count in a field's values: media types, codings, charsets and languages (RFC 9110 section 8).
+pub fn ignores_case(field: &HeaderName) -> bool {
+    matches!(*field, header::ACCEPT | header::CONTENT_TYPE) || field.as_str().starts_with("accept-")
 }
 
 /// A pattern over cookies.
@@ -99,8 +112,12 @@ fn value_pattern(before: &str, text: &str) -> Result<Regex, Wrong> {
 
 /// Compiles text in which `*` stands for anything.
 fn stars(text: &str) -> Result<Regex, Wrong> {
+    anchored(&starred(text))
+}
+
+fn starred(text: &str) -> String {
     let parts: Vec<String> = text.split('*').map(regex::escape).collect();
-    anchored(&parts.join(".*"))
+    parts.join(".*")
 }
 
 #[cfg(test)]
@@ -149,6 +166,15 @@ mod tests {
             ("Bypass-Cache: 1", "10", false),
             ("Bypass-Cache:1", "1", true),
             ("Accept: *json*", "application/json;q=1", true),
+            ("Accept: *json*", "Application/JSON", true),
+            ("Accept: *JSON*", "application/json", true),
+            ("Accept: application/json", "application/JSON", true),
+            ("Accept: application/json", "application/jsonp", false),
+            ("accept-language: de*", "DE-at", true),
+            ("Content-Type: text/*", "Text/HTML", true),
+            ("Accept: ~ .*json.*", "application/JSON", false),
+            ("Accept: ~ (?i).*json.*", "application/JSON", true),
+            ("X-Accept: json", "JSON", false),
             ("User-Agent: ~ .*[Bb]ot.*", "a bot", true),
         ] {
             let field = FieldPattern::parse(pattern).unwrap();

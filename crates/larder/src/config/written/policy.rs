@@ -190,7 +190,7 @@ with_policy! {
         /// come before it.
         method: Many<Text<Method>>,
         /// Request headers: `Name`, `Name: value`, `Name: *part*` or `Name: ~ regex`. A pattern must match the whole
-        /// value.
+        /// value. Case counts, but not in values of `Accept`, `Accept-*` and `Content-Type` that are no expression.
         header: Many<Text<FieldPattern>>,
         /// Cookies: `name`, `prefix*`, `name=value`, `name=~ regex` or `~ regex`. A pattern must match the whole value
         /// and the whole name.

@@ -1,5 +1,6 @@
 //! Writes matchers of requests as they are in a configuration.
 
+use crate::config::value::{IGNORING_CASE, ignores_case};
 use proxy::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern};
 use regex::Regex;
 
@@ -49,10 +50,17 @@ pub(super) fn path(path: &PathPattern) -> String {
 
 /// Writes a header field, with its value if the value matters.
 pub(super) fn field(field: &FieldPattern) -> String {
-    match &field.value {
-        Some(wanted) => format!("{}: {}", field.name, value(wanted)),
-        None => field.name.to_string(),
-    }
+    let Some(wanted) = &field.value else {
+        return field.name.to_string();
+    };
+    let value = if ignores_case(&field.name) {
+        let ignoring = bare(wanted.as_str()).strip_prefix(IGNORING_CASE);
+        let text = ignoring.and_then(stars);
+        text.unwrap_or_else(|| expression(wanted.as_str()))
+    } else {
+        value(wanted)
+    };
+    format!("{}: {value}", field.name)
 }
 
 /// Writes a cookie or parameter, with its value if the value matters.
@@ -142,7 +150,14 @@ mod tests {
             let QueryPattern(pattern) = QueryPattern::parse(text).unwrap();
             assert_eq!(named(&pattern), text);
         }
-        for text in ["Accept: *json*", "X-A", "User-Agent: ~ .*[Bb]ot.*"] {
+        for text in [
+            "Accept: *json*",
+            "Accept: ~ .*json.*",
+            "Accept: ~ (?i)a|b",
+            "X-A",
+            "X-A: *b*",
+            "User-Agent: ~ .*[Bb]ot.*",
+        ] {
             let wanted = text
                 .split_once(':')
                 .map_or(text.to_lowercase(), |(name, rest)| {
