@@ -5,12 +5,13 @@
 //! turns them into purges of this site, and [`answer`] reports the result in the form that the client expects.
 //!
 //! | module | serves | |---|---| | [`varnish`] | clients for Varnish, nginx's `cache_purge`, Symfony's cache: `PURGE`,
-//! `BAN`, `PURGEKEYS`, `PURGETAGS` | | [`api`] | clients of the APIs of Fastly, Cloudflare and Souin | |
+//! `BAN`, `PURGEKEYS`, `PURGETAGS` | | [`fos`] | bans by several expressions | | [`api`] | clients of the APIs of Fastly, Cloudflare and Souin | |
 //! [`expression`], [`mod@tag_set`] | regular expressions, and the sets of tags they mean |
 
 pub mod answer;
 pub mod api;
 mod expression;
+mod fos;
 pub mod resolve;
 mod tag_set;
 mod varnish;

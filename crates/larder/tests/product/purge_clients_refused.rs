@@ -371,6 +371,21 @@ fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
             "`x-ban-url` is not known",
         ),
         (
+            "BAN / HTTP/1.1\nHost: c\nX-Host: .*\nX-Url: .*\nX-Content-Type: .*\nMy-Cache-Tags: (^|,)(nothing\\-has\\-this)(,|$)\n",
+            400,
+            "`my-cache-tags` is not known",
+        ),
+        (
+            "BAN / HTTP/1.1\nHost: c\nX-Host: .*\nX-Url: .*\nX-Content-Type: .*\nX-Tags: home\n",
+            400,
+            "`x-tags` is not known",
+        ),
+        (
+            "PURGE /a HTTP/1.1\nHost: site.test\nX-Host: site.test\n",
+            400,
+            "has the target `/`",
+        ),
+        (
             "PURGE /a HTTP/1.1\nHost: site.test\nxkey: \n",
             400,
             "list of tags is empty",

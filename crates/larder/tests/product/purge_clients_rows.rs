@@ -424,6 +424,13 @@ pub(crate) const ROWS: &[Row] = &[
         "",
     ),
     row(
+        "FOSHttpCache, Varnish: ban by tags in a field of its own choice",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: ^(www\\.)?site\\.test$\nX-Url: .*\nX-Content-Type: .*\nCache-Tags: (^|,)(p\\-1|home)(,|$)\n",
+        [&["/", "/a"], NONE],
+        "wildcard; count=2",
+        "",
+    ),
+    row(
         "Wagtail, with the port of the other scheme",
         "PURGE /a HTTP/1.1\nHost: site.test:443\nUser-Agent: Wagtail-frontendcache/8.0\n",
         [&["/a"], NONE],

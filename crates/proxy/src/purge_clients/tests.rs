@@ -209,6 +209,49 @@ fn an_expression_in_a_target_is_read_beside_it() {
 }
 
 #[test]
+fn a_ban_by_expressions_forgets_no_more_than_it_says() {
+    const FOS: &str = "X-Host: .*\nX-Url: .*\nX-Content-Type: .*";
+    let set = "(^|,)(nothing\\-has\\-this)(,|$)";
+    for (request, fields) in [
+        ("BAN /", format!("{FOS}\nMy-Cache-Tags: {set}")),
+        ("BAN /", format!("X-Url: ^/a\nMy-Cache-Tags: {set}")),
+        ("BAN /", format!("{FOS}\nX-Pool: {set}")),
+        ("BAN /", format!("My-Cache-Tags: {set}")),
+        ("PURGE /", format!("My-Cache-Tags: {set}")),
+        ("BAN /", format!("{FOS}\nX-Ban-Url: ^/a$")),
+        ("BAN /", format!("{FOS}\nX-Tags: t")),
+        ("BAN /", "X-Host: ^a$\nX-Tags: t".to_owned()),
+        ("BAN /", format!("{FOS}\nX-Cache-Tags: ")),
+        ("BAN /", format!("{FOS}\nxkey: ")),
+        ("BAN /", format!("{FOS}\nCache-Tags: ,")),
+        ("BAN /", format!("{FOS}\nxkey: a\nCache-Tags: {set}")),
+        ("BAN /", format!("{FOS}\nxkey: {set}\nxkey: {set}")),
+        ("PURGE /a", "X-Host: s".to_owned()),
+        ("PURGE /a", "X-Url: .*".to_owned()),
+        ("PURGE /a", FOS.to_owned()),
+        ("BAN /a", "X-Content-Type: .*".to_owned()),
+    ] {
+        let head = format!("{request} HTTP/1.1\nHost: s\n{fields}");
+        let spoken = read(&policy(), &head);
+        assert!(
+            matches!(spoken, Spoken::Command(Err(_))),
+            "{head}: {spoken:?}"
+        );
+    }
+    let secret = (
+        HeaderName::from_static("x-ban-key"),
+        HeaderValue::from_static("(^|,)(,|$)"),
+    );
+    let policy = PurgePolicy {
+        secret: Some(secret),
+        ..PurgePolicy::default()
+    };
+    let head = format!("BAN / HTTP/1.1\nHost: s\nX-Ban-Key: (^|,)(,|$)\n{FOS}");
+    let spoken = read(&policy, &head);
+    assert!(matches!(spoken, Spoken::Command(Ok(_))), "{spoken:?}");
+}
+
+#[test]
 fn a_ban_that_is_limited_in_unknown_words_is_malformed() {
     for field in ["X-Ban-Url", "Ban-Host", "X-Ban", "X-Tags", "X-Ban-Regex"] {
         let head = format!("BAN / HTTP/1.1\nHost: c\n{field}: ^/pu");

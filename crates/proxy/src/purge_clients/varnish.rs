@@ -2,8 +2,8 @@
 
 use super::{
     Command, Dialect, Head, Malformed, Matching, Wish,
-    expression::{self, OnTags, OnTarget},
-    prefixed,
+    expression::{self, OnTags},
+    fos, prefixed,
 };
 use crate::{marks, policy::PurgePolicy};
 use http::HeaderName;
@@ -16,11 +16,13 @@ const TAG_EXPRESSIONS: [&str; 3] = [
     "apiplatform-ban-regex",
 ];
 
-/// Other fields with an expression, of `FOSHttpCache`.
-const EXPRESSIONS: [&str; 3] = ["x-host", "x-url", "x-content-type"];
-
 /// Fields with a list of tags, besides those of responses.
-const TAG_LISTS: [&str; 2] = ["xkey-purge", "xkey-softpurge"];
+pub const TAG_LISTS: [&str; 2] = ["xkey-purge", "xkey-softpurge"];
+
+/// Only one of the lines would be read.
+pub const REPEATED: Malformed = Malformed::NotOffered(
+    "a field with an expression stands there more than once: purge in several requests",
+);
 
 /// Reads a request whose method is for caches.
 pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malformed> {
@@ -32,9 +34,7 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     };
     let command = |wish| all(vec![wish]);
     if repeats_expression(head) {
-        return Err(Malformed::NotOffered(
-            "a field with an expression stands there more than once: purge in several requests",
-        ));
+        return Err(REPEATED);
     }
     if let Some(names) = TAG_EXPRESSIONS.iter().find(|name| head.has(name)) {
         let text = head
@@ -45,8 +45,8 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
         command.wishes.extend(pool(head));
         return Ok(command);
     }
-    if EXPRESSIONS.iter().any(|name| head.has(name)) {
-        return Ok(command(matching(head)));
+    if fos::is_ban(head) {
+        return fos::ban(policy, head).map(command);
     }
     if method == "BAN"
         && let Some(text) = head.text("x-cache-tags")
@@ -78,15 +78,18 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     if let Some(pool) = pool(head) {
         return Ok(command(pool));
     }
-    match unknown_limit(policy, head) {
-        Some(name) => Err(Malformed::Limit(name.to_string())),
-        None => Ok(all(in_target(policy, head))),
-    }
+    no_unknown_limit(policy, head, false)?;
+    Ok(all(in_target(policy, head)))
 }
 
-/// Returns the field with which a client of a custom VCL limits what it bans (`X-Ban-Url`, `X-Tags`). Without it, the
-/// target alone would be the beginning of much more.
-fn unknown_limit<'a>(policy: &PurgePolicy, head: Head<'a>) -> Option<&'a HeaderName> {
+/// Refuses a field with which a client limits what it bans, and which is not known here: it has a set of tags, or a name
+/// of somebody's own VCL (`X-Ban-Url`, `X-Tags`). The name alone does not count where the ban is limited otherwise.
+pub fn no_unknown_limit(
+    policy: &PurgePolicy,
+    head: Head<'_>,
+    is_limited: bool,
+) -> Result<(), Malformed> {
+    let bans = head.method == "BAN" || fos::is_ban(head);
     let is_secret = |name: &HeaderName| {
         let secret = policy.secret.as_ref();
         secret.is_some_and(|(secret, _)| secret == name)
@@ -97,13 +100,20 @@ fn unknown_limit<'a>(policy: &PurgePolicy, head: Head<'a>) -> Option<&'a HeaderN
         let word = name.trim_start_matches("x-").split('-').next();
         ["ban", "tag", "tags", "regex", "pattern"].contains(&word.unwrap_or_default())
     };
-    let mut names = head.fields.keys();
-    names.find(|name| head.method == "BAN" && limits(name) && !is_secret(name))
+    let is_read =
+        |name: &HeaderName| surrogate::carries_tags(name) || TAG_LISTS.contains(&name.as_str());
+    let has_tags = |text: &[u8]| text.starts_with(b"(^|,)") && text.ends_with(b"(,|$)");
+    let unknown = head.fields.iter().find(|(name, value)| {
+        let is_named_so = bans && !is_limited && limits(name);
+        let is_unread = !is_read(name) && has_tags(value.as_bytes().trim_ascii());
+        (is_named_so || is_unread) && !is_secret(name)
+    });
+    unknown.map_or(Ok(()), |(name, _)| Err(Malformed::Limit(name.to_string())))
 }
 
 /// Whether a possible list of tags is an expression: it says where a tag begins or ends, or names several. Single
 /// special characters do not show it, since tags have them too.
-fn is_expression(text: &str) -> bool {
+pub fn is_expression(text: &str) -> bool {
     text.contains('|')
         || text.contains("\\b")
         || text.contains(".*")
@@ -132,9 +142,9 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
 
 /// Whether a field with an expression has several lines: only one of them would be read.
 fn repeats_expression(head: Head<'_>) -> bool {
-    let always = [&TAG_EXPRESSIONS[..], &EXPRESSIONS, &["x-pool"]].concat();
+    let always = [&TAG_EXPRESSIONS[..], &fos::EXPRESSIONS, &["x-pool"]].concat();
     // Elsewhere lists of tags, but expressions in a ban.
-    let bans = head.method == "BAN" || EXPRESSIONS.iter().any(|name| head.has(name));
+    let bans = head.method == "BAN" || fos::is_ban(head);
     let is_expression = |name| {
         let text = head.text(name);
         name == "x-cache-tags" || text.is_some_and(|text| is_expression(&text))
@@ -186,7 +196,8 @@ fn is_soft(head: Head<'_>) -> bool {
         || (head.text("xkey-softpurge").is_some() && !head.has("xkey-purge"))
 }
 
-fn on_tags(text: &str) -> Wish {
+/// Returns the purge of what carries tags that an expression matches.
+pub fn on_tags(text: &str) -> Wish {
     match expression::on_tags(text) {
         OnTags::Everything => Wish::Everything,
         OnTags::Set(tags) => Wish::Tags(tags),
@@ -198,67 +209,13 @@ fn on_tags(text: &str) -> Wish {
 }
 
 /// Returns the tags that a field lists, in any dialect.
-fn tags(head: Head<'_>) -> Vec<String> {
+pub fn tags(head: Head<'_>) -> Vec<String> {
     let mut found = surrogate::tags(head.fields);
     for line in TAG_LISTS.iter().flat_map(|name| head.fields.get_all(*name)) {
         let text = String::from_utf8_lossy(line.as_bytes());
         found.extend(text.split_ascii_whitespace().map(str::to_owned));
     }
     found
-}
-
-/// Returns `FOSHttpCache`'s ban: expressions on host, target, content type and tags, all of which must match.
-fn matching(head: Head<'_>) -> Wish {
-    let given = |name| {
-        head.text(name)
-            .filter(|text| !expression::is_everything(text))
-    };
-    let (host, content_type) = (given("x-host"), given("x-content-type"));
-    let target = head.text("x-url").map(|text| expression::on_target(&text));
-    let tags = head.text("x-cache-tags").map(|text| (on_tags(&text), text));
-    let target = target.filter(|target| *target != OnTarget::Everything);
-    let tags = tags.filter(|(wish, _)| *wish != Wish::Everything);
-    if content_type.is_none() {
-        match (&host, &target, &tags) {
-            (None, None, None) => return Wish::Everything,
-            (None, None, Some((wish, _))) => return wish.clone(),
-            (None, Some(OnTarget::Prefix(path)), None) => {
-                return Wish::Prefix {
-                    host: String::new(),
-                    path: path.clone(),
-                };
-            }
-            (Some(host), target, None) => {
-                if let Some(wish) = on_host(host, target.as_ref()) {
-                    return wish;
-                }
-            }
-            _ => {}
-        }
-    }
-    let whole = |text: &str| expression::translated(text);
-    Wish::Matching(Box::new(Matching {
-        host: host.map(|text| whole(&text)),
-        target: target
-            .and_then(|_| head.text("x-url"))
-            .map(|text| whole(&text)),
-        content_type: content_type.map(|text| whole(&text)),
-        tags: tags.map(|(_, text)| whole(&text)),
-        ..Matching::default()
-    }))
-}
-
-/// Returns a ban of a whole host, or of targets on it that begin so.
-fn on_host(host: &str, target: Option<&OnTarget>) -> Option<Wish> {
-    let host = expression::one_host(host)?;
-    match target {
-        None => Some(Wish::Host(host)),
-        Some(OnTarget::Prefix(path)) => Some(Wish::Prefix {
-            host,
-            path: path.clone(),
-        }),
-        Some(_) => None,
-    }
 }
 
 /// Returns what the target names: a place, and also an expression if it is written as one.
@@ -296,7 +253,8 @@ fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
     }
 }
 
-fn target(policy: &PurgePolicy, head: Head<'_>) -> String {
+/// Returns path and query, without the prefix that means purging.
+pub fn target(policy: &PurgePolicy, head: Head<'_>) -> String {
     prefixed(policy, head).unwrap_or_else(|| head.path_and_query().to_owned())
 }
 

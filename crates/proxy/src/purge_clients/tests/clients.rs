@@ -104,6 +104,40 @@ fn each_client_is_understood() {
             Plain,
         ),
         (
+            &ban(&format!("{FOS}\nCache-Tags: (^|,)(a\\-1|b)(,|$)")),
+            tags(&["a-1", "b"]),
+            false,
+            Plain,
+        ),
+        (
+            &ban(&format!("{FOS}\nSurrogate-Key: a-1 b\nSurrogate-Key: c")),
+            tags(&["a-1", "b", "c"]),
+            false,
+            Plain,
+        ),
+        (
+            &ban(&format!("{FOS}\nxkey: t-a")),
+            tags(&["t-a"]),
+            false,
+            Xkey,
+        ),
+        (
+            &ban(&format!(
+                "{}\nCache-Tag: (^|,)(t)(,|$)",
+                FOS.replace("X-Host: .*", "X-Host: ^a$")
+            )),
+            matching("^a$", "", "", "(^|,)(t)(,|$)"),
+            false,
+            Plain,
+        ),
+        // Its base URL has a path.
+        (
+            &format!("BAN /app/ HTTP/1.1\nHost: cache\n{FOS}"),
+            Wish::Everything,
+            false,
+            Plain,
+        ),
+        (
             &ban(&FOS.replace("X-Url: .*", "X-Url: ^/news/.*")),
             prefix("", "/news/"),
             false,
