@@ -431,6 +431,13 @@ pub(crate) const ROWS: &[Row] = &[
         "",
     ),
     row(
+        "curl: a ban of the start page alone",
+        "BAN / HTTP/1.1\nHost: site.test\nX-Purge-Method: exact\n",
+        [&["/"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
         "Wagtail, with the port of the other scheme",
         "PURGE /a HTTP/1.1\nHost: site.test:443\nUser-Agent: Wagtail-frontendcache/8.0\n",
         [&["/a"], NONE],

@@ -190,9 +190,11 @@ fn an_expression_in_a_target_is_read_beside_it() {
         (
             r"BAN /a\.b",
             "X-Purge-Method: exact",
-            prefix("s", r"/a\.b"),
+            url("s", r"/a\.b"),
             None,
         ),
+        ("BAN /", "X-Purge-Method: exact", url("s", "/"), None),
+        ("BAN /a*", "X-Purge-Method: exact", url("s", "/a*"), None),
         (
             r"PURGE /a\.b",
             "X-Purge-Method: default",

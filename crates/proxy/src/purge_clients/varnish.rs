@@ -238,15 +238,13 @@ fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
     match target.as_str() {
         // `/purgeall` is nginx-helper's; the others are Drupal's and Shopware's, which name no host.
         "/purgeall" => return Wish::Everything,
-        "/site" | "/" if ban => return Wish::Everything,
+        "/site" | "/" if ban && !exact => return Wish::Everything,
         _ => {}
     }
-    let wish = if exact {
-        Wish::Url { host, target }
-    } else {
-        named(host, target)
-    };
-    match wish {
+    if exact {
+        return Wish::Url { host, target };
+    }
+    match named(host, target) {
         // A ban in Varnish is an expression: `/a` also matches `/a/b`.
         Wish::Url { host, target } if ban => Wish::Prefix { host, path: target },
         wish => wish,
