@@ -93,6 +93,32 @@ fn a_client_is_not_told_of_a_miss_where_the_disk_has_it() {
     assert!(!kept(&larder, "/page"));
 }
 
+/// Nor where its key has more than the URL, or the purge names the cache and no site.
+#[test]
+fn a_client_is_not_told_of_a_miss_where_the_disk_has_it_under_another_key() {
+    for (key, host) in [
+        ("[defaults.key]\nheaders = [\"X-Country\"]\n", "example.test"),
+        ("", "127.0.0.1"),
+    ] {
+        let site = Site::new(&format!("[purge]\nmiss_status = 404\n{key}"));
+        site.origin
+            .otherwise(|request| counted(request).cache("max-age=600"));
+        let larder = site.start();
+        let get = |larder: &Larder| {
+            let ask = larder.get("/page").header("Host", "example.test");
+            ask.header("X-Country", "de").send()
+        };
+        let first = get(&larder);
+        assert!(get(&larder).hit(), "{host}");
+        let larder = site.restart(larder);
+        let answer = larder.ask("PURGE", "/page").header("Host", host).send();
+        let result = answer.header("cache-purge-result");
+        assert_eq!(result, Some("exact; count=1"), "{host}");
+        assert_eq!(answer.status, 200, "{host}");
+        assert_ne!(get(&larder).body, first.body, "{host}");
+    }
+}
+
 /// Each kind of purge, and what it covers.
 fn kinds() -> Vec<(Value, Vec<&'static str>)> {
     vec![

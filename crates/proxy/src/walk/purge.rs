@@ -152,15 +152,16 @@ async fn carry_out(
     let purges = resolve(&ask.site, &command)?;
     let policy = &ask.site.purge;
     let tells_misses = policy.missed != StatusCode::OK && command.operation() == Operation::Exact;
-    let is_there = if tells_misses {
-        Some(on_disk(worker, &purges).await)
+    let found = if tells_misses {
+        on_disk(worker, &purges).await
     } else {
-        None
+        0
     };
     let done = worker.cache.purge(purges, None).await?;
     bump(&worker.counters.purges);
-    // Most of what is in memory is on disk too. Purge clients know one number, which must not count it twice.
-    let below = is_there.or(done.on_disk).unwrap_or_default();
+    // Most of what is in memory is on disk too. Purge clients know one number, which must not count it twice. Either
+    // count on disk may miss something: a look knows no keyed fields, and the other has only so much time.
+    let below = done.on_disk.unwrap_or_default().max(found);
     let own = answer::done(policy, &command, done.touched.max(below));
     Ok((own, command.operation()))
 }
