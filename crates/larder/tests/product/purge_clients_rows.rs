@@ -424,8 +424,8 @@ pub(crate) const ROWS: &[Row] = &[
         "",
     ),
     row(
-        "FOSHttpCache, Varnish: ban by tags in a field of its own choice",
-        "BAN / HTTP/1.1\nHost: c\nX-Host: ^(www\\.)?site\\.test$\nX-Url: .*\nX-Content-Type: .*\nCache-Tags: (^|,)(p\\-1|home)(,|$)\n",
+        "FOSHttpCache, Varnish: ban by tags in a field of its own choice, of a host in any case",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: ^(www\\.)?Site\\.test$\nX-Url: .*\nX-Content-Type: .*\nCache-Tags: (^|,)(p\\-1|home)(,|$)\n",
         [&["/", "/a"], NONE],
         "wildcard; count=2",
         "",
@@ -435,6 +435,13 @@ pub(crate) const ROWS: &[Row] = &[
         "BAN / HTTP/1.1\nHost: site.test\nX-Purge-Method: exact\n",
         [&["/"], NONE],
         "exact; count=1",
+        "",
+    ),
+    row(
+        "FOSHttpCache, Varnish: ban by a URL in another spelling",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: .*\nX-Url: ^/%69mg/x%2epng$\nX-Content-Type: .*\n",
+        [&["/img/x.png"], &["/img/x.png"]],
+        "wildcard; count=2",
         "",
     ),
     row(

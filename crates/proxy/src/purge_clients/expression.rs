@@ -1,6 +1,7 @@
 //! Regular expressions that clients write for PCRE, and the meaning of the simple ones.
 
 use super::tag_set::tag_set;
+use rules::key;
 
 /// What an expression on tags means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub fn on_target(text: &str) -> OnTarget {
     });
     match beginning {
         Some(path) if path.starts_with('/') => OnTarget::Prefix(path),
-        _ => OnTarget::Expression(translated(text)),
+        _ => OnTarget::Expression(translated_target(text)),
     }
 }
 
@@ -96,6 +97,47 @@ pub fn translated(expression: &str) -> String {
     text
 }
 
+/// As [`translated`], of an expression on path and query: percent-encoded bytes and letters beyond ASCII are spelled as
+/// they are keyed. Those in a class (`[éè]`), which is one character long, are left.
+pub fn translated_target(expression: &str) -> String {
+    let expression = translated(expression);
+    let mut text = String::with_capacity(expression.len());
+    let (mut rest, mut in_class) = (expression.as_str(), false);
+    while let Some(letter) = rest.chars().next() {
+        let length = match letter {
+            '\\' => rest.chars().take(2).map(char::len_utf8).sum(),
+            '%' if !in_class && is_triplet(rest) => 3,
+            _ => letter.len_utf8(),
+        };
+        let (piece, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        rest = after;
+        match letter {
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ => {}
+        }
+        let is_spelled = !in_class && (length == 3 && letter == '%' || !letter.is_ascii());
+        if !is_spelled {
+            text.push_str(piece);
+            continue;
+        }
+        let spelled = regex::escape(&key::normalize(piece));
+        let is_repeated = rest.starts_with(['?', '*', '+', '{']);
+        if is_repeated {
+            text.extend(["(?:", &spelled, ")"]);
+        } else {
+            text.push_str(&spelled);
+        }
+    }
+    text
+}
+
+/// Whether a percent-encoded byte stands at the beginning.
+fn is_triplet(text: &str) -> bool {
+    let digits = text.as_bytes().get(1..3);
+    digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +166,23 @@ mod tests {
     }
 
     #[test]
+    fn targets_are_spelled_as_they_are_keyed() {
+        for (text, expected) in [
+            ("^/x/%c3%a9$", "^/x/%C3%A9$"),
+            ("^/x/é$", "^/x/%C3%A9$"),
+            ("^/x/é?$", "^/x/(?:%C3%A9)?$"),
+            ("^/%7Ex$", "^/\\~x$"),
+            ("^/a%2eb%2fc", "^/a\\.b%2Fc"),
+            ("^/\\%c3\\%a9", "^/%C3%A9"),
+            ("^/[^é%7E]/", "^/[^é%7E]/"),
+            ("/100%|%[0-9a-f]{2}|%\\d\\d|%", "/100%|%[0-9a-f]{2}|%\\d\\d|%"),
+            ("/a\\[é", "/a\\[%C3%A9"),
+        ] {
+            assert_eq!(translated_target(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn one_host_is_found() {
         for (text, host) in [
             ("^www\\.example\\.com$", Some("www.example.com")),
@@ -140,6 +199,14 @@ mod tests {
             let escaped: String = text.chars().flat_map(|letter| ['\\', letter]).collect();
             let regex = Regex::new(&format!("^(?:{})$", translated(&escaped))).expect("valid");
             prop_assert!(regex.is_match(&text));
+        }
+
+        #[test]
+        fn a_target_is_matched_by_its_own_spelling(text in "/[a-z.~]{0,3}(%[2-7a-cA-C][0-9a-fA-F]|[éß日]|[.()~+-]){0,4}") {
+            let written = format!("^{}$", regex::escape(&text));
+            let regex = Regex::new(&translated_target(&written)).expect("valid");
+            let keyed = key::normalize(&text);
+            prop_assert!(regex.is_match(&keyed), "{} {}", regex, keyed);
         }
 
         #[test]

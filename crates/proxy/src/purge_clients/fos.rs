@@ -96,7 +96,7 @@ fn matching(head: Head<'_>, target: Option<OnTarget>, tags: Option<String>) -> W
         host: host.map(|text| whole(&text)),
         target: target
             .and_then(|_| head.text("x-url"))
-            .map(|text| whole(&text)),
+            .map(|text| expression::translated_target(&text)),
         content_type: content_type.map(|text| whole(&text)),
         tags: tags.map(|(_, text)| whole(&text)),
         ..Matching::default()

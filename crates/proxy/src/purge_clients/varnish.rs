@@ -268,7 +268,7 @@ fn expression_in_target(policy: &PurgePolicy, head: Head<'_>) -> Option<Wish> {
     let is_said = has_purge_method(head, "regex");
     ((bans || is_said) && has_signs(&target)).then(|| Wish::Expression {
         host: head.authority().into_owned(),
-        target: expression::translated(&target),
+        target: expression::translated_target(&target),
         is_said,
     })
 }

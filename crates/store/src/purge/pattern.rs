@@ -82,6 +82,8 @@ impl Pattern {
             .size_limit(LARGEST)
             .dfa_size_limit(CACHE)
             .multi_line(on == On::Souin)
+            // Hosts are keyed in lower case.
+            .case_insensitive(on == On::Host)
             .build()
             .map_err(|error| match error {
                 regex::Error::Syntax(what) if is_of_others(expression) => {
@@ -176,6 +178,14 @@ mod tests {
         assert!(pattern.matches(subject("a.example", "/x")));
         assert!(!pattern.matches(subject("b.example", "/x")));
         assert!(!pattern.matches(subject("a.example", "/y")));
+    }
+
+    #[test]
+    fn hosts_have_no_case_and_targets_do() {
+        let of = |on, text| Pattern::default().with(on, text).expect("valid");
+        let host = r"^(www\.)?A\.example$";
+        assert!(of(On::Host, host).matches(|_| "www.a.example"));
+        assert!(!of(On::Target, "^/A").matches(|_| "/a"));
     }
 
     #[test]
