@@ -445,6 +445,13 @@ pub(crate) const ROWS: &[Row] = &[
         "",
     ),
     row(
+        "HTTP/1.0, one URL, without a host",
+        "PURGE /img/x.png HTTP/1.0\n",
+        [&["/img/x.png"], &["/img/x.png"]],
+        "exact; count=2",
+        "",
+    ),
+    row(
         "Wagtail, with the port of the other scheme",
         "PURGE /a HTTP/1.1\nHost: site.test:443\nUser-Agent: Wagtail-frontendcache/8.0\n",
         [&["/a"], NONE],

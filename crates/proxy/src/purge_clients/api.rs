@@ -177,6 +177,9 @@ fn cloudflare(purge: CloudflarePurge) -> Result<Vec<Wish>, Malformed> {
     let mut wishes = vec![Wish::Tags(purge.tags)];
     for File(url) in purge.files {
         let (host, target) = parts(&url)?;
+        if host.is_empty() {
+            return Err(Malformed::Url(url));
+        }
         wishes.push(Wish::Url { host, target });
     }
     for prefix in purge.prefixes {

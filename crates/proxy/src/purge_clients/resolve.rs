@@ -23,7 +23,9 @@ pub fn resolve(site: &Site, command: &Command) -> Result<Vec<Purge>, Malformed> 
                     let targets = targets(site, host, target)?;
                     found.extend(targets.iter().map(|target| on_every_host(target)));
                 }
-                urls.extend(addresses(site, host, target)?);
+                if !host.is_empty() {
+                    urls.extend(addresses(site, host, target)?);
+                }
             }
             Wish::Prefix { host, path } if path.contains('?') => {
                 found.extend(purges(site, wish)?);
@@ -113,10 +115,19 @@ fn addresses(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malfo
     Ok(found)
 }
 
+/// Returns the host, or one in its place of a URL of which only path and query count.
+fn or_any(host: &str) -> &str {
+    if host.is_empty() { "localhost" } else { host }
+}
+
 /// Returns path and query as every route for the path keys them, whatever hosts the route is for.
 fn targets(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malformed> {
-    let host = normal_host(host, "http")?;
-    let addresses = purging::addresses_on_any_host(site, &format!("http://{host}{target}"));
+    let host = normal_host(or_any(host), "http")?;
+    let url = format!("http://{host}{target}");
+    let addresses = purging::addresses_on_any_host(site, &url);
+    if addresses.is_empty() {
+        return Err(Malformed::Url(url));
+    }
     let targets = addresses.iter().filter_map(|address| target_of(address));
     let mut targets: Vec<_> = targets.map(str::to_owned).collect();
     targets.sort_unstable();
@@ -128,11 +139,10 @@ fn targets(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malform
 /// them. The beginning of the key is then not known: everything with this path and a query is purged, and the path
 /// alone if all of the query may be dropped.
 fn keyed_otherwise(site: &Site, host: &str, target: &str) -> Result<Vec<What>, Malformed> {
-    let known = if host.is_empty() { "localhost" } else { host };
     let Some((path, _)) = target.split_once('?') else {
         return Ok(Vec::new());
     };
-    let url = format!("http://{known}{target}");
+    let url = format!("http://{}{target}", or_any(host));
     if !purging::rewrites_query(site, &url) {
         return Ok(Vec::new());
     }
@@ -196,9 +206,6 @@ fn expression_on_host(site: &Site, host: &str) -> Result<Option<String>, Malform
 }
 
 fn normal_host(host: &str, scheme: &str) -> Result<String, Malformed> {
-    if host.is_empty() {
-        return Err(Malformed::Nothing("a URL needs a host: send `Host`"));
-    }
     let normal = key::normalize_host(host, scheme).map(std::borrow::Cow::into_owned);
     normal.ok_or_else(|| Malformed::Host(host.to_owned()))
 }

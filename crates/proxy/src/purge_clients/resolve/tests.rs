@@ -52,7 +52,7 @@ fn urls_are_found_in_each_form_in_which_they_are_keyed() {
         assert_eq!(found, Ok(vec![What::Url(keyed)]), "{host}{target}");
     }
     for (host, target) in [
-        ("", "/"),
+        ("", "/a b"),
         ("a b", "/"),
         ("a.example:x", "/"),
         ("a.example", "/a b"),
@@ -114,6 +114,8 @@ fn a_url_of_the_cache_itself_means_what_begins_so_on_every_host() {
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0], on_every_host);
         assert!(matches!(found[1], What::Url(_)), "{found:?}");
+        let without_host = resolved(vec![url("", target)]);
+        assert_eq!(without_host, Ok(vec![on_every_host]));
     }
 }
 

@@ -44,6 +44,7 @@ fn contents_are_understood() {
         (&cloudflare, "not JSON"),
         (&cloudflare, "{}"),
         (&cloudflare, r#"{"files":["/a"]}"#),
+        (&cloudflare, r#"{"files":["http:///a"]}"#),
         (&cloudflare, r#"{"files":[1]}"#),
     ] {
         assert!(
