@@ -19,13 +19,33 @@ use store::purge::{Address, What};
 /// `site` may have keyed it. What the site does not key (dropped parameters, the order of parameters) does not count
 /// here either. `None` if no client could ask for the URL.
 pub fn url(site: &Site, url: &str) -> Option<What> {
-    let addresses = addresses(keys_and_routes(site, without_fragment(url), Hosts::Its));
+    let addresses = addresses_of(site, url, Hosts::Its);
     (!addresses.is_empty()).then_some(What::Url(addresses))
 }
 
 /// Returns the addresses of one URL as every route for its path may have keyed it, whatever hosts the route is for.
 pub fn addresses_on_any_host(site: &Site, url: &str) -> Vec<String> {
-    addresses(keys_and_routes(site, without_fragment(url), Hosts::Any))
+    addresses_of(site, url, Hosts::Any)
+}
+
+/// Returns the addresses of one URL on each route, and the one that it has as it is written: what was stored before a
+/// reload made the routes key it otherwise would be found again after another.
+fn addresses_of(site: &Site, url: &str, hosts: Hosts) -> Vec<String> {
+    let url = without_fragment(url);
+    let mut found = addresses(keys_and_routes(site, url, hosts));
+    if !found.is_empty() {
+        found.extend(as_written(url));
+        found.sort_unstable();
+        found.dedup();
+    }
+    found
+}
+
+fn as_written(url: &str) -> Option<String> {
+    let (scheme, authority, target) = parts(url)?;
+    let host = key::normalize_host(authority, scheme)?;
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    Some(format!("//{host}{slash}{}", key::normalize(target)))
 }
 
 /// Whether some route for URLs that begin with this one, whatever hosts it is for, keys their query otherwise than it

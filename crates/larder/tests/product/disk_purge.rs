@@ -97,7 +97,10 @@ fn a_client_is_not_told_of_a_miss_where_the_disk_has_it() {
 #[test]
 fn a_client_is_not_told_of_a_miss_where_the_disk_has_it_under_another_key() {
     for (key, host) in [
-        ("[defaults.key]\nheaders = [\"X-Country\"]\n", "example.test"),
+        (
+            "[defaults.key]\nheaders = [\"X-Country\"]\n",
+            "example.test",
+        ),
         ("", "127.0.0.1"),
     ] {
         let site = Site::new(&format!("[purge]\nmiss_status = 404\n{key}"));

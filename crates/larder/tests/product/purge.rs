@@ -1,6 +1,6 @@
 //! Purging through the admin API and the command: what each purge covers and says, and that nothing else is touched.
 
-use crate::common::{Said, command, counted, sample, start, start_with};
+use crate::common::{Said, command, counted, reload_as, sample, start, start_with};
 use serde_json::{Value, json};
 use testkit::{Address, Client, Finished, Larder, Origin, Reply, Response};
 
@@ -585,4 +585,23 @@ fn what_is_purged_hides_no_other_that_matches() {
     assert!(explained.stdout.contains("fresh"), "{explained:?}");
     purge(&larder, &json!({ "url": "http://example.test/" }));
     assert_eq!(ask().send().parameter("fwd").as_deref(), Some("uri-miss"));
+}
+
+/// A reload has the site key it otherwise while it is purged, and another has it keyed as before.
+#[test]
+fn a_purge_of_a_url_covers_what_is_stored_for_it_as_it_is_written() {
+    let asked = "/x?b=1&a=2";
+    for key in ["sort = true", "drop = [\"b\"]", "host = false"] {
+        let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+        origin.otherwise(|request| counted(request).cache("max-age=600"));
+        let base = format!("[[origin]]\nservers = \"{}\"\n", origin.url());
+        larder.get(asked).header("Host", "a.test").send();
+        assert!(kept(&larder, "a.test", asked));
+        reload_as(&larder, &format!("{base}[defaults.key]\n{key}\n"), "2");
+        let url = format!("http://a.test{asked}");
+        let answer = purge(&larder, &json!({ "url": url }));
+        assert_eq!(answer["touched"], 1, "{key}: {answer}");
+        reload_as(&larder, &base, "3");
+        assert!(!kept(&larder, "a.test", asked), "{key}");
+    }
 }

@@ -131,7 +131,8 @@ fn targets(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malform
     let targets = addresses.iter().filter_map(|address| target_of(address));
     let mut targets: Vec<_> = targets.map(str::to_owned).collect();
     targets.sort_unstable();
-    targets.dedup();
+    // What begins with another is purged with it, except with the start page.
+    targets.dedup_by(|next, kept| next == kept || *kept != "/" && next.starts_with(kept.as_str()));
     Ok(targets)
 }
 

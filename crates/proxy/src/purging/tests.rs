@@ -97,6 +97,34 @@ fn urls_become_the_addresses_of_keys() {
     }
 }
 
+/// So a purge covers what was stored before the site keyed it otherwise.
+#[test]
+fn urls_are_also_named_as_they_are_written() {
+    let drops = QueryChoice::Except(vec![ParamPattern::Prefix("utm_".into())]);
+    for (spec, expected) in [
+        (
+            KeySpec {
+                sort: true,
+                drop: drops,
+                ..key_spec()
+            },
+            ["//a.example/?a=%2F&b=2", "//a.example/?b=2&utm_x=1&a=%2F"],
+        ),
+        (
+            KeySpec {
+                host: false,
+                ..key_spec()
+            },
+            ["///?b=2&utm_x=1&a=%2F", "//a.example/?b=2&utm_x=1&a=%2F"],
+        ),
+    ] {
+        let expected = expected.map(str::to_owned).to_vec();
+        let site = site(policy(spec));
+        let found = url(&site, "https://A.example:443?b=2&utm_x=1&a=%2f#part");
+        assert_eq!(found, Some(What::Url(expected)));
+    }
+}
+
 fn all(path: &str) -> What {
     What::Prefix {
         host: None,
