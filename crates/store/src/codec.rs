@@ -169,6 +169,11 @@ impl Head {
         self.rest.facts.is_failure
     }
 
+    /// The tags by which it is purged.
+    pub fn tags(&self) -> &[Box<str>] {
+        &self.rest.tags
+    }
+
     /// Makes the stored response over `body`, which has this layout. `checked` is the number of this node's log up to
     /// which no purge covers it, if the tier knows better than what was written.
     pub fn stored(self, body: Body, checked: Option<u64>, tags: &Tags) -> Stored {

@@ -184,6 +184,12 @@ impl SharedTier {
         self.0.find(question, lead).await
     }
 
+    /// Returns the tags of what is kept under `keys` and not purged. For callers that want to know what is there and
+    /// answer nothing with it. What does not come within the time of a question counts as not there.
+    pub async fn tags(&self, keys: &[&[u8]]) -> Vec<Box<str>> {
+        self.0.tags(keys).await
+    }
+
     /// Like [`find`](Self::find) with `lead`, for what was found and must be validated or fetched again: takes the
     /// lease, or waits for what its holder brings. `than` is when the newest of what was found for the request was
     /// received.

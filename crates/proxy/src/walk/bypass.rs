@@ -151,7 +151,7 @@ async fn pass(
         outcome.detail = Some(Detail::Bypass(reason));
     }
     undecided.answered(response.status(), response.headers());
-    let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
+    let groups = invalidate::groups_below(worker, ask, response.status(), response.headers());
     let groups = groups.await;
     undecided.decided();
     let exchanged = Exchanged {

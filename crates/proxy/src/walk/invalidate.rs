@@ -1,23 +1,30 @@
 //! Invalidate: what a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875 section 3).
 
-use crate::{ask::Ask, cache::Worker, clock, marks, outcome::bump, purging};
+use crate::{
+    ask::{Ask, Key},
+    cache::Worker,
+    clock, marks,
+    outcome::bump,
+    purging,
+};
 use http::{HeaderMap, StatusCode};
 use rules::{invalidate, surrogate};
 use std::rc::Rc;
 use store::{
-    Stored, disk,
+    Stored,
+    disk::{self, Disk},
     purge::{Address, Purge, What},
 };
 
 /// Invalidates what this exchange makes invalid: the target; `Location` and `Content-Location` of the same origin;
-/// cache groups; and `on_disk`, the groups of responses on disk ([`groups_on_disk`]). Returns how many entries of the
-/// log that takes.
+/// cache groups; and `below`, the groups of responses in the tiers below ([`groups_below`]). Returns how many entries of
+/// the log that takes.
 pub fn invalidate(
     worker: &Worker,
     ask: &Ask,
     status: StatusCode,
     response: &HeaderMap,
-    on_disk: Vec<String>,
+    below: Vec<String>,
 ) -> u64 {
     if !invalidates(ask, status) {
         return 0;
@@ -27,7 +34,7 @@ pub fn invalidate(
     let mut entries: u64 = invalidated.sum();
     let named = surrogate::invalidated_groups(response);
     let mut groups = ask.groups(&named);
-    groups.extend(on_disk);
+    groups.extend(below);
     groups.sort_unstable();
     groups.dedup();
     entries += Certainty::Changed.purge_groups(worker, groups);
@@ -35,30 +42,44 @@ pub fn invalidate(
     entries
 }
 
-/// Returns the cache groups of responses on disk under the URIs that this exchange makes invalid. To be called before
-/// they are invalidated: what is invalid is not found any more.
-pub async fn groups_on_disk(
+/// Returns the cache groups of responses in the tiers below under the URIs that this exchange makes invalid. To be called
+/// before they are invalidated: what is invalid is not found any more.
+pub async fn groups_below(
     worker: &Worker,
     ask: &Ask,
     status: StatusCode,
     response: &HeaderMap,
 ) -> Vec<String> {
     let mut groups = Vec::new();
-    let Some(disk) = &worker.cache.disk else {
-        return groups;
-    };
-    if !invalidates(ask, status) {
+    let (disk, shared) = (&worker.cache.disk, &worker.cache.shared);
+    if !invalidates(ask, status) || (disk.is_none() && shared.is_none()) {
         return groups;
     }
-    for uri in targets(ask, response) {
-        for key in purging::stored_keys(ask, &uri) {
-            let found = match disk.find(key.as_bytes(), disk::Bodies::Left) {
-                disk::DiskLookup::Nothing => continue,
-                disk::DiskLookup::Here(found) => found,
-                disk::DiskLookup::Wait(finding) => finding.await,
-            };
-            groups.extend(found.iter().flat_map(|stored| groups_of(stored)));
-        }
+    let targets = targets(ask, response).into_iter();
+    let keys: Vec<_> = targets
+        .flat_map(|uri| purging::stored_keys(ask, &uri))
+        .collect();
+    let keys: Vec<_> = keys.iter().map(Key::as_bytes).collect();
+    if let Some(disk) = disk {
+        groups = groups_on_disk(disk, &keys).await;
+    }
+    if let Some(shared) = shared {
+        // Boxed because most sites have no such tier.
+        let tags = Box::pin(shared.tags(&keys)).await;
+        groups.extend(tags.iter().filter_map(|tag| group(tag)));
+    }
+    groups
+}
+
+async fn groups_on_disk(disk: &Disk, keys: &[&[u8]]) -> Vec<String> {
+    let mut groups = Vec::new();
+    for key in keys {
+        let found = match disk.find(key, disk::Bodies::Left) {
+            disk::DiskLookup::Nothing => continue,
+            disk::DiskLookup::Here(found) => found,
+            disk::DiskLookup::Wait(finding) => finding.await,
+        };
+        groups.extend(found.iter().flat_map(|stored| groups_of(stored)));
     }
     groups
 }
@@ -118,7 +139,7 @@ impl Undecided {
 impl Drop for Undecided {
     fn drop(&mut self) {
         let (worker, ask) = (&self.worker, &self.ask);
-        // The groups of responses on disk are left out, since they would have to be waited for.
+        // The groups of responses below are left out, since they would have to be waited for.
         match &self.end {
             End::Unheard => {
                 Certainty::MayHaveChanged.invalidate(worker, ask, &target(ask));
@@ -213,10 +234,12 @@ fn groups_in_memory(worker: &Worker, key: &[u8]) -> Vec<String> {
 
 fn groups_of(stored: &Stored) -> impl Iterator<Item = String> {
     let marks = stored.marks.iter();
-    marks
-        .flat_map(|marks| marks.texts())
-        .filter(|name| marks::group(name).is_some())
-        .map(str::to_owned)
+    marks.flat_map(|marks| marks.texts()).filter_map(group)
+}
+
+/// Returns the name of a response if it is that of a cache group.
+fn group(name: &str) -> Option<String> {
+    marks::group(name).map(|_| name.to_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Finds what is on the server, and waits for what another node brings.
 
+mod tags;
 mod usable;
 
 use super::{Inner, Question, SharedTierLookup, guard::Failed, lease::Lease, name, remote::Read};

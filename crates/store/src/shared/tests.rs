@@ -292,6 +292,41 @@ async fn of_a_page_whose_record_cannot_be_read_first_no_chunks_stay() {
     assert_eq!(shared.statistics().stored, 0);
 }
 
+/// Those of what is purged are not.
+#[tokio::test(start_paused = true)]
+async fn the_tags_of_what_is_there_are_found_without_its_body() {
+    let slow = slow(1);
+    let answers = Arc::clone(&slow.answers);
+    let memory = Memory::new(1 << 20, Arc::default());
+    let log = memory.log();
+    log.begin_at(Position(1, 0));
+    let shared = with_log(slow, Arc::clone(log));
+    for (language, tag) in [("de", "a"), ("en", "b")] {
+        let page = page(language, 1 << 20);
+        let marks = log.tags().marks([tag], page.checked());
+        let page = Stored::new(
+            page.checked(),
+            page.status,
+            page.fields.clone(),
+            page.facts,
+            page.variant.clone(),
+            marks,
+            page.body.clone(),
+        );
+        let before = shared.statistics().stored;
+        shared.keep(KEY, &Arc::new(page), None);
+        until(|| shared.statistics().stored > before).await;
+    }
+    let before = answers.load(Relaxed);
+    let mut tags = shared.tags(&[b"http://a.example/other", KEY]).await;
+    tags.sort_unstable();
+    assert_eq!(tags, ["a".into(), "b".into()]);
+    assert_eq!(answers.load(Relaxed), before + 1);
+    let purge = Purge::hard(What::Tags(vec!["a".to_owned()]));
+    memory.apply(purge, clock::now(), None);
+    assert_eq!(shared.tags(&[KEY]).await, ["b".into()]);
+}
+
 /// Its record is read twice and written once.
 #[tokio::test(start_paused = true)]
 async fn the_chunks_of_a_confirmed_page_are_prolonged_by_the_dozen() {

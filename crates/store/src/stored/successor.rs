@@ -60,6 +60,15 @@ impl Stored {
         }
     }
 
+    /// The same response, as if the log of purges had not been looked at since it stood at `checked`.
+    #[must_use]
+    pub fn checked_up_to(self, checked: u64) -> Self {
+        Self {
+            notes: self.notes.clone().checked_up_to(checked),
+            ..self
+        }
+    }
+
     /// A marker that the origin has given up this response. It takes the response's place where that cannot be removed
     /// for good, and answers nothing. The log of purges stood at `checked`.
     #[must_use]

@@ -39,7 +39,7 @@ pub(super) struct Exchanged {
     pub ticket: Ticket,
     /// When its request went out, and when its answer came.
     pub times: Times,
-    /// The cache groups that its answer invalidates, as far as they are on disk.
+    /// The cache groups that its answer invalidates, as far as they are those of responses in the tiers below.
     pub groups: Vec<String>,
     /// Its outcome so far, until the answer is complete.
     pub outcome: Outcome,
