@@ -674,3 +674,40 @@ fn what_a_forwarded_head_freshened_stays_so() {
     assert_eq!(answer.header("x-version"), Some("2"), "{}", answer.said());
     same(&answer.body, &content("page", 500), "the same body");
 }
+
+/// RFC 9111 section 4.3.5: what memory has lost is out of date too.
+#[test]
+fn a_head_that_shows_another_version_says_so_of_what_is_on_disk_alone() {
+    let version = Arc::new(AtomicUsize::new(1));
+    let now = version.clone();
+    let site = Site::with(move |request| {
+        let version = now.load(Ordering::SeqCst);
+        let reply = Reply::ok()
+            .cache("max-age=600")
+            .header("ETag", format!("\"{version}\""));
+        match (request.method.as_str(), request.path()) {
+            ("HEAD", path) => reply.header("Content-Length", size_of_page(path).to_string()),
+            (_, path) => reply.body(content(&version.to_string(), size_of_page(path))),
+        }
+    });
+    let pages = ["/0", "/1", "/2"];
+    let larder = site.start();
+    keep(&larder, &pages);
+    wait_written(&larder, 3);
+    let larder = site.restart(larder);
+    version.store(2, Ordering::SeqCst);
+    for page in pages {
+        let head = larder.ask("HEAD", page).header("If-Match", "\"2\"");
+        let head = head.send();
+        assert_eq!(head.header("etag"), Some("\"2\""), "{}", head.said());
+        let answer = larder.get(page).send();
+        let expected = content("2", size_of_page(page));
+        assert!(answer.body == expected, "{page}: {}", answer.said());
+    }
+}
+
+/// One of [`SIZES`], by the page's number.
+fn size_of_page(path: &str) -> usize {
+    let number: usize = path.trim_start_matches('/').parse().expect("a number");
+    SIZES[number]
+}

@@ -28,7 +28,7 @@ use crate::{
 };
 use answer::{Exchanged, land};
 use content::{cut, request_body, room};
-use http::{HeaderMap, Response, header};
+use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body as _;
 use origin::ResponseBody;
 use outgoing::{only_whole_is_right, outgoing, whole};
@@ -154,6 +154,9 @@ async fn pass(
     let groups = invalidate::groups_below(worker, ask, response.status(), response.headers());
     let groups = groups.await;
     undecided.decided();
+    if response.status() == StatusCode::OK && head::is_heard(ask, why) {
+        head::bring(worker, ask).await;
+    }
     let exchanged = Exchanged {
         why,
         ticket,

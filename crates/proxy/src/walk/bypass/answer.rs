@@ -75,9 +75,7 @@ pub(super) fn land(
     // Nothing else was purged in between if the log has moved only by what the answer itself invalidates.
     let is_current = is_current && ticket.log_at == before.log_at + own;
     let (head, body) = response.into_parts();
-    // An answer that bypasses the store because the site says so may be for one user, and says nothing about what is
-    // stored.
-    if ask.method == Method::HEAD && may_fill && !matches!(why, Bypassed::Reason(_)) {
+    if head::is_heard(ask, why) {
         head::says(worker, ask, &head, (asked, times));
     }
     let content = if is_current {

@@ -4,9 +4,11 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    clock,
     hit_for_miss::Unshared,
     walk::{
         admit::{self, Times, Update},
+        lookup::{self, Bypassed, bypassed},
         tiers,
     },
 };
@@ -16,7 +18,52 @@ use rules::{
     validate::{self, HeadSays},
 };
 use std::sync::Arc;
-use store::{Body, Stored, Ticket, Variants, purge::Standing};
+use store::{Body, Stored, Ticket, Variants, disk, purge::Standing, shared::SharedTierLookup};
+
+/// Whether the answer to this request says something about what is stored. An answer that bypasses the store because the
+/// site says so may be for one user, and does not.
+pub fn is_heard(ask: &Ask, why: Bypassed) -> bool {
+    ask.method == Method::HEAD && !matches!(why, Bypassed::Reason(_)) && bypassed::may_fill(ask)
+}
+
+/// Takes into memory what the tiers below have for a HEAD that [is heard](is_heard), if memory has nothing for it: its
+/// answer [says](says) something about that too.
+pub async fn bring(worker: &Worker, ask: &Ask) {
+    let (cache, key) = (&worker.cache, ask.key.as_bytes());
+    if let Some(disk) = &cache.disk
+        && !is_in_memory(worker, ask)
+    {
+        let found = match disk.find(key, disk::Bodies::Left) {
+            disk::DiskLookup::Nothing => Vec::new(),
+            disk::DiskLookup::Here(found) => found,
+            disk::DiskLookup::Wait(finding) => finding.await,
+        };
+        lookup::from_disk(worker, ask, clock::now(), found);
+    }
+    if let Some(tier) = &cache.shared
+        && !is_in_memory(worker, ask)
+    {
+        let mut question = tier.question(key, &ask.fields);
+        // Boxed because most sites have no such tier, and the future that waits for it is large.
+        let found = Box::pin(tier.find(&mut question, false)).await;
+        if let SharedTierLookup::Here(found) = found {
+            lookup::adopted(worker, ask, clock::now(), found);
+        }
+    }
+}
+
+/// Whether memory has a response that could be chosen for this request.
+fn is_in_memory(worker: &Worker, ask: &Ask) -> bool {
+    let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
+    let variants = memory.peek(key);
+    let mut all = variants.iter().flat_map(Variants::as_slice);
+    let mut scratch = Vec::new();
+    all.any(|stored| {
+        stored.matches(&ask.fields, &mut scratch)
+            && !stored.body.is_gone()
+            && memory.log().standing(key, stored) != Standing::Gone
+    })
+}
 
 /// Applies a HEAD's answer to each stored response that could have been chosen for it, not to the newest alone (RFC
 /// 9111 section 4.3.5). The answer does not know of purges since the ticket in `when`.
