@@ -264,16 +264,13 @@ fn in_each_form(literal: &str) -> String {
         pattern.push_str(&regex::escape(before));
         let digits = after.get(..2).unwrap_or_default();
         let coded = format!("%{digits}");
-        rest = match key::decode_optional(&coded) {
-            Cow::Owned(decoded) => {
-                // Writing to a string does not fail.
-                let _ = write!(pattern, "(?:{coded}|{})", regex::escape(&decoded));
-                after.get(2..).unwrap_or_default()
-            }
-            Cow::Borrowed(_) => {
-                pattern.push('%');
-                after
-            }
+        rest = if let Cow::Owned(decoded) = key::decode_optional(&coded) {
+            // Writing to a string does not fail.
+            let _ = write!(pattern, "(?:{coded}|{})", regex::escape(&decoded));
+            after.get(2..).unwrap_or_default()
+        } else {
+            pattern.push('%');
+            after
         };
     }
     pattern.push_str(&regex::escape(rest));
