@@ -320,11 +320,11 @@ async fn the_tags_of_what_is_there_are_found_without_its_body() {
     let before = answers.load(Relaxed);
     let mut tags = shared.tags(&[b"http://a.example/other", KEY]).await;
     tags.sort_unstable();
-    assert_eq!(tags, ["a".into(), "b".into()]);
+    assert_eq!(tags, ["a", "b"].map(Box::<str>::from));
     assert_eq!(answers.load(Relaxed), before + 1);
     let purge = Purge::hard(What::Tags(vec!["a".to_owned()]));
     memory.apply(purge, clock::now(), None);
-    assert_eq!(shared.tags(&[KEY]).await, ["b".into()]);
+    assert_eq!(shared.tags(&[KEY]).await, ["b"].map(Box::<str>::from));
 }
 
 /// Its record is read twice and written once.
