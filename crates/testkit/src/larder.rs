@@ -119,6 +119,16 @@ impl Larder {
         self.process.ended()
     }
 
+    /// Stops it where it is (SIGSTOP): connections are taken by the system, nothing is answered.
+    pub fn pause(&self) {
+        self.signal("STOP");
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub fn resume(&self) {
+        self.signal("CONT");
+    }
+
     fn signal(&self, name: &str) {
         signal(self.id(), name);
     }

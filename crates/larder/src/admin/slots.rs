@@ -1,8 +1,9 @@
 //! How many connections the admin API has at the same time: each has a slot.
 //!
 //! Monitors keep connections open between their visits, and forget some. So where no slot is free, a new connection
-//! takes that of the one that has rested for the longest time: without a request, or with its last one answered. Only if
-//! none rests is the new one turned away.
+//! takes that of the one that has rested for the longest time: without a request, or with its last one answered. If none
+//! rests, it takes that of a client that does not read its answer, so that nobody holds a slot by standing still. Only if
+//! all wait for answers of ours is the new one turned away.
 
 use axum::{
     extract::{ConnectInfo, Request, connect_info::Connected},
@@ -14,7 +15,7 @@ use axum::{
 use socket2::SockRef;
 use std::{
     collections::HashMap,
-    io,
+    io::{self, ErrorKind},
     net::SocketAddr,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -44,10 +45,20 @@ struct Slots {
 
 #[derive(Debug)]
 struct Taken {
-    /// When its connection began to rest, as a count; `None` while a request is at work.
-    rests_since: Option<u64>,
+    does: Does,
     /// Ends the connection when it is dropped.
     _stays: oneshot::Sender<()>,
+}
+
+/// What a connection does. The least gives way first; times are counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Does {
+    /// Has nothing to do since then.
+    Rests(u64),
+    /// Sends an answer, of which the client last took something then. All of it is in hyper's buffer, and its body gone.
+    Sends(u64),
+    /// Has a request at work, which never gives way.
+    Works,
 }
 
 impl Slots {
@@ -56,19 +67,18 @@ impl Slots {
         self.count
     }
 
-    /// Takes a slot for a connection that rests; `None` if there is none. Returns its number, and what tells the
+    /// Takes a slot for a connection that rests; `None` if all are at work. Returns its number, and what tells the
     /// connection that another has taken it.
     fn take(&mut self) -> Option<(u64, oneshot::Receiver<()>)> {
         if self.taken.len() >= MOST {
-            let resting = self.taken.iter();
-            let resting = resting.filter_map(|(number, it)| Some((it.rests_since?, *number)));
-            let (_, longest) = resting.min()?;
-            self.taken.remove(&longest);
+            let idle = self.taken.iter().filter(|(_, it)| it.does != Does::Works);
+            let (_, first) = idle.map(|(number, it)| (it.does, *number)).min()?;
+            self.taken.remove(&first);
         }
         let (stays, gone) = oneshot::channel();
         let number = self.tick();
         let taken = Taken {
-            rests_since: Some(number),
+            does: Does::Rests(number),
             _stays: stays,
         };
         self.taken.insert(number, taken);
@@ -86,6 +96,31 @@ pub(super) struct Slot {
 impl Slot {
     fn slots(&self) -> MutexGuard<'_, Slots> {
         lock(&self.slots)
+    }
+
+    /// Its connection now does what `next` makes of what it did, and of the time.
+    fn turn(&self, next: impl FnOnce(Does, u64) -> Does) {
+        let mut slots = self.slots();
+        let now = slots.tick();
+        if let Some(taken) = slots.taken.get_mut(&self.number) {
+            taken.does = next(taken.does, now);
+        }
+    }
+
+    /// The client has taken some of what is sent.
+    fn moves(&self) {
+        self.turn(|does, now| match does {
+            Does::Sends(_) => Does::Sends(now),
+            other => other,
+        });
+    }
+
+    /// Nothing is left to be sent.
+    fn sent(&self) {
+        self.turn(|does, now| match does {
+            Does::Sends(_) => Does::Rests(now),
+            other => other,
+        });
     }
 }
 
@@ -114,9 +149,7 @@ struct AtWork(Slot);
 
 impl AtWork {
     fn begin(slot: Slot) -> Self {
-        if let Some(taken) = slot.slots().taken.get_mut(&slot.number) {
-            taken.rests_since = None;
-        }
+        slot.turn(|_, _| Does::Works);
         Self(slot)
     }
 }
@@ -124,11 +157,7 @@ impl AtWork {
 impl Drop for AtWork {
     fn drop(&mut self) {
         let Self(slot) = self;
-        let mut slots = slot.slots();
-        let now = slots.tick();
-        if let Some(taken) = slots.taken.get_mut(&slot.number) {
-            taken.rests_since = Some(now);
-        }
+        slot.turn(|_, now| Does::Sends(now));
     }
 }
 
@@ -155,6 +184,8 @@ impl serve::Listener for Listener {
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
             let (stream, address) = serve::Listener::accept(&mut self.socket).await;
+            // The connections before this one first read the requests that have come for them, and then do not seem to rest.
+            yield_now().await;
             let taken = lock(&self.slots).take();
             let Some((number, gone)) = taken else {
                 turn_away(&stream);
@@ -162,10 +193,7 @@ impl serve::Listener for Listener {
             };
             let slots = Arc::clone(&self.slots);
             let slot = Slot { slots, number };
-            let connection = Connection { stream, gone, slot };
-            // Requests that have come are read before their connections may seem to rest.
-            yield_now().await;
-            return (connection, address);
+            return (Connection { stream, gone, slot }, address);
         }
     }
 
@@ -188,12 +216,36 @@ fn turn_away(stream: &TcpStream) {
     let _ = SockRef::from(stream).send(text.as_bytes());
 }
 
-/// A connection that has a slot. Once another has taken that, it ends as if the client had ended it.
+/// A connection that has a slot. Once another has taken that, reads end as if the client had ended it, and writes fail:
+/// what waits for a write need not read.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
     gone: oneshot::Receiver<()>,
     slot: Slot,
+}
+
+impl Connection {
+    /// Whether another has taken its slot. If not, its task is woken when that happens.
+    fn is_gone(&mut self, cx: &mut Context<'_>) -> bool {
+        self.gone.is_terminated() || Pin::new(&mut self.gone).poll(cx).is_ready()
+    }
+
+    /// Writes with `write`.
+    fn poll_send(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut TcpStream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.is_gone(cx) {
+            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+        }
+        let written = write(Pin::new(&mut self.stream), cx);
+        if written.is_ready() {
+            self.slot.moves();
+        }
+        written
+    }
 }
 
 impl Drop for Connection {
@@ -208,7 +260,7 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.gone.is_terminated() || Pin::new(&mut self.gone).poll(cx).is_ready() {
+        if self.is_gone(cx) {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_read(cx, buf)
@@ -217,19 +269,19 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        self.poll_send(cx, |stream, cx| stream.poll_write(cx, buf))
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        self.poll_send(cx, |stream, cx| stream.poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -237,6 +289,11 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes when it has written all there is.
+        self.slot.sent();
+        if self.is_gone(cx) {
+            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+        }
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

@@ -1,7 +1,10 @@
 //! The admin address: health, metrics, `larder explain`.
 
 use crate::common::{Said, command, counted, sample, start, start_with};
-use std::net::TcpListener;
+use std::{
+    io::Write as _,
+    net::{TcpListener, TcpStream},
+};
 use testkit::{Address, Client, Larder, Reply, free_port, wait_until};
 
 /// How many connections the admin address has at the same time.
@@ -57,14 +60,18 @@ fn health_is_told_however_many_connections_rest() {
     );
 }
 
-#[test]
-fn where_every_connection_waits_for_an_answer_a_further_one_is_told_so() {
-    // A node that takes purges and confirms none.
+/// A Larder whose purges wait: the other node takes them and confirms none.
+fn start_with_silent_node() -> (TcpListener, Larder) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let peer = silent.local_addr().expect("an address");
     let (_origin, larder) = start_with(&format!(
         "[[origin]]\nservers = \"{{origin}}\"\n[purge]\npeers = \"http://{peer}\"\n"
     ));
+    (silent, larder)
+}
+
+/// So many connections that wait for an answer.
+fn wait(larder: &Larder, count: usize) -> Vec<Client> {
     let wait = |number: usize| {
         let mut client = Client::connect(larder.admin());
         let purge = format!("{{\"tag\": \"{number}\", \"wait\": \"1m\"}}");
@@ -78,7 +85,17 @@ fn where_every_connection_waits_for_an_answer_a_further_one_is_told_so() {
         client.send(purge);
         client
     };
-    let mut waiting: Vec<_> = (0..MOST).map(wait).collect();
+    (0..count).map(wait).collect()
+}
+
+/// Requests at once whose answers are more than the buffers of a connection hold.
+const MANY: usize = 1500;
+const MANY_ASKED: &str = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+#[test]
+fn where_every_connection_waits_for_an_answer_a_further_one_is_told_so() {
+    let (_silent, larder) = start_with_silent_node();
+    let mut waiting = wait(&larder, MOST);
     let refused = Client::connect(larder.admin()).read();
     assert_eq!(refused.status, 503);
     assert_eq!(refused.header("retry-after"), Some("1"));
@@ -88,6 +105,58 @@ fn where_every_connection_waits_for_an_answer_a_further_one_is_told_so() {
     wait_until("there is a connection to be had", || {
         larder.admin_get("/healthz").send().status == 200
     });
+}
+
+#[test]
+fn a_client_that_reads_no_answers_gives_way_to_one_that_comes() {
+    let (_silent, larder) = start_with_silent_node();
+    let Address::Tcp(admin) = larder.admin() else {
+        panic!("a TCP address")
+    };
+    let mut deaf = TcpStream::connect(admin).expect("a connection");
+    deaf.write_all(MANY_ASKED.repeat(MANY).as_bytes())
+        .expect("all is sent");
+    let _waiting = wait(&larder, MOST - 1);
+    wait_until("there is a connection to be had", || {
+        larder.admin_get("/healthz").send().status == 200
+    });
+    // It is reset, as there are requests that were not read.
+    wait_until("the one that reads nothing has ended", || {
+        deaf.take_error().expect("its state").is_some()
+    });
+}
+
+#[test]
+fn an_answer_on_its_way_does_not_give_way_to_connections_that_rest() {
+    let (_origin, larder) = start();
+    let mut slow = Client::connect(larder.admin());
+    slow.send(MANY_ASKED.repeat(MANY));
+    let ask = |_| {
+        let mut client = Client::connect(larder.admin());
+        assert_eq!(client.get("/healthz").send().status, 200);
+        client
+    };
+    let _resting: Vec<_> = (0..MOST + 6).map(ask).collect();
+    for number in 0..MANY {
+        assert!(slow.read_one(false).complete, "answer {number}");
+    }
+}
+
+#[test]
+fn a_request_that_has_come_is_read_before_its_connection_could_give_way() {
+    let (_silent, larder) = start_with_silent_node();
+    let _waiting = wait(&larder, MOST - 1);
+    larder.pause();
+    let burst = [(); 3].map(|()| ask_health(&larder));
+    larder.resume();
+    assert_eq!(burst.map(|mut client| client.read().status), [200; 3]);
+}
+
+/// A connection on which a request was sent.
+fn ask_health(larder: &Larder) -> Client {
+    let mut client = Client::connect(larder.admin());
+    client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client
 }
 
 #[test]
