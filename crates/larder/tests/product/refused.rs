@@ -31,7 +31,6 @@ fn what_a_route_refuses_reaches_nobody() {
         // However an application may read it.
         ("GET", "//admin/users", 403),
         ("GET", "//x/admin/users", 403),
-        ("GET", "/index.php/admin/users", 403),
         ("GET", "/\\x/admin/users", 403),
         ("GET", "/x/../admin/users", 403),
         ("GET", "/x/..%2fadmin/users", 403),
@@ -140,6 +139,7 @@ fn a_method_in_the_query_is_no_way_around() {
         ".method=DELETE",
         "_method=GET&_method=PUT",
         "a=1;_method=+Put",
+        "_method%00=DELETE",
     ] {
         for method in ["GET", "POST"] {
             let target = format!("/item?{query}");

@@ -257,5 +257,6 @@ fn named(key: &str) -> Option<(&str, &str)> {
         .strip_prefix("https-")
         .or_else(|| rest.strip_prefix("http-"))?;
     let at = rest.find("-/")?;
-    rest.get(..at).zip(rest.get(at + 1..))
+    let host = rest.get(..at).filter(|host| !host.is_empty());
+    host.zip(rest.get(at + 1..))
 }

@@ -154,7 +154,7 @@ impl<'a> CookieText<'a> {
         let is_called = |wanted: &TextPattern| wanted.matches(&self.name) || has_other(wanted);
         let has_value = |wanted: &Regex| {
             let Some(value) = &self.value else {
-                return true;
+                return false;
             };
             let is_read_so = |read: Vec<u8>| wanted.is_match(&text(&read));
             wanted.is_match(value) || self.cookie.values().into_iter().any(is_read_so)

@@ -55,7 +55,12 @@ fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
             method: &method,
             ..*subject
         };
-        all.push((subject.path.to_owned(), choose(routes, &subject)));
+        let own = iter::once(subject.path.to_owned());
+        let paths: Vec<_> = own.chain(key::readings(subject.path)).collect();
+        let of_path = |path| Subject { path, ..subject };
+        let subjects: Vec<_> = paths.iter().map(|path| of_path(path)).collect();
+        let chosen = choose_each(routes, &subjects, judge(&subject));
+        all.extend(paths.into_iter().zip(chosen));
     }
     let all = all.into_iter();
     all.map(|(path, route)| Reading { path, route }).collect()
@@ -84,7 +89,9 @@ fn methods_named(query: Option<&str>) -> impl Iterator<Item = Method> {
     let parameters = query.into_iter().flat_map(|query| query.split(['&', ';']));
     parameters.filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        let name: Vec<u8> = key::decoded(name.as_bytes()).collect();
+        // PHP ends the name at a zero byte.
+        let name = key::decoded(name.as_bytes()).take_while(|byte| *byte != 0);
+        let name: Vec<u8> = name.collect();
         if !matches!(name.trim_ascii(), [b'_' | b'.' | b'[', rest @ ..] if rest == b"method") {
             return None;
         }

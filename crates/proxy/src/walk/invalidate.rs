@@ -56,10 +56,13 @@ pub async fn groups_below(
         return groups;
     }
     let targets = targets(ask, response).into_iter();
-    let keys: Vec<_> = targets
-        .flat_map(|uri| purging::stored_keys(ask, &uri))
-        .collect();
-    let keys: Vec<_> = keys.iter().map(Key::as_bytes).collect();
+    let mut distinct: Vec<Key> = Vec::new();
+    for key in targets.flat_map(|uri| purging::stored_keys(ask, &uri)) {
+        if !distinct.contains(&key) {
+            distinct.push(key);
+        }
+    }
+    let keys: Vec<_> = distinct.iter().map(Key::as_bytes).collect();
     if let Some(disk) = disk {
         groups = groups_on_disk(disk, &keys).await;
     }

@@ -25,6 +25,33 @@ struct Leniency {
     takes_host: bool,
 }
 
+/// What a path has for [`Leniency`] to work on.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is for one habit, apart from the others"
+)]
+struct Finds {
+    coded: bool,
+    optional: bool,
+    backslashes: bool,
+    parameters: bool,
+    host: bool,
+}
+
+impl Finds {
+    fn of(path: &str) -> Self {
+        let has_backslash = path.contains("%5C");
+        Self {
+            coded: has_backslash || path.contains("%2F"),
+            optional: has_optional(path),
+            backslashes: has_backslash || path.contains('\\'),
+            parameters: path.contains(';') || path.contains("%3B"),
+            host: begins_with_two(path),
+        }
+    }
+}
+
 impl Leniency {
     /// All combinations. Each origin does some of these things, and what it does not do decides which segment a `..`
     /// removes.
@@ -40,15 +67,14 @@ impl Leniency {
         })
     }
 
-    /// Whether each of these things, merging aside, finds something to do in `path`. If not, a more modest combination
+    /// Whether each of these things, merging aside, finds something to do in a path. If not, a more modest combination
     /// has the same reading.
-    fn matters(self, path: &str) -> bool {
-        let has_coded = path.contains("%2F") || path.contains("%5C");
-        (!self.decodes || has_coded)
-            && (!self.decodes_rest || has_optional(path))
-            && (!self.turns || path.contains('\\') || path.contains("%5C"))
-            && (!self.cuts || path.contains(';') || path.contains("%3B"))
-            && (!self.takes_host || begins_with_two(path))
+    const fn matters(self, finds: Finds) -> bool {
+        (!self.decodes || finds.coded)
+            && (!self.decodes_rest || finds.optional)
+            && (!self.turns || finds.backslashes)
+            && (!self.cuts || finds.parameters)
+            && (!self.takes_host || finds.host)
     }
 
     fn read(self, path: &str) -> String {
@@ -121,7 +147,7 @@ fn begins_with_two(path: &str) -> bool {
 /// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode slashes, decode
 /// what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments (`;x`), take
 /// several slashes for one, or two at the beginning for those before a host, some or all of these, and resolve dot
-/// segments; and then perhaps take what follows a script for the path.
+/// segments.
 ///
 /// The most lenient reading comes first. `path` is [normalised](super::normalize) and begins with a slash. If the
 /// result is empty, all origins read the path alike.
@@ -129,35 +155,14 @@ pub fn readings(path: &str) -> Vec<String> {
     if !is_suspicious(path.as_bytes()) {
         return Vec::new();
     }
-    let mut readings = Vec::new();
-    let mut add = |reading: String| {
+    let (finds, mut readings) = (Finds::of(path), Vec::new());
+    let all = Leniency::all().filter(|leniency| leniency.matters(finds));
+    for reading in all.map(|leniency| leniency.read(path)) {
         if reading != path && !readings.contains(&reading) {
             readings.push(reading);
         }
-    };
-    let all = || Leniency::all().filter(|leniency| leniency.matters(path));
-    all().for_each(|leniency| add(leniency.read(path)));
-    // Last, since what is left of the path is less.
-    for reading in all().map(|leniency| leniency.read(path)) {
-        if let Some(behind) = behind_script(&reading) {
-            add(behind.to_owned());
-        }
     }
     readings
-}
-
-/// Returns what follows the first script of PHP in a path. Applications whose requests all go through one script take it
-/// for the path (`PATH_INFO`, RFC 3875 section 4.1.5).
-fn behind_script(path: &str) -> Option<&str> {
-    let ends = memchr::memchr_iter(b'/', path.as_bytes());
-    let mut scripts = ends.filter(|end| is_script(path.as_bytes(), *end));
-    path.get(scripts.next()?..)
-}
-
-/// Whether the name of a script of PHP ends at `end`.
-fn is_script(path: &[u8], end: usize) -> bool {
-    let ending = end.checked_sub(4).and_then(|start| path.get(start..end));
-    ending.is_some_and(|ending| ending.eq_ignore_ascii_case(b".php"))
 }
 
 /// Whether all origins take the last segment for one name, and the rest of the path for the way to it.
@@ -217,7 +222,6 @@ fn is_suspicious(path: &[u8]) -> bool {
         before = byte;
         match pair {
             (b'/', b'/' | b'.') | (_, b';' | b'\\') => true,
-            (b'p' | b'P', b'/') => is_script(path, at),
             (_, b'%') => triplet(path, at)
                 .is_some_and(|byte| is_optional(byte) || matches!(byte, b'/' | b'\\')),
             _ => false,

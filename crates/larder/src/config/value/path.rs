@@ -255,6 +255,10 @@ fn wildcard(text: &str, escaped: impl Fn(&str) -> String) -> Result<Regex, Wrong
     anchored(&pattern)
 }
 
+fn is_of_hex(digits: Option<&str>) -> bool {
+    digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
 /// Returns the expression for text of a path, of which each encoded byte that a path can also have as it is matches in
 /// both forms.
 fn in_each_form(literal: &str) -> String {
@@ -264,7 +268,11 @@ fn in_each_form(literal: &str) -> String {
         pattern.push_str(&regex::escape(before));
         let digits = after.get(..2).unwrap_or_default();
         let coded = format!("%{digits}");
-        rest = if let Cow::Owned(decoded) = key::decode_optional(&coded) {
+        // A percent sign before two digits would begin another triplet.
+        let begins_another = digits == "25" && is_of_hex(after.get(2..4));
+        rest = if let Cow::Owned(decoded) = key::decode_optional(&coded)
+            && !begins_another
+        {
             // Writing to a string does not fail.
             let _ = write!(pattern, "(?:{coded}|{})", regex::escape(&decoded));
             after.get(2..).unwrap_or_default()
