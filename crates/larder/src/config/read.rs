@@ -150,7 +150,9 @@ fn describe(message: &str) -> String {
             .strip_prefix(kind)
             .and_then(|rest| rest.rsplit_once(", expected "));
         if let Some((found, expected)) = parts {
-            let found = match found {
+            // The type in which a number fits that is too large for any setting.
+            let found = found.trim_end_matches(" as i128");
+            let found = match found.trim_end_matches(" as u128") {
                 "map" => "a table",
                 "sequence" => "a list",
                 found => found,
@@ -164,8 +166,10 @@ fn describe(message: &str) -> String {
             return format!("expected {expected}, found {found}");
         }
     }
-    if message == "wanted string or table" {
-        return "expected a word in quotes".to_owned();
+    match message {
+        "wanted string or table" => return "expected a word in quotes".to_owned(),
+        "integer number overflowed" => return "the number has too many digits".to_owned(),
+        _ => {}
     }
     if let Some(rest) = message.strip_prefix("unknown variant ")
         && let Some((found, known)) = rest.split_once(", expected ")

@@ -3,12 +3,12 @@
 use super::{Sink, settings::values};
 use crate::config::{
     Fault,
-    value::{At, PathStart, PeerUrl, SecretField, SharedUrl, TagField, Text},
+    value::{At, PathStart, PeerUrl, SecretField, SharedUrl, TagField, Text, quoted},
     written,
 };
 use http::{HeaderName, HeaderValue, StatusCode};
 use proxy::policy::{PurgePolicy, Refetch};
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 /// The shortest secret. Guesses are limited only by the speed of the network.
 const SHORTEST_SECRET: usize = 8;
@@ -111,18 +111,32 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
         );
     }
     let Text { value, span } = table.value.as_ref()?;
-    if value.len() < SHORTEST_SECRET {
-        sink.push(
-            Fault::at(span, "the secret is too easy to guess").instead(format!(
-                "at least {SHORTEST_SECRET} characters, chosen at random"
-            )),
-        );
-    }
+    unusable(value, span, sink);
     let mut value = value.clone();
     // Keeps it out of logs.
     value.set_sensitive(true);
     let SecretField(name) = table.header.as_ref()?.value.clone();
     Some((name, value))
+}
+
+/// Reports a secret that anybody could guess, or that no client can send.
+fn unusable(secret: &HeaderValue, span: &Range<usize>, sink: &mut Sink<'_>) {
+    let sent = secret.as_bytes().trim_ascii();
+    let is_short = sent.len() < SHORTEST_SECRET;
+    // Whoever reads a field takes them off (RFC 9110 section 5.5).
+    let what = if sent.len() < secret.len() {
+        "a header has no spaces at the ends of its value: no client could send this secret"
+    } else if is_short {
+        "the secret is too easy to guess"
+    } else {
+        return;
+    };
+    let instead = if is_short {
+        format!("at least {SHORTEST_SECRET} characters, chosen at random")
+    } else {
+        format!("write `value = {}`", quoted(&String::from_utf8_lossy(sent)))
+    };
+    sink.push(Fault::at(span, what).instead(instead));
 }
 
 fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {

@@ -25,6 +25,14 @@ impl de::Visitor<'_> for CountVisitor {
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
+        self.visit_i128(number.into())
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Count, E> {
+        self.visit_i128(number.into())
+    }
+
+    fn visit_i128<E: de::Error>(self, number: i128) -> Result<Count, E> {
         let wrong = |_| {
             E::custom(Wrong::new(if number < 0 {
                 format!("{number} is negative: write a whole number from 0 on")
