@@ -32,7 +32,8 @@ fn is_in_other_letters(routes: &[Route], method: &Method) -> bool {
             let mut of_routes = routes.iter().flat_map(|route| &route.matcher.methods);
             is_safe(&meant)
                 || is_capitalised(&meant)
-                || is_ours(&meant) || of_routes.any(|of_route| *of_route == meant)
+                || is_ours(&meant)
+                || of_routes.any(|of_route| *of_route == meant)
         })
 }
 
