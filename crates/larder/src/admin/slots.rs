@@ -5,6 +5,8 @@
 //! rests, it takes that of a client that does not read its answer, so that nobody holds a slot by standing still. Only if
 //! all wait for answers of ours is the new one turned away.
 
+mod connection;
+
 use axum::{
     extract::{ConnectInfo, Request, connect_info::Connected},
     http::{StatusCode, header},
@@ -12,17 +14,15 @@ use axum::{
     response::Response,
     serve::{self, IncomingStream},
 };
+use connection::Connection;
 use socket2::SockRef;
 use std::{
     collections::HashMap,
-    io::{self, ErrorKind},
+    io,
     net::SocketAddr,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::oneshot,
     task::yield_now,
@@ -94,13 +94,9 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    fn slots(&self) -> MutexGuard<'_, Slots> {
-        lock(&self.slots)
-    }
-
     /// Its connection now does what `next` makes of what it did, and of the time.
     fn turn(&self, next: impl FnOnce(Does, u64) -> Does) {
-        let mut slots = self.slots();
+        let mut slots = lock(&self.slots);
         let now = slots.tick();
         if let Some(taken) = slots.taken.get_mut(&self.number) {
             taken.does = next(taken.does, now);
@@ -115,6 +111,11 @@ impl Slot {
         });
     }
 
+    /// Its connection has ended.
+    fn give_back(&self) {
+        lock(&self.slots).taken.remove(&self.number);
+    }
+
     /// Nothing is left to be sent.
     fn sent(&self) {
         self.turn(|does, now| match does {
@@ -126,7 +127,7 @@ impl Slot {
 
 impl Connected<IncomingStream<'_, Listener>> for Slot {
     fn connect_info(stream: IncomingStream<'_, Listener>) -> Self {
-        stream.io().slot.clone()
+        stream.io().slot().clone()
     }
 }
 
@@ -193,7 +194,7 @@ impl serve::Listener for Listener {
             };
             let slots = Arc::clone(&self.slots);
             let slot = Slot { slots, number };
-            return (Connection { stream, gone, slot }, address);
+            return (Connection::new(stream, gone, slot), address);
         }
     }
 
@@ -214,90 +215,4 @@ fn turn_away(stream: &TcpStream) {
         header::CONNECTION,
     );
     let _ = SockRef::from(stream).send(text.as_bytes());
-}
-
-/// A connection that has a slot. Once another has taken that, reads end as if the client had ended it, and writes fail:
-/// what waits for a write need not read.
-#[derive(Debug)]
-pub(super) struct Connection {
-    stream: TcpStream,
-    gone: oneshot::Receiver<()>,
-    slot: Slot,
-}
-
-impl Connection {
-    /// Whether another has taken its slot. If not, its task is woken when that happens.
-    fn is_gone(&mut self, cx: &mut Context<'_>) -> bool {
-        self.gone.is_terminated() || Pin::new(&mut self.gone).poll(cx).is_ready()
-    }
-
-    /// Writes with `write`.
-    fn poll_send(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        write: impl FnOnce(Pin<&mut TcpStream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
-        if self.is_gone(cx) {
-            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
-        }
-        let written = write(Pin::new(&mut self.stream), cx);
-        if written.is_ready() {
-            self.slot.moves();
-        }
-        written
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.slot.slots().taken.remove(&self.slot.number);
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.is_gone(cx) {
-            return Poll::Ready(Ok(()));
-        }
-        Pin::new(&mut self.stream).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_send(cx, |stream, cx| stream.poll_write(cx, buf))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_send(cx, |stream, cx| stream.poll_write_vectored(cx, bufs))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // hyper flushes when it has written all there is.
-        self.slot.sent();
-        if self.is_gone(cx) {
-            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
-        }
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
 }
