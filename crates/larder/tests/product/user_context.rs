@@ -466,39 +466,28 @@ fn what_the_question_says_of_one_user_is_for_no_other() {
 /// Else nobody would have to leave a group.
 #[test]
 fn a_client_that_takes_old_pages_is_asked_about_as_any_other() {
-    let (origin, larder) = start_with(CONFIG);
-    origin.otherwise(page);
-    // It is stale from the start.
-    origin.on(HASH, |request| told(request).header("Age", "700"));
-    assert!(
-        get(&larder, "/page", "ann")
-            .text()
-            .starts_with("for editors")
-    );
-    origin.on(HASH, |_| {
+    let readers = || {
         Reply::ok()
             .cache("public, max-age=600")
             .header("Content-Type", KIND)
             .header("X-User-Context-Hash", "readers")
-    });
-    let ask = |directives: &str| {
-        let ask = larder.get("/page").header("Cookie", "session=ann");
-        ask.header("Cache-Control", directives).send().text()
     };
-    assert_eq!(ask("max-stale"), "for readers, made for session=ann");
-    // As if no group had been told before.
-    let (origin, larder) = start_with(CONFIG);
-    origin.otherwise(page);
-    origin.on(HASH, |request| told(request).header("Age", "700"));
-    assert!(
-        get(&larder, "/page", "ann")
-            .text()
-            .starts_with("for editors")
-    );
-    origin.on(HASH, |_| Reply::status(503));
-    let ask = larder.get("/page").header("Cookie", "session=ann");
-    let ask = ask.header("Cache-Control", "stale-if-error=9999");
-    assert_eq!(ask.send().text(), "for none, made for session=ann");
+    for (directives, now, expected) in [
+        ("max-stale", readers(), "for readers"),
+        // As if no group had been told before.
+        ("stale-if-error=9999", Reply::status(503), "for none"),
+    ] {
+        let (origin, larder) = start_with(CONFIG);
+        origin.otherwise(page);
+        // It is stale from the start.
+        origin.on(HASH, |request| told(request).header("Age", "700"));
+        let first = get(&larder, "/page", "ann").text();
+        assert!(first.starts_with("for editors"), "{first}");
+        origin.reply(HASH, now);
+        let ask = larder.get("/page").header("Cookie", "session=ann");
+        let answer = ask.header("Cache-Control", directives).send();
+        assert_eq!(answer.text(), format!("{expected}, made for session=ann"));
+    }
 }
 
 /// A client that must not fill the store fills it no more for its whole group than for everybody.

@@ -240,17 +240,19 @@ fn a_ban_by_expressions_forgets_no_more_than_it_says() {
             "{head}: {spoken:?}"
         );
     }
-    let secret = (
-        HeaderName::from_static("x-ban-key"),
-        HeaderValue::from_static("(^|,)(,|$)"),
-    );
-    let policy = PurgePolicy {
-        secret: Some(secret),
-        ..PurgePolicy::default()
-    };
+    let policy = with_secret("(^|,)(,|$)");
     let head = format!("BAN / HTTP/1.1\nHost: s\nX-Ban-Key: (^|,)(,|$)\n{FOS}");
     let spoken = read(&policy, &head);
     assert!(matches!(spoken, Spoken::Command(Ok(_))), "{spoken:?}");
+}
+
+/// A policy whose clients have this secret in `X-Ban-Key`.
+fn with_secret(value: &'static str) -> PurgePolicy {
+    let name = HeaderName::from_static("x-ban-key");
+    PurgePolicy {
+        secret: Some((name, HeaderValue::from_static(value))),
+        ..PurgePolicy::default()
+    }
 }
 
 #[test]
@@ -272,14 +274,7 @@ fn a_ban_that_is_limited_in_unknown_words_is_malformed() {
     ] {
         command(head);
     }
-    let secret = (
-        HeaderName::from_static("x-ban-key"),
-        HeaderValue::from_static("a"),
-    );
-    let policy = PurgePolicy {
-        secret: Some(secret),
-        ..PurgePolicy::default()
-    };
+    let policy = with_secret("a");
     let spoken = read(&policy, "BAN / HTTP/1.1\nHost: c\nX-Ban-Key: a");
     assert!(matches!(spoken, Spoken::Command(Ok(_))), "{spoken:?}");
 }
