@@ -4,9 +4,12 @@
 //! needs its content to be read ([`Spoken::Content`]). A command names what to purge in the client's terms. [`resolve`]
 //! turns them into purges of this site, and [`answer`] reports the result in the form that the client expects.
 //!
-//! | module | serves | |---|---| | [`varnish`] | clients for Varnish, nginx's `cache_purge`, Symfony's cache: `PURGE`,
-//! `BAN`, `PURGEKEYS`, `PURGETAGS` | | [`fos`] | bans by several expressions | | [`api`] | clients of the APIs of Fastly, Cloudflare and Souin | |
-//! [`expression`], [`mod@tag_set`] | regular expressions, and the sets of tags they mean |
+//! | module | serves |
+//! |---|---|
+//! | [`varnish`] | clients for Varnish, nginx's `cache_purge`, Symfony's cache: `PURGE`, `BAN`, `PURGEKEYS`, `PURGETAGS` |
+//! | [`fos`] | `FOSHttpCache`'s bans by several expressions |
+//! | [`api`] | clients of the APIs of Fastly, Cloudflare and Souin |
+//! | [`expression`], [`mod@tag_set`] | regular expressions, and the sets of tags they mean |
 
 pub mod answer;
 pub mod api;

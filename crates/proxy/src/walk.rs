@@ -273,7 +273,8 @@ fn look_up_known(
     }
 }
 
-/// Looks up, and answers with a hit. Returns an error if there is no hit: how far lookup came, and what it found for this client.
+/// Looks up, and answers with a hit. Returns an error if there is no hit: how far lookup came, and what it found for
+/// this client.
 #[inline]
 fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Served<ReplyBody>, Looked> {
     let found = match lookup::lookup(worker, ask) {

@@ -27,7 +27,8 @@ struct CookieText<'a> {
     cookie: Cookie<'a>,
     /// [`Cookie::name`].
     name: Cow<'a, str>,
-    /// The value, without white space around it; `None` if it may be any ([`Cookie::within`]).
+    /// The value, without white space around it; `None` if it is not known ([`Cookie::within`]). Then no pattern for
+    /// values matches: whoever is let in by a value must have it.
     value: Option<Cow<'a, str>>,
     /// Other names that applications may give it, if they were looked up; kept for several lookups.
     others: Option<Vec<Vec<u8>>>,
@@ -80,7 +81,7 @@ pub fn cookies(line: &[u8]) -> impl Iterator<Item = Cookie<'_>> {
 fn as_read(line: &[u8]) -> impl Iterator<Item = CookieText<'_>> {
     cookies(line).flat_map(|cookie| {
         let others = cookie.ends_within().then(|| {
-            let within = cookie.within().map(CookieText::of_any_value);
+            let within = cookie.within().map(CookieText::of_unknown_value);
             cookie.cut().map(CookieText::from).chain(within)
         });
         iter::once(cookie.into()).chain(others.into_iter().flatten())
@@ -121,7 +122,7 @@ impl<'a> From<Cookie<'a>> for CookieText<'a> {
 }
 
 impl<'a> CookieText<'a> {
-    fn of_any_value(cookie: Cookie<'a>) -> Self {
+    fn of_unknown_value(cookie: Cookie<'a>) -> Self {
         Self {
             value: None,
             ..cookie.into()

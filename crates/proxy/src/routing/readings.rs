@@ -26,7 +26,8 @@ pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     (refusing.unwrap_or(route), is_ambiguous)
 }
 
-/// Returns the other readings of the subject's path, and of its query. Empty if one route is for all of them.
+/// Returns the other readings of the subject: of its path, of its query, and of its method as the query names it. Empty
+/// if one route is for all of them.
 fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
     if let [only] = routes
         && only.policy.bypass.paths.is_empty()
@@ -35,34 +36,35 @@ fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
         return Vec::new();
     }
     let mut paths = key::readings(subject.path);
-    let led_to = |paths: &[String], suits: &dyn Fn(&Matcher) -> bool| {
-        let of_path = |path| Subject { path, ..*subject };
-        let subjects: Vec<_> = paths.iter().map(|path| of_path(path)).collect();
-        choose_each(routes, &subjects, suits)
-    };
+    let (otherwise, methods) = (is_read_otherwise(routes, subject), named(routes, subject));
     let mut all = Vec::new();
     if !paths.is_empty() {
-        let chosen = led_to(&paths, &judge(subject));
-        all.extend(paths.iter().cloned().zip(chosen));
+        all.extend(lead_to(routes, subject, &paths, judge(subject)));
     }
-    if is_read_otherwise(routes, subject) {
+    if otherwise || !methods.is_empty() {
         paths.push(subject.path.to_owned());
-        let chosen = led_to(&paths, &judge_otherwise(subject));
-        all.extend(paths.into_iter().zip(chosen));
     }
-    for method in named(routes, subject) {
-        let subject = Subject {
-            method: &method,
-            ..*subject
-        };
-        let own = iter::once(subject.path.to_owned());
-        let paths: Vec<_> = own.chain(key::readings(subject.path)).collect();
-        let of_path = |path| Subject { path, ..subject };
-        let subjects: Vec<_> = paths.iter().map(|path| of_path(path)).collect();
-        let chosen = choose_each(routes, &subjects, judge(&subject));
-        all.extend(paths.into_iter().zip(chosen));
+    if otherwise {
+        all.extend(lead_to(routes, subject, &paths, judge_otherwise(subject)));
     }
-    let all = all.into_iter();
+    for method in &methods {
+        let subject = Subject { method, ..*subject };
+        all.extend(lead_to(routes, &subject, &paths, judge(&subject)));
+    }
+    all
+}
+
+/// Returns where each of these `paths` in place of the subject's leads. `suits` is as for [`choose_each`].
+fn lead_to(
+    routes: &[Route],
+    subject: &Subject<'_>,
+    paths: &[String],
+    suits: impl Fn(&Matcher) -> bool,
+) -> Vec<Reading> {
+    let of_path = |path| Subject { path, ..*subject };
+    let subjects: Vec<_> = paths.iter().map(|path| of_path(path)).collect();
+    let chosen = choose_each(routes, &subjects, suits);
+    let all = paths.iter().cloned().zip(chosen);
     all.map(|(path, route)| Reading { path, route }).collect()
 }
 
