@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
+/// What stands between the words of a date, in the three formats of RFC 9110 section 5.6.7; the last one pads days.
+const SEPARATORS: [&str; 4] = [",    :: ", ", -- :: ", "   :: ", "    :: "];
+
 /// What a user sends after these lines.
 fn sent<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<String> {
     let mut jar = Jar::default();
@@ -30,6 +33,11 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let now = SystemTime::now();
+    // Some of its separators may be any byte, which is no date in a cookie (RFC 6265 section 5.1.1).
+    let separators: String = text.chars().filter(|one| !one.is_ascii_alphanumeric()).collect();
+    if !SEPARATORS.contains(&separators.as_str()) {
+        return;
+    }
     // At a moment that is now, the two may see different ones.
     if date + DAY < now || now + DAY < date {
         let line = format!("a=1; Expires={text}");

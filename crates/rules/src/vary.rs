@@ -8,6 +8,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT, ACCEPT_CHARSET, ACCEPT_ENCODING, ACCEPT_LANGUAGE, COOKIE, GetAll, VARY},
 };
+use preference::Ranked;
 
 /// What a response's `Vary` nominates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,9 +63,9 @@ fn members(response: &HeaderMap) -> impl Iterator<Item = Option<HeaderName>> {
 ///
 /// RFC 9111 section 4.1 lets these be equal. In every field, lines are combined and outer white space is removed. In
 /// `Accept-Encoding`, case, order, repetition and spelling do not count as far as the meaning is the same. In
-/// `Accept-Language`, `Accept-Charset` and `Accept`, case, white space, the spelling of weights, and the order between
-/// different weights do not count. The order among equal weights does: RFC 9110 section 12.5.4 notes that recipients
-/// read it as preference, and so do many for `Accept`.
+/// `Accept-Language`, `Accept-Charset` and `Accept`, white space, the spelling of weights, and the order between
+/// different weights do not count; [`put_in_order`] lets origins see no other. The order among equal weights counts: RFC
+/// 9110 section 12.5.4 notes that recipients read it as preference, and so do many for `Accept`.
 pub fn variant_key(nominated: &[HeaderName], request: &HeaderMap, into: &mut Vec<u8>) {
     for name in nominated {
         into.extend_from_slice(name.as_str().as_bytes());
@@ -94,13 +95,45 @@ pub fn request_fields(key: &[u8]) -> HeaderMap {
     fields
 }
 
+/// Writes `Accept`, `Accept-Language` and `Accept-Charset` in falling order of weight, without repetition, as
+/// [`variant_key`] compares them. Many applications take the first member without a look at weights: the answer to one
+/// order would then be stored for all.
+pub fn put_in_order(request: &mut HeaderMap) {
+    for name in [ACCEPT, ACCEPT_LANGUAGE, ACCEPT_CHARSET] {
+        if has(request, &name)
+            && let Some(value) = in_order(&name, &request.get_all(&name))
+        {
+            request.insert(name, value);
+        }
+    }
+}
+
+/// Returns the field in order, if it is not as it stands and has a normal form.
+fn in_order(name: &HeaderName, lines: &GetAll<'_, HeaderValue>) -> Option<HeaderValue> {
+    let ranked = ranked(name, lines).filter(|ranked| !ranked.is_in_order())?;
+    let mut value = Vec::new();
+    let has_normal_form = ranked.append(&mut value);
+    HeaderValue::from_bytes(&value)
+        .ok()
+        .filter(|_| has_normal_form)
+}
+
+fn ranked<'a>(name: &HeaderName, lines: &'a GetAll<'a, HeaderValue>) -> Option<Ranked<'a>> {
+    if *name == ACCEPT {
+        Ranked::media_ranges(lines)
+    } else {
+        Ranked::tokens(lines)
+    }
+}
+
 fn append_value(name: &HeaderName, lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) {
     let start = into.len();
     into.push(b':');
     let has_normal_form = match *name {
         ACCEPT_ENCODING => preference::append_codings(lines, into),
-        ACCEPT_LANGUAGE | ACCEPT_CHARSET => preference::append_ranked(lines, into),
-        ACCEPT => preference::append_media_ranges(lines, into),
+        ACCEPT | ACCEPT_LANGUAGE | ACCEPT_CHARSET => {
+            ranked(name, lines).is_some_and(|ranked| ranked.append(into))
+        }
         // HTTP/2 may split cookies into several lines (RFC 9113 section 8.2.3).
         COOKIE => return append_combined(lines, b"; ", into),
         _ => return append_combined(lines, b", ", into),

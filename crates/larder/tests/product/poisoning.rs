@@ -288,6 +288,31 @@ fn a_field_that_the_client_takes_away_from_the_origin_does_not_choose_the_varian
     }
 }
 
+/// Many applications take the first language, whatever its weight.
+#[test]
+fn preferences_reach_the_origin_in_the_order_in_which_they_are_compared() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let languages = request.header("accept-language").unwrap_or_default();
+        let first = languages.split([',', ';']).next().unwrap_or_default();
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Accept-Language")
+            .body(first.to_owned())
+    });
+    let ask = |languages| {
+        let ask = larder.get("/").header("Accept-Language", languages);
+        ask.send()
+    };
+    assert_eq!(ask("en;q=0.5, de").text(), "de");
+    let victim = ask("de, en;q=0.5");
+    assert_eq!(victim.text(), "de");
+    // The case of a language is the application's to judge.
+    assert_eq!(ask("DE, en;q=0.5").text(), "DE");
+    assert_eq!(ask("de, en;q=0.5").text(), "de");
+    assert_eq!(origin.requests("/"), 2);
+}
+
 #[test]
 fn a_client_cannot_take_away_what_we_tell_the_origin() {
     let (origin, larder) = start();

@@ -65,6 +65,10 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
+    pub(crate) fn as_ref(&self) -> &[Member<'a>] {
+        self.places.get(..self.count).unwrap_or_default()
+    }
+
     pub(crate) fn as_mut(&mut self) -> &mut [Member<'a>] {
         self.places.get_mut(..self.count).unwrap_or_default()
     }

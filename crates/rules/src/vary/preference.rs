@@ -119,54 +119,58 @@ fn is_implied(
     }
 }
 
-/// Appends `Accept-Language` or `Accept-Charset` (RFC 9110 sections 12.5.4 and 12.5.2): names in lower case, in falling
-/// order of weight.
-pub(super) fn append_ranked(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
-    match Members::read(lines, |name| is_token(name).then_some(name)) {
-        Some(mut members) => append_by_weight(members.as_mut(), append_lower, into),
-        None => false,
-    }
-}
+/// A list that ranks what the client prefers: `Accept`, `Accept-Language` or `Accept-Charset`.
+pub(super) struct Ranked<'a>(Members<'a>);
 
-/// Appends `Accept` (RFC 9110 section 12.5.1): media ranges in falling order of weight.
-pub(super) fn append_media_ranges(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
-    match Members::read(lines, |name| is_media_range(name).then_some(name)) {
-        Some(mut members) => append_by_weight(members.as_mut(), append_media_range, into),
-        None => false,
+impl<'a> Ranked<'a> {
+    /// Reads `Accept-Language` or `Accept-Charset` (RFC 9110 sections 12.5.4 and 12.5.2).
+    pub(super) fn tokens(lines: &'a GetAll<'a, HeaderValue>) -> Option<Self> {
+        Members::read(lines, |name| is_token(name).then_some(name)).map(Self)
     }
-}
 
-/// Orders members by falling weight, keeps the order among equal weights, and drops repetitions. Returns false if a
-/// name stands twice with different weights: nobody can tell which of them counts, so order matters.
-fn append_by_weight(
-    members: &mut [Member<'_>],
-    append: fn(&[u8], &mut Vec<u8>),
-    into: &mut Vec<u8>,
-) -> bool {
-    members.sort_by_key(|member| Reverse(member.weight));
-    let start = into.len();
-    for (index, member) in members.iter().enumerate() {
-        let before = members.iter().take(index);
-        let mut same = before.filter(|before| before.same_name(member));
-        match same.next() {
-            Some(same) if same.weight != member.weight => return false,
-            // Names may be equal while values of parameters differ in case or white space.
-            Some(same) if written(append, same) != written(append, member) => return false,
-            Some(_) => {}
-            None => {
-                separate(start, into);
-                append(member.name, into);
-                append_weight(member.weight, into);
+    /// Reads `Accept` (RFC 9110 section 12.5.1).
+    pub(super) fn media_ranges(lines: &'a GetAll<'a, HeaderValue>) -> Option<Self> {
+        Members::read(lines, |name| is_media_range(name).then_some(name)).map(Self)
+    }
+
+    /// Whether weights fall and no name stands twice, so that [append](Self::append) keeps all members in their places.
+    pub(super) fn is_in_order(&self) -> bool {
+        let members = self.0.as_ref();
+        let names = |index: usize| members.iter().take(index);
+        members.is_sorted_by_key(|member| Reverse(member.weight))
+            && (members.iter().enumerate())
+                .all(|(index, member)| !names(index).any(|before| before.same_name(member)))
+    }
+
+    /// Appends the members by falling weight, keeps the order among equal weights, and drops repetitions. Returns false
+    /// if a name stands twice with different weights: nobody can tell which of them counts, so order matters.
+    pub(super) fn append(mut self, into: &mut Vec<u8>) -> bool {
+        let members = self.0.as_mut();
+        members.sort_by_key(|member| Reverse(member.weight));
+        let start = into.len();
+        for (index, member) in members.iter().enumerate() {
+            let before = members.iter().take(index);
+            let mut same = before.filter(|before| before.same_name(member));
+            match same.next() {
+                Some(same) if same.weight != member.weight => return false,
+                // Names may be equal while case differs, or white space in the values of parameters.
+                Some(same) if written(same) != written(member) => return false,
+                Some(_) => {}
+                None => {
+                    separate(start, into);
+                    append_solid(member.name, into);
+                    append_weight(member.weight, into);
+                }
             }
         }
+        true
     }
-    true
 }
 
 /// The member's name in the normal form.
-fn written(append: fn(&[u8], &mut Vec<u8>), member: &Member<'_>) -> Vec<u8> {
+fn written(member: &Member<'_>) -> Vec<u8> {
     let mut name = Vec::new();
-    append(member.name, &mut name);
+    append_solid(member.name, &mut name);
     name
 }
 
@@ -214,19 +218,13 @@ fn is_value(value: &[u8]) -> bool {
     is_token(value) || (value.len() >= 2 && value.starts_with(b"\"") && value.ends_with(b"\""))
 }
 
-/// Appends a media range. Type, subtype and names of parameters are case-insensitive; values of parameters may be
-/// case-sensitive (RFC 9110 section 8.3.1).
-fn append_media_range(text: &[u8], into: &mut Vec<u8>) {
-    for (index, part) in Unquoted::new(text, b';').enumerate() {
-        let part = part.unwrap_or_default().trim_ascii();
-        match split_at_byte(part, b'=') {
-            Some((name, value)) if index > 0 => {
-                into.push(b';');
-                append_lower(name, into);
-                into.push(b'=');
-                into.extend_from_slice(value);
-            }
-            _ => append_lower(part, into),
+/// Appends a name without the white space around its parameters. Case is kept: it means nothing in types and languages
+/// (RFC 9110 sections 8.3.1 and 8.5.1), but applications compare them as they come, and clients write them alike.
+fn append_solid(name: &[u8], into: &mut Vec<u8>) {
+    for (index, part) in Unquoted::new(name, b';').enumerate() {
+        if index > 0 {
+            into.push(b';');
         }
+        into.extend_from_slice(part.unwrap_or_default().trim_ascii());
     }
 }

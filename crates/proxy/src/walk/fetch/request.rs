@@ -11,12 +11,13 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, header};
 use origin::RequestBody;
-use rules::{partial, validate};
+use rules::{partial, validate, vary};
 
 impl Fetch<'_> {
     /// Returns the request. HEAD goes out as GET, so that both can be answered from what is stored.
     pub fn request(&self, plan: &Plan) -> Result<Request<RequestBody>, Failure> {
         let mut fields = outbound::fields(self.ask)?;
+        vary::put_in_order(&mut fields);
         let part = matches!(plan, Plan::Part).then(|| {
             let range = fields.remove(header::RANGE);
             (range, fields.remove(header::IF_RANGE))

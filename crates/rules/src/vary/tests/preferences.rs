@@ -62,7 +62,10 @@ fn common_codings_have_the_normal_form_that_reading_gives() {
 #[test]
 fn languages_and_charsets_that_match() {
     let rows: &[Row] = &[
-        (&["da, en-GB;q=0.8"], &["en-gb; q=0.80,DA;q=1"], true),
+        (&["da, en-GB;q=0.8"], &["en-GB; q=0.80,da;q=1"], true),
+        // Applications compare languages as they come.
+        (&["en-GB"], &["en-gb"], false),
+        (&["en-GB, en-gb"], &["en-GB"], false),
         (&["da, en"], &["en, da"], false),
         (&["da, en, da"], &["da, en"], true),
         (&["en-gb;q=0, en"], &["en"], false),
@@ -78,7 +81,8 @@ fn languages_and_charsets_that_match() {
 #[test]
 fn media_ranges_that_match() {
     let rows: &[Row] = &[
-        (&["a/b;x=1;q=0.5, */*"], &["*/* , A/B ; X=1 ; q=0.5"], true),
+        (&["a/b;x=1;q=0.5, */*"], &["*/* , a/b ; x=1 ; q=0.5"], true),
+        (&["text/html"], &["Text/HTML"], false),
         (
             &["text/html, text/plain"],
             &["text/plain, text/html"],
@@ -105,12 +109,12 @@ fn normal_forms_read_well() {
         (
             &ACCEPT_LANGUAGE,
             "en;q=0.7, DE-at",
-            Some("de-at,en;q=0.700"),
+            Some("DE-at,en;q=0.700"),
         ),
         (
             &ACCEPT,
             "*/*;q=0.001, Text/HTML; Level=1",
-            Some("text/html;level=1,*/*;q=0.001"),
+            Some("Text/HTML;Level=1,*/*;q=0.001"),
         ),
         (&ACCEPT, "html", None),
         (&ACCEPT, "te xt/html", None),
@@ -134,6 +138,40 @@ fn normal_forms_read_well() {
     }
     let many = vec!["a"; 25].join(",");
     assert_eq!(normal(&ACCEPT_LANGUAGE, &many), None);
+}
+
+#[test]
+fn origins_see_preferences_in_order() {
+    for (name, lines, expected) in [
+        (
+            &ACCEPT_LANGUAGE,
+            &["en;q=0.5, de"][..],
+            &["de,en;q=0.500"][..],
+        ),
+        (&ACCEPT_LANGUAGE, &["en;q=0.5", "de"], &["de,en;q=0.500"]),
+        (&ACCEPT_LANGUAGE, &["de, en, de"], &["de,en"]),
+        (&ACCEPT_CHARSET, &["*;q=0, utf-8"], &["utf-8,*;q=0.000"]),
+        (
+            &ACCEPT,
+            &["*/*;q=0.1, text/html"],
+            &["text/html,*/*;q=0.100"],
+        ),
+        // What is in order goes out as it came.
+        (&ACCEPT_LANGUAGE, &["de ,en;q=0.5"], &["de ,en;q=0.5"]),
+        (&ACCEPT_LANGUAGE, &["de", "en;q=0.5"], &["de", "en;q=0.5"]),
+        // So does what is compared as it stands.
+        (
+            &ACCEPT_LANGUAGE,
+            &["en;q=0.5, de, en"],
+            &["en;q=0.5, de, en"],
+        ),
+        (&ACCEPT_LANGUAGE, &["en;q=.5, de"], &["en;q=.5, de"]),
+        (&ACCEPT_ENCODING, &["gzip;q=0.5, br"], &["gzip;q=0.5, br"]),
+    ] {
+        let mut fields = request(name, lines);
+        put_in_order(&mut fields);
+        assert_eq!(fields, request(name, expected), "{name} {lines:?}");
+    }
 }
 
 /// The names and weights of a list, read in the plainest way.
@@ -231,6 +269,11 @@ proptest! {
             }
             ranks
         };
+        let mut fields = request(&ACCEPT_LANGUAGE, &[&line]);
+        put_in_order(&mut fields);
+        let mut sent = Vec::new();
+        variant_key(&[ACCEPT_LANGUAGE], &fields, &mut sent);
+        prop_assert_eq!(key(&ACCEPT_LANGUAGE, &[&line]).into_bytes(), sent, "order changes no key");
         if let Some(normal_form) = normal(&ACCEPT_LANGUAGE, &line) {
             prop_assert_eq!(ranked(&line), ranked(&normal_form));
             prop_assert_eq!(normal(&ACCEPT_LANGUAGE, &normal_form), Some(normal_form));
@@ -248,6 +291,6 @@ fn what_differs_in_a_parameter_is_no_repetition() {
     ] {
         assert_ne!(normal(&ACCEPT, several), normal(&ACCEPT, one), "{several}");
     }
-    let (twice, once) = ("a/b;p=A, A/b;p=A", "a/b;p=A");
+    let (twice, once) = ("a/b;p=A, a/b; p=A", "a/b;p=A");
     assert_eq!(normal(&ACCEPT, twice), normal(&ACCEPT, once));
 }
