@@ -298,7 +298,7 @@ fn preferences_reach_the_origin_in_the_order_in_which_they_are_compared() {
         Reply::ok()
             .cache("max-age=60")
             .header("Vary", "Accept-Language")
-            .body(first.to_owned())
+            .body(first)
     });
     let ask = |languages| {
         let ask = larder.get("/").header("Accept-Language", languages);
