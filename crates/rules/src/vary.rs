@@ -63,7 +63,7 @@ fn members(response: &HeaderMap) -> impl Iterator<Item = Option<HeaderName>> {
 ///
 /// RFC 9111 section 4.1 lets these be equal. In every field, lines are combined and outer white space is removed. In
 /// `Accept-Encoding`, case, order, repetition and spelling do not count as far as the meaning is the same. In
-/// `Accept-Language`, `Accept-Charset` and `Accept`, white space, the spelling of weights, and the order between
+/// `Accept-Language`, `Accept-Charset` and `Accept`, case, white space, the spelling of weights, and the order between
 /// different weights do not count; [`put_in_order`] lets origins see no other. The order among equal weights counts: RFC
 /// 9110 section 12.5.4 notes that recipients read it as preference, and so do many for `Accept`.
 pub fn variant_key(nominated: &[HeaderName], request: &HeaderMap, into: &mut Vec<u8>) {
@@ -112,7 +112,7 @@ pub fn put_in_order(request: &mut HeaderMap) {
 fn in_order(name: &HeaderName, lines: &GetAll<'_, HeaderValue>) -> Option<HeaderValue> {
     let ranked = ranked(name, lines).filter(|ranked| !ranked.is_in_order())?;
     let mut value = Vec::new();
-    let has_normal_form = ranked.append(&mut value);
+    let has_normal_form = ranked.append_to_send(&mut value);
     HeaderValue::from_bytes(&value)
         .ok()
         .filter(|_| has_normal_form)

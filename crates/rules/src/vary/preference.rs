@@ -120,22 +120,35 @@ fn is_implied(
 }
 
 /// A list that ranks what the client prefers: `Accept`, `Accept-Language` or `Accept-Charset`.
-pub(super) struct Ranked<'a>(Members<'a>);
+pub(super) struct Ranked<'a> {
+    members: Members<'a>,
+    append_name: AppendName,
+}
+
+type AppendName = fn(&[u8], &mut Vec<u8>);
 
 impl<'a> Ranked<'a> {
     /// Reads `Accept-Language` or `Accept-Charset` (RFC 9110 sections 12.5.4 and 12.5.2).
     pub(super) fn tokens(lines: &'a GetAll<'a, HeaderValue>) -> Option<Self> {
-        Members::read(lines, |name| is_token(name).then_some(name)).map(Self)
+        let members = Members::read(lines, |name| is_token(name).then_some(name))?;
+        Some(Self {
+            members,
+            append_name: append_lower,
+        })
     }
 
     /// Reads `Accept` (RFC 9110 section 12.5.1).
     pub(super) fn media_ranges(lines: &'a GetAll<'a, HeaderValue>) -> Option<Self> {
-        Members::read(lines, |name| is_media_range(name).then_some(name)).map(Self)
+        let members = Members::read(lines, |name| is_media_range(name).then_some(name))?;
+        Some(Self {
+            members,
+            append_name: append_media_range,
+        })
     }
 
     /// Whether weights fall and no name stands twice, so that [append](Self::append) keeps all members in their places.
     pub(super) fn is_in_order(&self) -> bool {
-        let members = self.0.as_ref();
+        let members = self.members.as_ref();
         let names = |index: usize| members.iter().take(index);
         members.is_sorted_by_key(|member| Reverse(member.weight))
             && (members.iter().enumerate())
@@ -144,8 +157,18 @@ impl<'a> Ranked<'a> {
 
     /// Appends the members by falling weight, keeps the order among equal weights, and drops repetitions. Returns false
     /// if a name stands twice with different weights: nobody can tell which of them counts, so order matters.
-    pub(super) fn append(mut self, into: &mut Vec<u8>) -> bool {
-        let members = self.0.as_mut();
+    pub(super) fn append(self, into: &mut Vec<u8>) -> bool {
+        let append_name = self.append_name;
+        self.append_by_weight(append_name, into)
+    }
+
+    /// The same for origins: case is kept, since applications may compare names as they come.
+    pub(super) fn append_to_send(self, into: &mut Vec<u8>) -> bool {
+        self.append_by_weight(append_solid, into)
+    }
+
+    fn append_by_weight(mut self, append_name: AppendName, into: &mut Vec<u8>) -> bool {
+        let members = self.members.as_mut();
         members.sort_by_key(|member| Reverse(member.weight));
         let start = into.len();
         for (index, member) in members.iter().enumerate() {
@@ -153,12 +176,14 @@ impl<'a> Ranked<'a> {
             let mut same = before.filter(|before| before.same_name(member));
             match same.next() {
                 Some(same) if same.weight != member.weight => return false,
-                // Names may be equal while case differs, or white space in the values of parameters.
-                Some(same) if written(same) != written(member) => return false,
+                // Names may be equal while values of parameters differ in case or white space.
+                Some(same) if written(append_name, same) != written(append_name, member) => {
+                    return false;
+                }
                 Some(_) => {}
                 None => {
                     separate(start, into);
-                    append_solid(member.name, into);
+                    append_name(member.name, into);
                     append_weight(member.weight, into);
                 }
             }
@@ -167,10 +192,10 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// The member's name in the normal form.
-fn written(member: &Member<'_>) -> Vec<u8> {
+/// The member's name as it is appended.
+fn written(append_name: AppendName, member: &Member<'_>) -> Vec<u8> {
     let mut name = Vec::new();
-    append_solid(member.name, &mut name);
+    append_name(member.name, &mut name);
     name
 }
 
@@ -218,8 +243,24 @@ fn is_value(value: &[u8]) -> bool {
     is_token(value) || (value.len() >= 2 && value.starts_with(b"\"") && value.ends_with(b"\""))
 }
 
-/// Appends a name without the white space around its parameters. Case is kept: it means nothing in types and languages
-/// (RFC 9110 sections 8.3.1 and 8.5.1), but applications compare them as they come, and clients write them alike.
+/// Appends a media range. Type, subtype and names of parameters are case-insensitive; values of parameters may be
+/// case-sensitive (RFC 9110 section 8.3.1).
+fn append_media_range(text: &[u8], into: &mut Vec<u8>) {
+    for (index, part) in Unquoted::new(text, b';').enumerate() {
+        let part = part.unwrap_or_default().trim_ascii();
+        match split_at_byte(part, b'=') {
+            Some((name, value)) if index > 0 => {
+                into.push(b';');
+                append_lower(name, into);
+                into.push(b'=');
+                into.extend_from_slice(value);
+            }
+            _ => append_lower(part, into),
+        }
+    }
+}
+
+/// Appends a name without the white space around its parameters.
 fn append_solid(name: &[u8], into: &mut Vec<u8>) {
     for (index, part) in Unquoted::new(name, b';').enumerate() {
         if index > 0 {

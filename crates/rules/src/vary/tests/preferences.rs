@@ -62,10 +62,7 @@ fn common_codings_have_the_normal_form_that_reading_gives() {
 #[test]
 fn languages_and_charsets_that_match() {
     let rows: &[Row] = &[
-        (&["da, en-GB;q=0.8"], &["en-GB; q=0.80,da;q=1"], true),
-        // Applications compare languages as they come.
-        (&["en-GB"], &["en-gb"], false),
-        (&["en-GB, en-gb"], &["en-GB"], false),
+        (&["da, en-GB;q=0.8"], &["en-gb; q=0.80,DA;q=1"], true),
         (&["da, en"], &["en, da"], false),
         (&["da, en, da"], &["da, en"], true),
         (&["en-gb;q=0, en"], &["en"], false),
@@ -81,8 +78,7 @@ fn languages_and_charsets_that_match() {
 #[test]
 fn media_ranges_that_match() {
     let rows: &[Row] = &[
-        (&["a/b;x=1;q=0.5, */*"], &["*/* , a/b ; x=1 ; q=0.5"], true),
-        (&["text/html"], &["Text/HTML"], false),
+        (&["a/b;x=1;q=0.5, */*"], &["*/* , A/B ; X=1 ; q=0.5"], true),
         (
             &["text/html, text/plain"],
             &["text/plain, text/html"],
@@ -109,12 +105,12 @@ fn normal_forms_read_well() {
         (
             &ACCEPT_LANGUAGE,
             "en;q=0.7, DE-at",
-            Some("DE-at,en;q=0.700"),
+            Some("de-at,en;q=0.700"),
         ),
         (
             &ACCEPT,
             "*/*;q=0.001, Text/HTML; Level=1",
-            Some("Text/HTML;Level=1,*/*;q=0.001"),
+            Some("text/html;level=1,*/*;q=0.001"),
         ),
         (&ACCEPT, "html", None),
         (&ACCEPT, "te xt/html", None),
@@ -291,6 +287,6 @@ fn what_differs_in_a_parameter_is_no_repetition() {
     ] {
         assert_ne!(normal(&ACCEPT, several), normal(&ACCEPT, one), "{several}");
     }
-    let (twice, once) = ("a/b;p=A, a/b; p=A", "a/b;p=A");
+    let (twice, once) = ("a/b;p=A, A/b;p=A", "a/b;p=A");
     assert_eq!(normal(&ACCEPT, twice), normal(&ACCEPT, once));
 }
