@@ -149,10 +149,12 @@ impl<'a> Ranked<'a> {
     /// Whether weights fall and no name stands twice, so that [append](Self::append) keeps all members in their places.
     pub(super) fn is_in_order(&self) -> bool {
         let members = self.members.as_ref();
-        let names = |index: usize| members.iter().take(index);
+        let is_repeated = |(index, member): (usize, &Member<'_>)| {
+            let mut before = members.iter().take(index);
+            before.any(|before| before.same_name(member))
+        };
         members.is_sorted_by_key(|member| Reverse(member.weight))
-            && (members.iter().enumerate())
-                .all(|(index, member)| !names(index).any(|before| before.same_name(member)))
+            && !members.iter().enumerate().any(is_repeated)
     }
 
     /// Appends the members by falling weight, keeps the order among equal weights, and drops repetitions. Returns false
@@ -168,6 +170,7 @@ impl<'a> Ranked<'a> {
     }
 
     fn append_by_weight(mut self, append_name: AppendName, into: &mut Vec<u8>) -> bool {
+        let normal = self.append_name;
         let members = self.members.as_mut();
         members.sort_by_key(|member| Reverse(member.weight));
         let start = into.len();
@@ -177,9 +180,7 @@ impl<'a> Ranked<'a> {
             match same.next() {
                 Some(same) if same.weight != member.weight => return false,
                 // Names may be equal while values of parameters differ in case or white space.
-                Some(same) if written(append_name, same) != written(append_name, member) => {
-                    return false;
-                }
+                Some(same) if written(normal, same) != written(normal, member) => return false,
                 Some(_) => {}
                 None => {
                     separate(start, into);

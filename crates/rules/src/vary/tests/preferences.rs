@@ -145,6 +145,7 @@ fn origins_see_preferences_in_order() {
             &["de,en;q=0.500"][..],
         ),
         (&ACCEPT_LANGUAGE, &["en;q=0.5", "de"], &["de,en;q=0.500"]),
+        (&ACCEPT_LANGUAGE, &["en;q=0.5, De, DE"], &["De,en;q=0.500"]),
         (&ACCEPT_LANGUAGE, &["de, en, de"], &["de,en"]),
         (&ACCEPT_CHARSET, &["*;q=0, utf-8"], &["utf-8,*;q=0.000"]),
         (
@@ -252,7 +253,7 @@ proptest! {
 
     #[test]
     fn ranked_lists_keep_order_within_a_weight(
-        members in prop::collection::vec(("(en|EN-gb|de|\\*)", weight()), 0..6),
+        members in prop::collection::vec(("(en|EN-gb|en-GB|de|\\*)", weight()), 0..6),
     ) {
         let line = members.iter().map(|(name, weight)| format!("{name}{weight}")).collect::<Vec<_>>().join(", ");
         let ranked = |line: &str| {
@@ -272,6 +273,8 @@ proptest! {
         prop_assert_eq!(key(&ACCEPT_LANGUAGE, &[&line]).into_bytes(), sent, "order changes no key");
         if let Some(normal_form) = normal(&ACCEPT_LANGUAGE, &line) {
             prop_assert_eq!(ranked(&line), ranked(&normal_form));
+            let sent = fields[ACCEPT_LANGUAGE].to_str().unwrap();
+            prop_assert_eq!(plain(sent), plain(&normal_form), "{} is sent as {}", line, sent);
             prop_assert_eq!(normal(&ACCEPT_LANGUAGE, &normal_form), Some(normal_form));
         }
     }
