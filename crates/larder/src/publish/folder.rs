@@ -10,7 +10,7 @@ use std::{
     fs::{self, File, TryLockError},
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -26,6 +26,9 @@ pub struct Folder {
     _lock: Locked,
     folds_case: bool,
     drafts: AtomicU64,
+    /// Held while files are put in place and removed: several pages are written at a time, and folders come with the
+    /// first file in them and go with the last.
+    moving: Mutex<()>,
     /// Folders whose entries may not be on disk yet.
     touched: Mutex<BTreeSet<PathBuf>>,
 }
@@ -72,6 +75,7 @@ impl Folder {
             _lock: file,
             folds_case: root.join(OWN).join("LOCK").exists(),
             drafts: AtomicU64::new(0),
+            moving: Mutex::default(),
             touched: Mutex::default(),
         })
     }
@@ -130,6 +134,7 @@ impl Folder {
     /// # Errors
     /// See `PlaceError`; an existing file stays.
     pub fn place(&self, draft: &Draft, name: &str, is_ours: bool) -> Result<(), PlaceError> {
+        let _moving = lock(&self.moving);
         self.is_free(name, is_ours)?;
         for (at, _) in name.match_indices('/') {
             let folder = self.path(name.get(..at).unwrap_or_default());
@@ -164,6 +169,7 @@ impl Folder {
     /// # Errors
     /// The file is still there.
     pub fn remove(&self, name: &str) -> Result<(), FolderError> {
+        let _moving = lock(&self.moving);
         let path = self.path(name);
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() && self.is_free(name, true).is_ok() => {}
@@ -177,9 +183,7 @@ impl Folder {
             if name.get(..at) == Some(OWN) || fs::remove_dir(&folder).is_err() {
                 break;
             }
-            let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
-            touched.remove(&folder);
-            drop(touched);
+            lock(&self.touched).remove(&folder);
             self.touch(&folder);
         }
         Ok(())
@@ -190,8 +194,7 @@ impl Folder {
     /// # Errors
     /// Those of the operating system.
     pub fn settle(&self) -> Result<(), FolderError> {
-        let folders =
-            std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
+        let folders = std::mem::take(&mut *lock(&self.touched));
         for folder in folders {
             let synced = File::open(&folder).and_then(|file| file.sync_all());
             synced.map_err(|error| FolderError::Write(folder, error))?;
@@ -201,12 +204,18 @@ impl Folder {
 
     fn touch(&self, path: &Path) {
         if let Some(folder) = path.parent() {
-            let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
-            touched.insert(folder.to_owned());
+            lock(&self.touched).insert(folder.to_owned());
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
+
+#[cfg(test)]
+mod tests;
