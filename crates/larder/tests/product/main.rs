@@ -178,3 +178,4 @@ mod user_context_purge;
 mod validation;
 mod validation_variants;
 mod vary;
+mod vary_gained;

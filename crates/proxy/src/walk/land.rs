@@ -204,19 +204,21 @@ impl Fetch<'_> {
         kept
     }
 
-    /// Returns the responses that this fetch's condition named and that could have answered the request. The full
-    /// response says that none of them is suitable (RFC 9111 section 4.3.3). The one that `new` replaces is not among
-    /// them.
+    /// Returns the responses that would have answered the request but for `new`: the one that was selected for it, and
+    /// those that this fetch's condition named. A full response says that none of them is suitable (RFC 9111 section
+    /// 4.3.3), whatever it names in `Vary`. The one that `new` replaces is not among them.
     fn unsuitable(&self, new: &Stored) -> Vec<Arc<Stored>> {
-        let mut candidates = self.validation_candidates();
-        candidates.retain(|candidate| {
+        let candidates = self.validation_candidates().into_iter();
+        let named = candidates.filter(|candidate| {
             let validators = candidate.validators();
-            validators.matches && validators.has_any() && candidate.stored.variant != new.variant
+            validators.matches && validators.has_any()
         });
-        candidates
-            .into_iter()
-            .map(|candidate| candidate.stored)
-            .collect()
+        let selected = self.need.selected.iter().cloned();
+        let mut all: Vec<Arc<Stored>> = selected.filter(|held| !is_on_its_way(held)).collect();
+        all.extend(named.map(|candidate| candidate.stored));
+        all.dedup_by_key(|held| held.id());
+        all.retain(|held| held.variant != new.variant);
+        all
     }
 
     /// Withdraws all that could have been chosen for this request, except what a later request has brought.
@@ -278,6 +280,11 @@ impl Fetch<'_> {
             None => table.forget(&key, asker),
         }
     }
+}
+
+/// Whether its body may still break off.
+fn is_on_its_way(stored: &Stored) -> bool {
+    matches!(stored.body, Body::Filling(_))
 }
 
 /// Whether an answer says that parts of it may be asked for (RFC 9110 section 14.3).

@@ -82,13 +82,14 @@ impl Arrived {
         let (memory, key) = (&worker.cache.memory, self.ask.key.as_bytes());
         let mut scratch = Vec::new();
         let (marks, most) = (new.marks.clone(), self.ask.site.most_variants);
-        let mut is_new = true;
+        let (mut is_new, mut replaced) = (true, None);
         let kept = memory.combine(key, self.ticket, marks.as_deref(), most, |variants| {
             let now = self.times.response;
             let old =
                 variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch, now));
             // What was purged and not swept yet must not become new again.
             let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
+            replaced = old.cloned();
             if let Some(old) = old.filter(|old| old.is_later_than(self.ticket)) {
                 let combined = self.joined(worker, old, &new);
                 is_new = combined.is_some();
@@ -110,6 +111,12 @@ impl Arrived {
         let Some((kept, _)) = kept.ok().filter(|_| is_new) else {
             return false;
         };
+        // Each of them would have answered this request, and would answer others with fields from before.
+        for old in old.into_iter().chain(replaced.as_deref()) {
+            if old.variant != kept.variant {
+                tiers::give_up(worker, key, old);
+            }
+        }
         tiers::keep(worker, key, &kept, None);
         matches!(kept.body, Body::Parts(_))
     }
