@@ -266,6 +266,40 @@ fn a_validation_with_one_users_tag_does_not_fetch_anothers_page() {
     }
 }
 
+/// Two users may have the same content, with one strong tag. The cookie that was set beside it is not content.
+#[test]
+fn a_validation_with_one_users_tag_does_not_set_the_cookie_of_another() {
+    for confirmed in ["public, max-age=60", "private", "public, no-cache=\"X-A\""] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            let reply = if request.header("if-none-match").is_some() {
+                Reply::status(304).cache(confirmed)
+            } else {
+                let reply = Reply::ok().cache("public, max-age=60").body("the same");
+                reply.header("Set-Cookie", whose(request))
+            };
+            reply.header("Vary", "Cookie").header("ETag", "\"a\"")
+        });
+        let ask = |user: &str| larder.get("/").header("Cookie", user).send();
+        assert_eq!(ask("alice").header("set-cookie"), Some("alice"));
+        for _ in 0..2 {
+            let other = ask("bob");
+            let told = (other.text(), other.header("set-cookie").map(str::to_owned));
+            assert_eq!(
+                told,
+                ("the same".to_owned(), None),
+                "{confirmed}: {}",
+                other.said()
+            );
+        }
+        assert_eq!(
+            ask("alice").header("set-cookie"),
+            Some("alice"),
+            "{confirmed}"
+        );
+    }
+}
+
 #[test]
 fn connections_to_the_origin_do_not_mix_answers() {
     let (origin, larder) = start();

@@ -3,7 +3,7 @@
 use super::{Derived, Stored, place::placed};
 use crate::{Body, Fields};
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, header::SET_COOKIE};
 use rules::{
     freshness::{Facts, LifetimeSource},
     time::Time,
@@ -108,6 +108,18 @@ impl Stored {
         };
         Self {
             facts,
+            ..self.clone()
+        }
+    }
+
+    /// The same response for somebody whose request does not select it: without the cookies that were set for those
+    /// whose request does.
+    #[must_use]
+    pub fn without_cookies(&self) -> Self {
+        let mut fields = self.fields.unpack(0);
+        fields.remove(SET_COOKIE);
+        Self {
+            fields: Fields::pack(&fields),
             ..self.clone()
         }
     }
