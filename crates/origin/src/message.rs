@@ -256,6 +256,13 @@ pub(crate) fn judge<B>(
     })
 }
 
+/// Whether a server says with this answer that it ended a connection on which it had waited in vain, and a request came
+/// too late (RFC 9110 section 15.5.9). Anything else is an answer: on a new connection, on one that stays open
+/// (`keeps`).
+pub(crate) fn came_too_late<B>(response: &Response<B>, reused: bool, keeps: bool) -> bool {
+    reused && !keeps && response.status() == StatusCode::REQUEST_TIMEOUT
+}
+
 /// Whether a server may leave this request's content unread, because the method gives it no meaning, and read it as the
 /// connection's next request (RFC 9110 section 9.3.1). The answer to what the client wrote there would then go to
 /// somebody else.

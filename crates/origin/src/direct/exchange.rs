@@ -39,6 +39,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) asked: RequestFraming,
     /// `OriginConfig::largest_head`.
     pub(crate) largest_head: usize,
+    /// Whether the request may be sent twice.
+    pub(crate) repeatable: bool,
     pub(crate) interim: Option<&'a Interim>,
 }
 
@@ -50,7 +52,8 @@ pub(crate) struct Lost {
     pub(crate) error: Error,
     /// Whether nothing of the request was sent.
     pub(crate) unsent: bool,
-    /// Whether a connection that had been used before closed without a byte of answer.
+    /// Whether a connection that had been used before closed without a byte of answer, or the server said that it
+    /// would ([`message::came_too_late`]).
     pub(crate) stale: bool,
 }
 
@@ -97,6 +100,16 @@ pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Resu
     });
     let judged = head.await.and_then(|head| exchange.judged(head, asking));
     match judged {
+        Ok((response, _, keeps))
+            if asking.repeatable
+                && message::came_too_late(&response, exchange.link.reused, keeps) =>
+        {
+            Err(Lost {
+                error: Error::new(Kind::Truncated),
+                unsent: false,
+                stale: true,
+            })
+        }
         Ok((response, framing, keeps)) => {
             let Exchange { link, input, .. } = exchange;
             let body = Body::new(link, framing, input.freeze(), keeps);

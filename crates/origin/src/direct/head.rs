@@ -56,16 +56,18 @@ pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
     };
     *response.headers_mut() = spares::take();
     let wish = fields(&copy, head.headers, response.headers_mut())?;
-    let keeps = match wish {
-        Wish::Close => false,
-        Wish::Stay => true,
-        Wish::None => version == Version::HTTP_11,
-    };
     Ok(Some(Head {
         response,
-        keeps,
+        keeps: wish.keeps(version),
         length,
     }))
+}
+
+/// See [`Head::keeps`].
+pub(crate) fn keeps<B>(response: &Response<B>) -> bool {
+    let lines = response.headers().get_all(header::CONNECTION).iter();
+    let wish = lines.fold(Wish::None, |wish, line| wish.and(line.as_bytes()));
+    wish.keeps(response.version())
 }
 
 /// Whether `list` has this member, whatever its case.
@@ -82,6 +84,25 @@ enum Wish {
     Close,
 }
 
+impl Wish {
+    /// Adds a line of `Connection`. `close` wins, whatever other lines say.
+    fn and(self, line: &[u8]) -> Self {
+        match self {
+            _ if names(line, b"close") => Self::Close,
+            Self::None if names(line, b"keep-alive") => Self::Stay,
+            wish => wish,
+        }
+    }
+
+    fn keeps(self, version: Version) -> bool {
+        match self {
+            Self::Close => false,
+            Self::Stay => true,
+            Self::None => version == Version::HTTP_11,
+        }
+    }
+}
+
 /// How many fields an answer usually gains when it is sent on (`Age`, `Via`, `Cache-Status`). The map has room for
 /// them, so that it is not rebuilt for each.
 const MOST_ADDED: usize = 3;
@@ -96,12 +117,7 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Re
     for line in lines {
         let name = name(line.name).map_err(malformed)?;
         if name == header::CONNECTION {
-            wish = match wish {
-                // `close` wins, whatever other lines say.
-                _ if names(line.value, b"close") => Wish::Close,
-                Wish::None if names(line.value, b"keep-alive") => Wish::Stay,
-                wish => wish,
-            };
+            wish = wish.and(line.value);
             let mut words = OF_THE_CONNECTION.iter();
             if words.any(|word| line.value.eq_ignore_ascii_case(word)) {
                 continue;

@@ -17,7 +17,8 @@ pub(crate) enum Failure {
     /// Some of the request may have been sent.
     Sent {
         error: Error,
-        /// Whether a reused connection closed without a byte of answer. Most likely it was closing already.
+        /// Whether a reused connection closed without a byte of answer, or with one that says that it came too late.
+        /// Most likely it was closing already.
         stale: bool,
         /// The request once more, if it is repeatable.
         again: Option<Box<Request<Outgoing>>>,

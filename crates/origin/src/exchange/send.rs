@@ -8,7 +8,7 @@ use crate::{
     direct, fastcgi,
     leave::Leave,
     link::{Http1, Http2, alarm},
-    message::{self, Afterwards},
+    message::{self, Afterwards, Announced},
     spares,
     upload::{Outgoing, Upload},
     wait::{Lost, Wait},
@@ -28,6 +28,7 @@ impl Attempt<'_> {
             request: &request,
             asked: self.asked,
             largest_head: self.origin.config.largest_head,
+            repeatable: self.repeatable,
             interim: self.interim,
         };
         // A connection that lay idle was available at once.
@@ -95,6 +96,11 @@ impl Attempt<'_> {
         })?;
         let mut response = response.map(Incoming::Http1);
         let judged = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
+        let keeps = direct::head::keeps(&response) && judged.announced != Announced::Nothing;
+        if self.repeatable && message::came_too_late(&response, link.reused, keeps) {
+            let lost = Lost::Sent(Error::new(Kind::Truncated));
+            return Err(failure(lost, true));
+        }
         link.reused = true;
         let carrier = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             link.hand_over();

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use http::Method;
-use origin::Origin;
+use origin::{Context, Origin};
 use std::{
     io::{Read, Write},
     net::TcpListener,
@@ -83,6 +83,61 @@ fn a_connection_that_closes_on_the_request_is_tried_anew_if_repeatable() {
         4,
         "what may have been done is not sent again"
     );
+}
+
+/// RFC 9110 section 15.5.9: the server ended the idle connection while the request was on its way, and says so.
+#[test]
+fn a_408_that_ends_a_reused_connection_is_no_answer() {
+    let farewells = [
+        "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.0 408 Request Time-out\r\nCache-Control: no-cache\r\n\r\nlate",
+        "HTTP/1.1 408 Request Timeout\r\n\r\nlate",
+    ];
+    for farewell in farewells {
+        let server = testkit::Origin::start();
+        server.on("/", move |request| match request.nth {
+            2 | 4 | 6 | 7 | 9 => Reply::raw(farewell),
+            nth => Reply::ok().body(format!("{nth}")),
+        });
+        let origin = plain(&server);
+        let put = async || {
+            let context = Context {
+                content: Some("content".into()),
+                ..repeatable()
+            };
+            let request = request(Method::PUT, "/", full("content"));
+            read(origin.fetch(request, context).await.unwrap()).await
+        };
+        work(async {
+            assert_eq!(get(&origin, "/").await.unwrap().text(), "1");
+            assert_eq!(get(&origin, "/").await.unwrap().text(), "3");
+            assert_eq!(put().await.unwrap().text(), "5", "{farewell}");
+            let twice = get(&origin, "/").await.unwrap();
+            assert_eq!(twice.status, 408, "the second one is about the request");
+            assert_eq!(get(&origin, "/").await.unwrap().text(), "8");
+            let unsafe_one = once(&origin, Method::POST, "/").await.unwrap();
+            assert_eq!(unsafe_one.status, 408, "its client may send it again");
+        });
+        assert_eq!(server.requests("/"), 9);
+        assert_eq!(origin.report().servers[0].failures, 0);
+    }
+}
+
+/// An application says so too, and goes on.
+#[test]
+fn a_408_that_ends_no_connection_is_an_answer() {
+    let server = testkit::Origin::start();
+    server.on("/", |request| match request.nth {
+        1 => Reply::ok(),
+        _ => Reply::status(408),
+    });
+    let origin = plain(&server);
+    work(async {
+        for want in [200, 408, 408] {
+            assert_eq!(get(&origin, "/").await.unwrap().status, want);
+        }
+    });
+    assert_eq!((server.requests("/"), server.connections()), (3, 1));
 }
 
 /// Answers one request on one connection; how many bytes came after it, until the connection was closed or broke.
