@@ -3,7 +3,10 @@
 
 use crate::config::PassiveHealth;
 use std::{
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicBool, AtomicU32, AtomicU64,
+        Ordering::{self, Acquire, Relaxed, Release},
+    },
     time::Duration,
 };
 
@@ -11,10 +14,10 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     in_row: AtomicU32,
-    /// When it last failed.
+    /// When it last failed. Written before the rest that follows.
     failed_at: AtomicU64,
-    /// Until when it rests, or is left to the request that tries it. 0: it has not failed too often in a row.
-    rests_until: AtomicU64,
+    /// The [`Rest`] after too many failures in a row. 0: none.
+    rest: AtomicU64,
     /// When it came, or came back. 0: it has been there from the beginning.
     back_since: AtomicU64,
     down: AtomicBool,
@@ -43,7 +46,26 @@ pub(crate) enum Standing {
 
 /// The right to try a server that has rested. The first request to [take](Health::take) it has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Trial(u64);
+pub(crate) struct Trial(Rest);
+
+/// Until when a server is left alone, in the upper bits, and whether it is left to its trial, in the lowest. So a trial
+/// that fails in the millisecond in which it was taken begins another rest than the trial's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rest(u64);
+
+impl Rest {
+    fn after_failures(now: u64, rest: Duration) -> Self {
+        Self(after(now, rest) << 1)
+    }
+
+    fn of_trial(now: u64, rest: Duration) -> Self {
+        Self(after(now, rest) << 1 | 1)
+    }
+
+    fn until(self) -> u64 {
+        self.0 >> 1
+    }
+}
 
 impl Health {
     /// Makes the health of a server that comes `now` beside others. It gets its full share gradually, like one that
@@ -64,27 +86,28 @@ impl Health {
         if self.is_down() {
             return Standing::Down;
         }
-        match self.rests_until.load(Relaxed) {
-            0 => Standing::Healthy(share(now, self.back_since.load(Relaxed), slow_start)),
-            until if now < until => Standing::Resting,
-            until => Standing::Rested(Trial(until)),
+        match self.rest(Relaxed) {
+            None => Standing::Healthy(share(now, self.back_since.load(Relaxed), slow_start)),
+            Some(rest) if now < rest.until() => Standing::Resting,
+            Some(rest) => Standing::Rested(Trial(rest)),
         }
     }
 
     /// Takes the trial. Others then leave it alone for another `rest`: if no result ever comes (because the client
     /// left, say), the server stays out no longer than that. `false`: another request was first.
     pub(crate) fn take(&self, trial: Trial, now: u64, rest: Duration) -> bool {
-        let until = after(now, rest);
+        let Trial(Rest(rested)) = trial;
+        let Rest(left_to_it) = Rest::of_trial(now, rest);
         let taken = self
-            .rests_until
-            .compare_exchange(trial.0, until, Relaxed, Relaxed);
+            .rest
+            .compare_exchange(rested, left_to_it, Release, Relaxed);
         taken.is_ok()
     }
 
     /// Whether it answers and the log was told nothing else.
     pub(crate) fn is_good(&self) -> bool {
         // Only reads, so that in the common case the cache line stays shared between the workers.
-        let has_failed = self.in_row.load(Relaxed) > 0 || self.rests_until.load(Relaxed) > 0;
+        let has_failed = self.in_row.load(Relaxed) > 0 || self.rest(Relaxed).is_some();
         !has_failed && !self.told.load(Relaxed)
     }
 
@@ -93,24 +116,42 @@ impl Health {
     /// This ends its rest, unless it has failed since it was asked: what it began earlier says nothing about its state.
     /// The row of failures does not end, because the answer may still break off.
     pub(crate) fn answers(&self, began: u64, now: u64) -> bool {
-        if self.rests_until.load(Relaxed) > 0 {
-            if began < self.failed_at.load(Relaxed) {
+        while let Some(rest) = self.rest(Acquire) {
+            if !self.is_ended_by(began) {
                 return false;
             }
-            self.back_since.store(now.max(1), Relaxed);
-            self.rests_until.store(0, Relaxed);
+            self.end(rest, now);
         }
         true
+    }
+
+    /// Whether it has not failed since `began`, as far as the rest tells that was looked at before.
+    fn is_ended_by(&self, began: u64) -> bool {
+        began >= self.failed_at.load(Relaxed)
+    }
+
+    /// Ends this rest. If it has failed in the meantime, the rest that began then stays.
+    fn end(&self, Rest(rest): Rest, now: u64) {
+        self.back_since.store(now.max(1), Relaxed);
+        let _ = self.rest.compare_exchange(rest, 0, Relaxed, Relaxed);
+    }
+
+    fn rest(&self, order: Ordering) -> Option<Rest> {
+        let rest = self.rest.load(order);
+        (rest > 0).then_some(Rest(rest))
     }
 
     /// Records that it has completed `now` its answer to what it was asked at `began`. This also ends the row of
     /// failures. Returns whether that is news: the log was told that it fails.
     pub(crate) fn succeeded(&self, began: u64, now: u64) -> bool {
-        if !self.answers(began, now) {
-            return false;
-        }
-        self.in_row.store(0, Relaxed);
-        self.told.swap(false, Relaxed)
+        let in_row = self.in_row.load(Relaxed);
+        self.answers(began, now) && self.end_row(in_row)
+    }
+
+    /// Ends a row of so many failures, unless one has come meanwhile. Returns whether the log was told that it fails.
+    fn end_row(&self, in_row: u32) -> bool {
+        let ended = self.in_row.compare_exchange(in_row, 0, Relaxed, Relaxed);
+        ended.is_ok() && self.told.swap(false, Relaxed)
     }
 
     /// Records that nobody waits any more for the rest of what it was asked at `began`. That counts as a complete
@@ -122,10 +163,11 @@ impl Health {
     /// Records a failure. After too many in a row it rests. Only a complete answer ends the row, so that it rests again
     /// at once if it fails on trial. Returns whether the log is to be told.
     pub(crate) fn failed(&self, now: u64, rule: PassiveHealth) -> bool {
-        self.failed_at.store(now, Relaxed);
+        self.failed_at.fetch_max(now, Relaxed);
         let in_row = self.in_row.fetch_add(1, Relaxed).saturating_add(1);
         if rule.failures > 0 && in_row >= rule.failures {
-            self.rests_until.store(after(now, rule.rest), Relaxed);
+            let Rest(rest) = Rest::after_failures(now, rule.rest);
+            self.rest.store(rest, Release);
         }
         if now < self.quiet_until.load(Relaxed) || self.told.swap(true, Relaxed) {
             return false;
@@ -145,7 +187,7 @@ impl Health {
         if news {
             self.back_since.store(now.max(1), Relaxed);
             self.in_row.store(0, Relaxed);
-            self.rests_until.store(0, Relaxed);
+            self.rest.store(0, Relaxed);
             // The log is told only once that it is back.
             self.told.store(false, Relaxed);
         }
@@ -153,9 +195,10 @@ impl Health {
     }
 }
 
-/// Returns when a rest that begins `now` ends. Never 0.
+/// Returns when a rest that begins `now` ends. Never 0, and at most half of what the type holds.
 fn after(now: u64, rest: Duration) -> u64 {
-    now.saturating_add(rest.as_millis() as u64).max(1)
+    let until = now.saturating_add(rest.as_millis() as u64);
+    until.clamp(1, u64::MAX >> 1)
 }
 
 /// Returns the share of its weight that a server takes `now` if it came back at `back` (0: it has been there from the

@@ -89,6 +89,26 @@ fn an_answer_to_what_was_asked_before_the_failures_ends_no_rest() {
     assert_eq!(standing(&health, 400), Standing::Healthy(1.0));
 }
 
+/// Between the look of one worker at a server's state and its change to it, another worker notes a failure.
+#[test]
+fn a_late_answer_ends_neither_a_rest_nor_a_row_that_it_did_not_see() {
+    for failed_at in [10_150, 10_200] {
+        let health = resting();
+        // The trial may fail in the very millisecond in which it was taken.
+        assert!(health.take(trial(&health, 10_150), 10_150, RULE.rest));
+        let (seen, in_row) = (health.rest(Acquire).unwrap(), health.in_row.load(Relaxed));
+        assert!(health.is_ended_by(10_100));
+        health.failed(failed_at, RULE);
+        health.end(seen, 10_300);
+        assert!(!health.end_row(in_row));
+        assert_eq!(standing(&health, 10_300), Standing::Resting);
+        assert!(!health.answers(10_100, 10_300), "it looks again");
+        assert_eq!(health.in_row.load(Relaxed), 4);
+        assert!(health.succeeded(10_300, 10_400));
+        assert!(health.is_good());
+    }
+}
+
 #[test]
 fn the_row_ends_with_an_answer_that_did_not_break() {
     let health = resting();
