@@ -1,15 +1,15 @@
 //! Each worker's own connections: idle ones, kept for the next fetch, and the weights that decide each server's turn. A
 //! server is one address here (`Peer`).
 //!
-//! A pool belongs to its worker's thread and is found by the origin's number. It outlives neither its connections' idle
-//! time nor the origin: one small task per worker (`tend`) checks once a second, as long as there are any. See `lane`
-//! for the connections to one server.
+//! A pool belongs to its worker's thread and is found by the origin's number. One small task per worker (`tend`) removes
+//! connections that were idle too long, lanes of servers that are gone, and pools of origins that are gone: once a
+//! second as long as there are connections, and when something goes. See `lane` for the connections to one server.
 
 mod lane;
 mod tend;
 
 pub(crate) use lane::Single;
-pub(crate) use tend::{release, tend};
+pub(crate) use tend::{forget_gone, release, tend};
 
 use crate::{link::Http2, roster::Roster};
 use lane::{Idle, Lane, MultiplexedLink};
@@ -33,6 +33,12 @@ pub(crate) struct Identity {
     pub(crate) roster: Arc<Roster>,
     pub(crate) idle_connections: usize,
     pub(crate) idle_time: Duration,
+}
+
+impl Drop for Identity {
+    fn drop(&mut self) {
+        tend::forget_gone();
+    }
 }
 
 /// Identifies one server's lane in the calling worker's pool.

@@ -143,7 +143,7 @@ impl Roster {
         let all = before.cloned().chain(own).chain(after.cloned());
         self.peers.store(Arc::new(all.collect()));
         drop(next);
-        pool::release();
+        pool::forget_gone();
         self.changed.notify_one();
     }
 

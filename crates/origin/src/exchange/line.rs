@@ -68,8 +68,8 @@ impl Attempt<'_> {
     async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
         let limit = self.patience;
         let only_http1 = self.needs_http1();
-        let dialled = connect::dial(self.origin, self.peer, only_http1, now + limit).await?;
         pool::tend();
+        let dialled = connect::dial(self.origin, self.peer, only_http1, now + limit).await?;
         if dialled.speaks == Speaks::FastCgi {
             return Ok(Line::FastCgi(fastcgi::Link::new(dialled, self.peer)));
         }

@@ -1,4 +1,4 @@
-//! Removes connections that nobody takes. One small task per worker does this.
+//! Removes connections that nobody takes, and the lanes of servers that are gone. One small task per worker does this.
 
 use super::POOLS;
 use std::{cell::Cell, rc::Rc, time::Duration};
@@ -18,8 +18,9 @@ thread_local! {
 const ROUND: Duration = Duration::from_secs(1);
 
 static RELEASE: Notify = Notify::const_new();
+static GONE: Notify = Notify::const_new();
 
-/// Starts this worker's tending task unless it runs. Called where connections are made, which is inside a `LocalSet`.
+/// Starts this worker's tending task unless it runs. Called before a connection is made, which is inside a `LocalSet`.
 pub(crate) fn tend() {
     if TENDED.replace(true) {
         return;
@@ -29,11 +30,16 @@ pub(crate) fn tend() {
     spawn_local(async move {
         let _running = running;
         loop {
+            // What goes during the sweep is not missed.
+            let gone = GONE.notified();
             match sweep(Instant::now()) {
                 // In either case it checks again.
                 SweepOutcome::Connections => drop(timeout(ROUND, RELEASE.notified()).await),
-                // A worker that keeps no connections is not woken by a timer.
-                SweepOutcome::Pools => kept.notified().await,
+                // A worker that keeps no connections is not woken by a timer, nor to release any.
+                SweepOutcome::Pools => tokio::select! {
+                    () = kept.notified() => {}
+                    () = gone => {}
+                },
                 SweepOutcome::Nothing => break,
             }
         }
@@ -44,6 +50,12 @@ pub(crate) fn tend() {
 /// moment does so again within `ROUND`.
 pub(crate) fn release() {
     RELEASE.notify_waiters();
+}
+
+/// Has all workers check at once for servers or origins that are gone, also those that keep no connections.
+pub(crate) fn forget_gone() {
+    GONE.notify_waiters();
+    release();
 }
 
 /// Marks the tending task as alive. Tells it apart from one that ended with its runtime.
@@ -91,3 +103,6 @@ fn sweep(now: Instant) -> SweepOutcome {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;
