@@ -39,6 +39,7 @@ pub mod pages;
 mod peer;
 pub mod pem;
 mod pool;
+mod refused;
 mod report;
 mod resolve;
 mod roster;

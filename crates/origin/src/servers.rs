@@ -10,8 +10,8 @@ use crate::{
     gate,
     peer::Peer,
     pool,
+    refused::Refused,
     roster::Roster,
-    seldom::Seldom,
     tls, watch,
 };
 use http::Request;
@@ -40,15 +40,6 @@ pub(crate) struct Servers {
     /// Whether a script that answers for what does not exist has ever been there.
     pub(crate) had_front: AtomicBool,
     refused: Refused,
-}
-
-/// Limits log messages about requests that fail before a server is asked. Each kind has a limit of its own, so that one
-/// that clients cause at any time hides no other.
-#[derive(Debug, Default)]
-struct Refused {
-    unreadable: Seldom,
-    outside: Seldom,
-    other: Seldom,
 }
 
 impl Servers {
@@ -175,20 +166,7 @@ impl Servers {
 
     /// Logs that no server was asked, for a reason that somebody has to mend.
     pub(crate) fn refuse(&self, error: &Error) {
-        let (limit, is_of_one_file) = match error.kind() {
-            Kind::Unreadable => (&self.refused.unreadable, true),
-            Kind::Outside => (&self.refused.outside, true),
-            _ => (&self.refused.other, false),
-        };
-        if !limit.now() {
-            return;
-        }
-        let origin = self.name();
-        if is_of_one_file {
-            tracing::warn!(origin, %error, "a file cannot be served");
-        } else {
-            tracing::error!(origin, %error, "a request is refused");
-        }
+        self.refused.tell(self.name(), error);
     }
 
     /// See `Origin::keep_watch`.
