@@ -73,9 +73,11 @@ impl Common {
         Ok(made)
     }
 
-    /// Drops that connection, which failed or did not answer in time. The next question makes a new one.
+    /// Lets go of that connection: it failed, did not answer in time, or most likely died with another. Questions under
+    /// way on it go on; the next one makes a new connection.
     pub fn hang_up(&self) {
-        // While the lock is held, a connection is being made, and there is none to drop.
+        // While the lock is held, a connection is being made, or was just made and goes to those who waited for it. It
+        // is not the one that failed.
         if let Ok(mut line) = self.line.try_lock() {
             *line = None;
         }
