@@ -35,6 +35,13 @@ pub(crate) struct Identity {
     pub(crate) idle_time: Duration,
 }
 
+impl Identity {
+    /// Whether connections are kept for the next fetch at all.
+    pub(crate) fn keeps(&self) -> bool {
+        self.idle_connections > 0
+    }
+}
+
 impl Drop for Identity {
     fn drop(&mut self) {
         tend::forget_gone();
@@ -97,12 +104,11 @@ pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Single> {
 
 /// Keeps a connection for the next fetch. It replaces the oldest if there are enough.
 pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
-    let most = key.origin.idle_connections;
-    if most == 0 || !link.may_rest() {
+    if !key.origin.keeps() || !link.may_rest() {
         return;
     }
     with_lane(key.origin, key.peer, |lane| {
-        if lane.idle.len() >= most {
+        if lane.idle.len() >= key.origin.idle_connections {
             lane.idle.pop_front();
         }
         lane.idle.push_back(Idle { link, since });

@@ -3,7 +3,7 @@
 use super::{config::FastCgi, params::ScriptRequest, place::Script, record};
 use crate::Visitor;
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, Uri, header};
+use http::{HeaderMap, Method, Uri, header, request::Parts};
 use std::sync::Arc;
 
 /// What is sent before the request's body, encoded.
@@ -23,6 +23,17 @@ pub(crate) struct Request<'a> {
     pub(crate) uri: &'a Uri,
     pub(crate) fields: &'a HeaderMap,
     pub(crate) length: Option<u64>,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn of(head: &'a Parts, length: Option<u64>) -> Self {
+        Self {
+            method: &head.method,
+            uri: &head.uri,
+            fields: &head.headers,
+            length,
+        }
+    }
 }
 
 impl Call {

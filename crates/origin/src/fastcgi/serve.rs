@@ -66,7 +66,8 @@ pub(crate) async fn fetch(
             Some((body, room)) => measured(origin, body, room, until).await?,
             None => (empty(), None),
         };
-        let call = call(origin, cgi, &script, &head, length, &context.visitor);
+        let asked = call::Request::of(&head, length);
+        let call = call(origin, cgi, &script, &asked, &context.visitor);
         let mut request = Request::new(body);
         *request.method_mut() = head.method.clone();
         let context = Context {
@@ -108,9 +109,7 @@ pub(crate) async fn probe(
         fields: request.headers(),
         length: None,
     };
-    let keeps = origin.config.idle_connections > 0;
-    let call = Call::new(cgi, &script, &request, &Visitor::default(), keeps);
-    Ok(Arc::new(call))
+    Ok(call(origin, cgi, &script, &request, &Visitor::default()))
 }
 
 /// Looks up `path` on a thread where the file system may block.
@@ -146,18 +145,11 @@ fn call(
     origin: &Servers,
     cgi: &FastCgi,
     script: &Script,
-    head: &Parts,
-    length: Option<u64>,
+    request: &call::Request<'_>,
     visitor: &Visitor,
 ) -> Arc<Call> {
-    let request = call::Request {
-        method: &head.method,
-        uri: &head.uri,
-        fields: &head.headers,
-        length,
-    };
-    let keeps = origin.config.idle_connections > 0;
-    Arc::new(Call::new(cgi, script, &request, visitor, keeps))
+    let keeps = origin.identity.keeps();
+    Arc::new(Call::new(cgi, script, request, visitor, keeps))
 }
 
 /// Returns the body with its length, gathered if necessary (`gather`), for which there is time until `until`.
