@@ -239,3 +239,35 @@ fn what_is_coded_unasked_and_stays_so_is_kept_once_for_what_means_the_same() {
         assert_eq!(origin.requests("/"), 1);
     }
 }
+
+/// WhiteNoise gives a file and its gzip one strong tag. A 304 then confirms bytes that the client may not be able to read.
+#[test]
+fn one_tag_for_all_codings_brings_nobody_a_coding_that_it_cannot_read() {
+    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\ncompress = false\n";
+    let (origin, larder) = start_with(config);
+    let body = text("own", 2_000);
+    let code = gzipped(&body);
+    let (plain, coded) = (body.clone(), code.clone());
+    origin.on("/", move |request| {
+        let accepted = request.header("accept-encoding").unwrap_or_default();
+        let reply = match () {
+            () if request.header("if-none-match").is_some() => Reply::status(304),
+            () if accepted == "gzip" => Reply::ok().header("Content-Encoding", "gzip").body(&coded),
+            () => Reply::ok().body(&plain),
+        };
+        let reply = reply.cache("max-age=60").header("ETag", "\"a\"");
+        reply.header("Vary", "Accept-Encoding")
+    });
+    assert!(get(&larder, "/", "gzip").body == code);
+    for accepts in ["identity", "br", "gzip;q=0"] {
+        for _ in 0..2 {
+            let answer = get(&larder, "/", accepts);
+            let told = (coding(&answer), answer.text());
+            assert_eq!(told, ("identity", body.clone()), "{accepts}");
+        }
+    }
+    // Who can read it has it without another transfer.
+    let answer = get(&larder, "/", "br, gzip");
+    assert_eq!(answer.parameter("fwd-status").as_deref(), Some("304"));
+    assert!(answer.body == code || answer.text() == body);
+}

@@ -21,7 +21,9 @@ pub use part::{is_of_another, may_be_parted};
 pub use passed::{ask_origin, is_settled, matching_tag_of, passed, settles, tag_on_its_way, vary};
 pub use tags::{for_origin, is_on_form};
 
-use crate::{ask::Ask, body::Content, cache::Worker, compress::Recoded, error::Failure};
+use crate::{
+    ask::Ask, body::Content, cache::Worker, compress::Recoded, error::Failure, policy::Compress,
+};
 use form::of_identity;
 use http::{HeaderMap, HeaderValue};
 use make::encode;
@@ -66,6 +68,20 @@ pub fn choose(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Re
         return Chosen::as_it_is(stored, reader);
     }
     negotiate(worker, ask, stored, reader)
+}
+
+/// Whether the client can read the content of `stored`, as it is or with its coding removed.
+pub fn is_readable(ask: &Ask, stored: &Stored) -> bool {
+    if !stored.is_coded {
+        return true;
+    }
+    let accepted = Accepted::read(&ask.fields);
+    let is_decoded = |compress: &Compress| {
+        coding::to_decode(stored.lines(), &compress.types, accepted).is_some()
+    };
+    let compress = ask.policy().compress.as_ref();
+    coding::is_readable(stored.lines(), accepted)
+        || (!ask.directives.no_transform && compress.is_some_and(is_decoded))
 }
 
 impl Then {

@@ -184,6 +184,19 @@ pub fn decodable<'a>(
     only.filter(|_| is_meant(kind.unwrap_or_default(), types))
 }
 
+/// Whether a client that accepts `accepted` can read content with these fields, names in lower case with values, as it
+/// is. Codings that are not known here count as unreadable.
+pub fn is_readable<'a>(
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    accepted: Accepted,
+) -> bool {
+    let mut codings = fields.filter(|(name, _)| *name == b"content-encoding");
+    codings.all(|(_, value)| {
+        let takes = |coding| accepted.takes(Some(coding));
+        value.eq_ignore_ascii_case(b"identity") || Coding::parse(value).is_some_and(takes)
+    })
+}
+
 /// Whether these fields, names in lower case with values, name a coding other than `identity`.
 pub fn is_coded<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     let mut fields = fields;

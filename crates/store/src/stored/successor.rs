@@ -112,12 +112,16 @@ impl Stored {
         }
     }
 
-    /// The same response for somebody whose request does not select it: without the cookies that were set for those
-    /// whose request does.
+    /// The same response for a request that does not select it: without what its fields say to those that do, their
+    /// cookies and the site that may read it ([Fetch, section 3.3](https://fetch.spec.whatwg.org/#http-cors-protocol)).
     #[must_use]
-    pub fn without_cookies(&self) -> Self {
-        let mut fields = self.fields.unpack(0);
-        fields.remove(SET_COOKIE);
+    pub fn lent(&self) -> Self {
+        let mut fields = HeaderMap::new();
+        for (name, value) in &self.fields.unpack(0) {
+            if name != SET_COOKIE && !name.as_str().starts_with("access-control-") {
+                fields.append(name, value.clone());
+            }
+        }
         Self {
             fields: Fields::pack(&fields),
             ..self.clone()

@@ -1,6 +1,6 @@
 //! The stored responses that a condition names.
 
-use crate::walk::{fetch::Fetch, lookup::answers};
+use crate::walk::{coding, fetch::Fetch, lookup::answers};
 use http::{HeaderMap, HeaderValue, header};
 use rules::validate::{self, Validators};
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use store::Stored;
 impl Fetch<'_> {
     /// Returns the stored responses that a condition names, as many as one request can ask about: the selected one
     /// first, then the others as they are in the store, the most recent first. They include only those that could
-    /// answer this request if they are confirmed: a body on its way may still break off, and parts may not hold what is
-    /// asked for.
+    /// answer this request if they are confirmed: a body on its way may still break off, parts may not hold what is
+    /// asked for, and the client may not read their coding.
     pub fn validation_candidates(&self) -> Vec<ValidationCandidate> {
         let answers = |stored: &&Arc<Stored>| answers(self.ask, stored);
         let selected = self
@@ -20,7 +20,10 @@ impl Fetch<'_> {
             .filter(answers)
             .map(ValidationCandidate::new);
         let mut scratch = Vec::new();
-        let others = self.need.others.iter().filter(answers).map(|stored| {
+        // Some applications give one strong tag to the same content in all codings.
+        let may_be_lent = |stored: &&Arc<Stored>| coding::is_readable(self.ask, stored);
+        let others = self.need.others.iter().filter(answers);
+        let others = others.filter(may_be_lent).map(|stored| {
             let matches = stored.matches(&self.ask.fields, &mut scratch);
             ValidationCandidate::of_another(stored, matches)
         });

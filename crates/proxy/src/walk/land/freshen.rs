@@ -55,14 +55,14 @@ impl Fetch<'_> {
 
     /// Returns `stored` with the fields of the 304 `head` as the answer to this request, whether other requests get it
     /// from now on, and the fields that they do not get. Another variant, which could not have been chosen for this
-    /// request, stays as it is (RFC 9111 section 4.3.4): this request uses its content, and none of its cookies.
+    /// request, stays as it is (RFC 9111 section 4.3.4): this request uses what of it is for everybody.
     fn freshened_one(
         &self,
         stored: &Arc<Stored>,
         head: &response::Parts,
     ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
         let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
-        let lent = is_another.then(|| Arc::new(stored.without_cookies()));
+        let lent = is_another.then(|| Arc::new(stored.lent()));
         let stored = lent.as_ref().unwrap_or(stored);
         let mut fields = stored.all_fields(8);
         validate::freshen(&mut fields, &head.headers, &self.ask.site.targets);
