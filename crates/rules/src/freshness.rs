@@ -66,6 +66,9 @@ pub struct Facts {
     pub stale_while_revalidate: Option<u32>,
     /// Seconds past the lifetime in which a stale answer may be sent when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
+    /// Whether the origin named that window. Then it is the upper limit for every failure, also of an origin that cannot
+    /// be reached (RFC 5861 section 4).
+    pub limits_stale: bool,
     /// `no-cache` without field names: never reused without validation.
     pub no_cache: bool,
     /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies that: not sent stale, except in the windows
@@ -196,6 +199,7 @@ pub fn facts(
         source,
         stale_while_revalidate: while_revalidate.filter(|_| site.longest_lifetime.is_none()),
         stale_if_error: if_error.filter(|_| !is_failure),
+        limits_stale: directives.stale_if_error.is_some(),
         no_cache: restraint.no_cache,
         must_revalidate: restraint.must_revalidate,
         immutable: directives.immutable,

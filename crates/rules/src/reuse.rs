@@ -200,8 +200,8 @@ pub fn on_failure(
 }
 
 /// Returns how long past its lifetime a response may be sent when the origin fails, in seconds; 0 means not at all.
-/// Also honours the request's `stale-if-error` (RFC 5861 section 4; for an origin that cannot be reached RFC 9111
-/// section 4.2.4).
+/// Also honours the request's `stale-if-error` (RFC 5861 section 4). For an origin that cannot be reached, the site's
+/// window is open too (RFC 9111 section 4.2.4), unless the origin named a limit.
 pub fn window_on_failure(
     facts: &Facts,
     request: &RequestDirectives,
@@ -222,7 +222,7 @@ pub fn window_on_failure(
         Failure::Unreachable => Some(site.unreachable),
     };
     let asked = request.stale_if_error.filter(|_| had_lifetime);
-    let disconnected = disconnected.filter(|_| had_lifetime);
+    let disconnected = disconnected.filter(|_| had_lifetime && !facts.limits_stale);
     let windows = [facts.stale_if_error, asked, disconnected];
     windows.into_iter().flatten().max().unwrap_or(0)
 }

@@ -106,6 +106,7 @@ mod tests {
             source: LifetimeSource::MaxAge,
             stale_while_revalidate: Some(3600),
             stale_if_error: None,
+            limits_stale: false,
             no_cache: false,
             must_revalidate: false,
             immutable: false,

@@ -218,6 +218,14 @@ fn past_the_window_the_error_is_passed_on() {
         Reply::status(503).body("broken")
     });
     assert_eq!(larder.get("/").send().status, 503);
+    // RFC 5861 section 4: "any situation" that would result in such a status.
+    for directives in [
+        "max-age=60, stale-if-error=0",
+        "max-age=60, stale-if-error=5",
+    ] {
+        let (_origin, larder) = stale_with(directives, Reply::close);
+        assert_eq!(larder.get("/").send().status, 502, "{directives}");
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ const PLAIN: Facts = Facts {
     no_cache: false,
     must_revalidate: false,
     immutable: false,
+    limits_stale: false,
     is_failure: false,
 };
 const WINDOWS: Facts = Facts {
@@ -288,6 +289,29 @@ fn failures() {
         Failure::Unreachable,
         after(60)
     ));
+}
+
+/// RFC 5861 section 4: the value is an upper limit, and an origin that cannot be reached has failed too.
+#[test]
+fn the_limit_that_the_origin_names_is_that_of_all_failures() {
+    for limit in [0, 20] {
+        let facts = Facts {
+            stale_if_error: Some(limit),
+            limits_stale: true,
+            ..PLAIN
+        };
+        for failure in [Failure::Status, Failure::Unreachable] {
+            let window = |asked| window_on_failure(&facts, &asks(asked), &OBEYS, failure);
+            assert_eq!(window(""), limit, "{failure:?}");
+            assert_eq!(window("stale-if-error=90"), 90, "the client's own risk");
+        }
+        let of_site = Facts {
+            limits_stale: false,
+            ..facts
+        };
+        let window = window_on_failure(&of_site, &asks(""), &OBEYS, Failure::Unreachable);
+        assert_eq!(window, OBEYS.unreachable);
+    }
 }
 
 #[test]

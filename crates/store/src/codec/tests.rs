@@ -21,7 +21,7 @@ fn facts() -> impl Strategy<Value = Facts> {
     let source = prop::sample::select(&SOURCES[..]);
     let numbers = any::<(u64, u64, u64, u64)>();
     let windows = any::<(Option<u32>, Option<u32>)>();
-    (numbers, windows, any::<(bool, bool, bool)>(), source).prop_map(
+    (numbers, windows, any::<[bool; 4]>(), source).prop_map(
         |((response, date, age, lifetime), (revalidate, error), flags, source)| Facts {
             response_time: Time::from_millis(response),
             date: Time::from_millis(date),
@@ -30,9 +30,10 @@ fn facts() -> impl Strategy<Value = Facts> {
             source,
             stale_while_revalidate: revalidate,
             stale_if_error: error,
-            no_cache: flags.0,
-            must_revalidate: flags.1,
-            immutable: flags.2,
+            no_cache: flags[0],
+            must_revalidate: flags[1],
+            immutable: flags[2],
+            limits_stale: flags[3],
             is_failure: false,
         },
     )

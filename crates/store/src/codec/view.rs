@@ -20,7 +20,7 @@ const WHILE_REVALIDATE: u8 = 8;
 const IF_ERROR: u8 = 16;
 const VARIANT: u8 = 32;
 const UNSENT: u8 = 64;
-const ALL: u8 = 127;
+const LIMITS_STALE: u8 = 128;
 
 /// The sources of lifetimes. On disk, each is its index here. The list may only grow.
 pub(super) const SOURCES: [LifetimeSource; 11] = [
@@ -111,6 +111,7 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
         (facts.immutable, IMMUTABLE),
         (facts.stale_while_revalidate.is_some(), WHILE_REVALIDATE),
         (facts.stale_if_error.is_some(), IF_ERROR),
+        (facts.limits_stale, LIMITS_STALE),
         (beside.variant, VARIANT),
         (beside.unsent, UNSENT),
     ];
@@ -132,9 +133,6 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
 fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
     let flags = from.u8()?;
     let is_set = |flag: u8| flags & flag != 0;
-    if is_set(!ALL) {
-        return Err(Malformed);
-    }
     let source = SOURCES.get(usize::from(from.u8()?)).ok_or(Malformed)?;
     let facts = Facts {
         source: *source,
@@ -144,6 +142,7 @@ fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
         lifetime_ms: from.u64()?,
         stale_while_revalidate: is_set(WHILE_REVALIDATE).then(|| from.u32()).transpose()?,
         stale_if_error: is_set(IF_ERROR).then(|| from.u32()).transpose()?,
+        limits_stale: is_set(LIMITS_STALE),
         no_cache: is_set(NO_CACHE),
         must_revalidate: is_set(MUST_REVALIDATE),
         immutable: is_set(IMMUTABLE),
