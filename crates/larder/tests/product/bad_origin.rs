@@ -430,6 +430,23 @@ fn a_part_with_a_false_range_is_not_kept() {
     }
 }
 
+/// RFC 9110 section 15.5.9: the origin had waited long enough for a request on this connection, and closes it.
+#[test]
+fn a_408_for_an_idle_connection_is_no_answer() {
+    let (origin, larder) = start();
+    let farewell = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    origin.on("/", move |request| match request.nth {
+        2 => Reply::raw(farewell),
+        nth => Reply::ok().cache("no-store").body(nth.to_string()),
+    });
+    // One worker.
+    let mut client = larder.client();
+    for answer in ["1", "3"] {
+        assert_eq!(client.get("/").send().text(), answer);
+    }
+    assert_eq!(origin.connections(), 2);
+}
+
 #[test]
 fn interim_responses_without_end_are_no_answer() {
     let (origin, larder) = start_with(
