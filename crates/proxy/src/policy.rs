@@ -15,7 +15,7 @@ pub use purge::{PurgePolicy, Unadmitted};
 
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use ipnet::IpNet;
-use rules::{key::QueryChoice, storable::SetCookie};
+use rules::{freshness, key::QueryChoice, storable::SetCookie, surrogate};
 use std::{sync::Arc, time::Duration};
 
 /// Everything that the walk needs of the configuration. Replaced as a whole on reload.
@@ -39,6 +39,18 @@ pub struct Site {
     pub refetch: Option<Refetch>,
     /// Who may purge over the listeners, and how.
     pub purge: PurgePolicy,
+}
+
+impl Site {
+    /// Whether no client gets this field of an answer: it is for us alone, or carries tags that the site does not pass on.
+    pub fn ends_here(&self, name: &HeaderName) -> bool {
+        is_for_us(name) || (surrogate::carries_tags(name) && !self.purge.pass_tags.contains(name))
+    }
+}
+
+/// Whether a field of an answer is for us alone, whatever the site says.
+pub fn is_for_us(name: &HeaderName) -> bool {
+    *name == surrogate::CONTROL || *name == freshness::REVERSE_PROXY_TTL
 }
 
 /// The refetch of what a soft purge touched, the busiest first.

@@ -406,6 +406,53 @@ fn interim_responses_are_passed_on_as_they_come_and_never_stored() {
     );
 }
 
+/// What is taken off the final answer is not said before it either.
+#[test]
+fn interim_responses_do_not_tell_what_the_answer_withholds() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[purge]\npass_tags = \"X-Cache-Tags\"\n\
+         [defaults]\nset_cookie = \"strip\"\nuser_context = \"/_group\"\n\
+         response_headers.remove = \"X-Backend\"\n\
+         response_headers.set = [\"Server: site\", \"X-Site: 1\"]\n\
+         response_headers.add = \"X-Added: 1\"\n",
+    );
+    let said = [
+        ("Link", "</a.css>; rel=preload"),
+        ("Connection", "X-Hop"),
+        ("X-Hop", "1"),
+        ("X-Backend", "10.0.0.7"),
+        ("Server", "Apache"),
+        ("Surrogate-Control", "max-age=60"),
+        ("X-Reverse-Proxy-TTL", "60"),
+        ("Surrogate-Key", "a b"),
+        ("X-Cache-Tags", "c"),
+        ("Set-Cookie", "s=1"),
+        ("X-User-Context-Hash", "editors"),
+    ];
+    let reply = Reply::ok().cache("max-age=60").interim(103, &said);
+    let reply = said
+        .iter()
+        .fold(reply, |reply, (name, value)| reply.header(name, value));
+    origin.otherwise(move |_| reply.clone().body("content"));
+    for method in ["GET", "POST"] {
+        let mut client = larder.client();
+        client.ask(method, "/").begin();
+        let mut hints = client.read_interim().fields;
+        hints.sort();
+        let told = [
+            ("link", "</a.css>; rel=preload"),
+            ("server", "site"),
+            ("x-cache-tags", "c"),
+        ];
+        let told = told.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(hints, told, "{method}");
+        let answer = client.read();
+        for (name, value) in told {
+            assert_eq!(answer.header(&name), Some(value.as_str()), "{method}");
+        }
+    }
+}
+
 #[test]
 fn interim_responses_reach_clients_over_http2() {
     let (origin, larder) = start();

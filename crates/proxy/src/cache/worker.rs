@@ -74,6 +74,13 @@ impl From<Arc<Site>> for Own {
     }
 }
 
+impl Own {
+    /// Returns the configuration as all workers share it.
+    pub(crate) fn shared(&self) -> Arc<Site> {
+        Arc::clone(&self.site)
+    }
+}
+
 impl Deref for Own {
     type Target = Site;
 

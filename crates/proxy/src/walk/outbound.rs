@@ -2,6 +2,7 @@
 
 mod context;
 mod forwarding;
+mod interim;
 mod message;
 mod sent;
 mod told;

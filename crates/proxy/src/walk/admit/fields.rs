@@ -1,10 +1,10 @@
 //! The fields of an answer that is stored: as they are stored, and as the request's own client gets them.
 
-use crate::{ask::Ask, clock, walk::coding};
+use crate::{ask::Ask, clock, policy::is_for_us, walk::coding};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header, response};
 use rules::{
     directives::{self, ResponseDirectives},
-    fields, freshness,
+    fields,
     storable::Storable,
     surrogate,
     time::Time,
@@ -76,11 +76,6 @@ fn unsent(ask: &Ask, received: &HeaderMap, directives: &ResponseDirectives) -> O
     Some(Box::new(Fields::pack(&unsent)))
 }
 
-/// Whether a field is for us alone.
-fn is_for_us(name: &HeaderName) -> bool {
-    *name == surrogate::CONTROL || *name == freshness::REVERSE_PROXY_TTL
-}
-
 /// Returns the fields for the request's own client if storing removes some that only later requests must not get: those
 /// that `no-cache` or `private` names (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
 pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Option<Box<HeaderMap>> {
@@ -123,12 +118,9 @@ fn all_fields(
 }
 
 /// Adds `Via`, and `Date` if the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3). Of several dates only the first,
-/// which counts, is kept. Fields that are for us alone are removed.
+/// which counts, is kept. Fields that [end here](crate::policy::Site::ends_here) are removed.
 pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl FnOnce() -> Time) {
-    let passed = &ask.site.purge.pass_tags;
-    let ends_here = |name: &HeaderName| {
-        is_for_us(name) || (surrogate::carries_tags(name) && !passed.contains(name))
-    };
+    let ends_here = |name: &HeaderName| ask.site.ends_here(name);
     let says_it_to_us = response.keys().any(ends_here);
     if says_it_to_us {
         fields::remove_where(response, ends_here);

@@ -1,18 +1,15 @@
 //! What an origin is told besides the message.
 
-use super::forwarding::Host;
+use super::{forwarding::Host, interim};
 use crate::ask::Ask;
-use origin::{Context, Interim, Visitor};
+use origin::{Context, Visitor};
 
 /// What the origin is told besides the message, as far as it uses it. `means_application` says whether the application
 /// itself is to answer ([`Context::personal`]).
 pub fn context(ask: &Ask, means_application: impl FnOnce() -> bool) -> Context {
     let heeds = ask.policy().origin.heeds();
-    let interim = ask.receipt.interim.clone();
     let mut context = Context {
-        interim: Some(Interim::new(move |status, fields| {
-            interim.send(status, fields);
-        })),
+        interim: Some(interim::to_client(ask)),
         ..Context::default()
     };
     if heeds.key {
