@@ -19,6 +19,8 @@ const MOST_BYTES: u64 = 16 << 20;
 const MOST: usize = 4096;
 /// How many times as much may wait when a response replaces another.
 const MORE_REPLACING: u32 = 4;
+/// With this many tasks waiting, the keeper hangs in a disk that does not answer, and what is only noted is dropped.
+const MOST_NOTED: usize = 1 << 16;
 
 /// A stored response to be written.
 #[derive(Debug)]
@@ -76,6 +78,13 @@ pub(super) enum Task {
     Unnamed(u64),
     /// Answer that everything that came before is done.
     Flush(SyncSender<()>),
+}
+
+impl Task {
+    /// Whether no more is lost with it than a verified body that is verified once more, or a use that does not count.
+    fn is_a_note(&self) -> bool {
+        matches!(self, Self::Sound(..) | Self::Used(..))
+    }
 }
 
 /// What comes next from the queue.
@@ -150,7 +159,8 @@ impl Queue {
     /// Queues any other task. A task that is dropped because the queue is closed is not answered.
     pub fn push(&self, task: Task) {
         let mut tasks = self.lock();
-        if !tasks.is_closed {
+        let is_dropped = task.is_a_note() && tasks.list.len() >= MOST_NOTED;
+        if !tasks.is_closed && !is_dropped {
             tasks.list.push_back(task);
             self.more.notify_one();
         }
@@ -201,5 +211,28 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk that hangs in one write is read on from what the system holds of it, and each reading is noted.
+    #[test]
+    fn notes_are_dropped_while_the_keeper_hangs_and_nothing_else_is() {
+        let queue = Queue::default();
+        let place = RecordPosition::default();
+        for _ in 0..MOST_NOTED {
+            queue.push(Task::Used(1, place));
+            queue.push(Task::Sound(1, place));
+        }
+        queue.push(Task::Damaged(1, place));
+        assert_eq!(queue.lock().list.len(), MOST_NOTED + 1);
+        assert!(matches!(queue.lock().list.back(), Some(Task::Damaged(..))));
+        assert!(matches!(
+            queue.next(Duration::ZERO),
+            Next::Task(Task::Used(..))
+        ));
     }
 }
