@@ -40,7 +40,10 @@ impl Word for QueryPattern {
                 in_normal_form(text.get(..start).unwrap_or_default(), pattern)?;
                 Some(regex)
             }
-            Some((value, None)) => Some(spellings(parameter::<Self>(value)?)?),
+            Some((value, None)) => {
+                parameter::<Self>(text)?;
+                Some(spellings(value)?)
+            }
         };
         let name = parameter::<Self>(name)?;
         let sent = normal(name);
@@ -165,6 +168,8 @@ mod tests {
         for (text, instead) in [
             ("a&b", Some("\"a\"")),
             ("?a", Some("\"a\"")),
+            ("a=1&b=2", Some("\"a=1\"")),
+            ("?a=1#b", Some("\"a=1\"")),
             ("a#b", Some("\"a\"")),
             ("&", None),
             ("~ ü.*", Some("\"~ %C3%BC.*\"")),

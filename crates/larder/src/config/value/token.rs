@@ -43,7 +43,11 @@ impl Word for HeaderName {
             });
         }
         text.parse().map_err(|_| {
-            let clean: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+            // Without the value, and with hyphens in place of spaces.
+            let name = text.split(':').next().unwrap_or_default();
+            let name = name.split_whitespace().collect::<Vec<_>>().join("-");
+            let is_usual = |letter: &char| letter.is_ascii_alphanumeric() || "-_".contains(*letter);
+            let clean: String = name.chars().filter(is_usual).collect();
             let wrong = Wrong::new(format!("`{text}` is not the name of a header"));
             if clean.is_empty() {
                 wrong

@@ -24,6 +24,21 @@ fn lines() {
 }
 
 #[test]
+fn names_are_proposed_as_they_are_meant() {
+    for (text, instead) in [
+        ("X-A: 1", "\"X-A\""),
+        ("X-A:1", "\"X-A\""),
+        (" Accept  Language ", "\"Accept-Language\""),
+        ("X-Größe_b", "\"X-Gre_b\""),
+        (": 1", "\"Accept-Language\""),
+    ] {
+        let wrong = KeyedName::read(text).unwrap_err();
+        let proposed = wrong.instead.as_deref().unwrap_or("\"Accept-Language\"");
+        assert_eq!(proposed, instead, "{text}: {wrong}");
+    }
+}
+
+#[test]
 fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
     for text in [
         "Host",
