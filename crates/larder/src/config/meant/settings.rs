@@ -80,6 +80,10 @@ impl Word for AccessTarget {
                 "standard error is for Larder's own messages: the access log goes to standard output or a file",
             )
             .instead("stdout")),
+            path if path.starts_with("syslog:") => Err(Wrong::new(
+                "the access log goes to standard output or a file, not to syslog: under systemd, standard output goes to the journal",
+            )
+            .instead("stdout")),
             path if names_variable(path) => Err(Wrong::new(
                 "the access log is one file: there are no variables in its path",
             )),
