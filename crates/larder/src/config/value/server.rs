@@ -76,6 +76,10 @@ pub(super) fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(Stri
         Wrong::new(format!("`{authority}` is not a host with a port")).as_in(ServerUrl::EXAMPLES)
     };
     let (host, port) = match (split_port(authority), usual) {
+        (Some((_, 0)), _) => {
+            let wrong = Wrong::new("no server has the port 0");
+            return Err(wrong.as_in(ServerUrl::EXAMPLES));
+        }
         (Some(split), _) => split,
         (None, Some(port)) => (authority, port),
         (None, None) if authority.parse::<u16>().is_ok() => {
@@ -149,6 +153,8 @@ mod tests {
             ("unix:", "\"unix:/run/app.sock\""),
             ("unix:app.sock", "\"unix:/run/app.sock\""),
             ("http://:", "\"http://127.0.0.1:5001\""),
+            ("http://app:0", "\"http://127.0.0.1:5001\""),
+            (":0", "\"http://127.0.0.1:5001\""),
             ("http://app:99999", "\"http://127.0.0.1:5001\""),
         ] {
             let wrong = ServerUrl::parse(text).unwrap_err();
