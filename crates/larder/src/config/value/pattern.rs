@@ -17,6 +17,10 @@ impl Word for HostPattern {
         if text == "*" {
             return Ok(Self::Any);
         }
+        if text == "_" {
+            let what = "no client asks for the host `_`, which in nginx is every host: leave `host` out, or write `*`";
+            return Err(Wrong::new(what).instead("*"));
+        }
         let lower = text.trim_end_matches('.').to_ascii_lowercase();
         let (suffix, name) = match lower.strip_prefix("*.") {
             Some(name) => (true, name),
@@ -273,6 +277,7 @@ mod tests {
             ("a:b", "\"example.com\""),
             ("[::1", "\"example.com\""),
             (".a.example", "\"*.a.example\""),
+            ("_", "\"*\""),
             ("a b", "\"example.com\""),
             ("*.", "\"example.com\""),
         ] {
