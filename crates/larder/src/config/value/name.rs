@@ -2,7 +2,7 @@
 
 use super::{
     Word, Wrong,
-    pattern::{anchored, expression},
+    pattern::{anchored, expression, of_value},
     variable::stands_alone,
 };
 use http::{HeaderName, header};
@@ -28,7 +28,7 @@ impl Word for FieldPattern {
             if ignores_case(&field) && !value.starts_with('~') {
                 anchored(&format!("{IGNORING_CASE}{}", starred(value)))
             } else {
-                value_pattern(&format!("{name}: "), value)
+                value_pattern(&format!("{name}: "), value, field == header::USER_AGENT)
             }
         };
         let value = value.map(pattern).transpose()?;
@@ -79,7 +79,7 @@ pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
         Some((name, value)) => (name, Some(value)),
         None => (text, None),
     };
-    let pattern = |value| value_pattern(&format!("{name}="), value);
+    let pattern = |value| value_pattern(&format!("{name}="), value, false);
     let value = value.map(pattern).transpose()?;
     let name = match name.split_once('*') {
         _ if name.is_empty() => return Err(Wrong::new("the name is empty")),
@@ -102,10 +102,10 @@ fn of_name(pattern: &str) -> Result<Regex, Wrong> {
 }
 
 /// Compiles a value: literal text, `*` for anything, or `~` and a regular expression. It always covers the whole value.
-/// `before` is the text before it.
-fn value_pattern(before: &str, text: &str) -> Result<Regex, Wrong> {
+/// `before` is the text before it; `is_long` as for [`of_value`].
+fn value_pattern(before: &str, text: &str, is_long: bool) -> Result<Regex, Wrong> {
     match text.strip_prefix('~') {
-        Some(pattern) => expression(before, pattern.trim_start(), "value"),
+        Some(pattern) => of_value(before, pattern.trim_start(), is_long),
         None => stars(text),
     }
 }
@@ -135,6 +135,7 @@ mod tests {
             ("group=~ ^admin", "group=~ admin.*"),
             ("~* x", "~ (?i).*x.*"),
             ("~* ^x$", "~ (?i)x"),
+            ("group=~ admin", "group=~ .*admin.*"),
             ("group=~* admin", "group=~ (?i).*admin.*"),
         ] {
             let wrong = CookiePattern::parse(pattern).unwrap_err();
@@ -143,12 +144,28 @@ mod tests {
         for (pattern, meant) in [
             ("User-Agent: ~ ^Mozilla", "User-Agent: ~ Mozilla.*"),
             ("User-Agent: ~* bot", "User-Agent: ~ (?i).*bot.*"),
+            ("User-Agent: ~ bot", "User-Agent: ~ .*bot.*"),
+            ("User-Agent: ~bot$", "User-Agent: ~ .*bot"),
+            (
+                "User-Agent: ~ (?i)bot|crawl",
+                "User-Agent: ~ (?i).*bot.*|.*crawl.*",
+            ),
+            ("X-Kind: ~ bot", "X-Kind: ~ .*bot.*"),
             ("User-Agent :~(?i)^curl", "User-Agent: ~ (?i)curl.*"),
         ] {
             let wrong = FieldPattern::parse(pattern).unwrap_err();
             assert_eq!(instead(wrong), format!("{meant:?}"), "{pattern}");
         }
-        FieldPattern::parse("User-Agent: ~ ^Mozilla.*").unwrap();
+        for pattern in [
+            "User-Agent: ~ ^Mozilla.*",
+            "User-Agent: ~ ^bot$",
+            "User-Agent: bot",
+            "User-Agent: ~",
+            "X-Requested-With: ~ (?i)xmlhttprequest",
+            "X-Kind: ~ a|b",
+        ] {
+            assert!(FieldPattern::parse(pattern).is_ok(), "{pattern}");
+        }
         for pattern in [
             "~ ^wordpress_.*",
             "~ ^a$",

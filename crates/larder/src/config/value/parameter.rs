@@ -4,7 +4,7 @@ use super::{
     Word, Wrong,
     name::name_and_value,
     path::{in_normal_form, normal},
-    pattern::{anchored, expression},
+    pattern::{anchored, of_value},
     variable::stands_alone,
 };
 use proxy::policy::{NamePattern, TextPattern};
@@ -36,7 +36,7 @@ impl Word for QueryPattern {
             Some((_, Some(pattern))) => {
                 let pattern = pattern.trim_start();
                 let start = text.len() - pattern.len();
-                let regex = expression(&format!("{name}="), pattern, "value")?;
+                let regex = of_value(&format!("{name}="), pattern, false)?;
                 in_normal_form(text.get(..start).unwrap_or_default(), pattern)?;
                 Some(regex)
             }
@@ -174,6 +174,7 @@ mod tests {
             ("&", None),
             ("~ ü.*", Some("\"~ %C3%BC.*\"")),
             ("a=~ ü.*", Some("\"a=~ %C3%BC.*\"")),
+            ("a=~ b", Some("\"a=~ .*b.*\"")),
             ("a=~^b", Some("\"a=~ b.*\"")),
             ("~* b", Some("\"~ (?i).*b.*\"")),
             ("a=~* b", Some("\"a=~ (?i).*b.*\"")),

@@ -105,6 +105,35 @@ pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Rege
     anchored(pattern)
 }
 
+/// Compiles the expression behind `~`, which covers the whole of a value. Refuses one that is a plain word: it was meant
+/// as a search. `is_long`: values are never one word, nor one of a few, whatever their case.
+pub(super) fn of_value(before: &str, pattern: &str, is_long: bool) -> Result<Regex, Wrong> {
+    let regex = expression(before, pattern, "value")?;
+    let (flags, begun) = flags(pattern);
+    let is_searched = if is_long {
+        alternatives(begun).into_iter().all(is_word)
+    } else {
+        is_word(pattern)
+    };
+    if !is_searched {
+        return Ok(regex);
+    }
+    let alone = if is_long {
+        ""
+    } else {
+        " (for this value alone, leave `~` out)"
+    };
+    let what = "a regular expression must match the whole value, not only a part of it";
+    let wrong = Wrong::new(format!("{what}{alone}"));
+    Err(proposed(wrong, &format!("{before}~ {flags}"), begun))
+}
+
+/// Whether an expression is plain text, perhaps with an end.
+fn is_word(pattern: &str) -> bool {
+    let text = pattern.strip_suffix('$').unwrap_or(pattern);
+    !text.is_empty() && !text.contains(|letter| r"\.+*?()|[]{}^$".contains(letter))
+}
+
 /// Refuses nginx's `~*`. `pattern` is the text behind `~`, `before` the text before it.
 pub(super) fn in_its_case(before: &str, pattern: &str) -> Result<(), Wrong> {
     let searched = pattern.strip_prefix('*').map(str::trim_start);
