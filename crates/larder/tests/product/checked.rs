@@ -318,6 +318,24 @@ fn a_route_that_is_to_refuse_purges_is_warned_of() {
     }
 }
 
+/// Both work, each in its way, which nobody would guess.
+#[test]
+fn one_path_for_two_ways_to_purge_is_warned_of() {
+    let purge = |prefix: &str, souin: &str| {
+        format!("{ORIGIN}[purge]\nget_prefix = \"{prefix}\"\nsouin = \"{souin}\"\n")
+    };
+    let said = warnings(&purge("/purge", "/purge"));
+    assert!(said.contains("the same path as `get_prefix`"), "{said}");
+    assert!(said.contains(":6:14"), "{said}");
+    for (prefix, souin) in [
+        ("/purge", "/purges"),
+        ("/api/purge", "/api"),
+        ("/purge", "/souin-api/souin"),
+    ] {
+        assert_eq!(warnings(&purge(prefix, souin)), "", "{prefix} {souin}");
+    }
+}
+
 /// nginx searches for these; over the whole path they would match hardly anything.
 #[test]
 fn expressions_that_are_meant_to_be_searched_for_are_told() {

@@ -33,6 +33,7 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
     let table = written.purge.as_ref().unwrap_or(&none);
     lasting(table, written.disk.is_some(), sink);
     peers(table, written.shared.as_ref(), sink);
+    list(table, sink);
     Purge {
         policy: policy(table, sink),
         log: table.log.as_ref().map(|log| log.value.clone()),
@@ -98,6 +99,27 @@ fn peers(table: &written::Purge, shared: Option<&At<written::Shared>>, sink: &mu
             url.value.shown()
         );
         sink.push(Fault::at(&peers.span, what).instead("leave `peers` out"));
+    }
+}
+
+/// Reports a path of Souin's API that lies below the beginning of paths that purge.
+fn list(table: &written::Purge, sink: &mut Sink<'_>) {
+    let (Some(prefix), Some(souin)) = (&table.get_prefix, &table.souin) else {
+        return;
+    };
+    let (PathStart(start), PathStart(path)) = (&prefix.value, &souin.value);
+    let fault = |what| {
+        let fault = Fault::at(&souin.span, what).beside(Some(&prefix.span));
+        fault.instead("choose another path for one of them")
+    };
+    match path.strip_prefix(start.as_str()) {
+        Some("") => sink.warn(fault(format!(
+            "the same path as `get_prefix`: `GET {path}` would list what is stored, `GET {path}/…` would purge"
+        ))),
+        Some(below) if below.starts_with('/') => sink.push(fault(format!(
+            "`GET {path}` would not list what is stored: it would purge `{below}`, as `get_prefix` says"
+        ))),
+        _ => {}
     }
 }
 
