@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{
     Fault,
-    value::At,
+    value::{At, quoted},
     written::{self, Route},
 };
 use std::ops::Range;
@@ -31,6 +31,11 @@ pub(super) fn of_all(
             written: None,
         });
     }
+    for Named { name, written } in &all {
+        if let Some(span) = written {
+            readable(name, span, "pages", sink);
+        }
+    }
     for (index, second) in all.iter().enumerate() {
         let first = all.iter().take(index).find(|one| one.name == second.name);
         if let Some(first) = first {
@@ -50,6 +55,22 @@ pub(super) fn of_all(
         }
     }
     all.into_iter().map(|named| named.name).collect()
+}
+
+/// Reports a name that a line of a log could not show. `example` is one that could stand for it.
+pub(super) fn readable(name: &str, span: &Range<usize>, example: &str, sink: &mut Sink<'_>) {
+    let parts = name.split(char::is_control).filter(|part| !part.is_empty());
+    let clean = parts.collect::<Vec<_>>().join("-");
+    if clean == name && !name.is_empty() {
+        return;
+    }
+    let what = if name.is_empty() {
+        "the name is empty"
+    } else {
+        "a name has no line breaks or other control characters"
+    };
+    let meant = if clean.is_empty() { example } else { &clean };
+    sink.push(Fault::at(span, what).instead(format!("write `name = {}`", quoted(meant))));
 }
 
 fn named<'a>((table, number): (&&'a At<Route>, usize)) -> Named<'a> {

@@ -141,9 +141,8 @@ fn name(
         }
         return "origin".to_owned();
     };
-    if value.is_empty() {
-        sink.push(Fault::at(span, "the name is empty").instead("write `name = \"shop\"`"));
-    } else if earlier.by_name.iter().any(|(name, _)| name == value) {
+    names::readable(value, span, "shop", sink);
+    if !value.is_empty() && earlier.by_name.iter().any(|(name, _)| name == value) {
         let is_free = |name: &str| all.iter().all(|table| !is_called(table, name));
         let free = names::free(value, is_free);
         sink.push(
