@@ -336,6 +336,37 @@ fn one_path_for_two_ways_to_purge_is_warned_of() {
     }
 }
 
+/// Browsers would take plain content for compressed, or compressed content for plain.
+#[test]
+fn what_is_compressed_here_has_no_coding_of_the_site() {
+    let set = "response_headers.set = \"Content-Encoding: br\"\n";
+    let route =
+        |lines: &str| format!("[defaults]\ncompress = false\n[[route]]\npath = \"/a\"\n{lines}");
+    for (config, is_fault) in [
+        (format!("[defaults]\n{set}"), true),
+        (format!("[[route]]\npath = \"/a\"\n{set}"), true),
+        (route(&format!("compress = [\"br\"]\n{set}")), true),
+        (
+            "[defaults]\nresponse_headers.remove = \"content-encoding\"\n".to_owned(),
+            true,
+        ),
+        (format!("[defaults]\ncompress = false\n{set}"), false),
+        (route(set), false),
+        (
+            "[defaults]\nrequest_headers.set = \"Content-Encoding: br\"\n".to_owned(),
+            false,
+        ),
+    ] {
+        let said = faults(&format!("{ORIGIN}{config}"));
+        assert_eq!(
+            said.contains("`compress = false`"),
+            is_fault,
+            "{config}: {said}"
+        );
+        assert_eq!(said.is_empty(), !is_fault, "{config}: {said}");
+    }
+}
+
 /// nginx searches for these; over the whole path they would match hardly anything.
 #[test]
 fn expressions_that_are_meant_to_be_searched_for_are_told() {

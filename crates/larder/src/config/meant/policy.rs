@@ -26,7 +26,9 @@ use rules::{
 };
 use std::{sync::Arc, time::Duration};
 
-pub(super) use faults::{contradictions, hosts_together, stores_nothing, without_effect};
+pub(super) use faults::{
+    codings_together, contradictions, hosts_together, stores_nothing, without_effect,
+};
 
 const DEFAULT_LARGEST_BODY: u64 = 64 << 20;
 const DEFAULT_LARGEST_CONTENT: u64 = 64 << 10;

@@ -62,15 +62,7 @@ pub(super) fn build(
             policy::stores_nothing(&own, Some(&table.span), sink);
         }
         let merged = table.value.policy(defaults);
-        let may_say = |sink: &Sink<'_>, key| {
-            sink.may_say(&table.span, &[key]) || sink.may_say_under(&["defaults"], &[key])
-        };
-        if !may_say(sink, "ttl") {
-            policy::without_effect(&own, merged.ttl.is_some(), sink);
-        }
-        if !may_say(sink, "origin_host") {
-            policy::hosts_together(&merged, sink);
-        }
+        together(&own, &merged, &table.span, sink);
         let called = table.value.name.as_ref().map(|name| name.value.as_str());
         let (names, span) = ((name, called), Some(&table.span));
         routes.extend(route(
@@ -79,11 +71,28 @@ pub(super) fn build(
     }
     if everything.is_none() {
         policy::hosts_together(defaults, sink);
+        policy::codings_together(defaults, sink);
         let names = (names::LAST.to_owned(), None);
         let all = Matcher::default();
         routes.extend(route(names, all, defaults, None, origins, in_force, sink));
     }
     routes
+}
+
+/// Reports what a route's `own` keys mean beside those of the defaults, `merged`.
+fn together(own: &Defaults, merged: &Defaults, route: &Range<usize>, sink: &mut Sink<'_>) {
+    let may_say = |sink: &Sink<'_>, key| {
+        sink.may_say(route, &[key]) || sink.may_say_under(&["defaults"], &[key])
+    };
+    if !may_say(sink, "ttl") {
+        policy::without_effect(own, merged.ttl.is_some(), sink);
+    }
+    if !may_say(sink, "origin_host") {
+        policy::hosts_together(merged, sink);
+    }
+    if !may_say(sink, "compress") {
+        policy::codings_together(merged, sink);
+    }
 }
 
 /// Returns the fault of a route behind one that matches everything.

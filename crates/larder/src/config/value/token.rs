@@ -130,6 +130,11 @@ impl Word for EditableName {
                 "`{text}` belongs to the connection, not to the site"
             )));
         }
+        if name == header::CONTENT_RANGE {
+            return Err(Wrong::new(format!(
+                "`{text}` says which part of the content a message has, so it comes with the content"
+            )));
+        }
         Ok(Self(name))
     }
 }

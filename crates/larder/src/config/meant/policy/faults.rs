@@ -175,6 +175,32 @@ pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Si
     }
 }
 
+/// Reports changes to `Content-Encoding` where Larder compresses: bodies would not be in the coding that it names.
+pub(in crate::config::meant) fn codings_together(written: &Defaults, sink: &mut Sink<'_>) {
+    let Some(edits) = &written.response_headers else {
+        return;
+    };
+    if compress::build(written).is_none() {
+        return;
+    }
+    let lines = edits
+        .set
+        .iter()
+        .chain(&edits.add)
+        .flat_map(|lines| &lines.list);
+    let lines = lines.map(|line| (&line.value.name, &line.span));
+    let removed = edits.remove.iter().flat_map(|names| &names.list);
+    let removed = removed.map(|name| (&name.value.0, &name.span));
+    for (name, span) in lines.chain(removed) {
+        if *name == header::CONTENT_ENCODING {
+            let what = "`Content-Encoding` is set by Larder, which compresses here";
+            sink.once(Fault::at(span, what).instead(
+                "leave it out, or add `compress = false` if the application's content is in that coding",
+            ));
+        }
+    }
+}
+
 /// Reports keys of a table without effect because another is missing. `has_lifetime`: a `ttl` applies to them, here or
 /// elsewhere.
 pub(in crate::config::meant) fn without_effect(

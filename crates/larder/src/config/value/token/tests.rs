@@ -10,6 +10,7 @@ fn lines() {
     for text in [
         "X-A",
         "Content-Length: 3",
+        "Content-Range: bytes 0-0/1",
         "Host: a",
         "A B: c",
         "X-A: b\u{7}",
