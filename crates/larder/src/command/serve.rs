@@ -29,6 +29,11 @@ use tracing_subscriber::{filter::Targets, layer::SubscriberExt};
 /// # Errors
 /// Standard output cannot be written, or signals cannot be caught.
 pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
+    let mut handed = listenfd::ListenFd::from_env();
+    let flags = &Flags {
+        handed: handed.len(),
+        ..flags.clone()
+    };
     let config = match config::load(flags) {
         Ok(config) => config,
         Err(faults) => {
@@ -53,7 +58,7 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
     // Signals are caught before anybody can know that the program runs: one that comes early is obeyed once it is
     // ready.
     let signals = runtime.block_on(async { Signals::catch() })?;
-    let running = match wire::start_with(config, &mut listenfd::ListenFd::from_env()) {
+    let running = match wire::start_with(config, &mut handed) {
         Ok(running) => running,
         Err(error) => {
             writeln!(err, "larder: {error}")?;

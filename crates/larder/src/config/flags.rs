@@ -31,6 +31,9 @@ pub struct Flags {
     /// Access log: a file, "stdout" or "off" [default: off]
     #[arg(long, value_name = "FILE", value_parser = word::<AccessTarget>)]
     pub access_log: Option<AccessTarget>,
+    /// How many sockets were handed over: they take the places of as many configured addresses, in order.
+    #[arg(skip)]
+    pub handed: usize,
 }
 
 /// Parses the application's URL. `larder check` takes a file in this place, and people write one here too.

@@ -17,6 +17,7 @@ use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
 use std::{fmt::Write, fs, io, path::Path, time::Duration};
 
+mod back;
 mod effects;
 mod proposals;
 mod schemas;
@@ -138,6 +139,7 @@ fn flags_go_before_the_file() {
         workers: Some(3),
         access_log: Some(AccessTarget::Stdout),
         config: None,
+        handed: 0,
     };
     let text = format!(
         "listen = \":1\"\nadmin = \":2\"\nworkers = 9\nmemory.size = \"1GiB\"\nlog.access = \"off\"\n{ORIGIN}"

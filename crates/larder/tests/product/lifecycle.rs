@@ -424,6 +424,37 @@ fn a_socket_that_was_handed_over_outlives_a_reload() {
     }
 }
 
+/// It would pass each request to itself until it refuses it.
+#[test]
+fn a_server_is_not_its_own_origin() {
+    let address = format!("127.0.0.1:{}", testkit::free_port());
+    let serve = ["serve", &address, "--listen", &address, "--admin", "off"];
+    let finished = command().args(serve).run();
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    let said = format!("{address} is where Larder itself listens");
+    assert!(finished.stderr.contains(&said), "{}", finished.stderr);
+}
+
+/// What is configured is then not where Larder listens, and may be where the application does.
+#[test]
+fn the_address_of_a_socket_that_was_handed_over_is_the_sockets() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok().body("through"));
+    let url = origin.url();
+    let address = url.split("://").last().expect("an address");
+    let config = format!(
+        "listen = \"{address}\"\nadmin = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{url}\"\n"
+    );
+    let larder = command()
+        .args(["serve"])
+        .config(&config)
+        .inherit(listener)
+        .start();
+    assert_eq!(larder.get("/").send().text(), "through");
+    crate::common::reload_as(&larder, &config, "2");
+}
+
 #[test]
 fn what_systemd_hands_over_is_served_or_refused() {
     let origin = Origin::start();

@@ -63,7 +63,8 @@ pub fn meet(one: &ListenAddress, other: &ListenAddress) -> bool {
         && (takes_in(one.ip(), other.ip()) || takes_in(other.ip(), one.ip()))
 }
 
-fn takes_in(one: IpAddr, other: IpAddr) -> bool {
+/// Whether a listener at `one` accepts connections to `other`, if this machine has that address.
+pub(super) fn takes_in(one: IpAddr, other: IpAddr) -> bool {
     let (one, other) = (one.to_canonical(), other.to_canonical());
     let of_one_family = one.is_ipv4() == other.is_ipv4();
     one == other || one.is_unspecified() && (of_one_family || one.is_ipv6() && ipv6_takes_ipv4())

@@ -1,6 +1,7 @@
 //! What the configuration means: plain values, ready to be used, that cannot be built wrong.
 
 mod addresses;
+mod back;
 mod certificate;
 mod compress;
 mod fastcgi;
@@ -102,6 +103,7 @@ pub(super) fn build(
     let admin = settings::admin(written, flags);
     let listeners = listen::build(written, flags, &mut sink);
     addresses::check(&listeners, written, admin, beside.probe, &mut sink);
+    back::check(&listeners, written, flags, &mut sink);
     if beside.probe.is_some() {
         outside::check(written, &mut sink);
     }
