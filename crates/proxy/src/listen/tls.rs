@@ -57,8 +57,8 @@ pub enum TlsError {
     /// A key that is encrypted with a passphrase.
     #[error("the key in {} is encrypted", .0.display())]
     Encrypted(PathBuf),
-    /// A key that is damaged, or of a kind that is not known here.
-    #[error("the key in {} is damaged, or is not one of RSA, ECDSA (P-256, P-384, P-521) and Ed25519", .0.display())]
+    /// A key that is damaged, too short, or of a kind that is not known here.
+    #[error("the key in {} is damaged, or is not one of RSA (2048 bits or more), ECDSA (P-256, P-384, P-521) and Ed25519", .0.display())]
     UnknownKey(PathBuf),
     /// The key does not belong to the certificate.
     #[error("the key in {} does not belong to the certificate in {}", .0.key.display(), .0.chain.display())]
