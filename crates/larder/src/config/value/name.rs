@@ -3,10 +3,11 @@
 use super::{
     Word, Wrong,
     pattern::{anchored, expression, of_value},
+    token::but_host,
     variable::stands_alone,
 };
 use http::{HeaderName, header};
-use proxy::policy::{FieldPattern, NamePattern, TextPattern};
+use proxy::policy::{FieldPattern, HostPattern, NamePattern, TextPattern};
 use regex::Regex;
 
 impl Word for FieldPattern {
@@ -23,7 +24,14 @@ impl Word for FieldPattern {
             Some((name, value)) => (name.trim(), Some(value.trim())),
             None => (text.trim(), None),
         };
-        let field = HeaderName::parse(name)?;
+        let is_host = |value: &&str| HostPattern::parse(value).is_ok();
+        let host = value.filter(is_host).unwrap_or("a.example");
+        let field = but_host(
+            name,
+            &format!(
+                "HTTP/2 has no header `Host`: write a route with `host = {host:?}`, which may have `cache = false`"
+            ),
+        )?;
         let pattern = |value: &str| {
             if ignores_case(&field) && !value.starts_with('~') {
                 anchored(&format!("{IGNORING_CASE}{}", starred(value)))
@@ -200,6 +208,20 @@ mod tests {
         assert!(FieldPattern::parse("X-Debug").unwrap().value.is_none());
         FieldPattern::parse("X Debug: 1").unwrap_err();
         FieldPattern::parse("X-Debug: ~ (").unwrap_err();
+    }
+
+    #[test]
+    fn a_host_is_not_matched_as_a_header() {
+        for (pattern, meant) in [
+            ("Host: a.test", "`host = \"a.test\"`"),
+            ("host: *.a.test", "`host = \"*.a.test\"`"),
+            ("HOST:~ a|b", "`host = \"a.example\"`"),
+            ("Host", "`host = \"a.example\"`"),
+        ] {
+            let wrong = FieldPattern::parse(pattern).unwrap_err();
+            assert!(wrong.what.contains(meant), "{pattern}: {wrong}");
+        }
+        FieldPattern::parse("X-Forwarded-Host: a.test").unwrap();
     }
 
     #[test]

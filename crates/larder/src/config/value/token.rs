@@ -58,6 +58,15 @@ impl Word for HeaderName {
     }
 }
 
+/// Reads the name of a header other than `Host`. A request of HTTP/2 has no such field, and clients spell the same host
+/// in several ways, so a setting of its own, which `wrong` names, is for the host.
+pub(super) fn but_host(text: &str, wrong: &str) -> Result<HeaderName, Wrong> {
+    match HeaderName::parse(text)? {
+        header::HOST => Err(Wrong::new(wrong)),
+        name => Ok(name),
+    }
+}
+
 impl Word for HeaderValue {
     const WHAT: &'static str = "the value of a header";
     const EXAMPLES: &'static [&'static str] = &["app.example"];
@@ -121,10 +130,7 @@ impl Word for EditableName {
     const EXAMPLES: &'static [&'static str] = &["Server", "X-Powered-By"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        let name = HeaderName::parse(text)?;
-        if name == "host" {
-            return Err(Wrong::new("`Host` is set with `origin_host`"));
-        }
+        let name = but_host(text, "`Host` is set with `origin_host`")?;
         if FRAMING.contains(&name.as_str()) {
             return Err(Wrong::new(format!(
                 "`{text}` belongs to the connection, not to the site"
@@ -148,11 +154,11 @@ impl Word for KeyedName {
     const EXAMPLES: &'static [&'static str] = &["Accept-Language", "X-Country"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        let name = HeaderName::parse(text)?;
+        let name = but_host(
+            text,
+            "`key.host` decides whether each host has pages of its own",
+        )?;
         match name.as_str() {
-            "host" => Err(Wrong::new(
-                "`key.host` decides whether each host has pages of its own",
-            )),
             "x-forwarded-for" | "forwarded" => Err(Wrong::new(format!(
                 "`{text}` is rewritten for the application, so a client could choose another client's page with it; for pages that \
                  depend on the client's address write `cache = false`"
