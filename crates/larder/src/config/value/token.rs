@@ -82,6 +82,12 @@ impl Word for Method {
     const EXAMPLES: &'static [&'static str] = &["GET", "POST"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        // A method may contain a star (RFC 9110 section 9.1), but never does.
+        if text.contains('*') {
+            return Err(Wrong::new(
+                "`*` does not stand for methods: a route without `method` is for all of them, and its `cache = false` bypasses all",
+            ));
+        }
         let upper = text.to_ascii_uppercase();
         let known = [
             "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT",

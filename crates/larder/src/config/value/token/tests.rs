@@ -100,6 +100,8 @@ fn methods_and_tokens() {
     );
     assert_eq!(Method::parse("PURGE").unwrap().as_str(), "PURGE");
     Method::parse("a b").unwrap_err();
+    Method::parse("*").unwrap_err();
+    Method::parse("P*").unwrap_err();
     Token::parse("edge-1").unwrap();
     Token::parse("1").unwrap_err();
     Token::parse("a b").unwrap_err();
