@@ -192,6 +192,24 @@ fn of_certificates_for_one_name_the_first_that_the_client_understands_is_sent() 
     }
 }
 
+#[test]
+fn a_name_comes_before_a_wildcard_that_stands_in_for_it() {
+    let folder = scratch_dir();
+    let (wide, a) = certificate(&folder, "wide", &["*.a.test"]);
+    let (narrow, b) = signing_with(&PKCS_ED25519, &folder, "narrow", &["x.a.test", "a.test"]);
+    let site = serve(&TlsStore::load(&[wide, narrow]).unwrap(), quick(|_| ()));
+    for (understands_narrow, certificate) in [(true, &b), (false, &a)] {
+        let is_understood = |kind| understands_narrow || kind != SignatureScheme::ED25519;
+        let config = understanding(is_understood, &[&a, &b], &[&TLS13], &[]);
+        let tls = connect(&site, &config, "x.a.test").unwrap();
+        assert_eq!(shown(&tls), *certificate);
+        let tls = connect(&site, &config, "y.a.test").unwrap();
+        assert_eq!(shown(&tls), a);
+        let connected = connect(&site, &config, "a.test");
+        assert_eq!(connected.is_ok(), understands_narrow, "not below a.test");
+    }
+}
+
 /// The host of a connection's last request is nobody else's.
 #[test]
 fn a_request_without_host_is_refused_whatever_came_before_it() {

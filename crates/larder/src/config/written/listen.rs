@@ -15,7 +15,7 @@ pub struct Listen {
     pub address: Option<Text<ListenAddress>>,
     /// Certificates. With at least one, this listener uses TLS. Clients that name no host, or a host that no
     /// certificate covers, get the first one. If several cover a name, the client gets the first that it supports
-    /// (ECDSA before RSA).
+    /// (ECDSA before RSA); one with the name itself comes before one with a wildcard.
     #[schemars(extend("minItems" = 1))]
     pub tls: Option<Vec<Certificate>>,
     /// Networks of load balancers whose connections begin with a PROXY protocol header (version 1 or 2). On a Unix

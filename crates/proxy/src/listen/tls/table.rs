@@ -28,6 +28,7 @@ impl Table {
                 table.add(name, key);
             }
         }
+        table.add_wildcards();
         let alike = its_names.first().and_then(|name| table.named(name));
         if let Some(alike) = alike.cloned() {
             table.default = alike;
@@ -61,6 +62,18 @@ impl Table {
         self.exact.get(&name).or_else(by_wildcard)
     }
 
+    /// Adds to each exact name the certificates whose wildcards cover it, for clients that do not understand its own.
+    fn add_wildcards(&mut self) {
+        for (name, those) in &mut self.exact {
+            let wildcard = name
+                .split_once('.')
+                .and_then(|(_, rest)| self.wildcard.get(rest));
+            if let Some(covering) = wildcard {
+                those.others.extend(covering.all().cloned());
+            }
+        }
+    }
+
     /// Adds a certificate under a name as the certificate has it.
     fn add(&mut self, name: &str, key: &Arc<CertifiedKey>) {
         let name = name.to_ascii_lowercase();
@@ -74,7 +87,8 @@ impl Table {
     }
 }
 
-/// The certificates for one name, in the order of the site: one of ECDSA may come before one of RSA for old clients.
+/// The certificates for one name, in the order of the site, those with the name itself first: one of ECDSA may come
+/// before one of RSA for old clients.
 #[derive(Clone, Debug)]
 struct Candidates {
     first: Arc<CertifiedKey>,
@@ -95,7 +109,11 @@ impl Candidates {
         if self.others.is_empty() {
             return &self.first;
         }
-        let mut all = iter::once(&self.first).chain(&self.others);
-        all.find(|key| is_understood(key)).unwrap_or(&self.first)
+        let understood = self.all().find(|key| is_understood(key));
+        understood.unwrap_or(&self.first)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<CertifiedKey>> {
+        iter::once(&self.first).chain(&self.others)
     }
 }
