@@ -106,6 +106,18 @@ fn the_command_tells_what_is_there() {
     assert_eq!(nowhere.stderr.lines().count(), 1, "{nowhere:?}");
 }
 
+#[test]
+fn the_command_tells_a_directory_that_is_no_store() {
+    let site = stopped();
+    let above = site.path().parent().expect("a directory");
+    for what in ["stat", "verify"] {
+        let told = command().args(["disk", what]).args([above]).run();
+        assert_eq!(told.code, Some(1), "{told:?}");
+        assert!(told.stderr.contains("not a disk tier"), "{told:?}");
+        assert_eq!(told.stdout, "");
+    }
+}
+
 /// Every page is asked for until it is whole in the store. What is damaged may be found so by one reader.
 fn fill(larder: &Larder) {
     for (path, _) in PAGES {

@@ -104,10 +104,9 @@ pub struct Verified {
 /// Says what the directory holds. The directory may be in use.
 ///
 /// # Errors
-/// The directory cannot be read, or a newer version wrote it.
+/// The directory cannot be read, is no disk tier, or a newer version wrote it.
 pub fn stat(path: &Path) -> Result<Stat, OpenError> {
-    let seed = directory::read_seed(path)?;
-    let listing = directory::list(path)?;
+    let (seed, listing) = look(path)?;
     let mut stat = Stat {
         is_in_use: directory::is_in_use(path),
         large_files: listing.large.len() as u64,
@@ -119,7 +118,7 @@ pub fn stat(path: &Path) -> Result<Stat, OpenError> {
         // A segment that is removed while we look counts as not there.
         stat.segment_bytes += fs::metadata(&name).map_or(0, |about| about.len());
         stat.segments += 1;
-        let opened = Segment::open(&name, id, seed.unwrap_or(0), false);
+        let opened = Segment::open(&name, id, seed, false);
         let index = match opened {
             Ok(Opened::Segment(segment)) => segment.index().ok().flatten(),
             _ => None,
@@ -136,10 +135,9 @@ pub fn stat(path: &Path) -> Result<Stat, OpenError> {
 /// written may look torn, and what is removed meanwhile may look missing.
 ///
 /// # Errors
-/// The directory cannot be read at all, or a newer version wrote it.
+/// The directory cannot be read at all, is no disk tier, or a newer version wrote it.
 pub fn verify(path: &Path, see: &mut dyn FnMut(&Fault)) -> Result<Verified, OpenError> {
-    let seed = directory::read_seed(path)?.unwrap_or(0);
-    let mut listing = directory::list(path)?;
+    let (seed, mut listing) = look(path)?;
     listing.segments.sort_unstable();
     let mut check = Check {
         path,
@@ -168,6 +166,16 @@ pub fn verify(path: &Path, see: &mut dyn FnMut(&Fault)) -> Result<Verified, Open
         }
     }
     Ok(check.done)
+}
+
+/// The random number of the directory, or 0 if what said it is lost, and the files of the tier.
+fn look(path: &Path) -> Result<(u64, directory::Listing), OpenError> {
+    let seed = directory::read_seed(path)?;
+    let listing = directory::list(path)?;
+    if seed.is_none() && listing.segments.is_empty() && listing.large.is_empty() {
+        return Err(OpenError::Foreign(path.to_owned()));
+    }
+    Ok((seed.unwrap_or(0), listing))
 }
 
 struct Check<'a> {

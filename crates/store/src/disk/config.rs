@@ -26,6 +26,9 @@ pub enum OpenError {
     /// A newer version of the program wrote the directory.
     #[error("{0}: written by a newer version (format {1})")]
     Newer(PathBuf, u32),
+    /// Nothing in the directory is a disk tier's. Only who looks at one from outside is told so.
+    #[error("{0}: not a disk tier of Larder")]
+    Foreign(PathBuf),
     /// The operating system refused.
     #[error("{0}: {1}")]
     Io(PathBuf, std::io::Error),
