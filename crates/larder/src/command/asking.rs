@@ -2,6 +2,7 @@
 
 use crate::{
     admin::Written,
+    cli::Ending,
     client::{Client, Error},
     config::{
         meant::PORT,
@@ -9,9 +10,25 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use http::Response;
+use http::{Response, StatusCode};
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) struct Failed {
+    /// How the command ends.
+    pub ending: Ending,
+    /// The message for the user.
+    pub what: String,
+}
+
+impl From<String> for Failed {
+    fn from(what: String) -> Self {
+        let ending = Ending::Refused;
+        Self { ending, what }
+    }
+}
 
 /// Parses the address of an admin API, as `larder serve --admin` does.
 ///
@@ -34,11 +51,12 @@ pub(super) fn nobody(admin: SocketAddr, error: &Error) -> String {
     )
 }
 
-/// Reads the response from `admin`: an answer, or a refusal in the admin API's own words.
+/// Reads the response from `admin`: an answer, or a refusal in the admin API's own words. The API reads what the command
+/// line says, so what it finds malformed is wrong use of the command.
 pub(super) fn read<T: DeserializeOwned>(
     admin: SocketAddr,
     response: &Response<Bytes>,
-) -> Result<T, String> {
+) -> Result<T, Failed> {
     let (status, body) = (response.status(), response.body());
     if status.is_success()
         && let Ok(answer) = serde_json::from_slice(body)
@@ -46,9 +64,15 @@ pub(super) fn read<T: DeserializeOwned>(
         return Ok(answer);
     }
     match serde_json::from_slice::<Written>(body) {
-        Ok(refusal) => Err(refusal.error),
-        Err(_) => Err(format!(
+        Ok(refusal) => Err(Failed {
+            ending: match status {
+                StatusCode::BAD_REQUEST => Ending::WrongUse,
+                _ => Ending::Refused,
+            },
+            what: refusal.error,
+        }),
+        Err(_) => Err(Failed::from(format!(
             "what answers on {admin} is not Larder's admin API (status {status})"
-        )),
+        ))),
     }
 }

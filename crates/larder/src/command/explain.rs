@@ -35,15 +35,14 @@ pub fn run(
             words::write(&answer, out)?;
             Ok(Ending::Done)
         }
-        Err(what) => {
+        Err(asking::Failed { ending, what }) => {
             writeln!(err, "larder: {what}")?;
-            Ok(Ending::Refused)
+            Ok(ending)
         }
     }
 }
 
-/// The answer, or the message for the user.
-async fn ask(admin: SocketAddr, target: &str) -> Result<Answer, String> {
+async fn ask(admin: SocketAddr, target: &str) -> Result<Answer, asking::Failed> {
     let mut client = asking::connect(admin).await?;
     let response = client.get(target).await;
     asking::read(

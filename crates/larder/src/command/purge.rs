@@ -144,9 +144,9 @@ pub fn run(purge: Purge, out: &mut impl Write, err: &mut impl Write) -> io::Resu
         .build()?;
     let answer = match runtime.block_on(ask(admin, &request(purge), patience)) {
         Ok(answer) => answer,
-        Err(what) => {
+        Err(asking::Failed { ending, what }) => {
             writeln!(err, "larder: {what}")?;
-            return Ok(Ending::Refused);
+            return Ok(ending);
         }
     };
     if json {
@@ -186,8 +186,11 @@ fn request(purge: Purge) -> Request {
     }
 }
 
-/// The answer, or the message for the user.
-async fn ask(admin: SocketAddr, request: &Request, patience: Duration) -> Result<Answer, String> {
+async fn ask(
+    admin: SocketAddr,
+    request: &Request,
+    patience: Duration,
+) -> Result<Answer, asking::Failed> {
     let body = serde_json::to_vec(request).map_err(|error| error.to_string())?;
     let mut client = asking::connect(admin).await?;
     let sent = client.post("/purge", body.into(), patience).await;

@@ -440,6 +440,27 @@ fn explain_says_that_the_shared_tier_was_not_asked() {
 }
 
 #[test]
+fn explain_of_what_is_no_question_is_wrong_use() {
+    let (_origin, larder) = start();
+    let Address::Tcp(admin) = larder.admin() else {
+        panic!("a TCP address")
+    };
+    let admin = admin.to_string();
+    for (arguments, told) in [
+        (&["not a url"][..], "write it whole"),
+        (&["http://a.test/", "-H", "nonsense"], "Name: value"),
+    ] {
+        let finished = command()
+            .args(["explain"])
+            .args(arguments.iter().copied())
+            .args(["--admin", &admin])
+            .run();
+        assert_eq!(finished.code, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains(told), "{finished:?}");
+    }
+}
+
+#[test]
 fn explain_without_a_larder_is_refused() {
     let nobody = format!("127.0.0.1:{}", free_port());
     let finished = command()
