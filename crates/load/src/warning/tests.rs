@@ -117,6 +117,12 @@ fn doubts_of_the_tool_and_of_the_machine() {
             // At least a twentieth of all cores, however many there are.
             one.tool_cpu = one.took.saturating_mul(10_000);
         }),
+        // In fifteen ticks nobody sees that.
+        (None, |one| {
+            one.took = ms(150);
+            one.machine = Some(1.0);
+            one.tool_cpu = one.took.saturating_mul(10_000);
+        }),
         (Some(Kind::CoarseCpu), |one| used(one, ms(190), true)),
         (None, |one| used(one, ms(190), false)),
         (Some(Kind::Lag), |one| {

@@ -58,7 +58,8 @@ pub(super) fn tool_at_limit(target: &Target) -> Option<String> {
 
 pub(super) fn machine_at_limit(target: &Target) -> Option<String> {
     let cpu = full(target)?;
-    let share = |percent: f64| percent * 100.0 / cpu.busy_percent;
+    // The tool's time is known to the nanosecond and the machine's in ticks, so its share may come out above the whole.
+    let share = |percent: f64| (percent * 100.0 / cpu.busy_percent).min(100.0);
     // The server's use is known if its process is watched.
     let rest = target.process.as_ref().map(|process| {
         share(cpu.busy_percent - cpu.tool_percent - process.cores * 100.0 / cpu.cores)
@@ -74,10 +75,12 @@ pub(super) fn machine_at_limit(target: &Target) -> Option<String> {
     ))
 }
 
-/// Returns the machine's cores, if none of them has time left and the tool has a share in that.
+/// Returns the machine's cores, if none of them has time left and the tool has a share in that. Nobody can say so of a
+/// run of few ticks.
 fn full(target: &Target) -> Option<MachineCpu> {
     let is_full = |cpu: &MachineCpu| cpu.busy_percent >= FULL_MACHINE && cpu.tool_percent >= 5.0;
-    target.machine_cpu.filter(is_full)
+    let is_long = target.seconds >= (TICK * FEW_TICKS).as_secs_f64();
+    target.machine_cpu.filter(|cpu| is_long && is_full(cpu))
 }
 
 pub(super) fn lag(target: &Target, asked: &[f64]) -> Option<String> {
