@@ -41,7 +41,13 @@ async fn fetched(
     within: Duration,
 ) -> Result<String, String> {
     let opened = Stream::open(origin, tls, &Rc::default(), within).await;
-    let stream = opened.map_err(|fault| fault.meaning().to_owned())?;
+    let stream = opened.map_err(|unopened| {
+        let meaning = unopened.fault.meaning();
+        match unopened.handshake {
+            Some(words) => format!("{meaning}: {words}"),
+            None => meaning.to_owned(),
+        }
+    })?;
     let failed = |error: hyper::Error| error.to_string();
     let (mut sender, connection) = http1::handshake(ForHyper::new(stream))
         .await

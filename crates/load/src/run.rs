@@ -57,6 +57,7 @@ pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io:
         begun: AtomicU64::new(0),
         chosen: AtomicU64::new(0),
         agreed: OnceLock::new(),
+        refused: OnceLock::new(),
         stop: Arc::clone(&stop.0),
     });
     let (sender, slices) = channel();

@@ -78,6 +78,21 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<Counted>>),
 }
 
+/// Why there is no connection.
+#[derive(Debug)]
+pub(crate) struct Unopened {
+    pub fault: Fault,
+    /// What failed in the TLS handshake, in the words of the library.
+    pub handshake: Option<String>,
+}
+
+impl From<Fault> for Unopened {
+    fn from(fault: Fault) -> Self {
+        let handshake = None;
+        Self { fault, handshake }
+    }
+}
+
 impl Stream {
     /// Connects to the first of the origin's addresses that accepts a connection, and does a TLS handshake if the
     /// scheme needs one.
@@ -86,14 +101,14 @@ impl Stream {
         tls: &Tls,
         traffic: &Rc<Traffic>,
         within: Duration,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, Unopened> {
         let opening = Self::opened(origin, tls, traffic);
         timeout(within, opening)
             .await
-            .unwrap_or(Err(Fault::ConnectTimeout))
+            .unwrap_or_else(|_| Err(Fault::ConnectTimeout.into()))
     }
 
-    async fn opened(origin: &Origin, tls: &Tls, traffic: &Rc<Traffic>) -> Result<Self, Fault> {
+    async fn opened(origin: &Origin, tls: &Tls, traffic: &Rc<Traffic>) -> Result<Self, Unopened> {
         let mut socket = Err(Fault::UnknownHost);
         for address in &origin.addresses {
             socket = connect(*address).await;
@@ -110,12 +125,15 @@ impl Stream {
         let name = origin.server_name.clone().ok_or(Fault::Tls)?;
         let shaken = tls.connector().connect(name, counted).await;
         let stream = shaken.map_err(|error| match Fault::exchanging(&error) {
+            Fault::Reset => Unopened::from(Fault::Reset),
             // A server that closes during the handshake does not speak TLS with us either.
-            Fault::Reset => Fault::Reset,
-            _ => Fault::Tls,
+            _ => Unopened {
+                fault: Fault::Tls,
+                handshake: Some(error.to_string()),
+            },
         })?;
         if !tls.may_go_on(stream.get_ref().1.alpn_protocol()) {
-            return Err(Fault::Http2);
+            return Err(Fault::Http2.into());
         }
         Ok(Self::Tls(Box::new(stream)))
     }

@@ -49,6 +49,8 @@ pub(crate) struct Common {
     pub chosen: AtomicU64,
     /// What the first TLS handshake agreed on.
     pub agreed: OnceLock<String>,
+    /// Why the first TLS handshake that failed did, in words.
+    pub refused: OnceLock<String>,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
 }

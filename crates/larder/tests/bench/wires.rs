@@ -75,6 +75,17 @@ fn every_version_with_and_without_tls() {
 }
 
 #[test]
+fn a_handshake_that_fails_is_told_in_words() {
+    let (_origin, larder, _) = larder();
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("one");
+    let other = file("other.pem", &other.cert.pem()).display().to_string();
+    let finished = bench(&[&url(&larder, true), "-n", "4", "--ca", &other]).run();
+    assert_eq!(finished.code, Some(1));
+    let told = "the TLS handshake failed: 4 (invalid peer certificate: ";
+    assert!(finished.stdout.contains(told), "{}", finished.stdout);
+}
+
+#[test]
 fn what_the_cache_says_is_counted() {
     let (_origin, larder, _) = larder();
     let result = figures(&[&url(&larder, false), "-n", "50", "-c", "1"]);

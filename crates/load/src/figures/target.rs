@@ -27,6 +27,9 @@ pub struct Target {
     pub http: &'static str,
     /// TLS protocol and cipher suite, if TLS was used.
     pub tls: Option<String>,
+    /// Why the first TLS handshake that failed did, in words.
+    #[serde(skip)]
+    pub refused: Option<String>,
     /// Whether connections were used again.
     pub keep_alive: bool,
     /// The most requests a second that the tool would send. This is its own limit, not the server's.
@@ -127,6 +130,7 @@ impl Target {
             urls: about.urls,
             http: about.http,
             tls: measured.agreed.clone(),
+            refused: measured.refused.clone(),
             keep_alive: about.keep_alive,
             most_rate: about.most_rate,
             seconds,

@@ -169,6 +169,7 @@ impl Gatherer {
             .machine
             .and_then(|before| MachineTime::now()?.busy_since(before));
         measured.agreed = self.common.agreed.get().cloned();
+        measured.refused = self.common.refused.get().cloned();
         measured.used = self.watch.is_some().then_some(self.used);
         measured
     }

@@ -54,6 +54,8 @@ pub struct Measured {
     pub machine: Option<f64>,
     /// TLS protocol and cipher suite.
     pub agreed: Option<String>,
+    /// Why the first TLS handshake that failed did, in words.
+    pub refused: Option<String>,
 }
 
 impl Measured {
@@ -90,6 +92,7 @@ impl Measured {
         self.peak = self.peak.max(later.peak);
         self.tool_cpu += later.tool_cpu;
         self.agreed = self.agreed.take().or_else(|| later.agreed.clone());
+        self.refused = self.refused.take().or_else(|| later.refused.clone());
         self.used = match (self.used, later.used) {
             (Some(ours), Some(theirs)) => Some(Used {
                 cpu: ours.cpu + theirs.cpu,

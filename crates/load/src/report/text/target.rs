@@ -97,6 +97,9 @@ fn errors(target: &Target) -> String {
     for fault in Fault::ALL {
         if let Some(count) = target.faults.get(fault.name()) {
             let _ = write!(text, "\n{:14}{}: {}", "", fault.meaning(), whole(*count));
+            if let (Fault::Tls, Some(why)) = (fault, &target.refused) {
+                let _ = write!(text, " ({why})");
+            }
         }
     }
     text

@@ -128,7 +128,13 @@ impl User {
         let plan = &worker.common.plan;
         let origin = plan.site.origins.get(origin).ok_or(Fault::UnknownHost)?;
         let began = Instant::now();
-        let stream = Stream::open(origin, &plan.tls, &worker.traffic, plan.timeout).await?;
+        let opened = Stream::open(origin, &plan.tls, &worker.traffic, plan.timeout).await;
+        let stream = opened.map_err(|unopened| {
+            if let Some(words) = unopened.handshake {
+                worker.common.refused.get_or_init(|| words);
+            }
+            unopened.fault
+        })?;
         let mut tally = worker.tally.borrow_mut();
         tally.opened += 1;
         tally.connecting.record(began.elapsed());
