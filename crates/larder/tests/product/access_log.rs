@@ -2,11 +2,19 @@
 
 use crate::{
     collapse::reading,
-    common::{Said, counted, sample, start_with},
+    common::{Said, counted, sample, serve, start_with},
     esi::page,
+    trailers,
 };
+use http::Request;
 use serde_json::Value;
-use std::{fs::File, path::Path, process::Command};
+use std::{
+    fs::File,
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+    path::Path,
+    process::Command,
+};
 use testkit::{Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 /// A larder that logs to a pipe, and the pipe's other end.
@@ -262,6 +270,60 @@ fn an_answer_that_breaks_off_is_told_with_the_reason() {
         assert!(line.contains("\" 200 4 "), "{line}");
         assert!(line.contains("\"truncated\""), "{line}");
     }
+}
+
+/// Bytes of content in the log's last line, once it has so many.
+fn told_of(path: &Path, lines: usize) -> usize {
+    let log = || std::fs::read_to_string(path).unwrap_or_default();
+    wait_until("all are logged", || log().lines().count() == lines);
+    let log = log();
+    let (_, after) = log.rsplit_once("\" 200 ").expect("a line");
+    let bytes = after.split(' ').next().expect("a number");
+    bytes.parse().expect("a number")
+}
+
+/// Though all of it was at hand, and may have been handed on in one piece.
+#[test]
+fn a_hit_that_is_cut_off_is_told_with_what_was_sent() {
+    const WHOLE: usize = 1_000_000;
+    const TAKEN: usize = 100_000;
+    const HEAD: usize = 1000;
+    /// RFC 9113 section 6.9.2.
+    const WINDOW: usize = 65_535;
+    let folder = scratch_dir();
+    let (path, socket) = (folder.join("access.log"), folder.join("larder.sock"));
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok().cache("max-age=60").body(vec![b'x'; WHOLE]));
+    let unix = format!("unix:{}", socket.display());
+    let log = path.display().to_string();
+    let larder = serve(&origin)
+        .args(["--listen", &unix, "--access-log", &log])
+        .start();
+    let answer = larder.get("/").header("Host", "a.test").send();
+    assert_eq!(answer.body.len(), WHOLE);
+    assert_eq!(told_of(&path, 1), WHOLE);
+
+    let mut client = UnixStream::connect(socket).expect("a connection");
+    let request = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+    client.write_all(request).expect("sent");
+    client.read_exact(&mut [0; TAKEN]).expect("a part");
+    drop(client);
+    let told = told_of(&path, 2);
+    assert!((TAKEN - HEAD..WHOLE).contains(&told), "{told}");
+
+    trailers::run(async {
+        let mut client = trailers::client(&larder).await;
+        let request = Request::get("http://a.test/").body(()).expect("a request");
+        let (answer, _) = client.send_request(request, true).expect("sent");
+        let mut content = answer.await.expect("an answer").into_body();
+        let mut taken = 0;
+        while taken < WINDOW {
+            let piece = content.data().await.expect("more of it");
+            taken += piece.expect("a piece").len();
+        }
+    });
+    assert_eq!(told_of(&path, 3), WINDOW);
+    assert_eq!(origin.requests("/"), 1);
 }
 
 /// Answers of our own are the HTTP library's to write: it reads the same head.

@@ -15,7 +15,7 @@ use tokio::{
 type Asked = (Request<RecvStream>, SendResponse<Bytes>);
 
 /// Runs a test that fails, and does not hang, if something never comes.
-fn run(test: impl Future<Output = ()>) {
+pub(crate) fn run(test: impl Future<Output = ()>) {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build().unwrap();
     let ended = runtime.block_on(async { timeout(testkit::BOUND, test).await });
@@ -43,7 +43,7 @@ async fn start(config: &str) -> (Larder, UnboundedReceiver<Asked>) {
     (larder.config(&(origin + config)).start(), asked)
 }
 
-async fn client(larder: &Larder) -> SendRequest<Bytes> {
+pub(crate) async fn client(larder: &Larder) -> SendRequest<Bytes> {
     let Address::Tcp(address) = larder.address() else {
         panic!("no address");
     };

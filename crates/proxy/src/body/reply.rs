@@ -144,6 +144,12 @@ impl AtHand for ReplyBody {
         }
     }
 
+    fn left_unsent(&mut self, bytes: u64) {
+        if let Some(ending) = &mut self.ending {
+            ending.left_unsent(bytes);
+        }
+    }
+
     fn asked(&mut self) -> Option<HeaderMap> {
         self.asked.take().map(|asked| *asked)
     }

@@ -27,7 +27,7 @@ pub(super) use head::{encoded, request_line};
 pub use prepared::{Head, PackedHead, Prepared, PreparedHead};
 
 use super::{
-    InterimSink, Later, Serve, Served,
+    AtHand, InterimSink, Later, Serve, Served,
     check::{check_host, check_target},
     fault::Fault,
     in_flight::{AtOnce, InFlight},
@@ -115,7 +115,7 @@ type Answered<B> = (PendingRequest, InFlight, Outcome<B>);
 type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
 
 /// The state of a connection when nothing more can be done at once.
-enum ConnectionStep<B> {
+enum ConnectionStep<B: AtHand> {
     Rest(Rest),
     /// We wait for an answer.
     Waits(PendingRequest, InFlight, Later<B>),

@@ -69,7 +69,7 @@ pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request};
-use http_body_util::Full;
+use http_body_util::{Either, Full};
 use std::{cell::Cell, mem, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 use store::Memory;
 
@@ -127,7 +127,7 @@ impl Connection {
     }
 }
 
-/// What a listener may take from a body other than its frames.
+/// What a listener may take from a body other than its frames, and what it tells it.
 pub trait AtHand {
     /// All of the content, if it is here in one piece and nothing of it has been given out.
     fn at_hand(&self) -> Option<&[u8]> {
@@ -139,6 +139,8 @@ pub trait AtHand {
     }
     /// Says that what is [at hand](Self::at_hand) was copied and sent, so that the body does not give it out again.
     fn taken(&mut self) {}
+    /// Says that the connection or the stream has ended and left these last bytes of what the body gave out unsent.
+    fn left_unsent(&mut self, _bytes: u64) {}
     /// Takes the fields of the request, as they came, if nothing needs them any more.
     fn asked(&mut self) -> Option<HeaderMap> {
         None
@@ -146,6 +148,15 @@ pub trait AtHand {
 }
 
 impl AtHand for Full<Bytes> {}
+
+/// An answer of the service, or one of ours, which nobody counts.
+impl<B: AtHand> AtHand for Either<B, Full<Bytes>> {
+    fn left_unsent(&mut self, bytes: u64) {
+        if let Self::Left(body) = self {
+            body.left_unsent(bytes);
+        }
+    }
+}
 
 /// The service that a listener calls for each request.
 pub trait Serve: 'static {

@@ -38,7 +38,7 @@ pub struct Record {
     pub at_ms: u64,
     /// The time from the request to the end of the answer's body.
     pub took: Duration,
-    /// Bytes of the body handed to the connection.
+    /// Bytes of the body that were sent: what the kernel, TLS or the framing of HTTP/2 has taken.
     pub bytes: u64,
 }
 
@@ -72,6 +72,14 @@ impl Ending {
     pub fn sent(&mut self, bytes: u64) {
         if let Some(record) = &mut self.record {
             record.bytes += bytes;
+        }
+    }
+
+    /// Takes back bytes that were handed to the connection, which has ended without having sent them.
+    pub fn left_unsent(&mut self, bytes: u64) {
+        if let Some(record) = &mut self.record {
+            // Framing, which nobody counted, may be among them.
+            record.bytes = record.bytes.saturating_sub(bytes);
         }
     }
 

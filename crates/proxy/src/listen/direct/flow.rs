@@ -23,8 +23,8 @@ use tokio::io::AsyncWrite;
 const COPIED: usize = 12 << 10;
 const COPIED_IN_TLS: usize = 2 << 10;
 
-/// Content that is being sent.
-pub(super) struct Flow<B> {
+/// Content that is being sent. Dropped before its end, it tells the body what was left unsent.
+pub(super) struct Flow<B: AtHand> {
     body: B,
     framing: Framing,
     /// Whether the connection is closed after it.
@@ -167,9 +167,10 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             meter.end();
         }
         let (before, after) = page.written().split_at_checked(cut).unwrap_or_default();
-        let mut out = match poll_write(cx, meter, [before, &large, after]) {
-            Poll::Ready(out) => out?,
-            Poll::Pending => 0,
+        let (mut out, written) = match poll_write(cx, meter, [before, &large, after]) {
+            Poll::Ready(Ok(out)) => (out, Ok(())),
+            Poll::Ready(Err(error)) => (0, Err(error)),
+            Poll::Pending => (0, Ok(())),
         };
         if out == before.len() + large.len() + after.len() {
             self.is_out();
@@ -185,7 +186,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         let after = after.get(sent_of(after.len())..).unwrap_or_default();
         let copied = Bytes::copy_from_slice;
         self.left().unsent = [copied(before), large, copied(after)];
-        Ok(())
+        written
     }
 
     /// Writes what the last run left.
@@ -213,6 +214,23 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
 
     fn left(&mut self) -> &mut RunRemainder {
         self.left.get_or_insert_default()
+    }
+}
+
+impl<B: AtHand> Drop for Flow<B> {
+    fn drop(&mut self) {
+        let Some(RunRemainder { unsent, held }) = self.left.as_deref() else {
+            return;
+        };
+        let parts = unsent.iter().chain([held]);
+        let bytes: usize = parts.map(Bytes::len).sum();
+        if bytes == 0 {
+            return;
+        }
+        if matches!(self.state, FlowState::Copied) {
+            self.body.taken();
+        }
+        self.body.left_unsent(bytes as u64);
     }
 }
 

@@ -71,7 +71,7 @@ impl<B> SendableAnswer<B> for Prepared<B> {
 }
 
 /// How far an answer has been sent.
-pub(super) enum SendProgress<A, B> {
+pub(super) enum SendProgress<A, B: AtHand> {
     Whole,
     /// There is more to send.
     Begun(Flow<B>),

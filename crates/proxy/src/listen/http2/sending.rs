@@ -1,6 +1,7 @@
 //! The content of an answer over HTTP/2, as the client takes it.
 
 use super::super::{
+    AtHand,
     counters::add,
     in_flight::InFlight,
     watch::{Wait, Watch},
@@ -54,8 +55,8 @@ impl Drop for Counted {
     }
 }
 
-/// Content that is being sent. Dropped before its end, it ends its stream only.
-pub(super) struct Sending<B> {
+/// Content that is being sent. Dropped before its end, it ends its stream only, and tells the body what was left unsent.
+pub(super) struct Sending<B: AtHand> {
     body: B,
     out: Outlet,
     /// The bytes that the client is to take next.
@@ -76,7 +77,7 @@ impl From<Gone> for Over {
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
+impl<B: Body<Data = Bytes> + AtHand + Unpin> Sending<B> {
     pub(super) fn new(body: B, out: SendStream<Bytes>, counted: Counted) -> Self {
         Self {
             body,
@@ -170,7 +171,7 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Future for Sending<B> {
+impl<B: Body<Data = Bytes> + AtHand + Unpin> Future for Sending<B> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -191,8 +192,11 @@ impl<B: Body<Data = Bytes> + Unpin> Future for Sending<B> {
     }
 }
 
-impl<B> Drop for Sending<B> {
+impl<B: AtHand> Drop for Sending<B> {
     fn drop(&mut self) {
+        if !self.piece.is_empty() {
+            self.body.left_unsent(self.piece.len() as u64);
+        }
         if let Some(wait) = self.awaited {
             self.counted.watch().pieces.end(wait);
         }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        InterimSink, Later, RequestBody, Serve, Served,
+        AtHand, InterimSink, Later, RequestBody, Serve, Served,
         check::check,
         date, own,
         service::{Begun, Panicked, Session, begin as begin_request, unpanicked},
@@ -120,7 +120,7 @@ async fn wait<S: Serve>(
 }
 
 /// Sends the head. Returns what is to follow it; `None` if everything is sent, or the client has left.
-fn send_head<B: Body<Data = Bytes> + Unpin>(
+fn send_head<B: Body<Data = Bytes> + AtHand + Unpin>(
     answer: Response<B>,
     reply: &Reply,
     mut counted: Counted,
