@@ -220,6 +220,11 @@ fn less_than_what_is_missing_is_passed_and_kept_and_the_whole_is_not_fetched_for
     for asked in ["bytes=0-4", "bytes=8-15"] {
         let part = range(&larder, asked);
         assert_eq!((part.status, part.body.len()), (206, 5), "{}", part.said());
+        assert!(
+            part.says("stored") && part.says("ttl=60"),
+            "{}",
+            part.said()
+        );
     }
     for held in ["bytes=0-4", "bytes=8-12"] {
         let part = range(&larder, held);

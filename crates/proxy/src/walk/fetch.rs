@@ -67,11 +67,12 @@ pub enum Landing {
         reader: Option<Reader>,
         why: Failing,
     },
-    /// The origin's answer as it came. It has a `pump` if it is stored on the way; `kept` is as above.
+    /// The origin's answer as it came. It has a `pump` if it is stored on the way. `kept` says how long it is fresh for
+    /// others, if it is at all, or why it is not found again.
     Raw {
         head: response::Parts,
         content: Content,
-        kept: Result<(), Detail>,
+        kept: Result<Option<Duration>, Detail>,
         pump: Option<Box<Pump>>,
     },
     /// No answer.

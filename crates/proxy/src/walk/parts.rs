@@ -5,6 +5,7 @@ mod arrived;
 
 use crate::{
     body::Content,
+    clock,
     error::Failure,
     outcome::{Detail, Unkept},
     walk::{
@@ -230,7 +231,7 @@ impl Fetch<'_> {
         Landing::Raw {
             head,
             content: Content::following(reader, Some(wanted.length())),
-            kept,
+            kept: kept.map(|()| stored.facts.remaining(clock::now())),
             pump,
         }
     }

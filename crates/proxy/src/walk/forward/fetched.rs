@@ -111,7 +111,10 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
             let (ttl, detail) = on_failure(stored, why.clone());
             (false, Some(ttl), Some(detail))
         }
-        Landing::Raw { kept, .. } => (kept.is_ok(), None, kept.clone().err()),
+        Landing::Raw { kept, .. } => {
+            let left = kept.as_ref().ok().copied().flatten();
+            (kept.is_ok(), left.map(status::ttl), kept.clone().err())
+        }
         Landing::Failed(failure) => {
             let detail = Some(Detail::Failed(failure.clone()));
             return Outcome {
