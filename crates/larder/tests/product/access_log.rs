@@ -306,7 +306,7 @@ fn a_hit_that_is_cut_off_is_told_with_what_was_sent() {
     let mut client = UnixStream::connect(socket).expect("a connection");
     let request = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
     client.write_all(request).expect("sent");
-    client.read_exact(&mut [0; TAKEN]).expect("a part");
+    client.read_exact(&mut vec![0; TAKEN]).expect("a part");
     drop(client);
     let told = told_of(&path, 2);
     assert!((TAKEN - HEAD..WHOLE).contains(&told), "{told}");

@@ -240,7 +240,7 @@ fn what_is_coded_unasked_and_stays_so_is_kept_once_for_what_means_the_same() {
     }
 }
 
-/// WhiteNoise gives a file and its gzip one strong tag. A 304 then confirms bytes that the client may not be able to read.
+/// `WhiteNoise` gives a file and its gzip one strong tag. A 304 then confirms bytes that the client may not be able to read.
 #[test]
 fn one_tag_for_all_codings_brings_nobody_a_coding_that_it_cannot_read() {
     let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\ncompress = false\n";
