@@ -96,29 +96,59 @@ fn attribute(bytes: &[u8]) -> Option<Attribute<'_>> {
     Some((name, value, rest))
 }
 
-/// Resolves the five references that XML has without a declaration. Others stay as they are.
+/// Resolves the references that XML has without a declaration: five names, and numbers (XML 1.0 section 4.1). Others
+/// stay as they are, and so do `$` and `(` where they would begin a variable: only what is written as `$(` does.
 fn resolved(text: &str) -> Cow<'_, str> {
-    const KNOWN: [(&str, char); 5] = [
-        ("amp;", '&'),
-        ("lt;", '<'),
-        ("gt;", '>'),
-        ("quot;", '"'),
-        ("apos;", '\''),
-    ];
     if !text.contains('&') {
         return Cow::Borrowed(text);
     }
     let mut pieces = text.split('&');
     let mut whole = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let known = KNOWN
-            .iter()
-            .find_map(|(name, letter)| Some((letter, piece.strip_prefix(name)?)));
-        let (letter, rest) = known.map_or(('&', piece), |(letter, rest)| (*letter, rest));
+        let begins_variable = |letter, rest: &str| match letter {
+            '$' => rest.starts_with('('),
+            '(' => whole.ends_with('$'),
+            _ => false,
+        };
+        let (letter, rest) = reference(piece)
+            .filter(|(letter, rest)| !begins_variable(*letter, rest))
+            .unwrap_or(('&', piece));
         whole.push(letter);
         whole.push_str(rest);
     }
     Cow::Owned(whole)
+}
+
+/// Reads the reference whose `&` stands before `piece`: its character, and what follows it.
+fn reference(piece: &str) -> Option<(char, &str)> {
+    let (name, rest) = piece.split_once(';')?;
+    let letter = match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => numbered(name.strip_prefix('#')?)?,
+    };
+    Some((letter, rest))
+}
+
+/// Returns the character of a number, if XML has it (section 2.2).
+fn numbered(number: &str) -> Option<char> {
+    let (digits, radix) = match number.strip_prefix('x') {
+        Some(digits) => (digits, 16),
+        None => (number, 10),
+    };
+    if !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return None;
+    }
+    let letter = char::from_u32(u32::from_str_radix(digits, radix).ok()?)?;
+    let is_in_xml = match letter {
+        '\t' | '\n' | '\r' => true,
+        '\u{fffe}' | '\u{ffff}' => false,
+        other => other >= ' ',
+    };
+    is_in_xml.then_some(letter)
 }
 
 #[cfg(test)]
@@ -156,6 +186,46 @@ mod tests {
             assert_eq!(tag.get("src").as_deref(), src, "{inside}");
             assert_eq!(tag.get("alt").as_deref(), alt, "{inside}");
             assert_eq!(tag.is_empty, is_empty, "{inside}");
+        }
+    }
+
+    /// XML 1.0 sections 4.1 and 2.2. The `$` of a variable is written as it is.
+    #[test]
+    fn references_are_resolved_once() {
+        let table = [
+            ("a&#43;b", "a+b"),
+            ("&#x27;de&#x27;", "'de'"),
+            ("&#039;&#x00000000000000000027;", "''"),
+            ("&#x2B;&#x2b;&#xe9;&#x1F600;", "++é😀"),
+            (
+                "&#9;&#10;&#13;&#x20;&#xFFFD;&#x10FFFF;",
+                "\t\n\r \u{fffd}\u{10ffff}",
+            ),
+            ("&#38;lt;&amp;#60;&lt;", "&lt;&#60;<"),
+            ("&lt&#43 ;&#43", "&lt&#43 ;&#43"),
+            (
+                "&#;&#x;&#X27;&#+43;&#-1;&#x+2b;&#4a;&# 43;&#٣٩;",
+                "&#;&#x;&#X27;&#+43;&#-1;&#x+2b;&#4a;&# 43;&#٣٩;",
+            ),
+            (
+                "&#0;&#1;&#x1f;&#xD800;&#xdfff;&#xFFFE;&#xFFFF;",
+                "&#0;&#1;&#x1f;&#xD800;&#xdfff;&#xFFFE;&#xFFFF;",
+            ),
+            (
+                "&#x110000;&#4294967339;&#99999999999999999999;",
+                "&#x110000;&#4294967339;&#99999999999999999999;",
+            ),
+            ("&#36;5 &#x24;&#36;", "$5 $$"),
+            ("f&#40;x&#41;", "f(x)"),
+            (
+                "&#36;(A) &#x24;&#40;A) $&#x28;A)",
+                "&#36;(A) $&#40;A) $&#x28;A)",
+            ),
+            ("&#36;&amp;(A)", "$&(A)"),
+            ("$(HTTP_COOKIE{&#39;a&#39;})", "$(HTTP_COOKIE{'a'})"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(resolved(text), expected, "{text}");
         }
     }
 

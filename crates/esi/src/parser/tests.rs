@@ -76,6 +76,11 @@ const PAGES: &[(&str, &str)] = &[
         "<esi:include src=\"/x?q=$(QUERY_STRING{q})\"/>",
         "[/x?q=%3Cb%3E]",
     ),
+    ("<esi:include src=\"/x?q=a&#43;b\"/>", "[/x?q=a+b]"),
+    (
+        "<esi:include src=\"/x?q=&#36;(QUERY_STRING{q})\"/>",
+        "[/x?q=&#36;(QUERY_STRING{q})]",
+    ),
     ("a<esi:include/>b<esi:include src=\"\"/>c", "abc"),
     ("<ESI:include src=\"/x\"/>", "<ESI:include src=\"/x\"/>"),
     ("<esi: include src=\"/x\"/>y", "y"),
@@ -131,6 +136,10 @@ const PAGES: &[(&str, &str)] = &[
     // Choose.
     (
         "<esi:choose><esi:when test=\"$(HTTP_COOKIE{user})=='Ann'\">A</esi:when><esi:otherwise>B</esi:otherwise></esi:choose>",
+        "A",
+    ),
+    (
+        "<esi:choose><esi:when test=\"$(HTTP_COOKIE{user})==&#x27;Ann&#x27;\">A</esi:when><esi:otherwise>B</esi:otherwise></esi:choose>",
         "A",
     ),
     (
