@@ -162,6 +162,8 @@ mod tests {
             ("http://a.example?x", Some("http://a.example/?x")),
             ("/%7euser/%c3%a9", Some("http://a.example/~user/%C3%A9")),
             ("/\u{e9} x", Some("http://a.example/%C3%A9%20x")),
+            ("/<x>?`\"", Some("http://a.example/%3Cx%3E?%60%22")),
+            ("/%3cx%3e?%60%22", Some("http://a.example/%3Cx%3E?%60%22")),
             ("https://a.example/x", None),
             ("http://a.example:8080/x", None),
             ("http://b.example/x", None),

@@ -34,7 +34,7 @@ pub fn normalize(part: &str) -> Cow<'_, str> {
 }
 
 /// Whether a URI has this byte only in encoded form, although some clients send it as it is.
-const fn is_encoded_only(byte: u8) -> bool {
+pub(crate) const fn is_encoded_only(byte: u8) -> bool {
     matches!(byte, b'"' | b'<' | b'>' | b'`' | 0x80..)
 }
 

@@ -1,5 +1,6 @@
 //! Resolves references (RFC 3986 section 5). A library for URLs would rewrite bytes that are keyed as they are.
 
+use crate::key::is_encoded_only;
 use std::fmt::Write as _;
 
 /// The parts of a URI or relative reference (RFC 3986 appendix B). Every text is a reference. The fragment is left out:
@@ -61,7 +62,7 @@ pub fn join(base: &str, reference: &[u8]) -> String {
 pub fn encode(value: &[u8]) -> String {
     let mut text = String::with_capacity(value.len());
     for &byte in value.trim_ascii() {
-        if byte.is_ascii_graphic() {
+        if byte.is_ascii_graphic() && !is_encoded_only(byte) {
             text.push(char::from(byte));
         } else {
             // Writing to a string cannot fail.
@@ -256,6 +257,20 @@ mod tests {
         }
     }
 
+    /// RFC 3986 section 2 and appendix A. What else is written, percent signs among them, stays.
+    #[test]
+    fn bytes_that_no_uri_has_are_encoded() {
+        for (written, expected) in [
+            ("/q?p={\"id\":5}", "http://a/q?p={%22id%22:5}"),
+            ("/<b>`?<b>`", "http://a/%3Cb%3E%60?%3Cb%3E%60"),
+            (" /a b\t\u{7f}é ", "http://a/a%20b%09%7F%C3%A9"),
+            ("/%22%3c%\"2\\^|[]'", "http://a/%22%3c%%222\\^|[]'"),
+        ] {
+            assert_eq!(join("http://a/", written.as_bytes()), expected);
+            assert_eq!(resolved("http://a/", written), expected);
+        }
+    }
+
     #[test]
     fn double_slashes_stay() {
         assert_eq!(remove_dot_segments("/a//b/../c/"), "/a//c/");
@@ -263,6 +278,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_resolved_can_be_requested(reference in "/p\\PC{0,30}") {
+            prop_assert!(http::Uri::try_from(resolved("http://a/", &reference)).is_ok());
+        }
+
         #[test]
         fn no_dot_segment_survives(path in "[a/.]{0,20}") {
             let clean = remove_dot_segments(&path);

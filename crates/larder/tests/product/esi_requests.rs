@@ -71,6 +71,27 @@ fn what_is_said_of_the_pages_target_is_not_said_of_its_fragments() {
     assert!(!forwarded.contains("shop.test"), "{forwarded}");
 }
 
+/// An attribute as its text has it once references are resolved, and an address as clients write it.
+#[test]
+fn an_address_with_bytes_that_no_uri_has_is_asked_for_in_their_encoded_form() {
+    let (origin, larder) = start_with(ON);
+    for (at, src, asked) in [
+        ("/1", "'/f?p={&quot;id&quot;:5}'", "/f?p={%22id%22:5}"),
+        ("/2", "'/f?p={\"id\":6}'", "/f?p={%22id%22:6}"),
+        ("/3", "\"/f/&lt;a>`?&#39;<`\"", "/f/%3Ca%3E%60?'%3C%60"),
+        ("/4", "\"/f?q=a&#43;b&#x26;c\"", "/f?q=a+b&c"),
+        ("/5", "\"/f/é ü\"", "/f/%C3%A9%20%C3%BC"),
+    ] {
+        origin.reply(at, page(format!("<esi:include src={src}/>")));
+        origin.on(asked, |request| {
+            html("max-age=60", format!("[{}]", request.target))
+        });
+        assert_eq!(text(&larder, at), format!("[{asked}]"));
+        let again = larder.get(asked).send();
+        assert!(again.hit(), "{asked}: {}", again.said());
+    }
+}
+
 #[test]
 fn cookies_that_are_kept_from_the_page_go_with_its_fragments() {
     for kept in [
