@@ -57,7 +57,7 @@ pub enum Unkeyed {
     Effect,
     /// A query that the site does not store.
     Operation,
-    /// A condition or a range: these do not apply to content.
+    /// A condition or a range: these do not apply to content. A GraphQL request is known to be a query then.
     Condition,
 }
 
@@ -142,9 +142,24 @@ pub async fn read(
     Ok(content)
 }
 
-/// Checks the head of the request. Conditions and ranges choose among representations of a resource, not among answers.
-/// An encoded GraphQL request is only for a recipient that decodes it.
+/// Checks the head of the request. An encoded GraphQL request is only for a recipient that decodes it. Its conditions
+/// are judged behind its content, which tells whether it changes anything.
 fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
+    let is_graphql = ask.policy().graphql.is_some();
+    if !is_graphql && is_conditional(ask) {
+        return Err(Unkeyed::Condition);
+    }
+    let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?;
+    let is_plain_json = essence(media).eq_ignore_ascii_case("application/json")
+        && is_in_utf8(media)
+        && !ask.fields.contains_key(header::CONTENT_ENCODING);
+    (!is_graphql || is_plain_json)
+        .then_some(())
+        .ok_or(Unkeyed::Type)
+}
+
+/// Whether the request has a condition or a range. These choose among representations of a resource, not among answers.
+fn is_conditional(ask: &Ask) -> bool {
     const CONDITIONS: [HeaderName; 6] = [
         header::IF_MATCH,
         header::IF_NONE_MATCH,
@@ -153,16 +168,7 @@ fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
         header::IF_RANGE,
         header::RANGE,
     ];
-    if CONDITIONS.iter().any(|name| ask.fields.contains_key(name)) {
-        return Err(Unkeyed::Condition);
-    }
-    let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?;
-    let is_plain_json = essence(media).eq_ignore_ascii_case("application/json")
-        && is_in_utf8(media)
-        && !ask.fields.contains_key(header::CONTENT_ENCODING);
-    (ask.policy().graphql.is_none() || is_plain_json)
-        .then_some(())
-        .ok_or(Unkeyed::Type)
+    CONDITIONS.iter().any(|name| ask.fields.contains_key(name))
 }
 
 /// Whether a media type adds nothing that JSON does not say anyway. A service that obeys another charset would read
@@ -220,6 +226,9 @@ fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     let selected = operation::of_json(text)?;
     let canonical = json::canonical(text).ok_or(Unkeyed::Malformed)?;
     take(ask, selected)?;
+    if is_conditional(ask) {
+        return Err(Unkeyed::Condition);
+    }
     let method = if is_query(&ask.method) {
         "QUERY"
     } else {
@@ -287,7 +296,8 @@ impl Ask {
     /// site says that what it changes is invalidated by other means.
     pub fn leaves_stored_responses(&self) -> bool {
         let content = &self.content;
-        let known = content.keyed.is_some() || content.unkeyed == Some(Unkeyed::Operation);
+        let is_query = |why| matches!(why, Unkeyed::Operation | Unkeyed::Condition);
+        let known = content.keyed.is_some() || content.unkeyed.is_some_and(is_query);
         let graphql = self.policy().graphql.as_ref();
         self.method == Method::POST && graphql.is_some_and(|graphql| known || !graphql.invalidate)
     }

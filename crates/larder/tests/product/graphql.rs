@@ -269,6 +269,38 @@ fn cookies_that_bypass_do_so_here_too_and_a_query_invalidates_nothing() {
     }
 }
 
+/// A condition is the last reason to bypass: the content tells whether anything changes.
+#[test]
+fn a_query_with_a_condition_invalidates_nothing_and_a_mutation_does() {
+    for (name, value) in [
+        ("Range", "bytes=0-1"),
+        ("If-None-Match", "\"a\""),
+        ("If-Match", "*"),
+        ("If-Modified-Since", "Mon, 01 Jan 2024 00:00:00 GMT"),
+    ] {
+        let (origin, larder) =
+            service("[[route.graphql.operation]]\nname = \"Own\"\ncache = false");
+        let other = r#"{"query":"{ other }"}"#;
+        for (body, why, kept) in [
+            (other, "condition", true),
+            (QUERY, "condition", true),
+            (r#"{"query":"query Own { me }"}"#, "operation", true),
+            (r#"{"query":"mutation { a }"}"#, "mutation", false),
+            ("{}", "no-document", false),
+            (r#"{"query":"{ a"}"#, "malformed", false),
+        ] {
+            post(&larder, QUERY, &[]);
+            assert!(post(&larder, QUERY, &[]).hit());
+            let answer = post(&larder, body, &[(name, value)]);
+            let said = answer.parameter("detail");
+            assert_eq!(said.as_deref(), Some(why), "{name} {body}");
+            let seen = origin.last("/graphql").body;
+            assert_eq!(seen, body.as_bytes(), "{name} {body}");
+            assert_eq!(post(&larder, QUERY, &[]).hit(), kept, "{name} {body}");
+        }
+    }
+}
+
 #[test]
 fn a_mutation_makes_all_answers_of_its_url_invalid() {
     for (invalidate, kept) in [("", false), ("invalidate = false", true)] {
