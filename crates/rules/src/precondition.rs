@@ -151,7 +151,7 @@ pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, 
 }
 
 /// Metadata of the content, which a 304 does not have (section 15.4.5).
-const NOT_IN_304: [HeaderName; 7] = [
+const NOT_IN_304: [HeaderName; 9] = [
     CONTENT_ENCODING,
     CONTENT_LANGUAGE,
     CONTENT_LENGTH,
@@ -159,6 +159,8 @@ const NOT_IN_304: [HeaderName; 7] = [
     CONTENT_TYPE,
     HeaderName::from_static("content-digest"),
     HeaderName::from_static("repr-digest"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("content-md5"),
 ];
 
 /// Turns the fields of a 200 into those of a 304 (section 15.4.5). It removes metadata of the content, and

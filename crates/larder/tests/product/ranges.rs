@@ -516,8 +516,11 @@ fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
         ("Content-Digest", "sha-256=:AAAA:"),
         ("Content-MD5", "AAAA"),
     ];
+    // RFC 9530 section 3: they are of the page, whatever part of it is sent.
+    let of_whole = [("Repr-Digest", "sha-256=:AAAA:"), ("Digest", "md5=AAAA")];
     let page = digests
         .iter()
+        .chain(&of_whole)
         .fold(page, |page, (name, value)| page.header(name, value));
     origin.reply("/", page.header("Last-Modified", date(-100)));
     larder.get("/").send();
@@ -528,6 +531,10 @@ fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
             assert_eq!(answer.header(name), None, "{asked} {name}");
         }
         let is_part = answer.status == 206;
+        for (name, value) in of_whole {
+            let expected = is_part.then_some(value);
+            assert_eq!(answer.header(name), expected, "{asked} {name}");
+        }
         assert_eq!(is_part, asked != "bytes=90-", "{}", answer.status);
         for (name, _) in said
             .iter()
@@ -536,5 +543,11 @@ fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
             let is_there = answer.header(name).is_some();
             assert!(is_part || !is_there, "{asked} {name}");
         }
+    }
+    // RFC 9110 section 15.4.5.
+    let answer = larder.get("/").header("If-None-Match", "\"a\"").send();
+    assert_eq!(answer.status, 304);
+    for (name, _) in digests.iter().chain(&of_whole) {
+        assert_eq!(answer.header(name), None, "304 {name}");
     }
 }

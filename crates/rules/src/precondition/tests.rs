@@ -106,6 +106,10 @@ fn a_304_keeps_what_guides_caches() {
         "content-language",
         "content-range",
         "last-modified",
+        "content-digest",
+        "content-md5",
+        "repr-digest",
+        "digest",
     ];
     let mut fields: HeaderMap = kept
         .iter()

@@ -4,8 +4,9 @@ use crate::ask::Ask;
 use http::{HeaderMap, HeaderName, header};
 use rules::fields::remove_where;
 
-/// Fields about the page besides its content: lifetimes for any cache, validators, and how a browser uses it.
-const OF_PAGE: [HeaderName; 11] = [
+/// Fields about the page besides its content: lifetimes for any cache, validators, digests of the whole (RFC 9530
+/// section 3, RFC 3230), and how a browser uses it.
+const OF_PAGE: [HeaderName; 13] = [
     header::CACHE_CONTROL,
     header::EXPIRES,
     header::PRAGMA,
@@ -13,6 +14,8 @@ const OF_PAGE: [HeaderName; 11] = [
     HeaderName::from_static("edge-control"),
     header::ETAG,
     header::LAST_MODIFIED,
+    HeaderName::from_static("repr-digest"),
+    HeaderName::from_static("digest"),
     header::CONTENT_DISPOSITION,
     header::CONTENT_LOCATION,
     header::LINK,
