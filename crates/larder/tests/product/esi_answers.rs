@@ -395,3 +395,42 @@ fn a_post_with_a_range_is_sent_once_and_without_it() {
         assert_eq!(origin.requests("/buy"), 1, "{route}");
     }
 }
+
+/// An attempt in an attempt fails the outer one if its own exception fails too.
+#[test]
+fn an_attempt_needs_what_is_sent_of_the_attempts_in_it() {
+    let (origin, larder) = start_with(ON);
+    for good in ["/1", "/2", "/3"] {
+        origin.reply(good, html("no-store", format!("[{good}]")));
+    }
+    let attempt = |attempt: &str, except: &str| {
+        format!(
+            "<esi:try><esi:attempt>{attempt}</esi:attempt><esi:except>{except}</esi:except></esi:try>"
+        )
+    };
+    let include = |at: &str| format!("<esi:include src=\"{at}\"/>");
+    let (one, bad) = (include("/1"), include("/bad"));
+    let may_fail = "<esi:include src=\"/bad\" onerror=\"continue\"/>";
+    for (at, (inner, expected)) in [
+        (attempt(&bad, &format!("X{bad}")), "E"),
+        (attempt(&bad, &format!("X{one}")), "AX[/1]Z"),
+        (attempt(&one, &bad), "A[/1]Z"),
+        (attempt(&bad, ""), "AZ"),
+        (attempt(&bad, &format!("X{may_fail}")), "AXZ"),
+        (attempt(&bad, &attempt(&bad, &bad)), "E"),
+        (attempt(&bad, &attempt(&bad, &one)), "A[/1]Z"),
+        (attempt(&attempt(&bad, &bad), "X"), "AXZ"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let whole = attempt(&format!("A{inner}Z"), "E");
+        for before in [String::new(), include("/2"), attempt(&include("/3"), "")] {
+            let target = format!("/page/{at}/{}", before.len());
+            origin.reply(&target, page(format!("{before}{whole}")));
+            let sent = text(&larder, &target);
+            let sent = sent.trim_start_matches("[/2]").trim_start_matches("[/3]");
+            assert_eq!(sent, expected, "{inner}");
+        }
+    }
+}

@@ -116,25 +116,34 @@ impl Try {
 
     /// Whether the attempt succeeded: every include in it that must not fail is good.
     pub fn fate(&self) -> Fate {
-        let mut fate = Fate::Good;
-        for segment in &self.attempt {
-            match segment {
-                Segment::Text(_) => {}
-                Segment::Include(fragment) => match fragment.fate() {
-                    Fate::Missing => return Fate::Missing,
-                    Fate::Open => fate = Fate::Open,
-                    Fate::Good => {}
-                },
-                // Either of its sides will do.
-                Segment::Try(inner) => {
-                    if inner.fate() == Fate::Open {
-                        fate = Fate::Open;
-                    }
-                }
-            }
-        }
-        fate
+        fate(&self.attempt)
     }
+
+    /// Whether the side that is sent is good.
+    fn sent_fate(&self) -> Fate {
+        match self.fate() {
+            Fate::Missing => fate(&self.except),
+            known => known,
+        }
+    }
+}
+
+/// Returns what is known of all of `segments` together.
+fn fate(segments: &Segments) -> Fate {
+    let mut fate = Fate::Good;
+    for segment in segments {
+        let one = match segment {
+            Segment::Text(_) => Fate::Good,
+            Segment::Include(fragment) => fragment.fate(),
+            Segment::Try(inner) => inner.sent_fate(),
+        };
+        match one {
+            Fate::Missing => return Fate::Missing,
+            Fate::Open => fate = Fate::Open,
+            Fate::Good => {}
+        }
+    }
+    fate
 }
 
 /// Which segments of a page [`forward`] takes care of.
@@ -180,6 +189,10 @@ pub fn forward(
                     FetchPriority::Next | FetchPriority::Later => FetchPriority::Later,
                 };
                 forward(&mut both.attempt, context, task, most, priority);
+                // The one that is sent next is replaced by its exception instead.
+                if !in_any_case && both.fate() == Fate::Missing {
+                    forward(&mut both.except, context, task, most, priority);
+                }
             }
         }
     }
@@ -197,7 +210,10 @@ pub fn read_ahead<'a>(
         match segment {
             Segment::Text(_) => {}
             Segment::Include(fragment) => fragment.read_ahead(context, task, left),
-            Segment::Try(both) => read_ahead(&mut both.attempt, context, task, left),
+            Segment::Try(both) => {
+                read_ahead(&mut both.attempt, context, task, left);
+                read_ahead(&mut both.except, context, task, left);
+            }
         }
     }
 }
@@ -207,7 +223,7 @@ pub fn ahead(segments: &Segments) -> u64 {
     let each = segments.iter().map(|segment| match segment {
         Segment::Text(_) => 0,
         Segment::Include(fragment) => fragment.ahead(),
-        Segment::Try(both) => ahead(&both.attempt),
+        Segment::Try(both) => ahead(&both.attempt) + ahead(&both.except),
     });
     each.sum()
 }
@@ -218,7 +234,10 @@ pub fn read_little_if(segments: &mut Segments, short: bool) {
         match segment {
             Segment::Text(_) => {}
             Segment::Include(fragment) => fragment.read_little_if(short),
-            Segment::Try(both) => read_little_if(&mut both.attempt, short),
+            Segment::Try(both) => {
+                read_little_if(&mut both.attempt, short);
+                read_little_if(&mut both.except, short);
+            }
         }
     }
 }
@@ -228,7 +247,7 @@ pub fn unread(segments: &Segments) -> u64 {
     let each = segments.iter().map(|segment| match segment {
         Segment::Text(_) => 0,
         Segment::Include(fragment) => fragment.unread(),
-        Segment::Try(both) => unread(&both.attempt),
+        Segment::Try(both) => unread(&both.attempt) + unread(&both.except),
     });
     each.sum()
 }
