@@ -102,6 +102,39 @@ fn the_origins_coding_passes() {
     }
 }
 
+/// RFC 9110 section 15.4.5: a 304 has the `Vary` that a 200 would have had.
+#[test]
+fn a_304_has_the_vary_of_the_200() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[[route]]\ncompress_personal = false\n");
+    let body = text("vary", 20_000);
+    let cookie = ("Set-Cookie", "a=1");
+    let coded = ("Content-Encoding", "gzip");
+    for (name, value, vary) in [
+        ("X-Any", "", Some("Accept-Encoding")),
+        (coded.0, coded.1, None),
+        (cookie.0, cookie.1, None),
+        ("Content-Type", "image/png", None),
+        ("CDN-Cache-Control", "no-transform", None),
+    ] {
+        let mut reply = Reply::ok().cache("no-store").header("ETag", "\"v1\"");
+        if name != "Content-Type" {
+            reply = reply.header("Content-Type", "text/html");
+        }
+        origin.reply("/", reply.header(name, value).body(&body));
+        let get = || {
+            larder
+                .get("/")
+                .header("Accept-Encoding", "identity, gzip;q=0.5")
+        };
+        let whole = get().send();
+        assert_eq!((whole.status, whole.header("vary")), (200, vary), "{name}");
+        let tag = whole.header("etag").expect("a tag");
+        let again = get().header("If-None-Match", tag).send();
+        assert_eq!((again.status, again.header("vary")), (304, vary), "{name}");
+    }
+}
+
 #[test]
 fn a_page_that_is_written_bit_by_bit_arrives_bit_by_bit() {
     let (origin, larder) = start();

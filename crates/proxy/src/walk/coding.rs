@@ -18,7 +18,9 @@ pub mod passed;
 mod tags;
 
 pub use part::{is_of_another, may_be_parted};
-pub use passed::{ask_origin, is_settled, matching_tag_of, passed, settles, tag_on_its_way, vary};
+pub use passed::{
+    ask_origin, is_settled, matching_tag_of, passed, settles, tag_on_its_way, vary, vary_passed,
+};
 pub use tags::{for_origin, is_on_form};
 
 use crate::{

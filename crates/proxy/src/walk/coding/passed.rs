@@ -39,6 +39,20 @@ pub fn passed(
     on_its_way(worker, ask, status, fields, content)
 }
 
+/// Adds to `Vary` what [`passed`] adds, for an answer that goes out without its content.
+pub fn vary_passed(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
+    if status == StatusCode::PARTIAL_CONTENT {
+        vary(ask, status, fields);
+    }
+    let depends = ask.policy().compress.as_ref().is_some_and(|compress| {
+        !is_left_to_its_client(ask, fields, compress)
+            && !is_untouched(ask, status, fields, announced(fields), compress)
+    });
+    if depends {
+        coding::vary_by_coding(fields);
+    }
+}
+
 /// Codes content on its way to one client, if that accepts it, and describes it in `fields`. This is for content that
 /// is made anew for each request. Whenever the content pauses, what has come so far is sent.
 pub fn on_its_way(

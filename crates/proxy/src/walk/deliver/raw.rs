@@ -72,6 +72,13 @@ impl Received {
             content
         }
     }
+
+    /// Adds to `Vary` what [`coded`](Self::coded) adds, for an answer without content in its place.
+    fn vary(&mut self, ask: &Ask) {
+        if self.may_be_coded {
+            coding::vary_passed(ask, self.status, &mut self.fields);
+        }
+    }
 }
 
 /// Answers with what the origin sent, as it came.
@@ -118,7 +125,7 @@ pub fn raw(
             received.coded(worker, ask, content)
         }
         precondition::Outcome::NotModified => {
-            coding::vary(ask, status, &mut received.fields);
+            received.vary(ask);
             precondition::trim_not_modified(&mut received.fields);
             received.status = StatusCode::NOT_MODIFIED;
             Content::Empty
