@@ -297,6 +297,23 @@ fn a_validation_with_one_users_tag_tells_nothing_that_was_said_to_another() {
         }
         assert_eq!(told("alice"), alices, "{field}, {confirmed}");
     }
+    // What every site may read is for everybody.
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("if-none-match") {
+        Some(_) => Reply::status(304)
+            .cache("max-age=60")
+            .header("ETag", "\"a\""),
+        None => Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Cookie")
+            .header("ETag", "\"a\"")
+            .header("Access-Control-Allow-Origin", "*"),
+    });
+    for user in ["alice", "bob"] {
+        let answer = larder.get("/").header("Cookie", user).send();
+        let readers = answer.header("access-control-allow-origin");
+        assert_eq!(readers, Some("*"), "{user}: {}", answer.said());
+    }
 }
 
 #[test]

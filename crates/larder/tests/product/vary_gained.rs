@@ -1,12 +1,12 @@
 //! An application that learns to say `Vary`: what it sent before without it would go to everybody, and gives way to what its own
 //! request brings, whether that replaces it, completes it or is a part of something else.
 
-use super::ranges::ranged;
+use super::{nodes, ranges::ranged};
 use crate::{
-    common::{Said, start},
+    common::{Said, sample, start},
     disk::Site,
 };
-use testkit::{Larder, Reply, Request, Response};
+use testkit::{Gate, Larder, Reply, Request, Response, wait_until};
 
 const TEXT: &str = "0123456789abcdefghij";
 
@@ -89,4 +89,112 @@ fn a_part_that_gains_vary_takes_the_place_of_those_that_it_is_combined_with() {
         let other = asked(&larder, "carol", &first);
         assert_eq!(other.text(), "another pa", "{what}: {}", other.said());
     }
+}
+
+/// In the shared store it would answer for the application on every node.
+#[test]
+fn it_does_so_on_other_nodes_too() {
+    for confirmed in [false, true] {
+        let site = nodes::Site::start();
+        site.origin.on("/", move |request| {
+            let later = if confirmed && request.nth == 2 {
+                Reply::status(304)
+                    .cache("max-age=60")
+                    .header("ETag", "\"a\"")
+            } else {
+                page(request, None)
+            };
+            mended(request, page(request, Some("\"a\"")), later)
+        });
+        let [one, other, ..] = &site.nodes[..] else {
+            panic!("three nodes");
+        };
+        let are_shared = |count| sample(one, "larder_shared_stored_total") == count;
+        asked(one, "alice", &[]);
+        wait_until("the page is shared", || are_shared(1));
+        asked(one, "bob", &[("Cache-Control", "no-cache")]);
+        wait_until("the mended page is shared", || are_shared(2));
+        for node in [one, other] {
+            let answer = asked(node, "carol", &[]);
+            assert_eq!(answer.text(), "user=carol", "{}", answer.said());
+        }
+        assert!(asked(other, "bob", &[]).hit());
+    }
+}
+
+#[test]
+fn a_304_that_gains_vary_does_so_on_disk_too() {
+    let site = Site::with(|request| {
+        let confirmed = Reply::status(304)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"");
+        match request.nth {
+            2 => confirmed.header("Vary", "Cookie"),
+            _ => mended(request, page(request, Some("\"a\"")), page(request, None)),
+        }
+    });
+    let larder = site.start();
+    for _ in 0..2 {
+        asked(&larder, "alice", &[]);
+    }
+    let larder = site.restart(larder);
+    let bob = asked(&larder, "bob", &[("Cache-Control", "no-cache")]);
+    assert_eq!(bob.parameter("fwd-status").as_deref(), Some("304"));
+    assert_eq!(asked(&larder, "carol", &[]).text(), "user=carol");
+    let larder = site.restart(larder);
+    assert_eq!(asked(&larder, "dan", &[]).text(), "user=dan");
+}
+
+#[test]
+fn what_is_still_on_its_way_gives_way_too() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        let first = Reply::ok().cache("max-age=60").body("user=");
+        mended(
+            request,
+            first.hold(&held).body("alice"),
+            page(request, None),
+        )
+    });
+    let mut alice = larder.get("/").header("Cookie", "user=alice").begin();
+    let mut alices = alice.read_head();
+    let bob = asked(&larder, "bob", &[("Cache-Control", "no-cache")]);
+    assert_eq!(bob.text(), "user=bob", "{}", bob.said());
+    gate.open();
+    alice.read_content(&mut alices);
+    assert_eq!(alices.text(), "user=alice");
+    let carol = asked(&larder, "carol", &[]);
+    assert_eq!(carol.text(), "user=carol", "{}", carol.said());
+}
+
+/// An application that breaks off leaves what is on disk as it was.
+#[test]
+fn what_breaks_off_takes_the_place_of_nothing() {
+    let site = Site::with(|request| {
+        let page = page(request, None);
+        match request.nth {
+            2 => page
+                .header("Vary", "Cookie")
+                .length(400_000)
+                .body("x".repeat(200_000))
+                .cut(),
+            _ => page,
+        }
+    });
+    let larder = site.start();
+    for _ in 0..2 {
+        asked(&larder, "alice", &[]);
+    }
+    let larder = site.restart(larder);
+    let mut bob = larder.get("/").header("Cookie", "user=bob");
+    bob = bob.header("Cache-Control", "no-cache");
+    let mut bob = bob.begin();
+    if let Some(mut answer) = bob.try_read_head() {
+        bob.read_content(&mut answer);
+        assert!(!answer.complete);
+    }
+    let larder = site.restart(larder);
+    assert!(asked(&larder, "carol", &[]).hit());
 }

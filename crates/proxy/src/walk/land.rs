@@ -118,10 +118,16 @@ impl Fetch<'_> {
         let replaced = kept.as_ref().ok().cloned().flatten();
         let before = unsuitable.or(replaced).and_then(|old| self.before(old));
         let reader = inflow.writer.fill().reader();
+        let outdated = if kept.is_ok() {
+            self.outdated_below(&stored)
+        } else {
+            Vec::new()
+        };
         let destination = Destination::Whole {
             ask: self.ask.clone(),
             stored: stored.clone(),
             before,
+            outdated,
             lease: self.lease_for(&stored).filter(|_| kept.is_ok()),
         };
         let pump = inflow.pump(self.worker, destination);
@@ -149,6 +155,16 @@ impl Fetch<'_> {
             && table.why(&key) == Some(Unshared::TooLarge)
     }
 
+    /// Returns what marks in the tiers below the responses that go when all of `new` is here.
+    fn outdated_below(&self, new: &Stored) -> Vec<Stored> {
+        if self.worker.cache.disk.is_none() {
+            return Vec::new();
+        }
+        let head = self.worker.cache.memory.log().head();
+        let all = self.unsuitable(new).into_iter();
+        all.map(|unsuitable| unsuitable.given_up(head)).collect()
+    }
+
     /// Returns the response of another variant that goes when `new` comes: the one that would have answered the
     /// request.
     fn unsuitable_here(&self, new: &Stored) -> Option<Arc<Stored>> {
@@ -174,6 +190,11 @@ impl Fetch<'_> {
         bump(&self.worker.counters.fills);
         let stored = Arc::new(stored);
         let kept = self.insert(&stored);
+        if kept.is_ok() {
+            for unsuitable in self.unsuitable(&stored) {
+                tiers::give_up(self.worker, self.ask.key.as_bytes(), &unsuitable);
+            }
+        }
         // A lower tier may have room where memory has none.
         if matches!(kept, Ok(_) | Err(Detail::Unkept(Unkept::TooLarge))) {
             let key = self.ask.key.as_bytes();
@@ -188,15 +209,15 @@ impl Fetch<'_> {
         }
     }
 
-    /// Puts a new response into the store, unless it was purged meanwhile or a later one has come. Returns the response
-    /// it replaces.
+    /// Puts a new response into memory, unless it was purged meanwhile or a later one has come. Returns the response it
+    /// replaces.
     fn insert(&self, stored: &Arc<Stored>) -> Result<Option<Arc<Stored>>, Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let most = self.ask.site.most_variants;
         let kept = memory.insert(key, self.ticket, stored.clone(), most);
         if kept.is_ok() {
             for unsuitable in self.unsuitable(stored) {
-                tiers::give_up(self.worker, key, &unsuitable);
+                memory.give_up(key, &unsuitable);
             }
         }
         let kept = kept.map_err(Detail::from);
@@ -213,8 +234,7 @@ impl Fetch<'_> {
             let validators = candidate.validators();
             validators.matches && validators.has_any()
         });
-        let selected = self.need.selected.iter().cloned();
-        let mut all: Vec<Arc<Stored>> = selected.filter(|held| !is_on_its_way(held)).collect();
+        let mut all: Vec<Arc<Stored>> = self.need.selected.iter().cloned().collect();
         all.extend(named.map(|candidate| candidate.stored));
         all.dedup_by_key(|held| held.id());
         all.retain(|held| held.variant != new.variant);
@@ -280,11 +300,6 @@ impl Fetch<'_> {
             None => table.forget(&key, asker),
         }
     }
-}
-
-/// Whether its body may still break off.
-fn is_on_its_way(stored: &Stored) -> bool {
-    matches!(stored.body, Body::Filling(_))
 }
 
 /// Whether an answer says that parts of it may be asked for (RFC 9110 section 14.3).

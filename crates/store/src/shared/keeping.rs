@@ -179,11 +179,16 @@ impl Inner {
         if is_gone || there.iter().any(is_late) {
             return Err(Passed::Over);
         }
-        let old = if keep.variant == 0 && !rival.is_failure {
+        let answers_all = |variant| variant == 0;
+        let old = there.into_iter().map(|old| old.entry);
+        let old = if rival.is_failure {
+            old.collect()
+        } else if answers_all(keep.variant) {
             // It answers all requests that they answer.
             Vec::new()
         } else {
-            there.into_iter().map(|old| old.entry).collect()
+            // What was stored before the application named `Vary` would answer for it on every node.
+            old.filter(|old| !answers_all(old.variant)).collect()
         };
         let entry = Entry {
             variant: keep.variant,

@@ -3,8 +3,12 @@
 use super::{Derived, Stored, place::placed};
 use crate::{Body, Fields};
 use bytes::Bytes;
-use http::{HeaderMap, header::SET_COOKIE};
+use http::{
+    HeaderMap,
+    header::{ACCESS_CONTROL_ALLOW_ORIGIN, SET_COOKIE},
+};
 use rules::{
+    fields::remove_where,
     freshness::{Facts, LifetimeSource},
     time::Time,
 };
@@ -113,14 +117,17 @@ impl Stored {
     }
 
     /// The same response for a request that does not select it: without what its fields say to those that do, their
-    /// cookies and the site that may read it ([Fetch, section 3.3](https://fetch.spec.whatwg.org/#http-cors-protocol)).
+    /// cookies and the site that may read it, unless every site may
+    /// ([Fetch, section 3.3](https://fetch.spec.whatwg.org/#http-cors-protocol)).
     #[must_use]
     pub fn lent(&self) -> Self {
-        let mut fields = HeaderMap::new();
-        for (name, value) in &self.fields.unpack(0) {
-            if name != SET_COOKIE && !name.as_str().starts_with("access-control-") {
-                fields.append(name, value.clone());
-            }
+        let mut fields = self.fields.unpack(0);
+        fields.remove(SET_COOKIE);
+        let readers = fields.get(ACCESS_CONTROL_ALLOW_ORIGIN);
+        if readers.is_some_and(|readers| readers != "*") {
+            remove_where(&mut fields, |name| {
+                name.as_str().starts_with("access-control-")
+            });
         }
         Self {
             fields: Fields::pack(&fields),

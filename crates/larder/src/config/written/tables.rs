@@ -73,7 +73,8 @@ pub struct Stale {
     /// section 4).
     #[schemars(extend("default" = ["500", "502", "503", "504"]))]
     pub statuses: Option<Many<Text<FailingStatus>>>,
-    /// Sent when the origin cannot be reached or does not answer in time (RFC 9111 section 4.2.4). With `"0s"`, never.
+    /// Sent when the origin cannot be reached or does not answer in time (RFC 9111 section 4.2.4), unless the
+    /// origin named a limit with `stale-if-error`. With `"0s"`, never.
     #[schemars(extend("default" = "1d"))]
     pub unreachable: Option<Text<Duration>>,
 }

@@ -98,6 +98,10 @@ impl Fetch<'_> {
             kept = Err(Detail::Unkept(Unkept::Invalidated));
         }
         self.remember_uncollapsible(&fresh, kept.as_ref().err());
+        if kept.is_ok() && !is_another && fresh.variant != stored.variant {
+            // Below, it would go on to answer those whom the fresh one is not for.
+            tiers::give_up(self.worker, key, stored);
+        }
         // A lower tier may have room where memory has none.
         let may_stay = matches!(kept, Ok(()) | Err(Detail::Unkept(Unkept::TooLarge)));
         if may_stay && is_another {

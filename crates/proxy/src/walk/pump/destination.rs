@@ -28,6 +28,8 @@ pub enum Destination {
         ask: Rc<Ask>,
         stored: Arc<Stored>,
         before: Option<Before>,
+        /// The responses of other variants that the tiers below give up then, without their content.
+        outdated: Vec<Stored>,
         lease: Option<Lease>,
     },
     /// This function stores it (parts, answers to POST). It returns whether it stores the very memory that readers
@@ -55,9 +57,21 @@ impl Destination {
             (
                 Some(body),
                 Self::Whole {
-                    ask, stored, lease, ..
+                    ask,
+                    stored,
+                    outdated,
+                    lease,
+                    ..
                 },
-            ) => keep_whole(worker, ask.key.as_bytes(), &stored, body, lease),
+            ) => {
+                let key = ask.key.as_bytes();
+                keep_whole(worker, key, &stored, body, |whole| {
+                    for one in &outdated {
+                        tiers::give_up(worker, key, one);
+                    }
+                    tiers::keep(worker, key, whole, lease);
+                })
+            }
             (Some(body), Self::Then(store)) => store(worker, body),
         }
     }
@@ -154,13 +168,13 @@ impl Destination {
 }
 
 /// Puts the body into its place, unless the response was withdrawn or a later one has come. Returns whether it is
-/// there.
+/// there. `keep_below` keeps it in the tiers below, unless it was purged.
 fn keep_whole(
     worker: &Worker,
     key: &[u8],
     stored: &Stored,
     body: Body,
-    lease: Option<Lease>,
+    keep_below: impl FnOnce(&Arc<Stored>),
 ) -> bool {
     let memory = &worker.cache.memory;
     let whole = memory.amend(key, stored.id(), |held| Some(held.clone().with_body(body)));
@@ -169,7 +183,7 @@ fn keep_whole(
     };
     let (marks, checked) = (whole.marks.as_deref(), whole.checked());
     if !memory.log().refuses(key, marks, checked) {
-        tiers::keep(worker, key, &whole, lease);
+        keep_below(&whole);
         // If it was used by others besides the request that fetched it.
         if stored.uses() > 1 {
             tiers::keep_asked_for(worker, key, &whole);
