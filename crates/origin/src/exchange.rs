@@ -19,6 +19,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Version, header::HOST};
+use http_body::Body as _;
 use line::{Engine, Line};
 use rules::fields::begins_event_stream;
 use send::is_untouched;
@@ -123,9 +124,12 @@ impl Attempt<'_> {
             Line::Direct(_) | Line::FastCgi(_) => None,
             Line::Http1(_) => self.repeatable.then(|| again(&request, self.content)),
             // An HTTP/2 server may say that it had not begun with the request, which may then be sent again whatever
-            // its method.
+            // its method. Short content that is still to come is kept for that as it is sent.
             Line::Http2(_) => {
-                let is_known = !self.asked.content || self.content.is_some();
+                let is_known = request.body().is_end_stream() || self.content.is_some();
+                if !is_known {
+                    request.body_mut().keep();
+                }
                 is_known.then(|| again(&request, self.content))
             }
         };

@@ -1,6 +1,7 @@
 //! The request's body on its way to the server, watched so that a time limit knows who is to blame.
 
 mod front;
+mod kept;
 mod look;
 
 pub use look::is_look;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use front::Front;
 use http::Request;
 use http_body::{Body, Frame, SizeHint};
+use kept::Kept;
 use std::{
     error::Error,
     pin::Pin,
@@ -197,6 +199,8 @@ pub(crate) struct Outgoing {
     awaits: Option<Awaiting>,
     /// Its turn among uploads, until all of it has come.
     turn: Option<Pass>,
+    /// What was handed on of it, if it is [kept](Self::keep).
+    kept: Option<Box<Kept>>,
 }
 
 impl Outgoing {
@@ -208,6 +212,7 @@ impl Outgoing {
             progress,
             awaits: None,
             turn: None,
+            kept: None,
         }
     }
 
@@ -234,6 +239,26 @@ impl Outgoing {
         self.awaits = Some(leave.wait());
     }
 
+    /// Keeps what is handed on, if it is not too much, so that the content can be [rewound](Self::rewound).
+    pub(crate) fn keep(&mut self) {
+        let is_short = self.size_hint().lower() <= kept::MOST;
+        self.kept = (self.progress.is_some() && is_short).then(Box::default);
+    }
+
+    /// Keeps nothing any more.
+    pub(crate) fn forget(&mut self) {
+        self.kept = None;
+    }
+
+    /// Returns the content from its beginning, if all that was handed on of it was kept.
+    pub(crate) fn rewound(mut self) -> Option<Self> {
+        let kept = self.kept.take()?;
+        self.front = Some(Box::new(kept.then(self.front.take())));
+        self.progress = Some(Arc::new(Progress::new()));
+        self.awaits = None;
+        Some(self)
+    }
+
     /// Makes a request's content once more. `None`: it has none.
     pub(crate) fn again(content: Option<&Bytes>) -> Self {
         content.map_or_else(Self::empty, |content| {
@@ -254,6 +279,7 @@ impl Outgoing {
             progress: None,
             awaits: None,
             turn: None,
+            kept: None,
         }
     }
 }
@@ -292,6 +318,17 @@ impl Body for Outgoing {
         });
         if progress.stage() != Stage::Flowing {
             this.turn = None;
+        }
+        if let Some(kept) = &mut this.kept {
+            let is_over = progress.stage() == Stage::Done;
+            let is_kept = match &frame {
+                Some(Err(_)) => false,
+                Some(Ok(frame)) => kept.take(Some(frame), is_over),
+                None => kept.take(None, is_over),
+            };
+            if !is_kept {
+                this.kept = None;
+            }
         }
         Poll::Ready(frame.map(|frame| frame.map(|frame| progress.hand_on(frame))))
     }

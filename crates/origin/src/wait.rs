@@ -26,7 +26,7 @@ pub(crate) struct Wait {
 
 /// Why no head came.
 pub(crate) enum Lost {
-    /// The request came back: nothing of it was sent.
+    /// The request came back: nothing of it was sent, or the server had not begun with it.
     Unsent(Box<Request<Outgoing>>, Error),
     /// Some of it may have been sent.
     Sent(Error),

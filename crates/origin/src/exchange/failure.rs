@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// How an attempt failed. This decides whether another is safe.
 pub(crate) enum Failure {
-    /// Nothing of the request was sent: it may always go elsewhere.
+    /// Nothing of the request was sent, or the server had not begun with it: it may always go elsewhere.
     Unsent {
         request: Box<Request<Outgoing>>,
         error: Error,

@@ -2,6 +2,7 @@
 
 mod uploading;
 
+use super::send::is_untouched;
 use crate::{
     Error, Kind,
     body::Incoming,
@@ -16,8 +17,7 @@ use h2::client::ResponseFuture;
 use http::{HeaderMap, Request, Response, StatusCode, header::TE};
 use http_body::Body as _;
 use std::future::poll_fn;
-use tokio::task::spawn_local;
-use uploading::Uploading;
+use uploading::Unanswered;
 
 /// A head that arrived, the stream that it came on, and the task that sends the request's content, as long as that
 /// takes.
@@ -27,7 +27,8 @@ pub(super) struct Arrived {
     pub(super) uploading: Option<Driver>,
 }
 
-/// Sends the request and waits for the head. `told` is called with interim responses.
+/// Sends the request and waits for the head. `told` is called with interim responses. A request that the server had not
+/// begun with comes back if its content was [kept](Outgoing::keep).
 pub(super) async fn ask(
     mut slot: Slot,
     request: Request<Outgoing>,
@@ -49,12 +50,17 @@ pub(super) async fn ask(
             return Err(Lost::Unsent(Box::new(request), Error::of_h2(cause)));
         }
     };
-    let uploading = (!is_all).then(|| {
-        let uploading = Uploading::new(body, http2::Outlet::new(out));
-        Driver::of(&spawn_local(uploading))
-    });
-    let response = arrival(&mut answer, leave, told).await;
-    let response = response.map_err(Lost::Sent)?;
+    let content = (!is_all).then(|| Unanswered::begin(body, http2::Outlet::new(out)));
+    let response = match arrival(&mut answer, leave, told).await {
+        Ok(response) => response,
+        Err(error) => {
+            let content = content.filter(|_| is_untouched(&error));
+            return Err(match content.and_then(Unanswered::take_back) {
+                Some(body) => Lost::Unsent(Box::new(Request::from_parts(head, body)), error),
+                None => Lost::Sent(error),
+            });
+        }
+    };
     Ok(Arrived {
         response: response.map(|content| {
             Incoming::Http2(if takes_trailers {
@@ -64,7 +70,7 @@ pub(super) async fn ask(
             })
         }),
         slot,
-        uploading,
+        uploading: content.map(Unanswered::answered),
     })
 }
 

@@ -14,13 +14,13 @@ use std::{
 /// The pieces that came, and what follows them.
 #[derive(Default)]
 pub(super) struct Front {
-    pieces: VecDeque<Bytes>,
-    rest: Rest,
+    pub(super) pieces: VecDeque<Bytes>,
+    pub(super) rest: Rest,
 }
 
 /// What follows the pieces that came.
 #[derive(Default)]
-enum Rest {
+pub(super) enum Rest {
     /// More may come.
     #[default]
     Open,

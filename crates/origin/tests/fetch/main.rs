@@ -14,6 +14,7 @@ mod framing;
 mod health;
 mod http2;
 mod http2_streams;
+mod http2_unbegun;
 mod idle;
 mod left_out;
 mod limits;

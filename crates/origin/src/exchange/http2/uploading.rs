@@ -2,19 +2,61 @@
 
 use crate::{
     http2::{Gone, Outlet},
+    link::Driver,
     upload::Outgoing,
 };
 use bytes::Bytes;
 use h2::Reason;
 use http_body::Body as _;
 use std::{
+    cell::RefCell,
+    future::poll_fn,
+    mem,
     pin::Pin,
+    rc::Rc,
     task::{Context, Poll, ready},
 };
+use tokio::task::spawn_local;
+
+/// The content of a request that has no answer yet, and the task that sends it.
+pub(super) struct Unanswered {
+    uploading: Rc<RefCell<Uploading>>,
+    driver: Driver,
+}
+
+impl Unanswered {
+    /// Begins to send.
+    pub(super) fn begin(body: Outgoing, out: Outlet) -> Self {
+        let uploading = Rc::new(RefCell::new(Uploading {
+            body,
+            out,
+            piece: Bytes::new(),
+        }));
+        let sent = Rc::clone(&uploading);
+        let task = spawn_local(poll_fn(move |cx| sent.borrow_mut().poll(cx)));
+        Self {
+            uploading,
+            driver: Driver::of(&task),
+        }
+    }
+
+    /// Goes on beside the answer. The request is not sent again.
+    pub(super) fn answered(self) -> Driver {
+        self.uploading.borrow_mut().body.forget();
+        self.driver
+    }
+
+    /// Sends nothing more. Returns the content from its beginning, if it was kept.
+    pub(super) fn take_back(self) -> Option<Outgoing> {
+        drop(self.driver);
+        let body = &mut self.uploading.borrow_mut().body;
+        mem::replace(body, Outgoing::empty()).rewound()
+    }
+}
 
 /// Sends the content as the client brings it and the server takes it, until all of it is sent or the server wants no
 /// more.
-pub(super) struct Uploading {
+struct Uploading {
     body: Outgoing,
     out: Outlet,
     /// The piece that the server takes next.
@@ -22,14 +64,6 @@ pub(super) struct Uploading {
 }
 
 impl Uploading {
-    pub(super) fn new(body: Outgoing, out: Outlet) -> Self {
-        Self {
-            body,
-            out,
-            piece: Bytes::new(),
-        }
-    }
-
     /// Gets the next piece. An error means that no more comes.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         while self.piece.is_empty() {
@@ -66,14 +100,9 @@ impl Uploading {
         let is_over = is_last && self.piece.is_empty();
         Poll::Ready(if is_over { Err(Gone) } else { Ok(()) })
     }
-}
 
-impl Future for Uploading {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let uploading = self.get_mut();
-        while ready!(uploading.poll_send(cx)).is_ok() {}
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while ready!(self.poll_send(cx)).is_ok() {}
         Poll::Ready(())
     }
 }

@@ -1,0 +1,193 @@
+//! What a server of HTTP/2 says that it has not begun with, and may be sent once more whatever it asks for (RFC 9113
+//! section 8.7).
+
+use crate::support::*;
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use origin::{Context, Error, Kind, Origin, RequestBody, config::Protocol};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::spawn_local,
+};
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+
+const REFUSED_STREAM: u8 = 7;
+
+/// A frame (RFC 9113 section 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    [&head, payload].concat()
+}
+
+/// What a server does with a request.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    /// Sends its content back.
+    Answers,
+    Resets(u8),
+    /// Goes away in peace, without having begun with it, when all of it has come.
+    Leaves,
+    /// The same as soon as some of its content has come.
+    LeavesEarly,
+}
+
+/// What came to a server: the connection's number, and the content.
+type Came = Rc<RefCell<Vec<(usize, usize)>>>;
+
+/// Does with each request what `plan` says of its connection's number and of how many came before.
+async fn serve(listener: TcpListener, plan: fn(usize, usize) -> Does, came: Came) {
+    for number in 1.. {
+        let (stream, _) = listener.accept().await.unwrap();
+        let came = Rc::clone(&came);
+        spawn_local(connection(stream, number, plan, came));
+    }
+}
+
+async fn connection(
+    mut stream: TcpStream,
+    number: usize,
+    plan: fn(usize, usize) -> Does,
+    came: Came,
+) {
+    stream.read_exact(&mut [0; 24]).await.unwrap();
+    // A window for all content here, on each stream and on the connection.
+    let settings = frame(SETTINGS, 0, 0, &[0, 4, 0, 8, 0, 0]);
+    let window = frame(WINDOW_UPDATE, 0, 0, &[0, 8, 0, 0]);
+    stream
+        .write_all(&[settings, window].concat())
+        .await
+        .unwrap();
+    let (mut head, mut content) = ([0; 9], Vec::new());
+    while stream.read_exact(&mut head).await.is_ok() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; length as usize];
+        stream.read_exact(&mut payload).await.unwrap();
+        let (kind, ends) = (head[3], head[4] & 1 == 1);
+        if (kind, head[4]) == (SETTINGS, 0) {
+            stream.write_all(&frame(SETTINGS, 1, 0, &[])).await.unwrap();
+        }
+        if ![DATA, HEADERS].contains(&kind) {
+            continue;
+        }
+        if kind == DATA {
+            content.extend(payload);
+        }
+        let id = u32::from_be_bytes(head[5..].try_into().unwrap());
+        let does = plan(number, came.borrow().len());
+        let is_early = matches!(does, Does::LeavesEarly) && kind == DATA;
+        if !ends && !is_early {
+            continue;
+        }
+        came.borrow_mut().push((number, content.len()));
+        let answer = match does {
+            // `:status: 200` (RFC 7541 appendix A).
+            Does::Answers => {
+                let mut answer = frame(HEADERS, 4, id, &[0x88]);
+                for piece in content.chunks(16 * 1024) {
+                    answer.extend(frame(DATA, 0, id, piece));
+                }
+                [answer, frame(DATA, 1, id, &[])].concat()
+            }
+            Does::Resets(reason) => frame(RST_STREAM, 0, id, &[0, 0, 0, reason]),
+            Does::Leaves | Does::LeavesEarly => frame(GOAWAY, 0, 0, &[0; 8]),
+        };
+        content.clear();
+        stream.write_all(&answer).await.unwrap();
+    }
+}
+
+async fn origin_that(plan: fn(usize, usize) -> Does) -> (Arc<Origin>, Came) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = config([tcp(listener.local_addr().unwrap())]);
+    config.protocol = Protocol::Http2;
+    config.retry.attempts = 0;
+    let came = Came::default();
+    spawn_local(serve(listener, plan, Rc::clone(&came)));
+    (Origin::new(config).unwrap(), came)
+}
+
+fn post(body: RequestBody) -> Request<RequestBody> {
+    request(Method::POST, "/", body)
+}
+
+async fn ask(origin: &Arc<Origin>, request: Request<RequestBody>) -> Result<Answer, Error> {
+    read(origin.fetch(request, Context::default()).await?).await
+}
+
+#[test]
+fn content_comes_again_to_another_connection() {
+    for leaves in [
+        (|number, _| [Does::Leaves, Does::Answers][number - 1]) as fn(usize, usize) -> Does,
+        |number, _| [Does::LeavesEarly, Does::Answers][number - 1],
+        |_, before| [Does::Resets(REFUSED_STREAM), Does::Answers][before],
+    ] {
+        work(async {
+            let (origin, came) = origin_that(leaves).await;
+            let answer = ask(&origin, post(full("content"))).await.unwrap();
+            assert_eq!(answer.text(), "content");
+            assert_eq!(came.borrow().len(), 2);
+            assert_eq!(origin.report().servers[0].failures, 0);
+        });
+    }
+}
+
+/// What has not come yet follows what has.
+#[test]
+fn content_that_is_still_coming_goes_on_there() {
+    work(async {
+        let plan = |number, _| [Does::LeavesEarly, Does::Answers][number - 1];
+        let (origin, came) = origin_that(plan).await;
+        let (sender, body) = pieces();
+        let client = async {
+            sender.send("first").await.unwrap();
+            until(|| came.borrow().len() == 1).await;
+            sender.send(" second").await.unwrap();
+            drop(sender);
+        };
+        let (answer, ()) = tokio::join!(ask(&origin, post(body)), client);
+        assert_eq!(answer.unwrap().text(), "first second");
+        assert_eq!(came.borrow()[..], [(1, 5), (2, 12)]);
+    });
+}
+
+/// 64 KiB are kept. Whoever sends more is told.
+#[test]
+fn only_so_much_content_comes_again() {
+    const MOST: usize = 64 * 1024;
+    for (length, comes_again) in [(MOST, true), (MOST + 1, false)] {
+        work(async {
+            let plan = |number, _| [Does::Leaves, Does::Answers][number - 1];
+            let (origin, came) = origin_that(plan).await;
+            let content = Full::new(Bytes::from(vec![b'x'; length]));
+            let content = content.map_err(|never| match never {}).boxed_unsync();
+            let answer = ask(&origin, post(content)).await;
+            assert_eq!(answer.is_ok(), comes_again, "{answer:?}");
+            if let Ok(answer) = answer {
+                assert_eq!(answer.body.len(), length);
+            }
+            assert_eq!(came.borrow().len(), 1 + usize::from(comes_again));
+        });
+    }
+}
+
+/// A server that had begun may have acted on it.
+#[test]
+fn content_comes_once_if_the_server_had_begun() {
+    const INTERNAL_ERROR: u8 = 2;
+    work(async {
+        let (origin, came) = origin_that(|_, _| Does::Resets(INTERNAL_ERROR)).await;
+        let failed = ask(&origin, post(full("content"))).await;
+        assert_eq!(kind(failed), Kind::Protocol);
+        assert_eq!(came.borrow().len(), 1);
+    });
+}
