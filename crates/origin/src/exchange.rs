@@ -77,8 +77,6 @@ pub(crate) struct Attempt<'a> {
     pub(crate) began: Instant,
     /// Time for connecting.
     pub(crate) patience: Duration,
-    /// Until when the request waits for a stream, if it has waited on another connection.
-    pub(crate) stream_until: Option<Instant>,
     /// Whether the request may be sent twice.
     pub(crate) repeatable: bool,
     /// The content it is then sent with.
@@ -147,8 +145,8 @@ impl Attempt<'_> {
             Line::Direct(own) => self.send_direct(own, request).await,
             // Boxed, so that the future of a direct exchange does not become as large as these.
             Line::Http1(own) => Box::pin(self.send_http1(own, *request)).await,
-            Line::Http2(common) => {
-                let sent = Box::pin(self.send_http2(common, *request)).await;
+            Line::Http2(slot) => {
+                let sent = Box::pin(self.send_http2(slot, *request)).await;
                 return sent.map_err(|lost| self.after_http2(lost, spare));
             }
             Line::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,

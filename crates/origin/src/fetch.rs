@@ -60,8 +60,6 @@ struct Fetch<'a> {
     replaced: bool,
     /// Attempts that the server said it had not begun with (`retry::MOST_LEFT`).
     left: u32,
-    /// Until when the request waits for a stream at its server, over all connections.
-    stream_until: Option<Instant>,
 }
 
 /// What the next attempt is made with.
@@ -110,7 +108,6 @@ pub(crate) fn fetch(
         retried: 0,
         replaced: false,
         left: 0,
-        stream_until: None,
     };
     fetch.answer(request)
 }
@@ -219,7 +216,6 @@ impl Fetch<'_> {
                 which: if next.fresh { Which::Fresh } else { Which::Any },
                 began: self.now,
                 patience: self.patience(),
-                stream_until: self.stream_until,
                 repeatable: self.repeatable,
                 content: self.content.as_ref(),
                 interim: self.interim.as_ref(),

@@ -2,7 +2,7 @@
 
 mod http2;
 
-pub(crate) use http2::{Http2, Listening, STREAM_WINDOW, Slot};
+pub(crate) use http2::{Http2, Listening, STREAM_WINDOW, Slot, StreamQueue};
 
 use crate::{
     Error, Kind, Servers, direct,

@@ -11,7 +11,10 @@ mod tend;
 pub(crate) use lane::Single;
 pub(crate) use tend::{forget_gone, release, tend};
 
-use crate::{link::Http2, roster::Roster};
+use crate::{
+    link::{Http2, Slot, StreamQueue},
+    roster::Roster,
+};
 use lane::{Idle, Lane, MultiplexedLink};
 use std::{
     cell::RefCell,
@@ -67,9 +70,11 @@ struct Pool {
     weights: WrrWeights,
 }
 
-/// The pool's answer to a fetch that wants a shared HTTP/2 connection.
+/// The pool's answer to a fetch that wants a stream on a shared HTTP/2 connection.
 pub(crate) enum Sharing {
-    Open(Http2),
+    Open(Slot),
+    /// There is no room on any of the connections, or others wait for it: wait there.
+    Full(Arc<StreamQueue>),
     /// Another fetch is making it: ask again when notified.
     Wait(Arc<Notify>),
     /// The caller makes it. The others wait until this is dropped.
@@ -85,7 +90,10 @@ pub(crate) struct Making {
 
 impl Drop for Making {
     fn drop(&mut self) {
-        with_lane(&self.origin, self.peer, |lane| lane.dialling = None);
+        with_lane(&self.origin, self.peer, |lane| {
+            lane.dialling = None;
+            lane.queue.tell();
+        });
         self.done.notify_waiters();
     }
 }
@@ -116,13 +124,20 @@ pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
     KEPT.with(|kept| kept.notify_one());
 }
 
-/// Asks for a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
-pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
+/// Asks for a stream on a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1. `is_first`: of those that wait,
+/// nobody is before the caller.
+pub(crate) fn shared(key: Key<'_>, now: Instant, is_first: bool) -> Option<Sharing> {
     with_lane(key.origin, key.peer, |lane| {
+        if !is_first && !lane.queue.is_empty() {
+            return Some(Sharing::Full(Arc::clone(&lane.queue)));
+        }
         // Requests under way on a connection that is given up continue. The last of them closes it.
         lane.http2.retain(|shared| !shared.link.is_closed());
-        if let Some(link) = lane.open(now) {
-            return Some(Sharing::Open(link));
+        if let Some(slot) = lane.open(now) {
+            return Some(Sharing::Open(slot));
+        }
+        if lane.has_most() {
+            return Some(Sharing::Full(Arc::clone(&lane.queue)));
         }
         if lane.chose_http1 {
             return None;
@@ -138,6 +153,11 @@ pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
             done,
         }))
     })
+}
+
+/// Returns the queue for a stream at this server.
+pub(crate) fn queue(key: Key<'_>) -> Arc<StreamQueue> {
+    with_lane(key.origin, key.peer, |lane| Arc::clone(&lane.queue))
 }
 
 /// Shares a new HTTP/2 connection with this worker's other fetches.

@@ -174,7 +174,6 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         began: Instant::now(),
         // Of two addresses the first gets half of this. The other must get its own half before the check is given up.
         patience: origin.config.timeouts.connect.min(rule.timeout),
-        stream_until: None,
         repeatable: false,
         content: None,
         interim: None,

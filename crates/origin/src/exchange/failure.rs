@@ -10,8 +10,7 @@ pub(crate) enum Failure {
     Unsent {
         request: Box<Request<Outgoing>>,
         error: Error,
-        /// Whether the connection was a reused one that had just been closed, or ended before it had room. That is
-        /// nobody's fault.
+        /// Whether the connection was a reused one that had just been closed. That is nobody's fault.
         stale: bool,
     },
     /// Some of the request may have been sent.

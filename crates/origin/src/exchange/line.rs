@@ -5,7 +5,7 @@ use crate::{
     Error, Kind,
     connect::{self, Speaks},
     direct, fastcgi,
-    link::{Http1, Http2},
+    link::{Http1, Http2, Slot, StreamQueue},
     pool::{self, Key, Sharing, Single},
 };
 use tokio::{
@@ -17,7 +17,7 @@ use tokio::{
 pub(super) enum Line {
     Direct(direct::Link),
     Http1(Http1),
-    Http2(Http2),
+    Http2(Slot),
     FastCgi(fastcgi::Link),
 }
 
@@ -50,26 +50,63 @@ impl Attempt<'_> {
         if self.which == Which::Alone || self.needs_http1() || !self.origin.may_share() {
             return Box::pin(self.dial(engine, now)).await;
         }
+        Box::pin(self.share(engine)).await
+    }
+
+    /// Returns a stream on a shared connection, or a new connection if there is to be one more.
+    async fn share(&self, engine: Engine) -> Result<Line, Error> {
+        let mut now = self.began;
+        let mut sharing = pool::shared(self.key(), now, false);
         loop {
-            match pool::shared(self.key(), now) {
-                Some(Sharing::Open(link)) => return Ok(Line::Http2(link)),
-                Some(Sharing::Make(_making)) => return Box::pin(self.dial(engine, now)).await,
-                None => return Box::pin(self.dial(engine, now)).await,
+            sharing = match sharing {
+                Some(Sharing::Open(slot)) => return Ok(Line::Http2(slot)),
+                Some(Sharing::Make(_making)) => return self.dial(engine, now).await,
+                None => return self.dial(engine, now).await,
                 Some(Sharing::Wait(done)) => {
-                    let wait = timeout_at(now + self.patience, done.notified());
+                    let wait = timeout_at(self.connected_by(now), done.notified());
                     wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
+                    pool::shared(self.key(), now, false)
+                }
+                Some(Sharing::Full(queue)) => {
+                    let next = self.after_others(&queue).await?;
+                    now = Instant::now();
+                    next
                 }
             }
         }
     }
 
+    /// Waits for its turn and for room on any of the connections, as long as an answer may take to begin.
+    async fn after_others(&self, queue: &StreamQueue) -> Result<Option<Sharing>, Error> {
+        let limit = self.began + self.origin.config.timeouts.first_byte;
+        let limit = self.until.map_or(limit, |until| until.min(limit));
+        let found = timeout_at(limit, async {
+            let _first = queue.first().await;
+            loop {
+                match pool::shared(self.key(), Instant::now(), true) {
+                    // The end of both is news.
+                    Some(Sharing::Full(_) | Sharing::Wait(_)) => queue.news().await,
+                    found => return found,
+                }
+            }
+        });
+        // Not left to `h2`: it would send the request later even if nobody waited for it any more.
+        found.await.map_err(|_| Error::new(Kind::QueueTimeout))
+    }
+
+    /// Returns until when a connection must be made that is wanted `now`.
+    fn connected_by(&self, now: Instant) -> Instant {
+        let limit = now + self.patience;
+        self.until.map_or(limit, |until| until.min(limit))
+    }
+
     /// Makes a new connection. Callers box this future: most fetches need none, and it is the largest part of an
     /// attempt.
     async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
-        let limit = self.patience;
+        let limit = self.connected_by(now);
         let only_http1 = self.needs_http1();
         pool::tend();
-        let dialled = connect::dial(self.origin, self.peer, only_http1, now + limit).await?;
+        let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
         if dialled.speaks == Speaks::FastCgi {
             return Ok(Line::FastCgi(fastcgi::Link::new(dialled, self.peer)));
         }
@@ -81,12 +118,14 @@ impl Attempt<'_> {
             let link = direct::Link::new(dialled, first_byte);
             return self.with(engine, link).await;
         }
-        let link = timeout_at(now + limit, Http2::new(self.origin, dialled)).await;
+        let queue = pool::queue(self.key());
+        let link = timeout_at(limit, Http2::new(self.origin, dialled, queue)).await;
         let link = link.map_err(|_| Error::new(Kind::ConnectTimeout))??;
+        let slot = link.clone().slot();
         if self.which != Which::Alone {
-            pool::share(self.key(), link.clone(), now);
+            pool::share(self.key(), link, now);
         }
-        Ok(Line::Http2(link))
+        Ok(Line::Http2(slot))
     }
 
     /// Returns a connection of ours as it is, or hands it to hyper if the request needs hyper.

@@ -7,7 +7,7 @@ use crate::{
     connect::Speaks,
     direct, fastcgi,
     leave::Leave,
-    link::{Http1, Http2, alarm},
+    link::{Http1, Slot, alarm},
     message::{self, Afterwards, Announced},
     spares,
     upload::{Outgoing, Upload},
@@ -16,7 +16,7 @@ use crate::{
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::client::conn::TrySendError;
 use std::error::Error as _;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 impl Attempt<'_> {
     pub(super) async fn send_direct(
@@ -123,24 +123,11 @@ impl Attempt<'_> {
 
     pub(super) async fn send_http2(
         &self,
-        link: Http2,
+        slot: Slot,
         request: Request<Outgoing>,
     ) -> Result<ExchangeAnswer, Failure> {
-        let had_answered = link.has_answered();
-        let mut listening = link.listening();
-        // Not left to `h2`: it would send the request later even if nobody waits for it any more.
-        let slot = match timeout_at(self.stream_until(), link.slot()).await {
-            Ok(Some(slot)) => slot,
-            Ok(None) => {
-                let gone = Error::new(Kind::QueueTimeout)
-                    .because("the connection ended before there was a stream");
-                return Err(failure(Lost::Unsent(Box::new(request), gone), true));
-            }
-            Err(_) => {
-                let late = Error::new(Kind::QueueTimeout);
-                return Err(failure(Lost::Unsent(Box::new(request), late), false));
-            }
-        };
+        let had_answered = slot.has_answered();
+        let mut listening = slot.listening();
         let is_head = request.method() == Method::HEAD;
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
@@ -227,16 +214,6 @@ impl Attempt<'_> {
                 })
             }
         }
-    }
-
-    /// Returns until when a request waits to be sent on a shared connection: the time in which its answer would have to
-    /// begin there.
-    fn stream_until(&self) -> Instant {
-        let limit = self.stream_until.unwrap_or_else(|| {
-            let first_byte = self.origin.config.timeouts.first_byte;
-            Instant::now() + first_byte
-        });
-        self.until.map_or(limit, |until| until.min(limit))
     }
 
     fn wait(&self, request: &Request<Outgoing>, now: Instant) -> Wait {

@@ -20,8 +20,8 @@ impl Fetch<'_> {
     ///
     /// A request that was never sent may always go to a server not yet asked. A request that may have been sent is sent
     /// again only if it is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to
-    /// be closing is nobody's fault and costs nothing: the same server gets a new connection, once. A request that
-    /// waited there for a stream keeps waiting. Neither happens at a server that the checks have taken out meanwhile.
+    /// be closing is nobody's fault and costs nothing: the same server gets a new connection, once, unless the checks
+    /// have taken it out meanwhile.
     pub(super) fn after(
         &mut self,
         failure: Failure,
@@ -35,17 +35,6 @@ impl Fetch<'_> {
         self.was_sent |= matches!(failure, Failure::Sent { .. });
         let may_stay = !peer.health.is_down();
         match failure {
-            Failure::Unsent {
-                request,
-                stale: true,
-                error,
-            } if may_stay && error.kind().is_of_the_queue() && self.may_wait_on(began) => {
-                Ok(Next {
-                    request,
-                    peer,
-                    fresh,
-                })
-            }
             Failure::Unsent {
                 request,
                 stale,
@@ -75,20 +64,9 @@ impl Fetch<'_> {
         }
     }
 
-    /// Whether a request that has waited for a stream since its attempt `began` keeps waiting for one on another
-    /// connection.
-    fn may_wait_on(&mut self, began: Instant) -> bool {
-        let limit = began + self.origin.config.timeouts.first_byte;
-        let until = *self.stream_until.get_or_insert(limit);
-        self.now < self.until.map_or(until, |whole| whole.min(until))
-    }
-
     /// Whether the same server gets another connection, because the one that closed was nobody's fault. A `fresh` one
     /// may have gone away without the request too: some servers end each connection after a number of requests.
     fn may_move(&mut self, fresh: bool, error: &Error) -> bool {
-        if error.kind().is_of_the_queue() {
-            return false;
-        }
         self.left += u32::from(was_left(error));
         !fresh || was_left(error) && self.left < MOST_LEFT
     }
@@ -185,7 +163,6 @@ impl Fetch<'_> {
     }
 
     fn other(&mut self) -> Option<Arc<Peer>> {
-        self.stream_until = None;
         let in_time = self.until.is_none_or(|until| self.now < until);
         if in_time { self.choose() } else { None }
     }

@@ -5,7 +5,7 @@ mod listening;
 mod slot;
 
 pub(crate) use listening::Listening;
-pub(crate) use slot::Slot;
+pub(crate) use slot::{Slot, StreamQueue};
 
 use super::Driver;
 use crate::{Error, Kind, Servers, connect::Dialled, stream::Stream};
@@ -21,7 +21,7 @@ use std::{
     },
     task::{Context, Poll},
 };
-use tokio::{sync::Notify, task::spawn_local};
+use tokio::task::spawn_local;
 
 /// Most streams under way on a connection at a time, even if the server allows more.
 const MOST_STREAMS: usize = 100;
@@ -49,8 +49,8 @@ struct ConnectionState {
     open: AtomicUsize,
     /// How often it has come into use: a stream began when none was under way.
     uses: AtomicUsize,
-    /// Notifies those that wait for a stream of each that ends.
-    freed: Notify,
+    /// Those that wait for a stream, here or on another connection to the server.
+    queue: Arc<StreamQueue>,
     /// Whether the server has closed it or sent GOAWAY (RFC 9113 section 6.8).
     closed: AtomicBool,
     /// Whether an answer has come on it.
@@ -63,7 +63,12 @@ struct ConnectionState {
 }
 
 impl Http2 {
-    pub(crate) async fn new(origin: &Servers, dialled: Dialled) -> Result<Self, Error> {
+    /// Makes a connection to the server for which these wait.
+    pub(crate) async fn new(
+        origin: &Servers,
+        dialled: Dialled,
+        queue: Arc<StreamQueue>,
+    ) -> Result<Self, Error> {
         let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
         let heard = dialled.stream.heard();
         let (sender, mut connection) = Builder::new()
@@ -91,7 +96,7 @@ impl Http2 {
                 streams: AtomicUsize::new(streams),
                 open: AtomicUsize::new(0),
                 uses: AtomicUsize::new(0),
-                freed: Notify::new(),
+                queue,
                 closed: AtomicBool::new(false),
                 answered: AtomicBool::new(false),
                 brought: AtomicU64::new(0),
@@ -101,20 +106,9 @@ impl Http2 {
         Ok(Self { sender, shared })
     }
 
-    /// Whether an answer has come on it before.
-    pub(crate) fn has_answered(&self) -> bool {
-        self.shared.answered.load(Relaxed)
-    }
-
-    /// Returns how many fetches are under way on it: all clones but the pool's own.
+    /// Returns how many streams are under way on it.
     pub(crate) fn under_way(&self) -> usize {
-        Arc::strong_count(&self.shared).saturating_sub(1)
-    }
-
-    /// Whether the server allows no more streams for now (RFC 9113 section 5.1.2). A further fetch waits for the end of
-    /// another.
-    pub(crate) fn is_full(&self) -> bool {
-        self.under_way() >= self.shared.streams.load(Relaxed)
+        self.shared.open.load(Relaxed)
     }
 
     /// Whether no further fetch goes there: the server has closed it or sent GOAWAY, or it may be dead.
@@ -176,9 +170,9 @@ impl Future for Driven {
         let ends = ended.is_ready() || died.is_ready();
         let streams = most(&this.connection);
         let more = shared.streams.swap(streams, Relaxed) < streams;
-        shared.closed.store(goes || ends, Relaxed);
-        if more || goes || ends {
-            shared.freed.notify_waiters();
+        let was_closed = shared.closed.swap(goes || ends, Relaxed);
+        if more || (goes || ends) != was_closed {
+            shared.queue.tell();
         }
         if ends { Poll::Ready(()) } else { Poll::Pending }
     }

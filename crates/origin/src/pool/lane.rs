@@ -2,7 +2,7 @@
 
 use crate::{
     direct, fastcgi,
-    link::{Http1, Http2},
+    link::{Http1, Http2, Slot, StreamQueue},
 };
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
@@ -19,6 +19,8 @@ pub(super) struct Lane {
     pub(super) http2: Vec<MultiplexedLink>,
     /// Set while a fetch makes the HTTP/2 connection. The others wait for it.
     pub(super) dialling: Option<Arc<Notify>>,
+    /// Those that wait for a stream on any of the HTTP/2 connections.
+    pub(super) queue: Arc<StreamQueue>,
     /// Whether ALPN agreed on HTTP/1.1 last time. Then there is nothing to share, and nobody waits.
     pub(super) chose_http1: bool,
 }
@@ -38,24 +40,22 @@ impl Lane {
     /// Adds an HTTP/2 connection. If the server chose HTTP/1.1 before, no fetch waits for another's connection, so that
     /// many may come at once.
     pub(super) fn add(&mut self, multiplexed: MultiplexedLink) {
-        if self.http2.len() >= MOST_SHARED {
+        if self.has_most() {
             self.http2.remove(0);
         }
         self.http2.push(multiplexed);
     }
 
-    /// Returns the HTTP/2 connection for the next fetch: one with room, or the emptiest if there may be no more of
-    /// them.
-    pub(super) fn open(&mut self, now: Instant) -> Option<Http2> {
-        let may_be_full = self.http2.len() >= MOST_SHARED;
-        let with_room = self.http2.iter().position(|one| !one.link.is_full());
-        let index = with_room.or_else(|| {
-            let all = self.http2.iter().enumerate().filter(|_| may_be_full);
-            Some(all.min_by_key(|(_, one)| one.link.under_way())?.0)
-        })?;
-        let multiplexed = self.http2.get_mut(index)?;
+    /// Takes a stream of the first HTTP/2 connection that has room.
+    pub(super) fn open(&mut self, now: Instant) -> Option<Slot> {
+        let multiplexed = self.http2.iter_mut().find(|one| one.link.has_room())?;
         multiplexed.used = now;
-        Some(multiplexed.link.clone())
+        Some(multiplexed.link.clone().slot())
+    }
+
+    /// Whether there may be no more HTTP/2 connections.
+    pub(super) fn has_most(&self) -> bool {
+        self.http2.len() >= MOST_SHARED
     }
 }
 

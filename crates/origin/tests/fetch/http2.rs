@@ -9,7 +9,12 @@ use origin::{
     Context, Error, Kind, Origin,
     config::{ActiveHealth, Protocol},
 };
-use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -638,4 +643,112 @@ fn a_head_of_too_many_fields_is_refused() {
             assert_eq!(got.map_err(Error::kind), want);
         });
     }
+}
+
+/// A server that allows one stream at a time, and answers each path when it is released; the paths in the order in which they came.
+struct ByPath {
+    server: Http2Server,
+    came: Rc<RefCell<Vec<String>>>,
+    released: Rc<RefCell<Vec<&'static str>>>,
+}
+
+impl ByPath {
+    async fn start() -> Self {
+        let (came, released) = (Rc::default(), Rc::default());
+        let (arrivals, leave): (Rc<RefCell<Vec<String>>>, _) =
+            (Rc::clone(&came), Rc::clone(&released));
+        let server = Http2Server::with_streams(1, move |request: Request<Incoming>| {
+            let path = request.uri().path().to_owned();
+            arrivals.borrow_mut().push(path.clone());
+            let leave: Rc<RefCell<Vec<&'static str>>> = Rc::clone(&leave);
+            async move {
+                until(|| leave.borrow().contains(&path.as_str())).await;
+                text(path)
+            }
+        });
+        Self {
+            server: server.await,
+            came,
+            released,
+        }
+    }
+
+    /// Answers this path, and returns which came next.
+    async fn next_after(&self, path: &'static str) -> String {
+        let before = self.came.borrow().len();
+        self.released.borrow_mut().push(path);
+        until(|| self.came.borrow().len() > before).await;
+        self.came.borrow().get(before).unwrap().clone()
+    }
+}
+
+/// Whichever connection it is on: who waits has the first room that there is, before those that come later.
+#[test]
+fn the_first_room_goes_to_who_has_waited_longest() {
+    work(async {
+        let paths = ByPath::start().await;
+        let origin = origin_of(&paths.server);
+        // Each asks for its paths one after another, at once.
+        let ask = |paths: &'static [&'static str]| {
+            let origin = Arc::clone(&origin);
+            spawn_local(async move {
+                for path in paths {
+                    assert_eq!(get(&origin, path).await.unwrap().text(), *path);
+                }
+            })
+        };
+        let all: [&[_]; 11] = [
+            &["/1"],
+            &["/2"],
+            &["/3"],
+            &["/4"],
+            &["/5"],
+            &["/6", "/late"],
+            &["/7"],
+            &["/8"],
+            &["/a"],
+            &["/b"],
+            &["/c"],
+        ];
+        let mut asking = Vec::new();
+        for (number, one) in all.into_iter().enumerate() {
+            asking.push(ask(one));
+            until(|| origin.report().active == number + 1).await;
+            until(|| paths.came.borrow().len() == (number + 1).min(8)).await;
+        }
+        for (answered, next) in [("/5", "/a"), ("/6", "/b"), ("/a", "/c"), ("/3", "/late")] {
+            assert_eq!(paths.next_after(answered).await, next);
+        }
+        paths
+            .released
+            .borrow_mut()
+            .extend(["/late", "/b", "/c", "/1", "/2", "/4", "/7", "/8"]);
+        for one in asking {
+            one.await.unwrap();
+        }
+        assert_eq!(paths.server.connections(), 8);
+    });
+}
+
+/// Who waited and left is not waited for.
+#[test]
+fn room_goes_to_the_next_when_the_first_has_left() {
+    work(async {
+        let paths = ByPath::start().await;
+        let origin = origin_of(&paths.server);
+        let mut asking = Vec::new();
+        for (number, path) in ["/1", "/2", "/3", "/4", "/5", "/6", "/7", "/8", "/a", "/b"]
+            .into_iter()
+            .enumerate()
+        {
+            let origin = Arc::clone(&origin);
+            let asked = Arc::clone(&origin);
+            asking.push(spawn_local(async move { get(&asked, path).await }));
+            until(|| origin.report().active == number + 1).await;
+            until(|| paths.came.borrow().len() == (number + 1).min(8)).await;
+        }
+        asking[8].abort();
+        until(|| origin.report().active == 9).await;
+        assert_eq!(paths.next_after("/4").await, "/b");
+    });
 }

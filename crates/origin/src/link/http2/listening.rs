@@ -26,7 +26,7 @@ impl Listening {
             && shared.brought.load(Relaxed) == self.brought
         {
             shared.doubted.store(true, Relaxed);
-            shared.freed.notify_waiters();
+            shared.queue.tell();
         }
     }
 }

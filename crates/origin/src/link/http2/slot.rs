@@ -1,35 +1,28 @@
-//! A server allows a limited number of streams at a time (RFC 9113 section 5.1.2). Fetches that want one more wait here
-//! for the end of another.
+//! A server allows a limited number of streams at a time (RFC 9113 section 5.1.2). Fetches that want one more wait for
+//! the end of another, on whichever of its connections that is, in the order in which they came.
 
-use super::Http2;
+use super::{ConnectionState, Http2, Listening};
 use bytes::Bytes;
 use h2::client::SendRequest;
-use std::{pin::pin, sync::atomic::Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use tokio::sync::{Mutex, MutexGuard, Notify};
 
 /// Leave for one stream to be under way, and its connection.
 #[derive(Debug)]
 pub(crate) struct Slot(Http2);
 
 impl Http2 {
-    /// Waits until one more stream may be under way. `None`: the connection takes no more.
-    pub(crate) async fn slot(self) -> Option<Slot> {
-        loop {
-            let mut freed = pin!(self.shared.freed.notified());
-            freed.as_mut().enable();
-            if self.is_closed() {
-                return None;
-            }
-            let open = self.shared.open.load(Relaxed);
-            if open < self.shared.streams.load(Relaxed) {
-                self.shared.open.store(open + 1, Relaxed);
-                if open == 0 {
-                    self.shared.uses.fetch_add(1, Relaxed);
-                }
-                break;
-            }
-            freed.await;
+    /// Whether the server allows one more stream now, and the connection takes it.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.is_closed() && self.under_way() < self.shared.streams.load(Relaxed)
+    }
+
+    /// Takes a stream of it.
+    pub(crate) fn slot(self) -> Slot {
+        if self.shared.open.fetch_add(1, Relaxed) == 0 {
+            self.shared.uses.fetch_add(1, Relaxed);
         }
-        Some(Slot(self))
+        Slot(self)
     }
 }
 
@@ -38,16 +31,60 @@ impl Slot {
         &mut self.0.sender
     }
 
+    /// Whether an answer has come on the connection before.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.state().answered.load(Relaxed)
+    }
+
     /// Records that an answer has come on the connection.
     pub(crate) fn answered(&self) {
-        self.0.shared.answered.store(true, Relaxed);
+        self.state().answered.store(true, Relaxed);
+    }
+
+    /// Begins to listen on the connection.
+    pub(crate) fn listening(&self) -> Listening {
+        self.0.listening()
+    }
+
+    fn state(&self) -> &ConnectionState {
+        &self.0.shared
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let shared = &self.0.shared;
-        shared.open.fetch_sub(1, Relaxed);
-        shared.freed.notify_one();
+        self.state().open.fetch_sub(1, Relaxed);
+        self.state().queue.tell();
+    }
+}
+
+/// The fetches that wait for a stream on any of a server's connections.
+#[derive(Debug, Default)]
+pub(crate) struct StreamQueue {
+    /// Held by the first of them, who alone looks for room.
+    first: Mutex<()>,
+    /// Notified when there may be room.
+    news: Notify,
+}
+
+impl StreamQueue {
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.try_lock().is_ok()
+    }
+
+    /// Waits until nobody is before the caller, who is then the first as long as it holds this.
+    pub(crate) async fn first(&self) -> MutexGuard<'_, ()> {
+        self.first.lock().await
+    }
+
+    /// Tells the first that there may be room.
+    pub(crate) fn tell(&self) {
+        self.news.notify_one();
+    }
+
+    /// Waits until the first is told something, or has been since it last looked.
+    pub(crate) async fn news(&self) {
+        self.news.notified().await;
     }
 }
