@@ -57,6 +57,15 @@ impl Error {
         Self::new(kind).because(cause)
     }
 
+    /// Translates an error of h2's from waiting for a head.
+    pub(crate) fn of_h2_before_head(cause: h2::Error) -> Self {
+        let refuses = cause.reason() == Some(h2::Reason::REFUSED_STREAM);
+        if refuses && cause.is_remote() && cause.is_reset() {
+            return Self::new(Kind::StreamRefused).because(cause);
+        }
+        Self::of_h2(cause)
+    }
+
     /// Returns what went wrong.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -160,6 +169,8 @@ pub enum Kind {
     Tls,
     /// The server does not speak the configured protocol, or ended an HTTP/2 stream or connection with an error.
     Protocol,
+    /// The server refused the HTTP/2 stream: it had not begun with the request (RFC 9113 section 8.7).
+    StreamRefused,
     /// No response head within `Timeouts::first_byte`.
     FirstByteTimeout,
     /// No byte of the body for `Timeouts::between_bytes`.
@@ -206,6 +217,7 @@ impl Kind {
             Self::ConnectTimeout => "connect-timeout",
             Self::Tls => "tls",
             Self::Protocol => "protocol",
+            Self::StreamRefused => "stream-refused",
             Self::FirstByteTimeout => "first-byte-timeout",
             Self::BetweenBytesTimeout => "between-bytes-timeout",
             Self::WholeTimeout => "whole-timeout",
@@ -230,6 +242,11 @@ impl Kind {
         matches!(self, Self::QueueFull | Self::QueueTimeout)
     }
 
+    /// Whether the server that was asked for something counts as failed. One that had no turn left for the fetch does not.
+    pub(crate) fn is_a_failure(self) -> bool {
+        !self.is_of_the_queue() && self != Self::StreamRefused
+    }
+
     /// Whether a time limit ran out.
     pub fn is_timeout(self) -> bool {
         matches!(
@@ -243,7 +260,7 @@ impl Kind {
     }
 
     /// Whether no answer could be had at all: refused, nothing to connect with, declined, unresolvable, out of time
-    /// before the head, no healthy server, no turn.
+    /// before the head, no healthy server, no turn, no stream.
     pub fn is_unreachable(self) -> bool {
         matches!(
             self,
@@ -252,6 +269,7 @@ impl Kind {
                 | Self::NoSocket
                 | Self::Declined
                 | Self::ConnectTimeout
+                | Self::StreamRefused
                 | Self::FirstByteTimeout
                 | Self::QueueFull
                 | Self::QueueTimeout
@@ -284,6 +302,7 @@ impl Kind {
             Self::ConnectTimeout => "no connection in time",
             Self::Tls => "the TLS handshake failed",
             Self::Protocol => "the server broke the protocol",
+            Self::StreamRefused => "the server takes no more requests for now",
             Self::FirstByteTimeout => "no response in time",
             Self::BetweenBytesTimeout => "the response stalled",
             Self::WholeTimeout => "the exchange took too long",

@@ -6,7 +6,7 @@ mod line;
 mod send;
 
 pub(crate) use failure::Failure;
-pub(crate) use send::was_left;
+pub(crate) use send::{wants_http1, was_left};
 
 use crate::{
     Error, Interim, Servers,
@@ -22,7 +22,7 @@ use http::{HeaderValue, Request, Response, Version, header::HOST};
 use http_body::Body as _;
 use line::{Engine, Line};
 use rules::fields::begins_event_stream;
-use send::is_untouched;
+use send::{is_refusal, is_untouched};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -66,6 +66,17 @@ pub(crate) enum Which {
     Alone,
 }
 
+/// What the server said of the request in the attempt before, over HTTP/2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Said {
+    #[default]
+    Nothing,
+    /// It refused the request on this connection. It gets it on another if there may be one.
+    Refused { by: u64 },
+    /// It wants the request over HTTP/1.1.
+    WantsHttp1,
+}
+
 /// The parameters of one attempt.
 pub(crate) struct Attempt<'a> {
     pub(crate) origin: &'a Servers,
@@ -77,6 +88,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) began: Instant,
     /// Time for connecting.
     pub(crate) patience: Duration,
+    pub(crate) said: Said,
     /// Whether the request may be sent twice.
     pub(crate) repeatable: bool,
     /// The content it is then sent with.
@@ -146,8 +158,9 @@ impl Attempt<'_> {
             // Boxed, so that the future of a direct exchange does not become as large as these.
             Line::Http1(own) => Box::pin(self.send_http1(own, *request)).await,
             Line::Http2(slot) => {
+                let by = slot.connection();
                 let sent = Box::pin(self.send_http2(slot, *request)).await;
-                return sent.map_err(|lost| self.after_http2(lost, spare));
+                return sent.map_err(|lost| refused(self.after_http2(lost, spare), by));
             }
             Line::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
@@ -166,6 +179,16 @@ impl Attempt<'_> {
             }
             (failure, spare) => failure.or_again(spare.filter(|_| self.repeatable)),
         }
+    }
+}
+
+/// Names the connection on which the server refused the request, if that is how the attempt failed.
+fn refused(failure: Failure, by: u64) -> Failure {
+    match failure {
+        Failure::Unsent { request, error, .. } if is_refusal(&error) => {
+            Failure::Refused { request, error, by }
+        }
+        failure => failure,
     }
 }
 

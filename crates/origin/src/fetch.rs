@@ -7,7 +7,7 @@ use crate::{
     Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
-    exchange::{Attempt, ExchangeAnswer, Failure, Which},
+    exchange::{Attempt, ExchangeAnswer, Failure, Said, Which},
     fastcgi,
     fetch_guard::FetchGuard,
     message::{self, RequestFraming},
@@ -60,6 +60,8 @@ struct Fetch<'a> {
     replaced: bool,
     /// Attempts that the server said it had not begun with (`retry::MOST_LEFT`).
     left: u32,
+    /// What the server that is asked has said of it.
+    said: Said,
 }
 
 /// What the next attempt is made with.
@@ -108,6 +110,7 @@ pub(crate) fn fetch(
         retried: 0,
         replaced: false,
         left: 0,
+        said: Said::Nothing,
     };
     fetch.answer(request)
 }
@@ -216,6 +219,7 @@ impl Fetch<'_> {
                 which: if next.fresh { Which::Fresh } else { Which::Any },
                 began: self.now,
                 patience: self.patience(),
+                said: self.said,
                 repeatable: self.repeatable,
                 content: self.content.as_ref(),
                 interim: self.interim.as_ref(),

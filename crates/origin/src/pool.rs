@@ -124,16 +124,24 @@ pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
     KEPT.with(|kept| kept.notify_one());
 }
 
-/// Asks for a stream on a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1. `is_first`: of those that wait,
-/// nobody is before the caller.
-pub(crate) fn shared(key: Key<'_>, now: Instant, is_first: bool) -> Option<Sharing> {
+/// What a fetch that wants a stream has behind it.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// Whether nobody is before it of those that wait.
+    pub(crate) is_first: bool,
+    /// The connection on which the server refused it. It gets another if there may be one.
+    pub(crate) refused_by: Option<u64>,
+}
+
+/// Asks for a stream on a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
+pub(crate) fn shared(key: Key<'_>, now: Instant, place: Place) -> Option<Sharing> {
     with_lane(key.origin, key.peer, |lane| {
-        if !is_first && !lane.queue.is_empty() {
+        if !place.is_first && !lane.queue.is_empty() {
             return Some(Sharing::Full(Arc::clone(&lane.queue)));
         }
         // Requests under way on a connection that is given up continue. The last of them closes it.
         lane.http2.retain(|shared| !shared.link.is_closed());
-        if let Some(slot) = lane.open(now) {
+        if let Some(slot) = lane.open(now, place.refused_by) {
             return Some(Sharing::Open(slot));
         }
         if lane.has_most() {

@@ -3,7 +3,7 @@
 use crate::{
     Error, Servers,
     config::{ActiveHealth, Protocol},
-    exchange::{Attempt, ExchangeAnswer, Which},
+    exchange::{Attempt, ExchangeAnswer, Said, Which},
     fastcgi::{self, Complaints},
     message,
     peer::{Configured, Peer},
@@ -174,6 +174,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         began: Instant::now(),
         // Of two addresses the first gets half of this. The other must get its own half before the check is given up.
         patience: origin.config.timeouts.connect.min(rule.timeout),
+        said: Said::Nothing,
         repeatable: false,
         content: None,
         interim: None,

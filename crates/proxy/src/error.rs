@@ -212,7 +212,8 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         | Kind::FirstByteTimeout
         | Kind::BetweenBytesTimeout
         | Kind::WholeTimeout => StatusCode::GATEWAY_TIMEOUT,
-        Kind::QueueFull
+        Kind::StreamRefused
+        | Kind::QueueFull
         | Kind::QueueTimeout
         | Kind::NoHealthyServer
         | Kind::NoSocket

@@ -13,6 +13,13 @@ pub(crate) enum Failure {
         /// Whether the connection was a reused one that had just been closed. That is nobody's fault.
         stale: bool,
     },
+    /// The server refused the request on this HTTP/2 connection (`Slot::connection`), without having begun with it. Another
+    /// may take it.
+    Refused {
+        request: Box<Request<Outgoing>>,
+        error: Error,
+        by: u64,
+    },
     /// Some of the request may have been sent.
     Sent {
         error: Error,
@@ -27,7 +34,9 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn into_error(self) -> Error {
         match self {
-            Self::Unsent { error, .. } | Self::Sent { error, .. } => error,
+            Self::Unsent { error, .. } | Self::Refused { error, .. } | Self::Sent { error, .. } => {
+                error
+            }
         }
     }
 
@@ -51,6 +60,11 @@ impl Failure {
                 request,
                 error: error.at(label),
                 stale,
+            },
+            Self::Refused { request, error, by } => Self::Refused {
+                request,
+                error: error.at(label),
+                by,
             },
             Self::Sent {
                 error,

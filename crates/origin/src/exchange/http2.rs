@@ -81,7 +81,7 @@ async fn arrival(
     told: impl Fn(StatusCode, &HeaderMap),
 ) -> Result<Response<http2::Incoming>, Error> {
     while let Some(interim) = poll_fn(|cx| answer.poll_informational(cx)).await {
-        let interim = interim.map_err(Error::of_h2)?;
+        let interim = interim.map_err(Error::of_h2_before_head)?;
         if let Err(why) = message::check_values(interim.headers()) {
             return Err(Error::new(Kind::Malformed).because(why));
         }
@@ -90,7 +90,7 @@ async fn arrival(
             (status, _) => told(status, interim.headers()),
         }
     }
-    let answer = answer.await.map_err(Error::of_h2)?;
+    let answer = answer.await.map_err(Error::of_h2_before_head)?;
     let (head, content) = answer.into_parts();
     let content = http2::Incoming::new(&head.headers, content);
     Ok(Response::from_parts(head, content))

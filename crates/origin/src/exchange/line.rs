@@ -1,12 +1,12 @@
 //! The connection that an attempt is made on: an idle one, a shared one, or a new one.
 
-use super::{Attempt, Which};
+use super::{Attempt, Said, Which};
 use crate::{
     Error, Kind,
     connect::{self, Speaks},
     direct, fastcgi,
     link::{Http1, Http2, Slot, StreamQueue},
-    pool::{self, Key, Sharing, Single},
+    pool::{self, Key, Place, Sharing, Single},
 };
 use tokio::{
     task::yield_now,
@@ -56,7 +56,7 @@ impl Attempt<'_> {
     /// Returns a stream on a shared connection, or a new connection if there is to be one more.
     async fn share(&self, engine: Engine) -> Result<Line, Error> {
         let mut now = self.began;
-        let mut sharing = pool::shared(self.key(), now, false);
+        let mut sharing = self.ask_pool(now, false);
         loop {
             sharing = match sharing {
                 Some(Sharing::Open(slot)) => return Ok(Line::Http2(slot)),
@@ -65,7 +65,7 @@ impl Attempt<'_> {
                 Some(Sharing::Wait(done)) => {
                     let wait = timeout_at(self.connected_by(now), done.notified());
                     wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
-                    pool::shared(self.key(), now, false)
+                    self.ask_pool(now, false)
                 }
                 Some(Sharing::Full(queue)) => {
                     let next = self.after_others(&queue).await?;
@@ -76,6 +76,18 @@ impl Attempt<'_> {
         }
     }
 
+    fn ask_pool(&self, now: Instant, is_first: bool) -> Option<Sharing> {
+        let refused_by = match self.said {
+            Said::Refused { by } => Some(by),
+            Said::Nothing | Said::WantsHttp1 => None,
+        };
+        let place = Place {
+            is_first,
+            refused_by,
+        };
+        pool::shared(self.key(), now, place)
+    }
+
     /// Waits for its turn and for room on any of the connections, as long as an answer may take to begin.
     async fn after_others(&self, queue: &StreamQueue) -> Result<Option<Sharing>, Error> {
         let limit = self.began + self.origin.config.timeouts.first_byte;
@@ -83,7 +95,7 @@ impl Attempt<'_> {
         let found = timeout_at(limit, async {
             let _first = queue.first().await;
             loop {
-                match pool::shared(self.key(), Instant::now(), true) {
+                match self.ask_pool(Instant::now(), true) {
                     // The end of both is news.
                     Some(Sharing::Full(_) | Sharing::Wait(_)) => queue.news().await,
                     found => return found,
@@ -142,7 +154,8 @@ impl Attempt<'_> {
     /// Whether the request needs HTTP/1.1. Only HTTP/1.1 has upgrades (RFC 9110 section 7.8). A server that is HTTP/2
     /// by configuration has no choice.
     fn needs_http1(&self) -> bool {
-        self.asked.upgrade && !self.origin.config.protocol.is_http2()
+        (self.asked.upgrade || self.said == Said::WantsHttp1)
+            && !self.origin.config.protocol.is_http2()
     }
 
     fn key(&self) -> Key<'_> {

@@ -252,13 +252,12 @@ fn failure(lost: Lost, stale: bool) -> Failure {
 /// Whether the server had begun with a request before it gave up the stream, and not the connection. A server says so
 /// if it had not (RFC 9113 section 8.7).
 fn was_taken(error: &Error) -> bool {
-    lost(error).is_some_and(|lost| lost.is_reset() && !is_refusal(lost))
+    !is_refusal(error) && lost(error).is_some_and(h2::Error::is_reset)
 }
 
 /// Whether the server has said that it had not begun with a request: it refused the stream, or went away without it.
 pub(super) fn is_untouched(error: &Error) -> bool {
-    let refused = |lost: &h2::Error| lost.is_remote() && is_refusal(lost);
-    was_left(error) || lost(error).is_some_and(refused)
+    was_left(error) || is_refusal(error)
 }
 
 /// Whether the server went away without an error and without having begun with a request (RFC 9113 section 6.8).
@@ -269,8 +268,17 @@ pub(crate) fn was_left(error: &Error) -> bool {
     lost(error).is_some_and(goes)
 }
 
-fn is_refusal(lost: &h2::Error) -> bool {
-    lost.is_reset() && lost.reason() == Some(h2::Reason::REFUSED_STREAM)
+/// Whether the server refused the stream.
+pub(super) fn is_refusal(error: &Error) -> bool {
+    error.kind() == Kind::StreamRefused
+}
+
+/// Whether the server wants the request over HTTP/1.1 (RFC 9113 section 7).
+pub(crate) fn wants_http1(error: &Error) -> bool {
+    let wants = |lost: &h2::Error| {
+        lost.is_remote() && lost.is_reset() && lost.reason() == Some(h2::Reason::HTTP_1_1_REQUIRED)
+    };
+    lost(error).is_some_and(wants)
 }
 
 /// Returns the h2 error behind `error`.

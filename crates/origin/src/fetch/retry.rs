@@ -3,7 +3,7 @@
 use super::{Fetch, Next};
 use crate::{
     Error, Kind,
-    exchange::{Failure, was_left},
+    exchange::{Failure, Said, wants_http1, was_left},
     peer::Peer,
     upload::Outgoing,
 };
@@ -21,7 +21,8 @@ impl Fetch<'_> {
     /// A request that was never sent may always go to a server not yet asked. A request that may have been sent is sent
     /// again only if it is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to
     /// be closing is nobody's fault and costs nothing: the same server gets a new connection, once, unless the checks
-    /// have taken it out meanwhile.
+    /// have taken it out meanwhile. Nor does a refusal on an HTTP/2 connection: it is asked once more, on another. If it wants
+    /// the request over HTTP/1.1, it gets it so if it may speak that.
     pub(super) fn after(
         &mut self,
         failure: Failure,
@@ -44,7 +45,29 @@ impl Fetch<'_> {
                 peer,
                 fresh: true,
             }),
-            Failure::Unsent { request, error, .. } => self.go_on(request, error, &peer),
+            Failure::Refused { request, by, .. } if may_stay && self.said == Said::Nothing => {
+                self.said = Said::Refused { by };
+                Ok(Next {
+                    request,
+                    peer,
+                    fresh: true,
+                })
+            }
+            Failure::Unsent { request, error, .. } | Failure::Refused { request, error, .. } => {
+                self.go_on(request, error, &peer)
+            }
+            Failure::Sent {
+                error,
+                again: Some(request),
+                ..
+            } if may_stay && self.may_speak_http1() && wants_http1(&error) => {
+                self.said = Said::WantsHttp1;
+                Ok(Next {
+                    request,
+                    peer,
+                    fresh: true,
+                })
+            }
             Failure::Sent {
                 error,
                 stale,
@@ -85,12 +108,7 @@ impl Fetch<'_> {
         if kind == Kind::Configuration || !kind.is_the_servers() {
             return Err(error);
         }
-        if kind.is_of_the_queue() {
-            // This server was not asked.
-            self.tried.push(peer.number);
-        } else {
-            self.blame(peer, &error);
-        }
+        self.blame(peer, &error);
         match self.other() {
             Some(peer) => Ok(Next {
                 request,
@@ -157,12 +175,21 @@ impl Fetch<'_> {
         took >= until.saturating_duration_since(self.began) / 2
     }
 
+    /// Leaves a server, which counts as failed if it is to blame.
     fn blame(&mut self, peer: &Peer, error: &Error) {
-        self.origin.blame(peer, error);
+        if error.kind().is_a_failure() {
+            self.origin.blame(peer, error);
+        }
         self.tried.push(peer.number);
     }
 
+    /// Whether a server that spoke HTTP/2 may speak HTTP/1.1 instead.
+    fn may_speak_http1(&self) -> bool {
+        self.said != Said::WantsHttp1 && !self.origin.config.protocol.is_http2()
+    }
+
     fn other(&mut self) -> Option<Arc<Peer>> {
+        self.said = Said::Nothing;
         let in_time = self.until.is_none_or(|until| self.now < until);
         if in_time { self.choose() } else { None }
     }

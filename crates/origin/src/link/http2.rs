@@ -44,6 +44,8 @@ pub(crate) struct Http2 {
 #[derive(Debug)]
 struct ConnectionState {
     _driver: Driver,
+    /// Tells it from all others.
+    number: u64,
     /// How many streams may be under way at a time, and how many are.
     streams: AtomicUsize,
     open: AtomicUsize,
@@ -69,6 +71,7 @@ impl Http2 {
         dialled: Dialled,
         queue: Arc<StreamQueue>,
     ) -> Result<Self, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
         let heard = dialled.stream.heard();
         let (sender, mut connection) = Builder::new()
@@ -93,6 +96,7 @@ impl Http2 {
             });
             ConnectionState {
                 _driver: Driver::of(&task),
+                number: NUMBER.fetch_add(1, Relaxed),
                 streams: AtomicUsize::new(streams),
                 open: AtomicUsize::new(0),
                 uses: AtomicUsize::new(0),
@@ -104,6 +108,11 @@ impl Http2 {
             }
         });
         Ok(Self { sender, shared })
+    }
+
+    /// Returns the number that tells it from all others.
+    pub(crate) fn number(&self) -> u64 {
+        self.shared.number
     }
 
     /// Returns how many streams are under way on it.

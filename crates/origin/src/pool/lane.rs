@@ -46,9 +46,20 @@ impl Lane {
         self.http2.push(multiplexed);
     }
 
-    /// Takes a stream of the first HTTP/2 connection that has room.
-    pub(super) fn open(&mut self, now: Instant) -> Option<Slot> {
-        let multiplexed = self.http2.iter_mut().find(|one| one.link.has_room())?;
+    /// Takes a stream of the first HTTP/2 connection that has room. The one that has refused the fetch before
+    /// is the last choice, if there may be no more of them.
+    pub(super) fn open(&mut self, now: Instant, refused_by: Option<u64>) -> Option<Slot> {
+        let has_room = |one: &MultiplexedLink| one.link.has_room();
+        let is_other = |one: &MultiplexedLink| refused_by != Some(one.link.number());
+        let other = self
+            .http2
+            .iter()
+            .position(|one| has_room(one) && is_other(one));
+        let index = other.or_else(|| {
+            let any = self.http2.iter().position(has_room);
+            any.filter(|_| self.has_most())
+        })?;
+        let multiplexed = self.http2.get_mut(index)?;
         multiplexed.used = now;
         Some(multiplexed.link.clone().slot())
     }

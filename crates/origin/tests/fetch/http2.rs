@@ -438,15 +438,18 @@ fn a_stream_that_is_reset_is_no_whole_body() {
 /// Answers the first request, and resets all others for this reason. Counts them.
 async fn reset_after_one(listener: TcpListener, reason: h2::Reason, asked: Rc<Cell<usize>>) {
     while let Ok((stream, _)) = listener.accept().await {
-        let mut connection = h2::server::handshake(stream).await.unwrap();
-        while let Some(Ok((_request, mut respond))) = connection.accept().await {
-            asked.set(asked.get() + 1);
-            if asked.get() == 1 {
-                respond.send_response(Response::new(()), true).unwrap();
-            } else {
-                respond.send_reset(reason);
+        let asked = Rc::clone(&asked);
+        spawn_local(async move {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_request, mut respond))) = connection.accept().await {
+                asked.set(asked.get() + 1);
+                if asked.get() == 1 {
+                    respond.send_response(Response::new(()), true).unwrap();
+                } else {
+                    respond.send_reset(reason);
+                }
             }
-        }
+        });
     }
 }
 

@@ -5,7 +5,10 @@ use crate::support::*;
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
-use origin::{Context, Error, Kind, Origin, RequestBody, config::Protocol};
+use origin::{
+    Context, Error, Kind, Origin, RequestBody,
+    config::{Protocol, Server},
+};
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -21,6 +24,7 @@ const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 
 const REFUSED_STREAM: u8 = 7;
+const HTTP_1_1_REQUIRED: u8 = 13;
 
 /// A frame (RFC 9113 section 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -188,6 +192,72 @@ fn content_comes_once_if_the_server_had_begun() {
         let (origin, came) = origin_that(|_, _| Does::Resets(INTERNAL_ERROR)).await;
         let failed = ask(&origin, post(full("content"))).await;
         assert_eq!(kind(failed), Kind::Protocol);
+        assert_eq!(came.borrow().len(), 1);
+    });
+}
+
+/// One that says no may say so again: another connection is asked, and no server is blamed.
+#[test]
+fn what_is_refused_goes_to_another_connection_once() {
+    for method in [Method::GET, Method::POST] {
+        work(async {
+            let plan = |number, before| match (number, before) {
+                (1, 1) => Does::Resets(REFUSED_STREAM),
+                _ => Does::Answers,
+            };
+            let (origin, came) = origin_that(plan).await;
+            for _ in 0..3 {
+                once(&origin, method.clone(), "/").await.unwrap();
+            }
+            let connections: Vec<_> = came.borrow().iter().map(|came| came.0).collect();
+            assert_eq!(connections, [1, 1, 2, 1]);
+        });
+        work(async {
+            let (origin, came) = origin_that(|_, _| Does::Resets(REFUSED_STREAM)).await;
+            let failed = once(&origin, method.clone(), "/").await;
+            assert_eq!(kind(failed), Kind::StreamRefused);
+            let connections: Vec<_> = came.borrow().iter().map(|came| came.0).collect();
+            assert_eq!(connections, [1, 2]);
+            assert_eq!(origin.report().servers[0].failures, 0);
+        });
+    }
+}
+
+/// And then to another server.
+#[test]
+fn what_a_server_refuses_goes_to_another_server() {
+    work(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let backup = Server {
+            backup: true,
+            ..tcp(other.local_addr().unwrap())
+        };
+        let mut config = config([tcp(listener.local_addr().unwrap()), backup]);
+        config.protocol = Protocol::Http2;
+        let (busy, came) = (Came::default(), Came::default());
+        spawn_local(serve(
+            listener,
+            |_, _| Does::Resets(REFUSED_STREAM),
+            Rc::clone(&busy),
+        ));
+        spawn_local(serve(other, |_, _| Does::Answers, Rc::clone(&came)));
+        let origin = Origin::new(config).unwrap();
+        let answer = ask(&origin, post(full("content"))).await.unwrap();
+        assert_eq!(answer.text(), "content");
+        assert_eq!((busy.borrow().len(), came.borrow().len()), (2, 1));
+        assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
+/// A server that is HTTP/2 by configuration has no HTTP/1.1 to fall back on.
+#[test]
+fn a_server_that_wants_http1_is_told_apart_in_words() {
+    work(async {
+        let (origin, came) = origin_that(|_, _| Does::Resets(HTTP_1_1_REQUIRED)).await;
+        let failed = get(&origin, "/").await.unwrap_err();
+        assert_eq!(failed.kind(), Kind::Protocol);
+        assert!(failed.to_string().contains("requires HTTP/1.1"), "{failed}");
         assert_eq!(came.borrow().len(), 1);
     });
 }

@@ -13,13 +13,14 @@ use origin::{
     Context, Kind, Origin,
     config::{Protocol, Tls},
 };
-use std::{convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, rc::Rc};
+use std::{cell::Cell, convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, rc::Rc};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::Notify,
     task::spawn_local,
 };
+use tokio_rustls::server::TlsStream;
 
 fn trusting(authorities: PathBuf) -> Tls {
     Tls {
@@ -331,4 +332,66 @@ fn a_plain_server_is_a_tls_failure() {
         let (got, _stream) = tokio::join!(once(&origin, Method::GET, "/"), server);
         assert_eq!(kind(got), Kind::Tls);
     });
+}
+
+/// A TLS server of both protocols that wants everything over HTTP/1.1 (RFC 9113
+/// section 7), and how often it has said so.
+async fn wants_http1(authority: &Authority) -> (SocketAddr, Rc<Cell<usize>>) {
+    let acceptor = peers::acceptor(authority, &[b"h2", b"http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let said = Rc::new(Cell::new(0));
+    let count = Rc::clone(&said);
+    spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let stream = acceptor.accept(stream).await.unwrap();
+            if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                spawn_local(demand_http1(stream, Rc::clone(&count)));
+                continue;
+            }
+            let service = service_fn(async |request: Request<Incoming>| {
+                let said = format!("{:?} {}", request.version(), request.uri());
+                Ok::<_, Infallible>(Response::new(Full::<Bytes>::from(said)))
+            });
+            let io = TokioIo::new(stream);
+            spawn_local(conn::http1::Builder::new().serve_connection(io, service));
+        }
+    });
+    (address, said)
+}
+
+async fn demand_http1(stream: TlsStream<TcpStream>, count: Rc<Cell<usize>>) {
+    let mut connection = h2::server::handshake(stream).await.unwrap();
+    while let Some(Ok((_, mut respond))) = connection.accept().await {
+        count.set(count.get() + 1);
+        respond.send_reset(h2::Reason::HTTP_1_1_REQUIRED);
+    }
+}
+
+/// RFC 9113 section 8.7 does not say that the server had not begun: what must not be sent twice is not.
+#[test]
+fn what_a_server_wants_over_http1_it_gets_so() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    for repeatable in [true, false] {
+        work(async {
+            let (address, said) = wants_http1(&authority).await;
+            let mut config = config([tcp(address)]);
+            config.tls = Some(trusting(authority.file()));
+            config.protocol = Protocol::Auto;
+            config.retry.attempts = 0;
+            let origin = Origin::new(config).unwrap();
+            let context = Context {
+                repeatable,
+                ..Context::default()
+            };
+            let fetch = origin.fetch(request(Method::GET, "/a", empty()), context);
+            let got = async { read(fetch.await?).await }.await;
+            let got = got.map(|answer| answer.text().to_owned());
+            let got = got.map_err(|error| error.kind());
+            let want = repeatable.then(|| "HTTP/1.1 /a".to_owned());
+            assert_eq!(got, want.ok_or(Kind::Protocol));
+            assert_eq!(said.get(), 1);
+            assert_eq!(origin.report().servers[0].failures, u64::from(!repeatable));
+        });
+    }
 }

@@ -29,6 +29,7 @@ fn no_failure_is_forgotten() {
             | Kind::ConnectTimeout
             | Kind::Tls
             | Kind::Protocol
+            | Kind::StreamRefused
             | Kind::FirstByteTimeout
             | Kind::BetweenBytesTimeout
             | Kind::WholeTimeout
@@ -54,7 +55,7 @@ fn no_failure_is_forgotten() {
             kinds.push(kind);
         }
     }
-    assert_eq!(kinds.len(), 23);
+    assert_eq!(kinds.len(), 24);
 }
 
 /// The same for the reasons for not storing.

@@ -34,6 +34,7 @@ fn failure(why: &str) -> Option<&'static str> {
         "connect-timeout" => "no connection in time (`timeouts.connect`)",
         "tls" => "the TLS handshake with the server did not succeed",
         "protocol" => "the server broke the protocol",
+        "stream-refused" => "the server took no more requests on its HTTP/2 connections",
         "first-byte-timeout" => "no answer began in time (`timeouts.first_byte`)",
         "between-bytes-timeout" => "the answer stalled (`timeouts.between_bytes`)",
         "whole-timeout" => "the answer took too long (`timeouts.whole`)",

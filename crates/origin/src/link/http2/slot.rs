@@ -31,6 +31,11 @@ impl Slot {
         &mut self.0.sender
     }
 
+    /// Returns the number of the connection.
+    pub(crate) fn connection(&self) -> u64 {
+        self.0.number()
+    }
+
     /// Whether an answer has come on the connection before.
     pub(crate) fn has_answered(&self) -> bool {
         self.state().answered.load(Relaxed)
