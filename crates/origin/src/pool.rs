@@ -151,6 +151,11 @@ pub(crate) fn shared(key: Key<'_>, now: Instant, place: Place) -> Option<Sharing
             return None;
         }
         if let Some(done) = &lane.dialling {
+            // The first may get a stream that ends before the connection is made. Where none can end, all that wait
+            // may as well wait for the connection, and know at the same time if there is to be none.
+            if place.is_first && lane.is_full() {
+                return Some(Sharing::Full(Arc::clone(&lane.queue)));
+            }
             return Some(Sharing::Wait(Arc::clone(done)));
         }
         let done = Arc::new(Notify::new());

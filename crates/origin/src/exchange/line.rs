@@ -88,7 +88,8 @@ impl Attempt<'_> {
         pool::shared(self.key(), now, place)
     }
 
-    /// Waits for its turn and for room on any of the connections, as long as an answer may take to begin.
+    /// Waits for its turn and for room on any of the connections, as long as an answer may take to begin. Returns what
+    /// is to be done then.
     async fn after_others(&self, queue: &StreamQueue) -> Result<Option<Sharing>, Error> {
         let limit = self.began + self.origin.config.timeouts.first_byte;
         let limit = self.until.map_or(limit, |until| until.min(limit));
@@ -96,8 +97,7 @@ impl Attempt<'_> {
             let _first = queue.first().await;
             loop {
                 match self.ask_pool(Instant::now(), true) {
-                    // The end of both is news.
-                    Some(Sharing::Full(_) | Sharing::Wait(_)) => queue.news().await,
+                    Some(Sharing::Full(_)) => queue.news().await,
                     found => return found,
                 }
             }

@@ -64,6 +64,11 @@ impl Lane {
         Some(multiplexed.link.clone().slot())
     }
 
+    /// Whether there are HTTP/2 connections, and none of them has room.
+    pub(super) fn is_full(&self) -> bool {
+        !self.http2.is_empty() && !self.http2.iter().any(|one| one.link.has_room())
+    }
+
     /// Whether there may be no more HTTP/2 connections.
     pub(super) fn has_most(&self) -> bool {
         self.http2.len() >= MOST_SHARED

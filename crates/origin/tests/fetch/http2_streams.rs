@@ -20,7 +20,7 @@ use std::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    task::{spawn_local, yield_now},
+    task::{JoinHandle, spawn_local, yield_now},
     time::Instant,
 };
 
@@ -680,31 +680,66 @@ fn what_waits_for_a_stream_outlives_connections_that_end_in_peace() {
     });
 }
 
-/// A server that lets one stream be under way on a connection, and begins an answer there that has no end. The first connection ends in peace
-/// when `ends` says so; how many answers have begun.
+/// Lets one stream be under way on a connection, and begins an answer there that has no end. The connection is given
+/// back when `ends` says so.
+async fn hold_one(
+    stream: TcpStream,
+    begun: Rc<Cell<usize>>,
+    ends: impl Fn() -> bool,
+) -> Connection<TcpStream, Bytes> {
+    let mut builder = h2::server::Builder::new();
+    let builder = builder.max_concurrent_streams(1);
+    let mut connection: Connection<_, Bytes> = builder.handshake(stream).await.unwrap();
+    let (_request, mut respond) = connection.accept().await.unwrap().unwrap();
+    let _answer = respond.send_response(status(200), false).unwrap();
+    begun.set(begun.get() + 1);
+    tokio::select! {
+        _ = connection.accept() => {}
+        () = until(ends) => {}
+    }
+    connection
+}
+
+/// A server that [holds](hold_one) a stream on each connection. The first connection ends in peace when `ends` says
+/// so; how many answers have begun.
 fn held_each(listener: TcpListener, ends: Rc<Cell<bool>>) -> Rc<Cell<usize>> {
     let begun = Rc::new(Cell::new(0));
     let count = Rc::clone(&begun);
     spawn_local(async move {
+        let mut is_first = true;
         while let Ok((stream, _)) = listener.accept().await {
-            let (ends, count) = (Rc::clone(&ends), Rc::clone(&count));
+            let ends = Rc::clone(&ends);
+            let may_end = std::mem::take(&mut is_first);
+            let held = hold_one(stream, Rc::clone(&count), move || may_end && ends.get());
             spawn_local(async move {
-                let mut builder = h2::server::Builder::new();
-                let builder = builder.max_concurrent_streams(1);
-                let mut connection: Connection<_, Bytes> = builder.handshake(stream).await.unwrap();
-                let (_request, mut respond) = connection.accept().await.unwrap().unwrap();
-                let _answer = respond.send_response(status(200), false).unwrap();
-                count.set(count.get() + 1);
-                let is_first = count.get() == 1;
-                tokio::select! {
-                    _ = connection.accept() => {}
-                    () = until(|| is_first && ends.get()) => connection.graceful_shutdown(),
-                }
+                let mut connection = held.await;
+                connection.graceful_shutdown();
                 while connection.accept().await.is_some() {}
             });
         }
     });
     begun
+}
+
+/// A server that [holds](hold_one) a stream on each connection until they all `die`, and says nothing on those made
+/// afterwards; how many of these there are.
+fn dying_at_once(listener: TcpListener, die: Rc<Cell<bool>>) -> Rc<Cell<usize>> {
+    let silent = Rc::new(Cell::new(0));
+    let count = Rc::clone(&silent);
+    spawn_local(async move {
+        let mut kept = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            if die.get() {
+                kept.push(stream);
+                count.set(kept.len());
+            } else {
+                let die = Rc::clone(&die);
+                let held = hold_one(stream, Rc::default(), move || die.get());
+                spawn_local(async move { drop(held.await) });
+            }
+        }
+    });
+    silent
 }
 
 /// What waits for a stream has its time once, and not on each connection.
@@ -752,6 +787,47 @@ fn the_time_for_a_stream_goes_on_from_connection_to_connection() {
                 .all(|late| kind(late) == Kind::QueueTimeout)
         );
         assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
+/// Where no connection is left to wait for, the one that is being made decides for all at once, also for who comes then.
+#[test]
+fn who_waits_shares_the_fate_of_the_only_connection_to_be() {
+    work(async {
+        let (listener, mut config) = listen().await;
+        config.timeouts.connect = LONG;
+        let die = Rc::new(Cell::new(false));
+        let silent = dying_at_once(listener, Rc::clone(&die));
+        let origin = Origin::new(config).unwrap();
+        let fetch = || {
+            let origin = Arc::clone(&origin);
+            let asked = request(Method::POST, "/", empty());
+            spawn_local(async move { origin.fetch(asked, Context::default()).await })
+        };
+        // As many as there may be connections, and more.
+        let mut under_way = Vec::new();
+        for _ in 0..8 {
+            under_way.push(fetch().await.unwrap().unwrap());
+        }
+        let mut waiting = Vec::new();
+        for active in 9..=12 {
+            waiting.push(fetch());
+            until(|| origin.report().servers[0].active == active).await;
+        }
+        die.set(true);
+        for response in under_way {
+            assert!(read(response).await.is_err());
+        }
+        until(|| silent.get() == 1).await;
+        waiting.push(fetch());
+        tokio::time::pause();
+        second().await;
+        tokio::time::advance(LONG).await;
+        second().await;
+        assert!(waiting.iter().all(JoinHandle::is_finished));
+        for fetch in waiting {
+            assert_eq!(kind(fetch.await.unwrap()), Kind::ConnectTimeout);
+        }
     });
 }
 
