@@ -2,8 +2,9 @@
 //! server is one address here (`Peer`).
 //!
 //! A pool belongs to its worker's thread and is found by the origin's number. One small task per worker (`tend`) removes
-//! connections that were idle too long, lanes of servers that are gone, and pools of origins that are gone: once a
-//! second as long as there are connections, and when something goes. See `lane` for the connections to one server.
+//! connections that were idle too long, lanes of servers that are gone once nobody waits there, and pools of origins
+//! that are gone: once a second as long as there are connections, and when something goes. See `lane` for the
+//! connections to one server.
 
 mod lane;
 mod tend;

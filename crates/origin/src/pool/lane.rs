@@ -64,6 +64,15 @@ impl Lane {
         Some(multiplexed.link.clone().slot())
     }
 
+    pub(super) fn has_connections(&self) -> bool {
+        !self.idle.is_empty() || !self.http2.is_empty()
+    }
+
+    /// Whether somebody waits for a stream, or makes an HTTP/2 connection.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.dialling.is_some() || !self.queue.is_empty()
+    }
+
     /// Whether there are HTTP/2 connections, and none of them has room.
     pub(super) fn is_full(&self) -> bool {
         !self.http2.is_empty() && !self.http2.iter().any(|one| one.link.has_room())

@@ -70,14 +70,15 @@ impl Drop for Tending {
 /// What is left after a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SweepOutcome {
-    /// Connections, which grow old.
+    /// Connections, which grow old, or are being made or waited for.
     Connections,
     /// Origins without idle or shared connections.
     Pools,
     Nothing,
 }
 
-/// Drops connections that are closed, idle too long, or belong to an origin or a server that is gone.
+/// Drops connections that are closed, idle too long, or belong to an origin or a server that is gone and for which
+/// nobody waits.
 fn sweep(now: Instant) -> SweepOutcome {
     POOLS.with_borrow_mut(|pools| {
         pools.retain(|_, pool| match pool.origin.upgrade() {
@@ -85,7 +86,9 @@ fn sweep(now: Instant) -> SweepOutcome {
                 let peers = origin.roster.peers();
                 let is_there = |number| peers.iter().any(|peer| peer.number == number);
                 pool.weights.retain(|number, _| is_there(*number));
-                pool.lanes.retain(|number, _| is_there(*number));
+                // Who waits is told by the lane's own connections. Another lane would know none of them.
+                pool.lanes
+                    .retain(|number, lane| is_there(*number) || lane.is_awaited());
                 for lane in pool.lanes.values_mut() {
                     lane.sweep(now, origin.idle_time);
                 }
@@ -94,7 +97,7 @@ fn sweep(now: Instant) -> SweepOutcome {
             None => false,
         });
         let mut lanes = pools.values().flat_map(|pool| pool.lanes.values());
-        if lanes.any(|lane| !lane.idle.is_empty() || !lane.http2.is_empty()) {
+        if lanes.any(|lane| lane.has_connections() || lane.is_awaited()) {
             SweepOutcome::Connections
         } else if pools.is_empty() {
             SweepOutcome::Nothing

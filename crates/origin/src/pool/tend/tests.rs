@@ -2,6 +2,7 @@ use super::*;
 use crate::{
     config::{Address, Server},
     pool::{self, Identity, Key},
+    pool::{Place, Sharing},
     roster::Roster,
 };
 use std::{net::SocketAddr, sync::Arc};
@@ -25,8 +26,8 @@ fn known() -> Vec<(Vec<u64>, Vec<u64>)> {
     POOLS.with_borrow(|pools| pools.values().map(numbers).collect())
 }
 
-#[test]
-fn what_is_gone_is_forgotten_where_no_connections_are_kept() {
+/// Runs a test as a worker does, with an origin of one server that has no address yet.
+fn work(test: impl AsyncFnOnce(Arc<Identity>, Arc<Roster>)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -41,17 +42,62 @@ fn what_is_gone_is_forgotten_where_no_connections_are_kept() {
             idle_connections: 0,
             idle_time: Duration::ZERO,
         });
+        test(origin, roster).await;
+    });
+}
+
+/// Has the name resolved to another address; the number of its lane.
+fn resolve(roster: &Roster, last: u8) -> u64 {
+    let found = SocketAddr::from(([10, 0, 0, last], 80));
+    roster.learn(&roster.servers()[0], vec![found]);
+    roster.peers()[0].number
+}
+
+#[test]
+fn what_is_gone_is_forgotten_where_no_connections_are_kept() {
+    work(async |origin, roster| {
         for last in 1..4 {
-            let found = SocketAddr::from(([10, 0, 0, last], 80));
-            roster.learn(&roster.servers()[0], vec![found]);
+            let number = resolve(&roster, last);
             ask_all(&origin);
             tend();
             yield_now().await;
-            let now = vec![roster.peers()[0].number];
-            assert_eq!(known(), [(now.clone(), now)]);
+            assert_eq!(known(), [(vec![number], vec![number])]);
         }
         drop(origin);
         yield_now().await;
         assert_eq!(known(), []);
+    });
+}
+
+/// Who waits for a stream or a connection at a server that is gone is told by what is there, and finds it.
+#[test]
+fn a_lane_in_which_somebody_waits_stays_until_nobody_does() {
+    work(async |origin, roster| {
+        let lanes = || known().remove(0).0;
+        let gone = resolve(&roster, 1);
+        let key = Key {
+            origin: &origin,
+            peer: gone,
+        };
+        let queue = pool::queue(key);
+        let waits = queue.first().await;
+        let now = resolve(&roster, 2);
+        ask_all(&origin);
+        assert_eq!(sweep(Instant::now()), SweepOutcome::Connections);
+        assert_eq!(lanes(), [gone, now]);
+        assert!(Arc::ptr_eq(&pool::queue(key), &queue));
+        drop(waits);
+
+        let place = Place {
+            is_first: false,
+            refused_by: None,
+        };
+        let making = pool::shared(key, Instant::now(), place);
+        assert!(matches!(making, Some(Sharing::Make(_))));
+        assert_eq!(sweep(Instant::now()), SweepOutcome::Connections);
+        assert_eq!(lanes(), [gone, now]);
+        drop(making);
+        assert_eq!(sweep(Instant::now()), SweepOutcome::Pools);
+        assert_eq!(lanes(), [now]);
     });
 }
