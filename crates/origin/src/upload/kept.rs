@@ -8,21 +8,21 @@ use http_body::Frame;
 /// budget covers this: the pieces are those that were handed on.
 pub(super) const MOST: u64 = 64 * 1024;
 
-/// What a piece counts for at least, so that content in tiny pieces takes no more memory than other content.
-const LEAST: u64 = 1024;
+/// Pieces that are kept at most, so that content in tiny pieces takes no more memory than other content.
+const MOST_PIECES: usize = 64;
 
 /// The pieces so far, and what follows them if that is known.
 #[derive(Default)]
 pub(super) struct Kept {
     front: Front,
-    counted: u64,
+    length: u64,
 }
 
 impl Kept {
     /// Takes in what is handed on, if anything is before the content `ends`. Returns whether all of it so far is kept.
     pub(super) fn take(&mut self, frame: Option<&Frame<Bytes>>, ends: bool) -> bool {
         if let Some(piece) = frame.and_then(Frame::data_ref) {
-            self.counted += (piece.len() as u64).max(LEAST);
+            self.length += piece.len() as u64;
             self.front.pieces.push_back(piece.clone());
         }
         if let Some(trailers) = frame.and_then(Frame::trailers_ref) {
@@ -30,7 +30,7 @@ impl Kept {
         } else if matches!(self.front.rest, Rest::Open) && ends {
             self.front.rest = Rest::Ended;
         }
-        self.counted <= MOST
+        self.length <= MOST && self.front.pieces.len() <= MOST_PIECES
     }
 
     /// Returns the content from its beginning. `not_yet` is what had come of it, and was not handed on.
@@ -102,8 +102,19 @@ mod tests {
                 assert_eq!(begins, is_kept || !announced, "{length}");
             }
         }
+    }
+
+    /// However it is cut, unless into tiny pieces.
+    #[test]
+    fn all_that_is_not_too_long_is_kept() {
         let mut kept = Kept::default();
+        for length in [1, 65_534, 1] {
+            let piece = Frame::data(vec![0; length].into());
+            assert!(kept.take(Some(&piece), false), "{length}");
+        }
         let tiny = Frame::data(Bytes::from_static(b"x"));
+        assert!(!kept.take(Some(&tiny), false));
+        let mut kept = Kept::default();
         let count = (0..1000)
             .take_while(|_| kept.take(Some(&tiny), false))
             .count();
