@@ -199,19 +199,23 @@ pub(crate) struct Outgoing {
     awaits: Option<Awaiting>,
     /// Its turn among uploads, until all of it has come.
     turn: Option<Pass>,
-    /// What was handed on of it, if it is [kept](Self::keep).
+    /// Whether its length was announced, and is short enough to [keep](Self::keep) it.
+    is_short: bool,
+    /// What was handed on of it, if it is kept.
     kept: Option<Box<Kept>>,
 }
 
 impl Outgoing {
     pub(crate) fn new(body: RequestBody) -> Self {
         let progress = (!body.is_end_stream()).then(|| Arc::new(Progress::new()));
+        let length = body.size_hint().exact();
         Self {
             body,
             front: None,
             progress,
             awaits: None,
             turn: None,
+            is_short: length.is_some_and(|length| length <= kept::MOST),
             kept: None,
         }
     }
@@ -239,10 +243,12 @@ impl Outgoing {
         self.awaits = Some(leave.wait());
     }
 
-    /// Keeps what is handed on, if it is not too much, so that the content can be [rewound](Self::rewound).
+    /// Keeps what is handed on, so that the content can be [rewound](Self::rewound), if its length was announced and is
+    /// not too much. Content of unknown length is not kept, not even once all of it is here: what is kept holds all the
+    /// room that was taken for it in the memory budget, which is as much as content may ever take if its length is not
+    /// known.
     pub(crate) fn keep(&mut self) {
-        let is_short = self.size_hint().lower() <= kept::MOST;
-        self.kept = (self.progress.is_some() && is_short).then(Box::default);
+        self.kept = (self.progress.is_some() && self.is_short).then(Box::default);
     }
 
     /// Keeps nothing any more.
@@ -279,6 +285,7 @@ impl Outgoing {
             progress: None,
             awaits: None,
             turn: None,
+            is_short: true,
             kept: None,
         }
     }

@@ -4,8 +4,8 @@ use super::front::{Front, Rest};
 use bytes::Bytes;
 use http_body::Frame;
 
-/// Bytes of content that are kept at most. Longer content is sent once. What a request's content takes of the memory
-/// budget covers this: the pieces are those that were handed on.
+/// Bytes of content that are kept at most. Longer content is sent once, and so is content whose length was not announced.
+/// What a request's content takes of the memory budget covers this: the pieces are those that were handed on.
 pub(super) const MOST: u64 = 64 * 1024;
 
 /// Pieces that are kept at most, so that content in tiny pieces takes no more memory than other content.
@@ -91,16 +91,26 @@ mod tests {
     fn too_much_is_not_kept() {
         const MOST: usize = super::MOST as usize;
         for (length, is_kept) in [(1, true), (MOST, true), (MOST + 1, false)] {
-            for announced in [true, false] {
-                let mut outgoing = content(if announced { length } else { 0 });
-                outgoing.keep();
-                let mut kept = Kept::default();
-                let piece = Frame::data(vec![0; length].into());
-                let so_far = kept.take(Some(&piece), false);
-                assert_eq!(so_far, is_kept, "{length}");
-                let begins = outgoing.rewound().is_some();
-                assert_eq!(begins, is_kept || !announced, "{length}");
-            }
+            let mut outgoing = content(length);
+            outgoing.keep();
+            assert_eq!(outgoing.rewound().is_some(), is_kept, "{length}");
+            let piece = Frame::data(vec![0; length].into());
+            let so_far = Kept::default().take(Some(&piece), false);
+            assert_eq!(so_far, is_kept, "{length}");
+        }
+    }
+
+    /// Not even when all of it has come before it is sent.
+    #[test]
+    fn content_of_unknown_length_is_not_kept() {
+        for came in [false, true] {
+            let unknown = Full::from("content").map_frame(|frame: Frame<Bytes>| frame);
+            assert_eq!(unknown.size_hint().exact(), None);
+            let unknown = unknown.map_err(|never| match never {});
+            let mut outgoing = Outgoing::new(RequestBody::new(unknown));
+            assert_eq!(came && outgoing.take_what_came(), came);
+            outgoing.keep();
+            assert!(outgoing.rewound().is_none(), "{came}");
         }
     }
 

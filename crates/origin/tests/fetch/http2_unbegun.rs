@@ -151,7 +151,7 @@ fn content_that_is_still_coming_goes_on_there() {
     work(async {
         let plan = |number, _| [Does::LeavesEarly, Does::Answers][number - 1];
         let (origin, came) = origin_that(plan).await;
-        let (sender, body) = pieces();
+        let (sender, body) = pieces_of(12);
         let client = async {
             sender.send("first").await.unwrap();
             until(|| came.borrow().len() == 1).await;
@@ -182,6 +182,22 @@ fn only_so_much_content_comes_again() {
             assert_eq!(came.borrow().len(), 1 + usize::from(comes_again));
         });
     }
+}
+
+/// What is kept holds the room that was taken for it, and that is much if nobody knew how much comes.
+#[test]
+fn content_of_unknown_length_comes_once() {
+    work(async {
+        let (origin, came) = origin_that(|_, _| Does::Leaves).await;
+        let (sender, body) = pieces();
+        let client = async {
+            sender.send("content").await.unwrap();
+            drop(sender);
+        };
+        let (answer, ()) = tokio::join!(ask(&origin, post(body)), client);
+        assert_eq!(kind(answer), Kind::Protocol);
+        assert_eq!(came.borrow()[..], [(1, 7)]);
+    });
 }
 
 /// A server that had begun may have acted on it.
