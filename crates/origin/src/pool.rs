@@ -169,6 +169,18 @@ pub(crate) fn shared(key: Key<'_>, now: Instant, place: Place) -> Option<Sharing
     })
 }
 
+/// Takes a stream of a connection that has room, unless others wait for it: the last choice is the one on which the server
+/// refused the fetch.
+pub(crate) fn room(key: Key<'_>, now: Instant, refused_by: u64) -> Option<Slot> {
+    with_lane(key.origin, key.peer, |lane| {
+        if !lane.queue.is_empty() {
+            return None;
+        }
+        let other = lane.open(now, Some(refused_by));
+        other.or_else(|| lane.open(now, None))
+    })
+}
+
 /// Returns the queue for a stream at this server.
 pub(crate) fn queue(key: Key<'_>) -> Arc<StreamQueue> {
     with_lane(key.origin, key.peer, |lane| Arc::clone(&lane.queue))

@@ -50,7 +50,20 @@ impl Attempt<'_> {
         if self.which == Which::Alone || self.needs_http1() || !self.origin.may_share() {
             return Box::pin(self.dial(engine, now)).await;
         }
-        Box::pin(self.share(engine)).await
+        let shared = Box::pin(self.share(engine)).await;
+        match self.said {
+            Said::Refused { by } => shared.or_else(|error| self.same_again(by, error)),
+            Said::Nothing | Said::WantsHttp1 => shared,
+        }
+    }
+
+    /// Returns a stream on a connection that there is, for a request that one of them refused when no other could be made.
+    fn same_again(&self, refused_by: u64, error: Error) -> Result<Line, Error> {
+        match pool::room(self.key(), Instant::now(), refused_by) {
+            Some(slot) => Ok(Line::Http2(slot)),
+            // The server that took no more requests took no more connections either.
+            None => Err(Error::new(Kind::StreamRefused).because(error)),
+        }
     }
 
     /// Returns a stream on a shared connection, or a new connection if there is to be one more.

@@ -39,6 +39,8 @@ enum Does {
     /// Sends its content back.
     Answers,
     Resets(u8),
+    /// Refuses it, and goes away.
+    RefusesAndLeaves,
     /// Goes away in peace, without having begun with it, when all of it has come.
     Leaves,
     /// The same as soon as some of its content has come.
@@ -103,6 +105,11 @@ async fn connection(
                 [answer, frame(DATA, 1, id, &[])].concat()
             }
             Does::Resets(reason) => frame(RST_STREAM, 0, id, &[0, 0, 0, reason]),
+            Does::RefusesAndLeaves => {
+                let refusal = frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM]);
+                let last = [&id.to_be_bytes()[..], &[0; 4]].concat();
+                [refusal, frame(GOAWAY, 0, 0, &last)].concat()
+            }
             Does::Leaves | Does::LeavesEarly => frame(GOAWAY, 0, 0, &[0; 8]),
         };
         content.clear();
@@ -236,6 +243,47 @@ fn what_is_refused_goes_to_another_connection_once() {
             assert_eq!(connections, [1, 2]);
             assert_eq!(origin.report().servers[0].failures, 0);
         });
+    }
+}
+
+/// A server that takes no other connection gets it on the same, if it takes more there. It is not blamed.
+#[test]
+fn what_is_refused_goes_to_the_same_connection_where_there_is_no_other() {
+    let again: fn(usize, usize) -> Does = |_, before| match before {
+        0 | 3 => Does::Resets(REFUSED_STREAM),
+        _ => Does::Answers,
+    };
+    for method in [Method::GET, Method::POST] {
+        for (plan, asked, failed) in [
+            (again, 5, None),
+            (
+                |_, _| Does::Resets(REFUSED_STREAM),
+                2,
+                Some(Kind::StreamRefused),
+            ),
+            (|_, _| Does::RefusesAndLeaves, 1, Some(Kind::StreamRefused)),
+        ] {
+            work(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let mut config = config([tcp(listener.local_addr().unwrap())]);
+                config.protocol = Protocol::Http2;
+                let origin = Origin::new(config).unwrap();
+                let came = Came::default();
+                let arrivals = Rc::clone(&came);
+                spawn_local(async move {
+                    let (stream, _) = listener.accept().await.unwrap();
+                    drop(listener);
+                    connection(stream, 1, plan, arrivals).await;
+                });
+                let count = if failed.is_none() { 3 } else { 1 };
+                for _ in 0..count {
+                    let result = once(&origin, method.clone(), "/").await;
+                    assert_eq!(result.err().map(|error| error.kind()), failed);
+                }
+                assert_eq!(came.borrow().len(), asked);
+                assert_eq!(origin.report().servers[0].failures, 0);
+            });
+        }
     }
 }
 
