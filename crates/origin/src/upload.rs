@@ -251,6 +251,11 @@ impl Outgoing {
         self.kept = (self.progress.is_some() && self.is_short).then(Box::default);
     }
 
+    /// Whether all that was handed on is kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// Keeps nothing any more.
     pub(crate) fn forget(&mut self) {
         self.kept = None;

@@ -4,6 +4,7 @@
 use crate::support::*;
 use bytes::Bytes;
 use http::{Method, Request};
+use http_body::Frame;
 use http_body_util::{BodyExt, Full};
 use origin::{
     Context, Error, Kind, Origin, RequestBody,
@@ -39,6 +40,7 @@ enum Does {
     /// Sends its content back.
     Answers,
     Resets(u8),
+    SaysNothing,
     /// Refuses it, and goes away.
     RefusesAndLeaves,
     /// Goes away in peace, without having begun with it, when all of it has come.
@@ -105,6 +107,7 @@ async fn connection(
                 [answer, frame(DATA, 1, id, &[])].concat()
             }
             Does::Resets(reason) => frame(RST_STREAM, 0, id, &[0, 0, 0, reason]),
+            Does::SaysNothing => continue,
             Does::RefusesAndLeaves => {
                 let refusal = frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM]);
                 let last = [&id.to_be_bytes()[..], &[0; 4]].concat();
@@ -204,6 +207,27 @@ fn content_of_unknown_length_comes_once() {
         let (answer, ()) = tokio::join!(ask(&origin, post(body)), client);
         assert_eq!(kind(answer), Kind::Protocol);
         assert_eq!(came.borrow()[..], [(1, 7)]);
+    });
+}
+
+/// It is let go when the server has all of it, however late the answer.
+#[test]
+fn content_that_is_not_kept_is_not_held_until_the_answer() {
+    work(async {
+        let (origin, came) = origin_that(|_, _| Does::SaysNothing).await;
+        let held = Arc::new(());
+        let watch = Arc::downgrade(&held);
+        // The length of this is unknown.
+        let body = Full::from("content").map_frame(move |frame: Frame<Bytes>| {
+            let _ = &held;
+            frame
+        });
+        let body = body.map_err(|never| match never {}).boxed_unsync();
+        let asking = spawn_local(async move { ask(&origin, post(body)).await });
+        until(|| came.borrow().len() == 1).await;
+        until(|| watch.strong_count() == 0).await;
+        assert!(!asking.is_finished());
+        asking.abort();
     });
 }
 

@@ -33,7 +33,16 @@ impl Unanswered {
             piece: Bytes::new(),
         }));
         let sent = Rc::clone(&uploading);
-        let task = spawn_local(poll_fn(move |cx| sent.borrow_mut().poll(cx)));
+        let task = spawn_local(poll_fn(move |cx| {
+            let mut sent = sent.borrow_mut();
+            ready!(sent.poll(cx));
+            // What is not sent again does not hold its room in the memory budget until the answer begins.
+            if !sent.body.is_kept() {
+                sent.body = Outgoing::empty();
+                sent.piece = Bytes::new();
+            }
+            Poll::Ready(())
+        }));
         Self {
             uploading,
             driver: Driver::of(&task),
