@@ -487,13 +487,6 @@ fn a_stream_that_is_reset_is_asked_for_again_only_if_the_server_had_not_begun() 
     }
 }
 
-/// A frame without content of its own making (RFC 9113 section 4.1).
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
-    [&head, payload].concat()
-}
-
 /// What a scripted server does with a request.
 #[derive(Clone, Copy, Debug)]
 enum Does {

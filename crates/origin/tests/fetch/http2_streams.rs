@@ -7,7 +7,7 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use origin::{
-    Context, Interim, Kind, Origin, OriginConfig,
+    Context, Error, Interim, Kind, Origin, OriginConfig, ResponseBody,
     config::{Protocol, Server},
 };
 use std::{
@@ -742,6 +742,40 @@ fn dying_at_once(listener: TcpListener, die: Rc<Cell<bool>>) -> Rc<Cell<usize>> 
     silent
 }
 
+/// An answer, or one that is waited for.
+type Fetched = Result<Response<ResponseBody>, Error>;
+
+fn post(origin: &Arc<Origin>) -> JoinHandle<Fetched> {
+    let origin = Arc::clone(origin);
+    let asked = request(Method::POST, "/", empty());
+    spawn_local(async move { origin.fetch(asked, Context::default()).await })
+}
+
+/// Has as many answers under way as there may be connections, each with one stream, and so many more that wait, in order.
+async fn crowd(
+    origin: &Arc<Origin>,
+    more: usize,
+) -> (Vec<Response<ResponseBody>>, Vec<JoinHandle<Fetched>>) {
+    const MOST: usize = 8;
+    let mut under_way = Vec::new();
+    for _ in 0..MOST {
+        under_way.push(post(origin).await.unwrap().unwrap());
+    }
+    let mut waiting = Vec::new();
+    for active in MOST + 1..=MOST + more {
+        waiting.push(post(origin));
+        let are_all = || {
+            origin
+                .report()
+                .servers
+                .iter()
+                .any(|one| one.active == active)
+        };
+        until(are_all).await;
+    }
+    (under_way, waiting)
+}
+
 /// What waits for a stream has its time once, and not on each connection.
 #[test]
 fn the_time_for_a_stream_goes_on_from_connection_to_connection() {
@@ -752,21 +786,7 @@ fn the_time_for_a_stream_goes_on_from_connection_to_connection() {
         let ends = Rc::new(Cell::new(false));
         let begun = held_each(listener, Rc::clone(&ends));
         let origin = Origin::new(config).unwrap();
-        let fetch = || {
-            let origin = Arc::clone(&origin);
-            let asked = request(Method::POST, "/", empty());
-            spawn_local(async move { origin.fetch(asked, Context::default()).await })
-        };
-        // As many as there may be connections, and as many that wait.
-        let mut under_way = Vec::new();
-        for _ in 0..8 {
-            under_way.push(fetch().await.unwrap().unwrap());
-        }
-        let mut waiting = Vec::new();
-        for active in 9..=16 {
-            waiting.push(fetch());
-            until(|| origin.report().servers[0].active == active).await;
-        }
+        let (_under_way, mut waiting) = crowd(&origin, 8).await;
         tokio::time::pause();
         tokio::time::advance(LONG * 3 / 5).await;
         ends.set(true);
@@ -799,27 +819,13 @@ fn who_waits_shares_the_fate_of_the_only_connection_to_be() {
         let die = Rc::new(Cell::new(false));
         let silent = dying_at_once(listener, Rc::clone(&die));
         let origin = Origin::new(config).unwrap();
-        let fetch = || {
-            let origin = Arc::clone(&origin);
-            let asked = request(Method::POST, "/", empty());
-            spawn_local(async move { origin.fetch(asked, Context::default()).await })
-        };
-        // As many as there may be connections, and more.
-        let mut under_way = Vec::new();
-        for _ in 0..8 {
-            under_way.push(fetch().await.unwrap().unwrap());
-        }
-        let mut waiting = Vec::new();
-        for active in 9..=12 {
-            waiting.push(fetch());
-            until(|| origin.report().servers[0].active == active).await;
-        }
+        let (under_way, mut waiting) = crowd(&origin, 4).await;
         die.set(true);
         for response in under_way {
             assert!(read(response).await.is_err());
         }
         until(|| silent.get() == 1).await;
-        waiting.push(fetch());
+        waiting.push(post(&origin));
         tokio::time::pause();
         second().await;
         tokio::time::advance(LONG).await;

@@ -27,13 +27,6 @@ const WINDOW_UPDATE: u8 = 8;
 const REFUSED_STREAM: u8 = 7;
 const HTTP_1_1_REQUIRED: u8 = 13;
 
-/// A frame (RFC 9113 section 4.1).
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
-    [&head, payload].concat()
-}
-
 /// What a server does with a request.
 #[derive(Clone, Copy, Debug)]
 enum Does {

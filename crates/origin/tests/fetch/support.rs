@@ -199,3 +199,10 @@ pub(crate) async fn once(
 pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T, Error>) -> Kind {
     result.expect_err("a failure").kind()
 }
+
+/// A frame of HTTP/2 (RFC 9113 section 4.1).
+pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    [&head, payload].concat()
+}
