@@ -5,7 +5,7 @@ use crate::{
     body::Content,
     cache::Worker,
     compress::{self, Begun, Encoder, FormSource, Instead, Job, Maker, Recoded, Small},
-    walk::pump::Room,
+    walk::{pump::Room, shape},
 };
 use http::Method;
 use rules::coding::Coding;
@@ -133,6 +133,10 @@ fn otherwise(
             counts.refused.fetch_add(1, Relaxed);
             Err(content)
         }
-        Instead::Made(_) | Instead::Unkept => Recoded::encoded(content, coding, counts, memory),
+        Instead::Made(form) => match form.stored {
+            Some(made) => Ok(shape::all_of(&made.body)),
+            None => Err(content),
+        },
+        Instead::Unkept => Recoded::encoded(content, coding, counts, memory),
     }
 }
