@@ -3,7 +3,7 @@
 use crate::{
     Error, Servers,
     config::{ActiveHealth, Protocol},
-    exchange::{Attempt, ExchangeAnswer, Said, Which},
+    exchange::{Attempt, ExchangeAnswer, Said, Which, wants_http1},
     fastcgi::{self, Complaints},
     message,
     peer::{Configured, Peer},
@@ -13,7 +13,7 @@ use http::{HeaderValue, Request, Uri, header::HOST};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
-    time::{Instant, Interval, MissedTickBehavior, interval, timeout},
+    time::{Instant, Interval, MissedTickBehavior, interval, timeout, timeout_at},
 };
 
 /// The log's words for a check that took too long.
@@ -103,7 +103,7 @@ async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
         let (origin_name, server) = (origin.name(), &peer.label);
         let failed = match failed {
             Some(Unfit::Unasked) => continue,
-            Some(Unfit::Bad(why)) => Some(why),
+            Some(Unfit::Bad(why) | Unfit::WantsHttp1(why)) => Some(why),
             None => None,
         };
         (good, bad) = match &failed {
@@ -126,6 +126,8 @@ async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
 enum Unfit {
     /// The server is not fit, for this reason.
     Bad(String),
+    /// It wants to be asked over HTTP/1.1 (RFC 9113 section 7). These are the words for the log.
+    WantsHttp1(String),
     /// The check says nothing about the server: this machine could not ask.
     Unasked,
 }
@@ -138,7 +140,9 @@ impl From<String> for Unfit {
 
 impl From<Error> for Unfit {
     fn from(error: Error) -> Self {
-        if error.kind().is_the_servers() {
+        if wants_http1(&error) {
+            Self::WantsHttp1(error.to_string())
+        } else if error.kind().is_the_servers() {
             Self::Bad(error.to_string())
         } else {
             Self::Unasked
@@ -152,6 +156,27 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         let resolved = timeout(rule.timeout, origin.roster.resolve(&peer.server)).await;
         return resolved.map_err(|_| LATE.to_owned())?.map_err(Unfit::from);
     }
+    let began = Instant::now();
+    let mut answered = ask(origin, peer, rule, (Said::Nothing, began)).await;
+    let is_shared = !origin.config.protocol.is_http2();
+    if matches!(&answered, Err(Unfit::WantsHttp1(_))) && is_shared {
+        answered = ask(origin, peer, rule, (Said::WantsHttp1, began)).await;
+    }
+    let status = answered?;
+    if rule.status.contains(&status) {
+        return Ok(());
+    }
+    Err(format!("status {status}").into())
+}
+
+/// Asks for the status of one answer, over HTTP/1.1 if that is what the server has `said`, within the limit of a check
+/// that `began` then.
+async fn ask(
+    origin: &Servers,
+    peer: &Arc<Peer>,
+    rule: &ActiveHealth,
+    (said, began): (Said, Instant),
+) -> Result<u16, Unfit> {
     let mut request = Request::new(Outgoing::empty());
     *request.uri_mut() = rule
         .path
@@ -174,25 +199,21 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         began: Instant::now(),
         // Of two addresses the first gets half of this. The other must get its own half before the check is given up.
         patience: origin.config.timeouts.connect.min(rule.timeout),
-        said: Said::Nothing,
+        said,
         repeatable: false,
         content: None,
         interim: None,
         until: None,
     };
-    let answer = timeout(rule.timeout, attempt.make(Box::new(request)))
+    let answer = timeout_at(began + rule.timeout, attempt.make(Box::new(request)))
         .await
         .map_err(|_| LATE.to_owned())?
         .map_err(|failure| Unfit::from(failure.into_error()))?;
-    let status = match &answer {
+    Ok(match &answer {
         ExchangeAnswer::Direct(response) => response.status().as_u16(),
         ExchangeAnswer::Http(response, _) => response.status().as_u16(),
         ExchangeAnswer::FastCgi(arrived, _) => arrived.status().as_u16(),
-    };
-    if rule.status.contains(&status) {
-        return Ok(());
-    }
-    Err(format!("status {status}").into())
+    })
 }
 
 #[cfg(test)]

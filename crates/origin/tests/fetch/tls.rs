@@ -11,9 +11,12 @@ use hyper::{body::Incoming, server::conn, service::service_fn};
 use hyper_util::rt::TokioIo;
 use origin::{
     Context, Kind, Origin,
-    config::{Protocol, Tls},
+    config::{ActiveHealth, Protocol, Tls},
 };
-use std::{cell::Cell, convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, rc::Rc};
+use std::{
+    cell::Cell, convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, rc::Rc, sync::Arc,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -394,4 +397,30 @@ fn what_a_server_wants_over_http1_it_gets_so() {
             assert_eq!(origin.report().servers[0].failures, u64::from(!repeatable));
         });
     }
+}
+
+/// A check of its health too.
+#[test]
+fn a_server_that_wants_http1_is_healthy_if_it_answers_so() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    work(async {
+        let (address, said) = wants_http1(&authority).await;
+        let mut config = config([tcp(address)]);
+        config.tls = Some(trusting(authority.file()));
+        config.protocol = Protocol::Auto;
+        config.active = Some(ActiveHealth {
+            path: "/".to_owned(),
+            host: None,
+            every: Duration::from_millis(5),
+            timeout: Duration::from_secs(5),
+            healthy_after: 1,
+            unhealthy_after: 1,
+            status: 200..=299,
+        });
+        let origin = Origin::new(config).unwrap();
+        let watch = spawn_local(Arc::clone(&origin).keep_watch());
+        until(|| said.get() >= 3).await;
+        assert!(origin.report().servers[0].healthy);
+        watch.abort();
+    });
 }
