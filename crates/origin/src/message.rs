@@ -8,7 +8,7 @@
 use crate::{Error, Kind, connect::Speaks, direct::head, upload::Outgoing};
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version,
-    header::{CONTENT_LENGTH, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE},
+    header::{AUTHORIZATION, CONTENT_LENGTH, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE},
     uri::{Authority, PathAndQuery, Scheme},
 };
 use http_body::Body;
@@ -23,6 +23,9 @@ pub(crate) struct RequestFraming {
     pub(crate) content: bool,
     /// Whether its client named no host.
     pub(crate) unnamed: bool,
+    /// Whether it may sign in not itself alone but its connection, as NTLM does: whoever came on that next would be
+    /// taken for the same user.
+    pub(crate) signs_in: bool,
 }
 
 /// A head that may be believed.
@@ -44,7 +47,7 @@ pub(crate) enum Announced {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Afterwards {
     Reuse,
-    /// The framing was odd: what follows on the connection cannot be trusted.
+    /// The framing was odd, so that what follows on the connection cannot be trusted; or the connection is one user's.
     Close,
 }
 
@@ -88,6 +91,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
         upgrade: said.upgrade,
         content: !ended,
         unnamed: !said.host,
+        signs_in: said.credentials && signs_in(request.headers()),
     }
 }
 
@@ -98,6 +102,7 @@ struct ConnectionFields {
     host: bool,
     /// Whether it says how its content is framed, or what it expects before that is sent.
     framing: bool,
+    credentials: bool,
 }
 
 impl ConnectionFields {
@@ -107,12 +112,22 @@ impl ConnectionFields {
             match *name {
                 UPGRADE => said.upgrade = true,
                 HOST => said.host = true,
+                AUTHORIZATION => said.credentials = true,
                 EXPECT | TRANSFER_ENCODING | CONTENT_LENGTH => said.framing = true,
                 _ => {}
             }
         }
         said
     }
+}
+
+/// Whether its credentials may be for the connection (RFC 4559 section 6 says so of both schemes).
+fn signs_in(headers: &HeaderMap) -> bool {
+    headers.get_all(AUTHORIZATION).iter().any(|line| {
+        let mut words = line.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+        let scheme = words.find(|word| !word.is_empty()).unwrap_or_default();
+        scheme.eq_ignore_ascii_case(b"ntlm") || scheme.eq_ignore_ascii_case(b"negotiate")
+    })
 }
 
 /// Whether content is held back until the server has given leave.
@@ -240,7 +255,11 @@ pub(crate) fn judge<B>(
         (false, Some(length)) => Announced::Length(length),
         (false, None) => Announced::Nothing,
     };
-    let mut afterwards = Afterwards::Reuse;
+    let mut afterwards = if asked.signs_in {
+        Afterwards::Close
+    } else {
+        Afterwards::Reuse
+    };
     // A 204 has neither (RFC 9110 section 8.6, RFC 9112 section 6.1). A server that sends one of them may send a body
     // too.
     if status == StatusCode::NO_CONTENT && announced != Announced::Nothing {

@@ -184,7 +184,10 @@ impl Ask {
                 of_proxies: Vec::new(),
             },
             stand_in: None,
-            content: Content::default(),
+            content: Content {
+                operation: self.content.operation.clone(),
+                ..Content::default()
+            },
             directives: RequestDirectives::default(),
             key: self.key.clone(),
             receipt: self.receipt.for_store(),

@@ -96,6 +96,15 @@ pub fn may_be_stored(status: StatusCode) -> bool {
     ) && !status.is_informational()
 }
 
+/// Whether a response with these fields says that its `Set-Cookie` is for everybody, as [`SetCookie::Refuse`] demands.
+pub fn means_cookie(response: &HeaderMap, targets: &[HeaderName]) -> bool {
+    let (directives, source) = directives::response(response, targets);
+    demands::means_cookie(
+        &directives,
+        source != directives::DirectiveSource::CacheControl,
+    )
+}
+
 /// Judges an exchange.
 ///
 /// A response without lifetime, stale window and validator is `NoFreshness`; an event stream is `EventStream`, validator

@@ -55,6 +55,26 @@ fn members(response: &HeaderMap) -> impl Iterator<Item = Option<HeaderName>> {
         })
 }
 
+/// Returns what the `Vary` of `stored` nominates and that of `update` leaves out, as a value; `None` if that is nothing,
+/// or if `update` has no `Vary`.
+pub(crate) fn left_out(stored: &HeaderMap, update: &HeaderMap) -> Option<HeaderValue> {
+    if !has(stored, &VARY) || !has(update, &VARY) {
+        return None;
+    }
+    let Nominated::Fields(old) = nominated(stored) else {
+        return None;
+    };
+    let new = match nominated(update) {
+        Nominated::Nothing => Vec::new(),
+        Nominated::Fields(new) => new,
+        Nominated::Everything => return None,
+    };
+    let mut names = old.iter().filter(|name| !new.contains(name));
+    let first = names.next()?.as_str().to_owned();
+    let list = names.fold(first, |list, name| list + ", " + name.as_str());
+    HeaderValue::try_from(list).ok()
+}
+
 /// Appends the normalised values that `request` has for `nominated` to `into`. Two requests match exactly if the bytes
 /// appended are equal. Absent, empty and present differ.
 ///

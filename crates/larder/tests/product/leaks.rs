@@ -266,6 +266,51 @@ fn a_validation_with_one_users_tag_does_not_fetch_anothers_page() {
     }
 }
 
+/// What was said to be public when the page was stored had no cookie.
+#[test]
+fn a_cookie_that_comes_with_a_validation_is_for_its_client_alone() {
+    let public = "public, max-age=60";
+    for (method, says, is_for_all) in [
+        ("GET", None, false),
+        ("GET", Some("max-age=60"), false),
+        ("GET", Some(public), true),
+        ("HEAD", None, false),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            let is_first = request.header("cookie").is_none();
+            let reply = match request.header("if-none-match") {
+                Some(_) => Reply::status(304),
+                None => Reply::ok().body("the same"),
+            };
+            let cookie = format!("id={}", whose(request));
+            let reply = reply.header("ETag", "\"a\"");
+            let says = if is_first { Some(public) } else { says };
+            let reply = says.map_or(reply.clone(), |says| reply.cache(says));
+            if is_first {
+                reply
+            } else {
+                reply.header("Set-Cookie", cookie)
+            }
+        });
+        assert_eq!(larder.get("/").send().text(), "the same");
+        let mut own = larder.ask(method, "/").header("Cookie", "bob");
+        own = match method {
+            "HEAD" => own.header("If-Match", "\"b\""),
+            _ => own.header("Cache-Control", "no-cache"),
+        };
+        assert_eq!(
+            own.send().header("set-cookie"),
+            Some("id=bob"),
+            "{method} {says:?}"
+        );
+        let other = larder.get("/").header("Cookie", "carol").send();
+        assert!(other.hit(), "{method} {says:?}: {}", other.said());
+        let told = is_for_all.then_some("id=bob");
+        assert_eq!(other.header("set-cookie"), told, "{method} {says:?}");
+    }
+}
+
 /// Two users may have the same content, with one strong tag. What was said to one beside it is not content.
 #[test]
 fn a_validation_with_one_users_tag_tells_nothing_that_was_said_to_another() {

@@ -198,3 +198,45 @@ fn what_breaks_off_takes_the_place_of_nothing() {
     let larder = site.restart(larder);
     assert!(asked(&larder, "carol", &[]).hit());
 }
+
+/// A server in front of an application adds its own to a 304 (Apache's `mod_deflate` does), for which the application has
+/// not said what it would say with a page.
+#[test]
+fn what_confirms_a_page_takes_nothing_from_its_vary() {
+    for method in ["GET", "HEAD"] {
+        let (origin, larder) = start();
+        origin.on("/", |request| {
+            let tag = format!("\"{}\"", request.header("cookie").unwrap_or_default());
+            let is_held = request.header("if-none-match") == Some(&tag);
+            let reply = match request.method.as_str() {
+                "HEAD" => Reply::ok().header("Content-Length", "10"),
+                _ if is_held => Reply::status(304),
+                _ => page(request, None).header("Vary", "Cookie"),
+            };
+            let reply = reply.header("Vary", "Accept-Encoding");
+            reply.header("ETag", tag).cache("max-age=60")
+        });
+        asked(&larder, "alice", &[]);
+        let again = larder.ask(method, "/").header("Cookie", "user=alice");
+        // Only a `HEAD` with a condition goes out as one.
+        let again = match method {
+            "HEAD" => again.header("If-Match", "\"b\""),
+            _ => again.header("Cache-Control", "no-cache"),
+        };
+        let again = again.send();
+        assert_eq!(again.status, 200, "{method}");
+        let vary = again.joined("vary").to_lowercase();
+        assert!(
+            vary.contains("cookie") || method == "HEAD",
+            "{method}: {vary}"
+        );
+        let other = asked(&larder, "bob", &[]);
+        assert_eq!(other.text(), "user=bob", "{method}: {}", other.said());
+        let first = asked(&larder, "alice", &[]);
+        assert!(
+            first.hit() && first.text() == "user=alice",
+            "{method}: {}",
+            first.said()
+        );
+    }
+}

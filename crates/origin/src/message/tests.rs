@@ -21,6 +21,7 @@ fn asked(upgrade: bool) -> RequestFraming {
         upgrade,
         content: false,
         unnamed: false,
+        signs_in: false,
     }
 }
 

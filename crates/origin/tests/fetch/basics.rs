@@ -1,7 +1,7 @@
 //! Messages go out and come in as they should.
 
 use crate::support::*;
-use http::{Method, Request};
+use http::{HeaderValue, Method, Request, header};
 use hyper_util::rt::TokioIo;
 use origin::{
     Context, Interim, Origin,
@@ -222,6 +222,41 @@ fn an_upgrade_hands_over_the_connection() {
         tunnel.read_exact(&mut seen).await.unwrap();
         assert_eq!(&seen, b"hello");
     });
+}
+
+/// Whoever came on it next would be taken for that user.
+#[test]
+fn a_connection_that_a_user_signed_in_is_nobody_elses() {
+    for (credentials, connections) in [
+        ("NTLM TlRMTVNTUAAD", 2),
+        ("negotiate YIIB", 2),
+        (" Negotiate\tYIIB", 2),
+        ("Basic bnRsbTp4", 1),
+        ("Bearer ntlm", 1),
+    ] {
+        for content in ["", "content"] {
+            let server = testkit::Origin::start();
+            server.reply("/", Reply::ok());
+            let origin = plain(&server);
+            work(async {
+                for line in [Some(credentials), None] {
+                    let mut asked = request(Method::POST, "/", full(content));
+                    if let Some(line) = line {
+                        let line = HeaderValue::from_static(line);
+                        asked.headers_mut().insert(header::AUTHORIZATION, line);
+                    }
+                    read(origin.fetch(asked, Context::default()).await.unwrap())
+                        .await
+                        .unwrap();
+                }
+            });
+            assert_eq!(
+                server.connections(),
+                connections,
+                "{credentials:?} {content:?}"
+            );
+        }
+    }
 }
 
 #[test]

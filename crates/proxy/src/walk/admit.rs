@@ -95,7 +95,8 @@ pub fn judge(
 }
 
 /// Like [`judge`] for a GET, where `fields` were merged from a stored response and the newly arrived `update`. A cookie
-/// that may no longer be stored and is not in `update` is removed: it was for another client.
+/// that may no longer be stored and is not in `update` is removed: it was for another client. So is one that `update`
+/// brings without saying itself that all may have it.
 pub fn judge_merged(
     ask: &Ask,
     times: Times,
@@ -104,7 +105,16 @@ pub fn judge_merged(
     update: &HeaderMap,
 ) -> Result<Storable, NotStorable> {
     let judged = judge(ask, &Method::GET, times, status, fields);
-    if judged != Err(NotStorable::SetCookie) || update.contains_key(header::SET_COOKIE) {
+    let brings_cookie = update.contains_key(header::SET_COOKIE);
+    let is_withheld = match judged {
+        Ok(_) => {
+            brings_cookie
+                && ask.policy().set_cookie == SetCookie::Refuse
+                && !storable::means_cookie(update, &ask.site.targets)
+        }
+        Err(why) => !brings_cookie && why == NotStorable::SetCookie,
+    };
+    if !is_withheld {
         return judged;
     }
     fields.remove(header::SET_COOKIE);

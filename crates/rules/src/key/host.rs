@@ -7,7 +7,8 @@ use std::{borrow::Cow, net::Ipv6Addr};
 ///
 /// The host becomes lower case and loses the scheme's default port and a trailing dot; an IPv6 address gets its one
 /// short form. Not valid are user information, white space, control bytes, an empty name, and a port beyond 65535.
-/// Percent-encoded names are refused as well: none resolves, and origins do not agree on their meaning.
+/// Percent-encoded names are refused as well: none resolves, and origins do not agree on their meaning. So are names with a
+/// comma.
 pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, str>> {
     let (name, port) = split_port(authority)?;
     let name = if begins_address(name) {
@@ -101,12 +102,13 @@ const fn kind(byte: u8) -> u8 {
     }
 }
 
-/// `unreserved` and `sub-delims` of RFC 3986 section 2.
+/// `unreserved` and `sub-delims` of RFC 3986 section 2, but for the comma: applications take what follows it in
+/// `X-Forwarded-Host` for the host.
 const fn is_name_byte(byte: u8) -> bool {
     super::is_unreserved(byte)
         || matches!(
             byte,
-            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b';' | b'='
         )
 }
 

@@ -66,6 +66,7 @@ fn hosts_have_one_spelling() {
         ("a.example.:8080", "http", Some("a.example:8080")),
         ("a.example:443", "http", Some("a.example:443")),
         ("a!b;c.example", "http", Some("a!b;c.example")),
+        ("a.example,b.example", "http", None),
         ("127.0.0.1:8080", "http", Some("127.0.0.1:8080")),
         ("[::1]", "http", Some("[::1]")),
         ("[0:0::0001]:80", "http", Some("[::1]")),

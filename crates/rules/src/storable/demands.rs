@@ -25,6 +25,11 @@ pub(super) struct Says<'a> {
     pub(super) forced: bool,
 }
 
+/// Whether an origin that says this means its `Set-Cookie` for everybody.
+pub(super) const fn means_cookie(directives: &ResponseDirectives, targeted: bool) -> bool {
+    directives.public || directives.s_maxage.is_some() || targeted
+}
+
 impl Says<'_> {
     /// "the request method is understood by the cache". A response to `HEAD` has no content to keep; for what it says
     /// about a stored response see [`crate::validate::head_says`].
@@ -94,7 +99,7 @@ impl Says<'_> {
         let mut excluded = directives.private.names().iter();
         let is_excluded = excluded.any(|name| *name == SET_COOKIE)
             || directives.no_cache.names().contains(&SET_COOKIE);
-        let is_meant = directives.public || directives.s_maxage.is_some() || self.targeted;
+        let is_meant = means_cookie(directives, self.targeted);
         match site {
             SetCookie::Strip => Ok(true),
             SetCookie::Store => Ok(false),

@@ -1,9 +1,9 @@
 //! Freshens stored fields (RFC 9111 section 3.2).
 
-use crate::{directives, fields};
+use crate::{directives, fields, vary};
 use http::{
     HeaderMap, HeaderName,
-    header::{AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, VIA},
+    header::{AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, VARY, VIA},
 };
 
 /// Whether the stored bytes depend on a field, so that an update must not change it (RFC 9111 section 3.2): their
@@ -22,6 +22,9 @@ const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 /// `Content-Range`, hop-by-hop fields, and fields that cannot be stored (section 3.1). A field that
 /// [decides](fields::decides) about storing replaces them in any case: the caller judges the response anew, and then
 /// removes that field with all that the response was first stored without.
+///
+/// `Vary` is the exception: what the stored response varies by, it goes on to vary by. Its content was made so, and a
+/// server in front of an application may say on a 304 what it adds itself, without what the application would have said.
 ///
 /// The stored `Age`, `Date` and `Via` are removed even if the update has none: they describe the journey of an earlier
 /// message. Age counts from the validation on (section 4.2.3). If the origin left out `Date`, the caller adds the time
@@ -49,6 +52,9 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap, targets: &[HeaderName
 pub fn freshen_for_one(stored: &mut HeaderMap, mut update: HeaderMap) {
     fields::remove_hop_by_hop(&mut update);
     fields::remove_where(&mut update, is_depended_upon);
+    if let Some(left_out) = vary::left_out(stored, &update) {
+        update.append(VARY, left_out);
+    }
     for name in OF_ONE_MESSAGE.iter().chain(update.keys()) {
         stored.remove(name);
     }

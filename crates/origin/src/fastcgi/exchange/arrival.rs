@@ -133,6 +133,7 @@ impl Exchange {
             upgrade: false,
             content: false,
             unnamed: false,
+            signs_in: false,
         };
         message::judge(&mut response, asked, Speaks::FastCgi)?;
         Ok(Arrived::Response(response))

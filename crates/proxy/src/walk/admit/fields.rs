@@ -4,7 +4,7 @@ use crate::{ask::Ask, clock, policy::is_for_us, walk::coding};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header, response};
 use rules::{
     directives::{self, ResponseDirectives},
-    fields,
+    fields::{self, has},
     storable::Storable,
     surrogate,
     time::Time,
@@ -84,7 +84,8 @@ pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Opti
     storable.names_fields.then(all).map(Box::new)
 }
 
-/// Like [`own_fields`], after `update` (a 304, or another part) turned the fields `old` into `new`.
+/// Like [`own_fields`], after `update` (a 304, or another part) turned the fields `old` into `new`, perhaps without the cookie
+/// that it brought.
 pub fn own_updated(
     ask: &Ask,
     (status, version): (StatusCode, Version),
@@ -93,7 +94,8 @@ pub fn own_updated(
     update: &HeaderMap,
 ) -> Option<Box<HeaderMap>> {
     let (directives, _) = directives::response(new, &ask.site.targets);
-    directives.names_fields().then(|| {
+    let withholds_cookie = has(update, &header::SET_COOKIE) && !has(new, &header::SET_COOKIE);
+    (directives.names_fields() || withholds_cookie).then(|| {
         let mut all = old.unpack(8);
         validate::freshen_for_one(&mut all, update.clone());
         Box::new(all_fields(ask, (status, version), storable, all))

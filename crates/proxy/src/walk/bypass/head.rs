@@ -111,7 +111,7 @@ fn says_of(
         return tiers::withdraw(worker, key, stored);
     }
     admit::keep_language(stored, &mut fields);
-    match admit::judge(ask, &Method::GET, times, stored.status, &fields) {
+    match admit::judge_merged(ask, times, stored.status, &mut fields, &head.headers) {
         Err(why) => {
             let why = Unshared::NotStored(why);
             let is_fresh = stored.facts.remaining(times.response).is_some();

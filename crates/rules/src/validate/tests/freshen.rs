@@ -96,6 +96,26 @@ fn freshening_forgets_the_earlier_journey() {
     assert_eq!(stored, fields(&journey));
 }
 
+#[test]
+fn freshening_takes_nothing_from_vary() {
+    for (stored, update, fresh) in [
+        (&["cookie"][..], &[][..], &["cookie"][..]),
+        (&[], &["cookie"], &["cookie"]),
+        (&["cookie, Accept"], &["Accept"], &["Accept", "cookie"]),
+        (&["a, b", "c"], &["B"], &["B", "a, c"]),
+        (&["a"], &["a, b"], &["a, b"]),
+        (&["a"], &[""], &["", "a"]),
+        (&["a"], &["*"], &["*"]),
+    ] {
+        let vary = |lines: &[&'static str]| {
+            fields(&lines.iter().map(|line| ("vary", *line)).collect::<Vec<_>>())
+        };
+        let mut fields = vary(stored);
+        freshen(&mut fields, &vary(update), &[]);
+        assert_eq!(fields, vary(fresh), "{stored:?} {update:?}");
+    }
+}
+
 fn some_fields() -> impl Strategy<Value = HeaderMap> {
     let names = vec![
         "etag",
@@ -105,6 +125,7 @@ fn some_fields() -> impl Strategy<Value = HeaderMap> {
         "content-length",
         "content-type",
         "set-cookie",
+        "vary",
         "x-a",
         "x-b",
         "cache-control",
