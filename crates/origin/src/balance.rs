@@ -52,7 +52,7 @@ struct Standard {
 struct Candidate<'a> {
     peer: &'a Arc<Peer>,
     standard: Standard,
-    /// Fetches under way in proportion to its weight, if it got one more.
+    /// Fetches under way in proportion to its weight. Idle servers are equal, and take turns by their weights.
     load: f64,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Choice<'a> {
 
     fn candidate(&self, peer: &'a Arc<Peer>) -> Option<Candidate<'a>> {
         let standard = self.weigh(peer)?;
-        let load = (peer.active() + 1) as f64 / standard.weight;
+        let load = peer.active() as f64 / standard.weight;
         Some(Candidate {
             peer,
             standard,

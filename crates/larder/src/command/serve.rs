@@ -7,6 +7,7 @@ use crate::{
     cli::Ending,
     config::{self, Flags, meant},
     systemd::{State, notify},
+    telemetry::log::Log,
     wire::{self, Running, threads},
 };
 use reload::{Reload, take};
@@ -23,11 +24,11 @@ use tokio::{
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt};
 
-/// Starts, prints the addresses, and obeys signals: `SIGTERM` and `SIGINT` drain and stop, `SIGHUP` reloads the
+/// Starts, prints the addresses, and obeys signals: `SIGTERM`, `SIGINT` and `SIGQUIT` drain and stop, `SIGHUP` reloads the
 /// configuration, `SIGUSR1` opens the access log again. A second signal to stop cuts the drain short.
 ///
 /// # Errors
-/// Standard output cannot be written, or signals cannot be caught.
+/// Signals cannot be caught, or the system has no thread to give.
 pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
     let mut handed = listenfd::ListenFd::from_env();
     let flags = &Flags {
@@ -47,7 +48,20 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
             });
         }
     };
-    log_to_stderr(&config.log);
+    let log = Log::begin();
+    log_to(&log, &config.log);
+    let ending = run_with(config, &mut handed, flags, out, err);
+    log.finish();
+    ending
+}
+
+fn run_with(
+    config: meant::Config,
+    handed: &mut listenfd::ListenFd,
+    flags: &Flags,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> io::Result<Ending> {
     // Each connection takes a descriptor. If the limit cannot be raised, the current one stays in force.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let drain_time = config.limits.drain_time;
@@ -58,14 +72,14 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
     // Signals are caught before anybody can know that the program runs: one that comes early is obeyed once it is
     // ready.
     let signals = runtime.block_on(async { Signals::catch() })?;
-    let running = match wire::start_with(config, &mut handed) {
+    let running = match wire::start_with(config, handed) {
         Ok(running) => running,
         Err(error) => {
             writeln!(err, "larder: {error}")?;
             return Ok(Ending::Refused);
         }
     };
-    announce(&running, out)?;
+    announce(&running, out);
     runtime.block_on(obey(running, signals, flags, drain_time));
     Ok(Ending::Done)
 }
@@ -74,6 +88,7 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    quit: Signal,
     hang_up: Signal,
     user: Signal,
 }
@@ -88,13 +103,28 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            // nginx and php-fpm stop gracefully with this one, and container images built for them send it.
+            quit: signal(SignalKind::quit())?,
             hang_up: signal(SignalKind::hangup())?,
             user: signal(SignalKind::user_defined1())?,
         })
     }
 }
 
-fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
+/// Says that it is ready. Who started it may have closed standard output, and that it serves is what matters.
+fn announce(running: &Running, out: &mut impl Write) {
+    if let Err(error) = print(running, out) {
+        tracing::warn!(%error, "cannot write the addresses to standard output");
+    }
+    if let Some(admin) = running.admin().filter(|admin| !admin.ip().is_loopback()) {
+        tracing::warn!(
+            "the admin API on {admin} has no password: every client that can reach it can purge"
+        );
+    }
+    notify(State::Ready);
+}
+
+fn print(running: &Running, out: &mut impl Write) -> io::Result<()> {
     for place in running.places() {
         writeln!(out, "listening on {place}")?;
     }
@@ -102,26 +132,19 @@ fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "admin on http://{admin}")?;
     }
     writeln!(out, "ready")?;
-    out.flush()?;
-    if let Some(admin) = running.admin().filter(|admin| !admin.ip().is_loopback()) {
-        tracing::warn!(
-            "the admin API on {admin} has no password: every client that can reach it can purge"
-        );
-    }
-    notify(State::Ready);
-    Ok(())
+    out.flush()
 }
 
 /// The crates whose messages go into the log. A client or an application could cause messages of libraries as often as
 /// it likes; Larder itself reports what matters of them, and counts it.
 const OURS: [&str; 6] = ["larder", "proxy", "origin", "store", "kv", "esi"];
 
-/// Writes the program's own log to standard error.
-fn log_to_stderr(log: &meant::Log) {
-    let level = filter(log.level);
+/// Writes the program's own messages into `log`.
+fn log_to(log: &Log, wanted: &meant::Log) {
+    let level = filter(wanted.level);
     let ours = Targets::new().with_targets(OURS.map(|name| (name, level)));
     let subscriber = tracing_subscriber::fmt()
-        .with_writer(io::stderr)
+        .with_writer(log.clone())
         // It would report them on standard error too, and panic if that cannot be written.
         .log_internal_errors(false)
         .finish()
@@ -142,6 +165,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
     let Signals {
         mut terminate,
         mut interrupt,
+        mut quit,
         mut hang_up,
         mut user,
     } = signals;
@@ -150,6 +174,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
         tokio::select! {
             () = received(&mut terminate) => break,
             () = received(&mut interrupt) => break,
+            () = received(&mut quit) => break,
             () = received(&mut hang_up) => reload.ask(&running),
             read = reload.read(&running, flags) => take(&mut running, read, &mut drain_time),
             () = received(&mut user) => running.reopen_log(),
@@ -164,6 +189,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
         tokio::select! {
             () = received(&mut terminate) => {}
             () = received(&mut interrupt) => {}
+            () = received(&mut quit) => {}
         }
     };
     tokio::select! {

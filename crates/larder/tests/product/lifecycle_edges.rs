@@ -2,9 +2,9 @@
 
 use crate::common::command;
 use std::{
-    io::{ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Write},
     net::TcpStream,
-    os::unix::net::UnixStream,
+    os::{fd::AsRawFd, unix::net::UnixStream},
     path::Path,
 };
 use testkit::{Address, Client, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
@@ -164,25 +164,68 @@ fn what_libraries_say_of_clients_is_not_logged() {
     assert!(!larder.output().contains("h2"), "{}", larder.output());
 }
 
-/// Whoever read the log has gone, or its disk is full: nothing of that ends the process.
-#[test]
-fn a_log_that_nobody_takes_ends_nothing() {
-    let origin = Origin::start();
-    origin.reply("/", Reply::close());
+/// Starts with standard error, or standard output, going to this path.
+fn start_into(descriptor: u8, path: &str, origin: &Origin) -> Larder {
     let binary = env!("CARGO_BIN_EXE_larder");
-    let mut larder = testkit::Command::new("sh")
-        .args(["-c", "exec \"$@\" 2>/dev/full", "sh", binary, "serve"])
-        .config(&config(&origin, "1s", "\"127.0.0.1:0\""))
-        .start();
+    let script = format!("exec \"$@\" {descriptor}>{path}");
+    testkit::Command::new("sh")
+        .args(["-c", &script, "sh", binary, "serve"])
+        .config(&config(origin, "1s", "\"127.0.0.1:0\""))
+        .start()
+}
+
+fn serves_and_stops(mut larder: Larder, origin: &Origin) {
     assert_eq!(larder.get("/").send().status, 502, "which is logged");
     larder.rewrite_config("nonsense");
     larder.reload();
-    larder.rewrite_config(&config(&origin, "2s", "\"127.0.0.1:0\""));
+    larder.rewrite_config(&config(origin, "2s", "\"127.0.0.1:0\""));
     larder.reload();
     assert_eq!(larder.get("/").send().status, 502);
     let metrics = larder.admin_get("/metrics").send().text();
     assert!(metrics.contains("larder_panics_total 0"), "{metrics}");
     larder.terminate();
+    assert_eq!(larder.wait().code, Some(0));
+}
+
+/// Whoever read the log has gone, or its disk is full: nothing of that ends the process.
+#[test]
+fn a_log_that_nobody_takes_ends_nothing() {
+    let origin = Origin::start();
+    origin.reply("/", Reply::close());
+    serves_and_stops(start_into(2, "/dev/full", &origin), &origin);
+}
+
+/// Whoever is to read the log does not: no request waits for that.
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let origin = Origin::start();
+    origin.reply("/", Reply::close());
+    let (_reader, mut writer) = io::pipe().expect("a pipe");
+    writer
+        .write_all(&[b'x'; 64 << 10])
+        .expect("as much as fits");
+    let path = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
+    serves_and_stops(start_into(2, &path, &origin), &origin);
+}
+
+/// nginx's signal for a graceful stop, and that of container images made for it.
+#[test]
+fn a_quit_is_a_graceful_stop() {
+    let origin = Origin::start();
+    let gate = Gate::new();
+    origin.reply("/", Reply::ok().hold_head(&gate).body("whole"));
+    let mut larder = start(&config(&origin, "1h", "\"127.0.0.1:0\""));
+    let mut client = larder.client();
+    client.get("/").begin();
+    origin.wait_requests("/", 1);
+    let id = larder.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-QUIT", &id])
+        .status();
+    assert!(sent.expect("kill runs").success());
+    larder.wait_output("stopping");
+    gate.open();
+    assert_eq!(client.read().text(), "whole");
     assert_eq!(larder.wait().code, Some(0));
 }
 

@@ -81,6 +81,19 @@ fn least_connections_counts_by_weight() {
     assert_eq!(counts, [6, 3]);
 }
 
+/// Otherwise a heavier server would get all requests of a calm hour.
+#[test]
+fn idle_servers_take_turns_by_their_weights() {
+    let peers = peers(&[3, 1]);
+    let mut weights = WrrWeights::new();
+    let mut counts = [0; 2];
+    for _ in 0..8 {
+        let chosen = choice(&peers, &[], Balance::LeastConnections, 0);
+        counts[chosen.make(&mut weights).unwrap().server.index] += 1;
+    }
+    assert_eq!(counts, [6, 2]);
+}
+
 #[test]
 fn a_hash_stays_with_its_server_and_moves_only_when_it_goes() {
     let peers = peers(&[1, 1, 2]);
