@@ -43,13 +43,15 @@ impl State {
 /// Notifies systemd, if it started the program; does nothing otherwise.
 pub fn notify(state: State) {
     if let Some(socket) = env::var_os("NOTIFY_SOCKET") {
-        // A supervisor that does not take the message does not need it.
+        // A supervisor that does not take the message does not need it, and nothing waits for one that reads nothing.
         let _ = send(&socket, &state.text());
     }
 }
 
 fn send(socket: &OsStr, text: &str) -> io::Result<usize> {
-    UnixDatagram::unbound()?.send_to_addr(text.as_bytes(), &address(socket)?)
+    let own = UnixDatagram::unbound()?;
+    own.set_nonblocking(true)?;
+    own.send_to_addr(text.as_bytes(), &address(socket)?)
 }
 
 /// Reads the address: a path, or after `@` an abstract name that is no file (unix(7)).

@@ -9,7 +9,7 @@ mod tag;
 mod untouched;
 
 pub use accept::{Accepted, Choice, choose};
-pub use form::{FormProvenance, describe, describe_as, vary_by_coding};
+pub use form::{FormProvenance, describe, describe_as, varies_by_coding, vary_by_coding};
 pub use tag::{for_origin, form_tag, is_dated_range, matches_form, range_form, understood};
 pub use untouched::{
     DEFAULT_TYPES, TypePattern, Untouched, decodable, forbids, is_coded, is_meant, is_readable,

@@ -1,7 +1,7 @@
 //! Content codings as clients get them: which one, what is left alone, validators, ranges (RFC 9110 sections 8.4, 8.8.3.3,
 //! 12.5.3 and 14).
 
-use crate::common::{Said, sample, start};
+use crate::common::{Said, sample, start, start_with};
 use std::io::Read;
 use testkit::{Larder, Reply, Response};
 
@@ -69,6 +69,25 @@ pub(crate) fn made(larder: &Larder, coding: &str, level: &str) -> u64 {
 
 pub(crate) fn coding(answer: &Response) -> &str {
     answer.header("content-encoding").unwrap_or("identity")
+}
+
+/// A site that sets `Vary` for its own reasons knows nothing of what is coded here.
+#[test]
+fn who_sets_vary_takes_nothing_from_ours() {
+    for (edit, vary) in [
+        ("set = \"Vary: Origin\"", "Origin, Accept-Encoding"),
+        ("remove = \"Vary\"", "Accept-Encoding"),
+        ("add = \"Vary: Origin\"", "Accept-Encoding, Origin"),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[defaults]\nresponse_headers.{edit}\n"
+        ));
+        origin.reply("/", page(&text("vary", 20_000)));
+        for accepted in ["gzip", "identity", "gzip"] {
+            let answer = larder.get("/").header("Accept-Encoding", accepted).send();
+            assert_eq!(answer.joined("vary"), vary, "{edit} {accepted}");
+        }
+    }
 }
 
 #[test]

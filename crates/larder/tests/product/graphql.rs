@@ -238,6 +238,41 @@ fn one_users_answer_goes_to_nobody_else() {
     }
 }
 
+/// What is asked for, and what it is called, are the client's words: a user may be lured to them.
+#[test]
+fn a_lifetime_by_name_is_not_for_the_answer_to_one_user() {
+    for (says, is_stored) in [
+        ("", false),
+        ("bypass.cookies = \"session\"", true),
+        ("bypass.misses_with = \"session\"", true),
+        ("key.drop_cookies = true", true),
+        ("key.cookies = \"s\"", true),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[[route]]\nttl = \"10m\"\n{says}\n\
+             [route.graphql]\n[[route.graphql.operation]]\nname = \"Products\"\nttl = \"10m\"\n"
+        ));
+        origin.otherwise(|request| {
+            let who = request.header("cookie").unwrap_or("nobody");
+            Reply::ok()
+                .header("Content-Type", "application/json")
+                .body(format!("{{\"data\":\"{who}\"}}"))
+        });
+        let query = "{\"query\":\"query Products{me}\",\"operationName\":\"Products\"}";
+        let link = "/graphql?query=query%20Products%7Bme%7D&operationName=Products";
+        for method in ["GET", "POST"] {
+            let ask = |cookie: &str| match method {
+                "GET" => larder.get(link).header("Cookie", cookie).send(),
+                _ => post(&larder, query, &[("Cookie", cookie)]),
+            };
+            ask("s=alice");
+            let again = ask("s=alice");
+            assert_eq!(again.hit(), is_stored, "{method} {says}: {}", again.said());
+            assert!(is_stored || ask("s=bob").text().contains("bob"), "{method}");
+        }
+    }
+}
+
 #[test]
 fn cookies_that_bypass_do_so_here_too_and_a_query_invalidates_nothing() {
     let (origin, larder) = start_with(
@@ -463,6 +498,22 @@ fn answers_with_errors_are_stored_where_that_is_asked_for() {
         by_get();
         // The body has come whole; the store hears of it a moment later.
         testkit::wait_until("it is stored or forgotten", || again() && by_get() == kept);
+    }
+}
+
+/// Of several parts it cannot be seen whether one tells of errors.
+#[test]
+fn answers_in_parts_are_not_stored_where_errors_are_not() {
+    for (setting, kept) in [("", false), ("store_errors = true", true)] {
+        let (origin, larder) = service(setting);
+        origin.on("/graphql", |_| {
+            let reply = Reply::ok().header("Content-Type", "multipart/mixed; boundary=\"-\"");
+            reply.body("---\r\nContent-Type: application/json\r\n\r\n{\"errors\":[]}\r\n-----\r\n")
+        });
+        post(&larder, QUERY, &[]);
+        testkit::wait_until("it is stored or forgotten", || {
+            post(&larder, QUERY, &[]).hit() == kept
+        });
     }
 }
 

@@ -295,3 +295,23 @@ fn the_sites_lifetime_is_counted_from_arrival_however_old_the_answer_is() {
         }
     }
 }
+
+/// What a site sets for its pages is no lifetime of an outage.
+#[test]
+fn what_a_site_sets_does_not_lengthen_the_life_of_our_own_errors() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults.response_headers]\n\
+         set = [\"Cache-Control: public, max-age=3600\", \"ETag: \\\"a\\\"\", \"X-Frame-Options: DENY\"]\n",
+    );
+    origin.reply("/", Reply::ok());
+    origin.reply("/broken", Reply::close());
+    for (target, says, tag) in [
+        ("/", "public, max-age=3600", Some("\"a\"")),
+        ("/broken", "no-store", None),
+    ] {
+        let answer = larder.get(target).send();
+        assert_eq!(answer.header("cache-control"), Some(says), "{target}");
+        assert_eq!(answer.header("etag"), tag, "{target}");
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{target}");
+    }
+}

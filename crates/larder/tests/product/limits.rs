@@ -225,6 +225,19 @@ fn the_content_of_a_request_is_limited() {
         "found out while reading"
     );
     assert_eq!(origin.requests("/chunked"), 0);
+    let (origin, larder) = limited("[limits]\nrequest_body = \"0B\"\n");
+    for framing in [
+        "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0",
+        "Content-Length: 1\r\n\r\nx",
+    ] {
+        let mut client = larder.client();
+        client.send(format!(
+            "POST /none HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n"
+        ));
+        assert_eq!(client.read_head().status, 413, "{framing}");
+    }
+    assert_eq!(origin.requests("/none"), 0);
+    assert_eq!(larder.ask("POST", "/").send().status, 200, "it has none");
 }
 
 #[test]

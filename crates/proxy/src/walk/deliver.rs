@@ -213,7 +213,11 @@ pub fn finish(
     }
     report::fields(worker, &mut fields, &ask.site, status, outcome, Some(ask));
     if !policy.to_client.edits.is_empty() && for_client {
+        let is_coded_here = policy.compress.is_some() && rules::coding::varies_by_coding(&fields);
         edit(&mut fields, &policy.to_client.edits);
+        if is_coded_here {
+            rules::coding::vary_by_coding(&mut fields);
+        }
     }
     let mut response = assemble(status, fields, content);
     report::note(worker, ask, status, outcome, response.body_mut());

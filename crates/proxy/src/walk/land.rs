@@ -74,7 +74,7 @@ impl Fetch<'_> {
         if let Err(why) = has_room {
             return self.raw(head, body, Detail::Unkept(why));
         }
-        let without_errors = self.ask.checks_errors() && is_json(&head.headers);
+        let without_errors = self.ask.checks_errors() && may_tell_of_errors(&head.headers);
         let mut arrival = Arrival::new(body);
         let most = AT_ONCE.min(room.in_memory);
         let content = if without_errors || length.is_some_and(|length| length > most) {
@@ -309,11 +309,12 @@ fn accepts_ranges(fields: &HeaderMap) -> bool {
     units.any(|unit| unit.trim_ascii().eq_ignore_ascii_case(b"bytes"))
 }
 
-/// Whether an answer is in JSON.
-fn is_json(fields: &HeaderMap) -> bool {
+/// Whether an answer may tell of errors: in JSON, or in parts of it (`multipart/mixed`), which then cannot be read and are
+/// not kept.
+fn may_tell_of_errors(fields: &HeaderMap) -> bool {
     let media = fields.get(header::CONTENT_TYPE);
     media.is_some_and(|media| {
         let media = String::from_utf8_lossy(media.as_bytes()).to_ascii_lowercase();
-        media.contains("json")
+        media.contains("json") || media.starts_with("multipart/")
     })
 }

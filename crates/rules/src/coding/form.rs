@@ -74,6 +74,13 @@ pub fn describe_as(fields: &mut HeaderMap, form: impl Fn(&HeaderName) -> Option<
 
 /// Adds `Accept-Encoding` to `Vary`, unless `Vary` has it or `*` (RFC 9110 section 12.5.5).
 pub fn vary_by_coding(fields: &mut HeaderMap) {
+    if !varies_by_coding(fields) {
+        fields.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+}
+
+/// Whether `Vary` has `Accept-Encoding` or `*`.
+pub fn varies_by_coding(fields: &HeaderMap) -> bool {
     let is_it = |member: &[u8]| {
         let member = member.trim_ascii();
         member == b"*" || member.eq_ignore_ascii_case(ACCEPT_ENCODING.as_str().as_bytes())
@@ -83,7 +90,5 @@ pub fn vary_by_coding(fields: &mut HeaderMap) {
         let line = line.as_bytes();
         is_it(line) || line.split(|byte| *byte == b',').any(is_it)
     };
-    if !fields.get_all(VARY).iter().any(says_it) {
-        fields.append(VARY, HeaderValue::from_static("Accept-Encoding"));
-    }
+    fields.get_all(VARY).iter().any(says_it)
 }

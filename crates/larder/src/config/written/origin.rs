@@ -229,7 +229,8 @@ pub struct Queue {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retry {
-    /// Attempts after the first one.
+    /// Attempts after the first one. A server that cannot be connected to does not count: the next one is asked, and each
+    /// once.
     #[schemars(extend("default" = 1))]
     pub attempts: Option<At<Count>>,
     /// Limit on retries within ten seconds: ten, plus this percentage of the fetches.

@@ -58,7 +58,8 @@ pub enum SetCookie {
     Store,
 }
 
-/// How long past its lifetime a response may still be sent. What the origin says takes precedence.
+/// How long past its lifetime a response may still be sent. What the origin says takes precedence,
+/// unless `ttl_mode = "override"` gives the lifetime.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stale {
@@ -74,7 +75,7 @@ pub struct Stale {
     #[schemars(extend("default" = ["500", "502", "503", "504"]))]
     pub statuses: Option<Many<Text<FailingStatus>>>,
     /// Sent when the origin cannot be reached or does not answer in time (RFC 9111 section 4.2.4), unless the
-    /// origin named a limit with `stale-if-error`. With `"0s"`, never.
+    /// origin named a limit with `stale-if-error`. With `"0s"`, only for `if_error`.
     #[schemars(extend("default" = "1d"))]
     pub unreachable: Option<Text<Duration>>,
 }

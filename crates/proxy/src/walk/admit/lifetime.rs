@@ -6,7 +6,7 @@ use crate::{
     policy::{Lifetime, LifetimeMode, StatusPattern, seconds},
     way,
 };
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, header};
 use rules::{fields::begins_event_stream, freshness};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(super) fn freshness_site(
     let lifetime = own
         .filter(|_| is_ok)
         .or_else(|| policy.lifetime.of(status).filter(|_| !is_for_others))
-        .filter(|lifetime| !is_stream || lifetime.is_zero());
+        .filter(|lifetime| lifetime.is_zero() || !is_stream && !may_be_of_one_user(ask));
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
@@ -51,6 +51,19 @@ pub(super) fn freshness_site(
         stale_if_error: policy.stale.if_error.map(seconds),
         heuristic: policy.lifetime.heuristic && !is_stream,
     }
+}
+
+/// Whether an answer of a GraphQL service may be for its own user, as far as the site says: the request has cookies, of
+/// which the site says nothing. What is asked for is the client's word, and so is the name of the operation: whoever lures
+/// a user to an address of their own making would read what the user may read.
+fn may_be_of_one_user(ask: &Ask) -> bool {
+    let policy = ask.policy();
+    policy.graphql.is_some()
+        && ask.fields.contains_key(header::COOKIE)
+        && policy.key.cookies.is_empty()
+        && policy.bypass.cookies.is_empty()
+        && policy.bypass.misses_with.is_empty()
+        && policy.user_context.is_none()
 }
 
 /// Whether a page was sent in place of a file, on a route whose lifetimes are for styles, scripts and the like. They do

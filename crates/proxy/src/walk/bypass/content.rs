@@ -32,7 +32,8 @@ pub(super) fn request_body(
     let Some(most) = ask.site.largest_request_body else {
         return Ok(content.map_err(Into::into).boxed_unsync());
     };
-    if content.size_hint().lower() > most {
+    // Of content that is limited to nothing, `Limited` would say that there is none.
+    if content.size_hint().lower() > most || most == 0 {
         return Err(Failure::BodyTooLarge);
     }
     Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())

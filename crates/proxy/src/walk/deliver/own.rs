@@ -31,16 +31,38 @@ pub fn failed_forward(
     if matches!(failure, Failure::Denied(StatusCode::METHOD_NOT_ALLOWED)) {
         fields.insert(header::ALLOW, unrefused(ask));
     }
-    finish(
+    let content = content_for(&ask.method, content);
+    let mut response = finish(
         worker,
         ask,
         status,
         fields,
-        content_for(&ask.method, content),
+        content,
         outcome,
         Duration::ZERO,
-    )
+    );
+    // What the site sets is about pages: no browser is to keep an outage for as long.
+    let fields = response.headers_mut();
+    if fields.get(header::CACHE_CONTROL) != Some(&NO_STORE) {
+        fields.insert(header::CACHE_CONTROL, NO_STORE);
+    }
+    for name in OF_PAGES {
+        fields.remove(name);
+    }
+    response
 }
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// What an error of our own never has, although a site may set it for every answer of a route: what lengthens its life, and
+/// what names its content.
+const OF_PAGES: [&str; 5] = [
+    "expires",
+    "surrogate-control",
+    "cdn-cache-control",
+    "etag",
+    "last-modified",
+];
 
 /// Answers with an error of our own. The request was not understood. `asked` is its head as it came, and its
 /// connection; `None` for an include.
@@ -156,7 +178,7 @@ fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
-    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    fields.insert(header::CACHE_CONTROL, NO_STORE);
     if matches!(failure, Failure::MethodNotAllowed | Failure::MayNotPurge(_)) {
         fields.insert(header::ALLOW, ALLOWED);
     }
