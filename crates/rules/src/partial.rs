@@ -1,7 +1,7 @@
 //! Combining partial responses and completing them (RFC 9111 sections 3.3 and 3.4, RFC 9110 section 15.3.7.3).
 
 use crate::{
-    etag::{EntityTag, is_strong_date},
+    etag::{EntityTag, joins_parts},
     fields::{has, same_lines},
     range::{self, Span, Written},
     time::Time,
@@ -79,7 +79,7 @@ impl Spans {
 #[derive(PartialEq, Eq)]
 enum Strong<'a> {
     Tag(EntityTag<'a>),
-    /// A `Last-Modified` at least a second before `Date`, used without an `ETag` (RFC 9110 section 8.8.2.2).
+    /// A `Last-Modified` at least a minute before `Date`, used without an `ETag` (RFC 9110 section 8.8.2.2).
     Modified(Time),
 }
 
@@ -103,7 +103,7 @@ impl<'a> Strong<'a> {
             now
         };
         let modified = time(&LAST_MODIFIED)?;
-        is_strong_date(modified, date).then_some(Self::Modified(modified))
+        joins_parts(modified, date).then_some(Self::Modified(modified))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The client's own conditions, judged against the answer that we would send (RFC 9110 section 13).
 
 use crate::{
-    etag::{EntityTag, Listed, is_strong_date},
+    etag::{EntityTag, Listed, joins_parts},
     method::is_retrieval,
     time::Time,
 };
@@ -130,7 +130,7 @@ fn only_date(request: &HeaderMap, name: HeaderName, now: Time) -> Option<Time> {
 /// Whether `Range` is to be honoured in view of `If-Range` (section 13.1.5). True without `If-Range`.
 ///
 /// `If-Range` holds if its tag equals the representation's by strong comparison, or if it is the exact date of a
-/// `Last-Modified` that is a strong validator: at least a second before `Date` (section 8.8.2.2).
+/// `Last-Modified` that is a strong validator: at least a minute before `Date` (section 8.8.2.2).
 pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, now: Time) -> bool {
     let mut lines = request.get_all(IF_RANGE).iter();
     let value = match (lines.next(), lines.next()) {
@@ -141,7 +141,7 @@ pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, 
     if let Some(date) = Time::parse(value, now) {
         return representation.modified(now).is_some_and(|modified| {
             let known_since = representation.date;
-            modified == date && known_since.is_some_and(|date| is_strong_date(modified, date))
+            modified == date && known_since.is_some_and(|date| joins_parts(modified, date))
         });
     }
     match (EntityTag::parse(value), representation.tag()) {

@@ -551,3 +551,32 @@ fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
         assert_eq!(answer.header(name), None, "304 {name}");
     }
 }
+
+/// A file that is written twice within a second has one date for both versions, and the clock of whoever dates it may be
+/// another than that of whoever sends it.
+#[test]
+fn parts_of_two_versions_with_one_date_are_not_put_together() {
+    for (ago, is_dated, is_mixed) in [(-5, false, false), (-5, true, false), (-100, true, true)] {
+        let (origin, larder) = start();
+        let modified = date(ago);
+        origin.on("/", move |request| {
+            let content = request.nth.min(2).to_string().repeat(20);
+            let reply = match request.header("range") {
+                Some("bytes=0-9") => Reply::status(206).header("Content-Range", "bytes 0-9/20"),
+                Some(_) => Reply::status(206).header("Content-Range", "bytes 10-19/20"),
+                None => Reply::ok().body(&content[..10]),
+            };
+            let reply = reply.cache("max-age=60").header("Last-Modified", &modified);
+            let reply = reply.body(&content[..10]);
+            if is_dated { reply } else { reply.undated() }
+        });
+        for range in ["bytes=0-9", "bytes=10-19"] {
+            larder.get("/").header("Range", range).send();
+        }
+        let whole = larder.get("/").send().text();
+        // What has not changed for long has not changed twice.
+        let mixed = whole == "11111111112222222222";
+        assert_eq!(mixed, is_mixed, "{ago} {is_dated}: {whole}");
+        assert_eq!(whole.len(), 20);
+    }
+}
