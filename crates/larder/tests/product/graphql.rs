@@ -501,19 +501,33 @@ fn answers_with_errors_are_stored_where_that_is_asked_for() {
     }
 }
 
-/// Of several parts it cannot be seen whether one tells of errors.
+/// Of several parts it cannot be seen whether one tells of errors; and some services do not say that they answer in JSON.
 #[test]
-fn answers_in_parts_are_not_stored_where_errors_are_not() {
-    for (setting, kept) in [("", false), ("store_errors = true", true)] {
-        let (origin, larder) = service(setting);
-        origin.on("/graphql", |_| {
-            let reply = Reply::ok().header("Content-Type", "multipart/mixed; boundary=\"-\"");
-            reply.body("---\r\nContent-Type: application/json\r\n\r\n{\"errors\":[]}\r\n-----\r\n")
-        });
-        post(&larder, QUERY, &[]);
-        testkit::wait_until("it is stored or forgotten", || {
-            post(&larder, QUERY, &[]).hit() == kept
-        });
+fn answers_that_may_tell_of_errors_are_not_stored_whatever_their_type() {
+    let errors = r#"{"errors":[]}"#;
+    let parts = format!("---\r\nContent-Type: application/json\r\n\r\n{errors}\r\n-----\r\n");
+    for (media, content, is_kept) in [
+        (
+            Some("multipart/mixed; boundary=\"-\""),
+            parts.as_str(),
+            false,
+        ),
+        (Some("text/plain"), errors, false),
+        (None, errors, false),
+        (Some("text/plain"), r#"{"data":1}"#, true),
+        (Some("text/html"), "<p>try it here", true),
+    ] {
+        for (setting, kept) in [("", is_kept), ("store_errors = true", true)] {
+            let (origin, larder) = service(setting);
+            let reply = media.map_or(Reply::ok(), |media| {
+                Reply::ok().header("Content-Type", media)
+            });
+            origin.reply("/graphql", reply.body(content));
+            post(&larder, QUERY, &[]);
+            testkit::wait_until("it is stored or forgotten", || {
+                post(&larder, QUERY, &[]).hit() == kept
+            });
+        }
     }
 }
 

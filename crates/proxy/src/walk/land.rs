@@ -75,6 +75,10 @@ impl Fetch<'_> {
             return self.raw(head, body, Detail::Unkept(why));
         }
         let without_errors = self.ask.checks_errors() && may_tell_of_errors(&head.headers);
+        if without_errors && length.is_some_and(|length| length > room.in_memory) {
+            // On disk it could not be searched for errors at its end.
+            return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
+        }
         let mut arrival = Arrival::new(body);
         let most = AT_ONCE.min(room.in_memory);
         let content = if without_errors || length.is_some_and(|length| length > most) {
@@ -309,12 +313,15 @@ fn accepts_ranges(fields: &HeaderMap) -> bool {
     units.any(|unit| unit.trim_ascii().eq_ignore_ascii_case(b"bytes"))
 }
 
-/// Whether an answer may tell of errors: in JSON, or in parts of it (`multipart/mixed`), which then cannot be read and are
-/// not kept.
+/// Whether an answer may tell of errors: in JSON, also where its type does not say so. In parts (`multipart/mixed`) it
+/// cannot be read, and is not kept.
 fn may_tell_of_errors(fields: &HeaderMap) -> bool {
     let media = fields.get(header::CONTENT_TYPE);
-    media.is_some_and(|media| {
+    media.is_none_or(|media| {
         let media = String::from_utf8_lossy(media.as_bytes()).to_ascii_lowercase();
-        media.contains("json") || media.starts_with("multipart/")
+        media.contains("json")
+            || ["multipart/", "text/plain"]
+                .iter()
+                .any(|kind| media.starts_with(kind))
     })
 }
