@@ -34,7 +34,7 @@ pub use listeners::Place;
 use crate::{
     admin,
     config::meant::{Admin, Config},
-    telemetry::access_log::{AccessLog, Haste},
+    telemetry::access_log::{self, AccessLog},
 };
 use arc_swap::ArcSwap;
 use control::Control;
@@ -67,11 +67,11 @@ pub struct Running {
     fixed: Fixed,
 }
 
-/// Cuts a stop short.
+/// Reaches a stop while [`Running::finish`] blocks: cuts it short, or opens the access log again.
 #[derive(Debug)]
 pub struct Cut {
     switches: Vec<DrainSwitch>,
-    log: Option<Haste>,
+    log: Option<access_log::Handle>,
 }
 
 impl Cut {
@@ -81,7 +81,14 @@ impl Cut {
             switch.start(Duration::ZERO);
         }
         if let Some(log) = &self.log {
-            log.make();
+            log.hasten();
+        }
+    }
+
+    /// As [`Running::reopen_log`].
+    pub fn reopen_log(&self) {
+        if let Some(log) = &self.log {
+            log.reopen();
         }
     }
 }
@@ -218,11 +225,11 @@ impl Running {
         self.listeners.drain(within);
     }
 
-    /// Returns a handle that cuts a stop short while [`finish`](Self::finish) blocks.
+    /// Returns a handle for the time in which [`finish`](Self::finish) blocks.
     pub fn cut(&self) -> Cut {
         Cut {
             switches: self.listeners.switches(),
-            log: self.log.as_ref().map(AccessLog::haste),
+            log: self.log.as_ref().map(AccessLog::handle),
         }
     }
 

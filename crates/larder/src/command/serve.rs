@@ -186,10 +186,13 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
     let cut = running.cut();
     let mut finished = pin!(spawn_blocking(move || running.finish()));
     let told_again = async {
-        tokio::select! {
-            () = received(&mut terminate) => {}
-            () = received(&mut interrupt) => {}
-            () = received(&mut quit) => {}
+        loop {
+            tokio::select! {
+                () = received(&mut terminate) => break,
+                () = received(&mut interrupt) => break,
+                () = received(&mut quit) => break,
+                () = received(&mut user) => cut.reopen_log(),
+            }
         }
     };
     tokio::select! {

@@ -78,14 +78,19 @@ struct Wishes {
     haste: AtomicBool,
 }
 
-/// Shortens the wait for the access log to be written.
+/// Reaches the access log while it is waited for.
 #[derive(Debug)]
-pub struct Haste(Arc<Wishes>);
+pub struct Handle(Arc<Wishes>);
 
-impl Haste {
+impl Handle {
     /// Shortens the wait from now on.
-    pub fn make(&self) {
+    pub fn hasten(&self) {
         self.0.haste.store(true, Relaxed);
+    }
+
+    /// As [`AccessLog::reopen`].
+    pub fn reopen(&self) {
+        self.0.reopen.store(true, Relaxed);
     }
 }
 
@@ -132,12 +137,12 @@ impl AccessLog {
     /// Requests that the file is opened again by its name, after it was moved. Takes effect within a fraction of a
     /// second. No effect on standard output.
     pub fn reopen(&self) {
-        self.thread.wishes.reopen.store(true, Relaxed);
+        self.handle().reopen();
     }
 
-    /// Returns the means to shorten the wait for the end of this log.
-    pub fn haste(&self) -> Haste {
-        Haste(self.thread.wishes.clone())
+    /// Returns a handle that reaches this log until its end.
+    pub fn handle(&self) -> Handle {
+        Handle(self.thread.wishes.clone())
     }
 
     /// Writes what is queued and ends the writer. Records that workers send from now on are lost.

@@ -2,6 +2,7 @@
 
 use crate::common::command;
 use std::{
+    fs,
     io::{self, ErrorKind, Read, Write},
     net::TcpStream,
     os::{fd::AsRawFd, unix::net::UnixStream},
@@ -208,6 +209,38 @@ fn a_log_that_nobody_reads_stops_nothing() {
     serves_and_stops(start_into(2, &path, &origin), &origin);
 }
 
+fn signal(larder: &Larder, name: &str) {
+    let id = larder.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args([name, &id])
+        .status();
+    assert!(sent.expect("kill runs").success());
+}
+
+/// A log is rotated at its hour, whatever goes on then.
+#[test]
+fn the_access_log_is_opened_again_during_a_stop() {
+    let origin = Origin::start();
+    let gate = Gate::new();
+    origin.reply("/", Reply::ok().hold_head(&gate).body("whole"));
+    let file = scratch_dir().join("access.log");
+    let log = format!("[log]\naccess = {:?}\n", file.display().to_string());
+    let mut larder = start(&(config(&origin, "1h", "\"127.0.0.1:0\"") + &log));
+    let mut client = larder.client();
+    client.get("/").begin();
+    origin.wait_requests("/", 1);
+    larder.terminate();
+    larder.wait_output("stopping");
+    fs::rename(&file, file.with_extension("1")).expect("the old one");
+    signal(&larder, "-USR1");
+    wait_until("it is opened again", || file.exists());
+    gate.open();
+    assert_eq!(client.read().text(), "whole");
+    assert_eq!(larder.wait().code, Some(0));
+    let lines = fs::read_to_string(&file).expect("the new one");
+    assert!(lines.contains("GET / "), "{lines}");
+}
+
 /// nginx's signal for a graceful stop, and that of container images made for it.
 #[test]
 fn a_quit_is_a_graceful_stop() {
@@ -218,11 +251,7 @@ fn a_quit_is_a_graceful_stop() {
     let mut client = larder.client();
     client.get("/").begin();
     origin.wait_requests("/", 1);
-    let id = larder.id().to_string();
-    let sent = std::process::Command::new("kill")
-        .args(["-QUIT", &id])
-        .status();
-    assert!(sent.expect("kill runs").success());
+    signal(&larder, "-QUIT");
     larder.wait_output("stopping");
     gate.open();
     assert_eq!(client.read().text(), "whole");
