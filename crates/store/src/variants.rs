@@ -115,9 +115,13 @@ impl Variants {
             .collect()
     }
 
-    /// Whether a later fetch brought what `new` would replace.
+    /// Whether a later fetch brought what `new` would replace, or one of several variants where `new` is for everybody: the
+    /// application has learned meanwhile that its answers differ.
     pub(crate) fn supersedes(&self, new: &Stored) -> bool {
-        self.later_than(new).is_some()
+        let gained = |held: &Arc<Stored>| {
+            new.variant.is_none() && held.variant.is_some() && held.is_of_later_fetch(new)
+        };
+        self.later_than(new).is_some() || self.as_slice().iter().any(gained)
     }
 
     /// What a later fetch has put in the place of `old`.

@@ -199,6 +199,28 @@ fn what_breaks_off_takes_the_place_of_nothing() {
     assert!(asked(&larder, "carol", &[]).hit());
 }
 
+#[test]
+fn an_answer_from_before_that_comes_later_is_its_own_clients_alone() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let first = gate.clone();
+    origin.on("/", move |request| {
+        let old = page(request, None).hold_head(&first);
+        mended(request, old, page(request, None))
+    });
+    let mut alice = larder.client();
+    alice.get("/").header("Cookie", "user=alice").begin();
+    gate.wait_reached();
+    let mut bob = larder.get("/").header("Cookie", "user=bob");
+    bob = bob.header("Cache-Control", "no-cache");
+    assert_eq!(bob.send().text(), "user=bob");
+    gate.open();
+    assert_eq!(alice.read().text(), "user=alice");
+    let other = asked(&larder, "carol", &[]);
+    assert_eq!(other.text(), "user=carol", "{}", other.said());
+    assert!(asked(&larder, "bob", &[]).hit());
+}
+
 /// A server in front of an application adds its own to a 304 (Apache's `mod_deflate` does), for which the application has
 /// not said what it would say with a page.
 #[test]
