@@ -4,12 +4,14 @@
 use libfuzzer_sys::fuzz_target;
 use proxy::content_key::{
     json::canonical,
-    operation::{decode, has_errors, of_document, of_json, of_query},
+    errors::ErrorSearch,
+    operation::{decode, of_document, of_json, of_query},
 };
 use serde_json::Value;
 
 fuzz_target!(|data: &[u8]| {
-    has_errors(data);
+    ErrorSearch::Text.finds(data);
+    ErrorSearch::Json.finds(data);
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };

@@ -13,7 +13,11 @@ use std::{
             net::{SocketAddr, UnixDatagram},
         },
     },
+    time::Duration,
 };
+
+/// How long a supervisor that is busy is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A state that systemd is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +47,14 @@ impl State {
 /// Notifies systemd, if it started the program; does nothing otherwise.
 pub fn notify(state: State) {
     if let Some(socket) = env::var_os("NOTIFY_SOCKET") {
-        // A supervisor that does not take the message does not need it, and nothing waits for one that reads nothing.
+        // A supervisor that does not take the message does not need it, and nothing waits for ever for one that reads nothing.
         let _ = send(&socket, &state.text());
     }
 }
 
 fn send(socket: &OsStr, text: &str) -> io::Result<usize> {
     let own = UnixDatagram::unbound()?;
-    own.set_nonblocking(true)?;
+    own.set_write_timeout(Some(PATIENCE))?;
     own.send_to_addr(text.as_bytes(), &address(socket)?)
 }
 

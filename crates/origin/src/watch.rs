@@ -158,8 +158,8 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
     }
     let began = Instant::now();
     let mut answered = ask(origin, peer, rule, (Said::Nothing, began)).await;
-    let is_shared = !origin.config.protocol.is_http2();
-    if matches!(&answered, Err(Unfit::WantsHttp1(_))) && is_shared {
+    let may_speak_http1 = !origin.config.protocol.is_http2();
+    if matches!(&answered, Err(Unfit::WantsHttp1(_))) && may_speak_http1 {
         answered = ask(origin, peer, rule, (Said::WantsHttp1, began)).await;
     }
     let status = answered?;

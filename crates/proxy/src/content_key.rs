@@ -6,6 +6,7 @@
 //! GraphQL requests are judged alike by any method: `QUERY` says that nothing changes, but a document may say
 //! otherwise.
 
+pub mod errors;
 pub mod json;
 pub mod operation;
 
@@ -20,6 +21,7 @@ use crate::{
     policy::{GraphQl, Operation},
 };
 use bytes::{Bytes, BytesMut};
+use errors::ErrorSearch;
 use http::{HeaderMap, HeaderName, Method, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
@@ -290,6 +292,15 @@ impl Ask {
     pub fn checks_errors(&self) -> bool {
         let graphql = self.policy().graphql.as_ref();
         graphql.is_some_and(|graphql| !graphql.store_errors)
+    }
+
+    /// How an answer with these fields is searched for errors before it is stored.
+    pub fn error_search(&self, fields: &HeaderMap) -> ErrorSearch {
+        if self.checks_errors() {
+            ErrorSearch::of(fields)
+        } else {
+            ErrorSearch::Nothing
+        }
     }
 
     /// Whether stored responses stay: the request is known to change nothing although its method is not safe, or the

@@ -68,7 +68,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All reasons. A note in the table is a position in this list, counted from one.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 48] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -77,6 +77,7 @@ impl Unshared {
         Self::NotStored(NotStorable::Authorization),
         Self::NotStored(NotStorable::MustUnderstand),
         Self::NotStored(NotStorable::SetCookie),
+        Self::NotStored(NotStorable::Cookies),
         Self::NotStored(NotStorable::VaryStar),
         Self::NotStored(NotStorable::TooManyTags),
         Self::NotStored(NotStorable::Connection),

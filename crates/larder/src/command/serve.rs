@@ -192,6 +192,8 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
                 () = received(&mut interrupt) => break,
                 () = received(&mut quit) => break,
                 () = received(&mut user) => cut.reopen_log(),
+                // Only its log can still be opened again.
+                () = received(&mut hang_up) => cut.reopen_log(),
             }
         }
     };

@@ -501,6 +501,66 @@ fn answers_with_errors_are_stored_where_that_is_asked_for() {
     }
 }
 
+/// Many visitors have cookies that mean nothing, and anybody can send some.
+#[test]
+fn a_request_with_cookies_takes_nothing_from_what_is_stored_for_all() {
+    for (tag, reload) in [(None, true), (Some("\"a\""), true), (Some("\"a\""), false)] {
+        let (origin, larder) = start_with(
+            "[[origin]]\nservers = \"{origin}\"\n[[route]]\nttl = \"10m\"\n[route.graphql]\n",
+        );
+        origin.otherwise(move |request| {
+            let reply = match request.header("if-none-match") {
+                Some(_) => Reply::status(304),
+                None => Reply::ok().body("{\"data\":1}"),
+            };
+            let reply = reply.header("Content-Type", "application/json");
+            tag.map_or(reply.clone(), |tag| reply.header("ETag", tag))
+        });
+        let ask = || larder.get("/?query=%7Ba%7D");
+        ask().send();
+        let fields = if reload { "no-cache" } else { "max-age=0" };
+        let own = ask()
+            .header("Cookie", "_ga=1")
+            .header("Cache-Control", fields);
+        assert_eq!(own.send().status, 200);
+        let others = ask().send();
+        assert!(others.hit(), "{tag:?} {reload}: {}", others.said());
+    }
+}
+
+/// Neither does the date of a file say that it is everybody's, nor is a part of an answer searched for errors.
+#[test]
+fn what_is_one_users_or_a_part_of_errors_is_not_stored() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\nttl = \"10m\"\nttl_mode = \"override\"\n[route.graphql]\n",
+    );
+    origin.otherwise(|request| {
+        let reply = Reply::ok().header("Content-Type", "application/json");
+        let reply = reply.header("Last-Modified", "Thu, 01 Jan 2015 00:00:00 GMT");
+        match request.header("range") {
+            Some(_) => Reply::status(206)
+                .header("Content-Type", "application/json")
+                .header("Content-Range", "bytes 0-13/14")
+                .body(r#"{"errors":[1]}"#),
+            None => reply.body("{\"data\":1}"),
+        }
+    });
+    let ask = || larder.get("/?query=%7Ba%7D");
+    for _ in 0..2 {
+        let own = ask().header("Cookie", "s=1").send();
+        assert_eq!(
+            own.parameter("detail").as_deref(),
+            Some("cookies"),
+            "{}",
+            own.said()
+        );
+    }
+    for _ in 0..2 {
+        let part = ask().header("Range", "bytes=0-").send();
+        assert!(!part.hit(), "{}", part.said());
+    }
+}
+
 /// Of several parts it cannot be seen whether one tells of errors; and some services do not say that they answer in JSON.
 #[test]
 fn answers_that_may_tell_of_errors_are_not_stored_whatever_their_type() {
@@ -515,6 +575,8 @@ fn answers_that_may_tell_of_errors_are_not_stored_whatever_their_type() {
         (Some("text/plain"), errors, false),
         (None, errors, false),
         (Some("text/plain"), r#"{"data":1}"#, true),
+        (Some("text/plain"), "User-agent: *", true),
+        (None, "", true),
         (Some("text/html"), "<p>try it here", true),
     ] {
         for (setting, kept) in [("", is_kept), ("store_errors = true", true)] {

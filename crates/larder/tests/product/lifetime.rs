@@ -296,22 +296,33 @@ fn the_sites_lifetime_is_counted_from_arrival_however_old_the_answer_is() {
     }
 }
 
-/// What a site sets for its pages is no lifetime of an outage.
+/// What a site sets for its pages is no lifetime of an outage. What it refuses, it refuses as it says.
 #[test]
 fn what_a_site_sets_does_not_lengthen_the_life_of_our_own_errors() {
-    let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\n[defaults.response_headers]\n\
-         set = [\"Cache-Control: public, max-age=3600\", \"ETag: \\\"a\\\"\", \"X-Frame-Options: DENY\"]\n",
-    );
-    origin.reply("/", Reply::ok());
-    origin.reply("/broken", Reply::close());
-    for (target, says, tag) in [
-        ("/", "public, max-age=3600", Some("\"a\"")),
-        ("/broken", "no-store", None),
-    ] {
-        let answer = larder.get(target).send();
-        assert_eq!(answer.header("cache-control"), Some(says), "{target}");
-        assert_eq!(answer.header("etag"), tag, "{target}");
-        assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{target}");
+    for edit in ["set", "add"] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[[route]]\npath = \"/gone\"\nrefuse = \"410\"\n[defaults.response_headers]\n\
+             {edit} = [\"Cache-Control: public, max-age=3600\", \"ETag: \\\"a\\\"\", \"X-Frame-Options: DENY\", \
+             \"Cloudflare-CDN-Cache-Control: max-age=3600\", \"X-Accel-Expires: 3600\"]\n",
+        ));
+        origin.reply("/", Reply::ok());
+        origin.reply("/broken", Reply::close());
+        for (target, is_kept) in [("/", true), ("/broken", false), ("/gone", true)] {
+            let answer = larder.get(target).send();
+            let says = answer.joined("cache-control");
+            assert_eq!(
+                says.contains("max-age=3600"),
+                is_kept,
+                "{edit} {target}: {says}"
+            );
+            for name in ["etag", "cloudflare-cdn-cache-control", "x-accel-expires"] {
+                assert_eq!(
+                    answer.header(name).is_some(),
+                    is_kept,
+                    "{edit} {target} {name}"
+                );
+            }
+            assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{target}");
+        }
     }
 }

@@ -238,6 +238,9 @@ fn the_content_of_a_request_is_limited() {
     }
     assert_eq!(origin.requests("/none"), 0);
     assert_eq!(larder.ask("POST", "/").send().status, 200, "it has none");
+    let mut client = larder.client();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    assert_eq!(client.read().status, 200, "nor has it");
 }
 
 #[test]

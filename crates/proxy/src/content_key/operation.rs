@@ -6,7 +6,6 @@ use apollo_parser::{
     Parser,
     cst::{CstNode, Definition},
 };
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -148,13 +147,4 @@ pub fn of_document(document: &str, name: Option<&str>) -> Result<Selected, Unkey
         (None, [only]) => Ok(Selected { name: only.clone() }),
         _ => Err(Unkeyed::Malformed),
     }
-}
-
-/// Whether an answer in JSON reports errors, or cannot be read.
-pub fn has_errors(text: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct GraphqlResponse {
-        errors: Option<IgnoredAny>,
-    }
-    serde_json::from_slice::<GraphqlResponse>(text).map_or(true, |answer| answer.errors.is_some())
 }

@@ -1,7 +1,7 @@
 use super::{
     Unkeyed,
     json::canonical,
-    operation::{Selected, decode, has_errors, of_document, of_json, of_query},
+    operation::{Selected, decode, of_document, of_json, of_query},
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -13,7 +13,7 @@ proptest! {
     fn any_text_is_read(text in "\\PC{0,80}") {
         let form = canonical(&text);
         prop_assert!(form.is_none() || serde_json::from_str::<Value>(&text).is_ok());
-        let _ = (of_json(&text), of_query(&text), of_document(&text, None), decode(&text), has_errors(text.as_bytes()));
+        let _ = (of_json(&text), of_query(&text), of_document(&text, None), decode(&text), ErrorSearch::Text.finds(text.as_bytes()), ErrorSearch::Json.finds(text.as_bytes()));
     }
 
     #[test]
@@ -158,20 +158,19 @@ fn requests_in_json_and_in_the_query_string() {
 
 #[test]
 fn errors_are_found() {
-    for (answer, expected) in [
-        (&br#"{"data":{"errors":[]}}"#[..], false),
-        (br#"{"data":null,"errors":null}"#, false),
-        (br#"{"data":{},"errors":[{"message":"m"}]}"#, true),
-        (br#"{"errors":[]}"#, true),
-        (b"[]", true),
-        (b"{", true),
-        (b"", true),
+    for (answer, in_json, in_text) in [
+        (&br#"{"data":{"errors":[]}}"#[..], false, false),
+        (br#"{"data":null,"errors":null}"#, false, false),
+        (br#"{"data":{},"errors":[{"message":"m"}]}"#, true, true),
+        (br#"{"errors":[]}"#, true, true),
+        (b"[]", true, false),
+        (b"{", true, false),
+        (b"", true, false),
+        (b"User-agent: *", true, false),
     ] {
-        assert_eq!(
-            has_errors(answer),
-            expected,
-            "{}",
-            String::from_utf8_lossy(answer)
-        );
+        let found = [ErrorSearch::Nothing, ErrorSearch::Text, ErrorSearch::Json]
+            .map(|search| search.finds(answer));
+        let text = String::from_utf8_lossy(answer);
+        assert_eq!(found, [false, in_text, in_json], "{text}");
     }
 }

@@ -7,6 +7,7 @@ mod made;
 mod settled;
 
 pub use fields::{complete, keep_language, own_fields, own_updated};
+pub use lifetime::may_be_of_one_user;
 pub use made::{Update, marks, new_stored, tags, updated};
 
 use crate::{
@@ -158,6 +159,9 @@ fn judged(
         targets: &ask.site.targets,
     };
     let storable = storable::judge(&exchange, &site)?;
+    if may_be_of_one_user(ask, &storable.facts) {
+        return Err(NotStorable::Cookies);
+    }
     match nominated(ask, fields) {
         Nominated::Everything => Err(NotStorable::VaryStar),
         nominated @ (Nominated::Nothing | Nominated::Fields(_)) => Ok((storable, nominated)),

@@ -213,7 +213,12 @@ pub fn finish(
     }
     report::fields(worker, &mut fields, &ask.site, status, outcome, Some(ask));
     if !policy.to_client.edits.is_empty() && for_client {
-        let is_coded_here = policy.compress.is_some() && rules::coding::varies_by_coding(&fields);
+        let is_coded_here = policy.compress.as_ref().is_some_and(|compress| {
+            let kind = fields.get(header::CONTENT_TYPE);
+            let kind = kind.map(HeaderValue::as_bytes).unwrap_or_default();
+            rules::coding::varies_by_coding(&fields)
+                && rules::coding::is_meant(kind, &compress.types)
+        });
         edit(&mut fields, &policy.to_client.edits);
         if is_coded_here {
             rules::coding::vary_by_coding(&mut fields);

@@ -7,6 +7,7 @@ pub use failing::{instead, on_failure, usable_on_failure};
 
 use crate::{
     body::Content,
+    content_key::errors::ErrorSearch,
     hit_for_miss::{Asker, Unshared},
     outcome::{Detail, Unkept, bump},
     walk::{
@@ -74,14 +75,15 @@ impl Fetch<'_> {
         if let Err(why) = has_room {
             return self.raw(head, body, Detail::Unkept(why));
         }
-        let without_errors = self.ask.checks_errors() && may_tell_of_errors(&head.headers);
-        if without_errors && length.is_some_and(|length| length > room.in_memory) {
+        let errors = self.ask.error_search(&head.headers);
+        let is_searched = errors != ErrorSearch::Nothing;
+        if is_searched && length.is_some_and(|length| length > room.in_memory) {
             // On disk it could not be searched for errors at its end.
             return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
         }
         let mut arrival = Arrival::new(body);
         let most = AT_ONCE.min(room.in_memory);
-        let content = if without_errors || length.is_some_and(|length| length > most) {
+        let content = if is_searched || length.is_some_and(|length| length > most) {
             None
         } else {
             // The reader of the rest polls again before it waits.
@@ -109,7 +111,7 @@ impl Fetch<'_> {
             arrival,
             writer,
             room,
-            without_errors,
+            errors,
         };
         self.filling(stored, own, inflow)
     }
@@ -311,17 +313,4 @@ fn accepts_ranges(fields: &HeaderMap) -> bool {
     let lines = fields.get_all(header::ACCEPT_RANGES).iter();
     let mut units = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     units.any(|unit| unit.trim_ascii().eq_ignore_ascii_case(b"bytes"))
-}
-
-/// Whether an answer may tell of errors: in JSON, also where its type does not say so. In parts (`multipart/mixed`) it
-/// cannot be read, and is not kept.
-fn may_tell_of_errors(fields: &HeaderMap) -> bool {
-    let media = fields.get(header::CONTENT_TYPE);
-    media.is_none_or(|media| {
-        let media = String::from_utf8_lossy(media.as_bytes()).to_ascii_lowercase();
-        media.contains("json")
-            || ["multipart/", "text/plain"]
-                .iter()
-                .any(|kind| media.starts_with(kind))
-    })
 }

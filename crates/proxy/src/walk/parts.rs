@@ -6,6 +6,7 @@ mod arrived;
 use crate::{
     body::Content,
     clock,
+    content_key::errors::ErrorSearch,
     error::Failure,
     outcome::{Detail, Unkept},
     walk::{
@@ -69,6 +70,10 @@ impl Fetch<'_> {
             Ok(storing) => storing,
             Err(why) => return self.raw(head, body, Detail::NotStored(why)),
         };
+        if self.ask.error_search(&head.headers) != ErrorSearch::Nothing {
+            // In a part it cannot be seen whether the whole tells of errors.
+            return self.raw(head, body, Detail::NotStored(NotStorable::Status));
+        }
         let announced = body.size_hint().exact();
         if announced.is_some_and(|announced| announced != storing.span.length()) {
             // It is unknown which bytes these are.
@@ -92,7 +97,7 @@ impl Fetch<'_> {
                 arrival: between(Arrival::new(body).of_length(storing.span.length()), missing),
                 writer,
                 room,
-                without_errors: false,
+                errors: ErrorSearch::Nothing,
             },
             reader,
             kept,

@@ -10,7 +10,7 @@ pub use room::{Room, begin_fill};
 use crate::{
     cache::Worker,
     collapse::LastWord,
-    content_key::operation,
+    content_key::errors::ErrorSearch,
     endings::Ending,
     error::Failure,
     hit_for_miss::Unshared,
@@ -37,8 +37,8 @@ pub struct Pump {
     room: Room,
     /// Whether the store was told that the response is not kept.
     withdrawn: bool,
-    /// Whether this is a GraphQL answer, which is kept only if it does not tell of errors.
-    without_errors: bool,
+    /// How it is searched for errors of a GraphQL service. If there are any, it is not kept.
+    errors: ErrorSearch,
     /// Tells the followers of the flight that landed with this body if it breaks off or is not kept.
     followers: Option<LastWord>,
     /// Room for what may wait of the body while it is not read.
@@ -57,15 +57,15 @@ pub struct Inflow {
     pub writer: Writer,
     /// How much of the body may be kept.
     pub room: Room,
-    /// Whether it is kept only if it is a GraphQL answer without errors.
-    pub without_errors: bool,
+    /// How it is searched for errors of a GraphQL service. If there are any, it is not kept.
+    pub errors: ErrorSearch,
 }
 
 impl Inflow {
     /// Returns the pump that moves it once it is run. `destination` is what becomes of the whole body.
     pub fn pump(self, worker: &Rc<Worker>, destination: Destination) -> Box<Pump> {
         let mut pump = Pump::new(worker, self.arrival, self.writer, destination, self.room);
-        pump.without_errors = self.without_errors;
+        pump.errors = self.errors;
         pump
     }
 }
@@ -93,7 +93,7 @@ impl Pump {
             destination,
             room,
             withdrawn: false,
-            without_errors: false,
+            errors: ErrorSearch::Nothing,
             followers: None,
             deserted: Deserted::default(),
             ending: None,
@@ -223,7 +223,7 @@ impl Pump {
             self.destination.withdraw(&self.worker);
         }
         let body = match body {
-            Some(body) if self.without_errors && has_errors(&body) => {
+            Some(body) if has_errors(self.errors, &body) => {
                 if let Some(followers) = &self.followers {
                     self.destination.pass_on(body, followers);
                 }
@@ -239,11 +239,14 @@ impl Pump {
 }
 
 /// Whether a GraphQL answer tells of errors, or is too large to be searched for them.
-fn has_errors(body: &Body) -> bool {
+fn has_errors(search: ErrorSearch, body: &Body) -> bool {
+    if search == ErrorSearch::Nothing {
+        return false;
+    }
     match body {
-        Body::Whole(bytes) => operation::has_errors(bytes),
-        Body::Mapped(extent) => operation::has_errors(&extent.bytes()),
-        Body::Chunks(chunks) => operation::has_errors(&chunks.concat()),
+        Body::Whole(bytes) => search.finds(bytes),
+        Body::Mapped(extent) => search.finds(&extent.bytes()),
+        Body::Chunks(chunks) => search.finds(&chunks.concat()),
         Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => true,
     }
 }

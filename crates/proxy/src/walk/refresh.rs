@@ -7,6 +7,7 @@ use crate::{
     outcome::bump,
     user_group::HASH,
     walk::{
+        admit::may_be_of_one_user,
         forward::{self, Leader, Meanwhile},
         lookup::Need,
         pump::begin_fill,
@@ -18,9 +19,9 @@ use store::Stored;
 
 /// Fetches in the background, unless another task already does or has just found the origin failing. Otherwise an
 /// origin that is down or busy would be asked with each hit. Nor does it for a client whose answer would not be right
-/// for its group ([`is_unlike_its_group`]).
+/// for its group ([`is_unlike_its_group`]), or whose cookies keep it from being stored.
 pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
-    if is_unlike_its_group(ask) {
+    if is_unlike_its_group(ask) || may_be_of_one_user(ask, &stored.facts) {
         return;
     }
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());

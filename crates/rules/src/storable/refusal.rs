@@ -21,6 +21,9 @@ pub enum NotStorable {
     MustUnderstand,
     /// `Set-Cookie`, which the site refuses to store.
     SetCookie,
+    /// The request has cookies of which the site says nothing, and only the site gives a lifetime, by a name that is the
+    /// client's own word.
+    Cookies,
     /// `Vary: *`: no request would ever match.
     VaryStar,
     /// The response has more tags or cache groups than are read: those left out could not purge it.
@@ -35,12 +38,12 @@ pub enum NotStorable {
 }
 
 impl NotStorable {
-    /// Whether the reason lies only in this request, or in the cookie of its answer. What is stored for others is as
+    /// Whether the reason lies only in this request, or in cookies. What is stored for others is as
     /// good as before then.
     pub const fn is_of_this_request(self) -> bool {
         matches!(
             self,
-            Self::NoStoreRequest | Self::Authorization | Self::SetCookie
+            Self::NoStoreRequest | Self::Authorization | Self::SetCookie | Self::Cookies
         )
     }
 
@@ -55,6 +58,7 @@ impl NotStorable {
             Self::Authorization => "authorization",
             Self::MustUnderstand => "must-understand",
             Self::SetCookie => "set-cookie",
+            Self::Cookies => "cookies",
             Self::VaryStar => "vary-star",
             Self::TooManyTags => "too-many-tags",
             Self::Connection => "connection",

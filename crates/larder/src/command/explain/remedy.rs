@@ -10,6 +10,8 @@ use crate::admin::{Answer, Judged};
 pub(super) enum Remedy {
     /// The cookie is removed from what is stored.
     StripCookie,
+    /// The site says what cookies mean.
+    SettleCookies,
     /// The site gives a lifetime, where the application gives none.
     GiveLifetime,
     /// The site gives a lifetime whatever the application says.
@@ -66,6 +68,7 @@ impl Remedy {
     pub(super) fn last(why: &str) -> Option<Self> {
         Some(match why {
             "set-cookie" => Self::StripCookie,
+            "cookies" => Self::SettleCookies,
             "no-freshness" => Self::GiveOrForceLifetime,
             "no-store" | "private" => Self::ForceLifetime,
             "status" => Self::NameStatus,
@@ -106,6 +109,10 @@ impl Remedy {
             Self::StripCookie => (
                 "`set_cookie = \"strip\"`, if nobody needs the cookie and `bypass.sets` does not name it",
                 "storing.md#cookies-and-authorization",
+            ),
+            Self::SettleCookies => (
+                "`bypass.cookies = [\"session\"]`, with the names that make an answer one user's, or `key.drop_cookies = true`",
+                "before-a-graphql-api.md#before-a-graphql-api",
             ),
             Self::GiveLifetime => (
                 "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`",

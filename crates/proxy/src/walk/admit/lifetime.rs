@@ -7,7 +7,10 @@ use crate::{
     way,
 };
 use http::{HeaderMap, StatusCode, header};
-use rules::{fields::begins_event_stream, freshness};
+use rules::{
+    fields::begins_event_stream,
+    freshness::{self, Facts, LifetimeSource},
+};
 use std::time::Duration;
 
 /// The site's lifetime settings for this route, and for an answer of this status with these fields.
@@ -28,7 +31,7 @@ pub(super) fn freshness_site(
     let lifetime = own
         .filter(|_| is_ok)
         .or_else(|| policy.lifetime.of(status).filter(|_| !is_for_others))
-        .filter(|lifetime| lifetime.is_zero() || !is_stream && !may_be_of_one_user(ask));
+        .filter(|lifetime| !is_stream || lifetime.is_zero());
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
@@ -53,10 +56,20 @@ pub(super) fn freshness_site(
     }
 }
 
-/// Whether an answer of a GraphQL service may be for its own user, as far as the site says: the request has cookies, of
-/// which the site says nothing. What is asked for is the client's word, and so is the name of the operation: whoever lures
-/// a user to an address of their own making would read what the user may read.
-fn may_be_of_one_user(ask: &Ask) -> bool {
+/// Whether the answer with these `facts` may be for its own user, as far as the site says: a GraphQL service was asked with
+/// cookies of which the site says nothing, and the lifetime is not the service's. What is asked for is the client's word,
+/// and so is the name of the operation: whoever lures a user to an address of their own making would read what that user
+/// may read.
+pub fn may_be_of_one_user(ask: &Ask, facts: &Facts) -> bool {
+    let is_the_services = !matches!(
+        facts.source,
+        LifetimeSource::Override | LifetimeSource::Default | LifetimeSource::Heuristic
+    );
+    !is_the_services && facts.lifetime_ms > 0 && has_unsettled_cookies(ask)
+}
+
+/// Whether a request to a GraphQL service has cookies, and the site does not say what they mean.
+fn has_unsettled_cookies(ask: &Ask) -> bool {
     let policy = ask.policy();
     policy.graphql.is_some()
         && ask.fields.contains_key(header::COOKIE)

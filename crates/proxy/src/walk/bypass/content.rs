@@ -11,13 +11,15 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Empty};
 use rules::fields::forward_to;
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(super) fn request_body(
     ask: &Ask,
@@ -28,29 +30,47 @@ pub(super) fn request_body(
             .map_err(|never| match never {})
             .boxed_unsync());
     }
-    let content = Passed::of(ask, content);
-    let Some(most) = ask.site.largest_request_body else {
-        return Ok(content.map_err(Into::into).boxed_unsync());
-    };
-    // Of content that is limited to nothing, `Limited` would say that there is none.
-    if content.size_hint().lower() > most || most == 0 {
+    let most = ask.site.largest_request_body;
+    if most.is_some_and(|most| content.size_hint().lower() > most) {
         return Err(Failure::BodyTooLarge);
     }
-    Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
+    Ok(Passed::of(ask, content, most).boxed_unsync())
 }
 
-/// Content with those of its trailers that the origin may get.
+/// More content came than the site allows.
+#[derive(Debug, thiserror::Error)]
+#[error("the content is longer than the site allows")]
+struct TooLong;
+
+/// Content up to its limit, with those of its trailers that the origin may get.
+///
+/// Its size is told as the client tells it: of content that is limited to nothing it is not known beforehand that there is
+/// none.
 struct Passed {
     content: RequestBody,
+    /// How many bytes may still come. `None`: as many as there are.
+    left: Option<u64>,
     /// What holds on its route. `None`: its trailers are those of HTTP/1.1, which `hyper` reads leniently. They are
     /// dropped (RFC 9110 section 6.5.1).
     policy: Option<Arc<Policy>>,
 }
 
 impl Passed {
-    fn of(ask: &Ask, content: RequestBody) -> Self {
+    fn of(ask: &Ask, content: RequestBody, left: Option<u64>) -> Self {
         let policy = (ask.version == Version::HTTP_2).then(|| ask.policy().clone());
-        Self { content, policy }
+        Self {
+            content,
+            left,
+            policy,
+        }
+    }
+
+    /// Takes a frame out of what may come.
+    fn take(&mut self, frame: &Frame<Bytes>) -> Result<(), TooLong> {
+        if let (Some(left), Some(data)) = (&mut self.left, frame.data_ref()) {
+            *left = left.checked_sub(data.len() as u64).ok_or(TooLong)?;
+        }
+        Ok(())
     }
 
     fn passed(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
@@ -70,14 +90,21 @@ impl Passed {
 
 impl Body for Passed {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        let polled = Pin::new(&mut self.content).poll_frame(cx);
-        polled.map(|frame| Some(frame?.map(|frame| self.passed(frame))))
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = match ready!(Pin::new(&mut self.content).poll_frame(cx)) {
+            None => return Poll::Ready(None),
+            Some(Err(cut)) => return Poll::Ready(Some(Err(cut.into()))),
+            Some(Ok(frame)) => frame,
+        };
+        Poll::Ready(Some(match self.take(&frame) {
+            Ok(()) => Ok(self.passed(frame)),
+            Err(long) => Err(long.into()),
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -105,7 +132,7 @@ pub(super) fn room(worker: &Worker) -> origin::Room {
 pub(super) fn cut(error: &origin::Error) -> Option<Failure> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.is::<LengthLimitError>() {
+        if error.is::<TooLong>() {
             return Some(Failure::BodyTooLarge);
         }
         if let Some(Cut::Late) = error.downcast_ref() {

@@ -12,6 +12,7 @@ use crate::{
     walk::report,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use rules::fields::remove_where;
 use std::time::Duration;
 
 /// Answers with an error of our own. The request has a route.
@@ -41,25 +42,30 @@ pub fn failed_forward(
         outcome,
         Duration::ZERO,
     );
-    // What the site sets is about pages: no browser is to keep an outage for as long.
-    let fields = response.headers_mut();
-    if fields.get(header::CACHE_CONTROL) != Some(&NO_STORE) {
-        fields.insert(header::CACHE_CONTROL, NO_STORE);
-    }
-    for name in OF_PAGES {
-        fields.remove(name);
+    if !matches!(failure, Failure::Denied(_)) {
+        unkept(ask, response.headers_mut());
     }
     response
 }
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// What an error of our own never has, although a site may set it for every answer of a route: what lengthens its life, and
-/// what names its content.
-const OF_PAGES: [&str; 5] = [
+/// Takes from an error of our own what a site may set for every answer of a route, and what is about pages: nobody is to
+/// keep an outage for as long.
+fn unkept(ask: &Ask, fields: &mut HeaderMap) {
+    fields.insert(header::CACHE_CONTROL, NO_STORE);
+    remove_where(fields, |name| {
+        let name_of_cdn = name.as_str().ends_with("cdn-cache-control");
+        name_of_cdn || OF_PAGES.contains(&name.as_str()) || ask.site.targets.contains(name)
+    });
+}
+
+/// What lengthens the life of an answer somewhere, and what names its content.
+const OF_PAGES: [&str; 6] = [
     "expires",
     "surrogate-control",
-    "cdn-cache-control",
+    "x-accel-expires",
+    "edge-control",
     "etag",
     "last-modified",
 ];

@@ -7,8 +7,9 @@ use crate::{
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 
-const ALL: [Remedy; 17] = [
+const ALL: [Remedy; 18] = [
     Remedy::StripCookie,
+    Remedy::SettleCookies,
     Remedy::GiveLifetime,
     Remedy::ForceLifetime,
     Remedy::GiveOrForceLifetime,
@@ -118,6 +119,7 @@ fn each_reason_is_told_by_its_own_token() {
     use rules::storable::NotStorable;
     for (why, remedy) in [
         (NotStorable::SetCookie, Remedy::StripCookie),
+        (NotStorable::Cookies, Remedy::SettleCookies),
         (NotStorable::NoFreshness, Remedy::GiveOrForceLifetime),
         (NotStorable::NoStore, Remedy::ForceLifetime),
         (NotStorable::Private, Remedy::ForceLifetime),

@@ -46,6 +46,7 @@ pub(in crate::command::explain) fn token(token: &str) -> &str {
         "no-freshness" => "it has no lifetime (or says `no-cache`), and no validator",
         "event-stream" => "it is an event stream, and the application gives it no lifetime",
         "set-cookie" => "it sets a cookie",
+        "cookies" => "its request has cookies of which the GraphQL route says nothing",
         "authorization" => "its request has Authorization, and it does not allow sharing",
         "vary-star" => "no other request will ever match its Vary",
         "no-store-request" => "its request says no-store",
