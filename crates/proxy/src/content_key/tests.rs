@@ -1,5 +1,6 @@
 use super::{
     Unkeyed,
+    errors::ErrorSearch,
     json::canonical,
     operation::{Selected, decode, of_document, of_json, of_query},
 };

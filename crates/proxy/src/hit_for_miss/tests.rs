@@ -71,6 +71,7 @@ fn no_reason_is_forgotten() {
             | NotStorable::Authorization
             | NotStorable::MustUnderstand
             | NotStorable::SetCookie
+            | NotStorable::Cookies
             | NotStorable::VaryStar
             | NotStorable::TooManyTags
             | NotStorable::Connection
@@ -85,7 +86,7 @@ fn no_reason_is_forgotten() {
             reasons.push(why);
         }
     }
-    assert_eq!(reasons.len(), 13);
+    assert_eq!(reasons.len(), 14);
 }
 
 #[test]

@@ -156,7 +156,10 @@ fn whole(
         // Lookup lets parts through only for requests that they cover: requests for a part, which `part` has answered,
         // and all others if nothing is missing.
         Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => {
-            all_of(&stored.body)
+            stored
+                .body
+                .in_one()
+                .map_or_else(|| all_of(&stored.body), Content::Whole)
         }
     };
     Shaped { status, content }
@@ -164,9 +167,6 @@ fn whole(
 
 /// Returns all of a body. If some of it is missing, the content breaks off: it must look neither empty nor whole.
 pub fn all_of(body: &Body) -> Content {
-    if let Some(whole) = body.in_one() {
-        return Content::Whole(whole);
-    }
     let last = match body.length() {
         Some(0) => return Content::Empty,
         length => length.and_then(|length| length.checked_sub(1)),
