@@ -166,6 +166,8 @@ pub fn facts(
     response_time: Time,
 ) -> Facts {
     let date = age::date(fields, response_time);
+    let initial_age_ms = age::initial_ms(fields, date, request_time, response_time);
+    let initial_age = Duration::from_millis(initial_age_ms);
     let given = lifetime::Given {
         status,
         fields,
@@ -173,10 +175,10 @@ pub fn facts(
         targeted,
         date: date.unwrap_or(response_time),
         now: response_time,
+        initial_age,
     };
-    let initial_age_ms = age::initial_ms(fields, date, request_time, response_time);
     let (source, lifetime) = lifetime::choose(&given, site);
-    let lifetime = lifetime::counted(source, lifetime, initial_age_ms, site);
+    let lifetime = lifetime::counted(source, lifetime, initial_age, site);
     let restraint = Restraint::of(directives, source, begins_event_stream(fields));
     let is_failure = reuse::is_failure(status);
     // The site's windows lengthen a lifetime, but must not create one: the typical page that says nothing about caching

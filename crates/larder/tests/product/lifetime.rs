@@ -49,6 +49,7 @@ fn what_symfony_tells_the_cache_before_it_is_a_lifetime_and_no_more() {
         fetched 200 X-Accel-Expires: 0 + Cache-Control: max-age=60                 -- it is not for a cache
         fetched 200 X-Accel-Expires: @784111777                                    -- a moment that has passed
         reused  200 X-Accel-Expires: @99999999999                                  -- one to come
+        reused  200 X-Accel-Expires: @4102444800 + Age: 2147483647                 -- it is to come, however old the answer is
         fetched 200 X-Accel-Expires: soon + Cache-Control: max-age=60              -- what cannot be read is past
         fetched 200 X-Accel-Expires: 60 + Cache-Control: no-store                  -- what is forbidden stays forbidden
         fetched 200 X-Accel-Expires: 60 + CDN-Cache-Control: max-age=0             -- a targeted field goes before it

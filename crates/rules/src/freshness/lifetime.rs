@@ -36,6 +36,8 @@ pub(super) struct Given<'a> {
     pub(super) date: Time,
     /// The time of receipt.
     pub(super) now: Time,
+    /// The corrected initial age (RFC 9111 section 4.2.3).
+    pub(super) initial_age: Duration,
 }
 
 /// Returns the first source that gives a lifetime, in the order of [`LifetimeSource`].
@@ -60,7 +62,7 @@ pub(super) fn choose(given: &Given<'_>, site: &Site) -> (LifetimeSource, Duratio
 pub(super) fn counted(
     source: LifetimeSource,
     chosen: Duration,
-    initial_age_ms: u64,
+    initial_age: Duration,
     site: &Site,
 ) -> Duration {
     let lifetime = site
@@ -71,7 +73,7 @@ pub(super) fn counted(
         // response is. Otherwise a page that takes longer than its lifetime, or comes from a cache or from a clock that
         // is behind, would never be fresh.
         LifetimeSource::Override | LifetimeSource::Default if !lifetime.is_zero() => {
-            lifetime.saturating_add(Duration::from_millis(initial_age_ms))
+            lifetime.saturating_add(initial_age)
         }
         _ => lifetime,
     }
@@ -88,7 +90,7 @@ fn explicit(given: &Given<'_>) -> Option<(LifetimeSource, Duration)> {
     if let Some(lifetime) = reverse_proxy_ttl(given.fields) {
         return Some((LifetimeSource::ReverseProxyTtl, seconds(lifetime)));
     }
-    if let Some(lifetime) = accel_expires(given.fields, given.now) {
+    if let Some(lifetime) = accel_expires(given) {
         return Some((LifetimeSource::AccelExpires, lifetime));
     }
     if let Some(lifetime) = directives.s_maxage {
@@ -113,8 +115,8 @@ fn reverse_proxy_ttl(fields: &HeaderMap) -> Option<u32> {
 }
 
 /// The least value of [`ACCEL_EXPIRES`]. A malformed value is zero.
-fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
-    if !has(fields, &ACCEL_EXPIRES) {
+fn accel_expires(given: &Given<'_>) -> Option<Duration> {
+    if !has(given.fields, &ACCEL_EXPIRES) {
         return None;
     }
     let read = |value: &[u8]| match value.strip_prefix(b"@") {
@@ -122,11 +124,14 @@ fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
             // `parse` accepts a sign before a number; here there must be none.
             let is_number = moment.first().is_some_and(u8::is_ascii_digit);
             let moment = std::str::from_utf8(moment).ok().filter(|_| is_number)?;
-            Some(Time::from_secs(moment.parse().ok()?).since(now))
+            let left = Time::from_secs(moment.parse().ok()?).since(given.now);
+            // A moment is the same for every clock and every cache: however old the response is, all of that is left.
+            let lifetime = || left.saturating_add(given.initial_age);
+            (!left.is_zero()).then(lifetime)
         }
         None => Some(Duration::from_secs(delta_seconds(value)?.into())),
     };
-    let lines = fields.get_all(ACCEL_EXPIRES).iter();
+    let lines = given.fields.get_all(ACCEL_EXPIRES).iter();
     lines
         .map(|line| read(line.as_bytes().trim_ascii()).unwrap_or_default())
         .min()

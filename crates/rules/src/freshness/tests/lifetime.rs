@@ -199,6 +199,41 @@ fn the_heuristic_of_rfc_9111_section_4_2_2() {
     assert_eq!(lifetime(&no_cache), (LifetimeSource::Heuristic, 100));
 }
 
+/// A moment that nginx is told is the same for every clock: neither `Age` nor a `Date` that lags, nor the time that the
+/// exchange took, comes off what is left until then. A number of seconds counts from when the response was made.
+#[test]
+fn until_a_moment_all_of_the_time_is_left() {
+    let before = |seconds| Time::from_secs(NOW.as_secs() - seconds);
+    let moment = |offset: u64| format!("@{}", NOW.as_secs() + offset);
+    for (value, age, lag, took, left) in [
+        (moment(20), 0, 0, 0, Some(20)),
+        (moment(20), 30, 0, 0, Some(20)),
+        (moment(20), 0, 60, 0, Some(20)),
+        (moment(20), 0, 0, 25, Some(20)),
+        (moment(20), 0, -60, 0, Some(20)),
+        (moment(0), 30, 60, 25, None),
+        ("20".to_owned(), 5, 0, 0, Some(15)),
+        ("20".to_owned(), 30, 0, 0, None),
+    ] {
+        let lines = fields(&[
+            ("x-accel-expires", value.clone()),
+            ("age", age.to_string()),
+            ("date", date(-lag)),
+        ]);
+        let facts = judge_as(200, &lines, &Site::default(), before(took));
+        let remaining = facts.remaining(NOW).map(|left| left.as_secs());
+        assert_eq!(remaining, left, "{value} {age} {lag} {took}");
+    }
+    // The site's bound is one of the whole lifetime.
+    let site = Site {
+        longest_lifetime: Some(Duration::from_secs(40)),
+        ..Site::default()
+    };
+    let lines = [("x-accel-expires", moment(20)), ("age", "30".to_owned())];
+    let facts = judge(&fields(&lines), &site);
+    assert_eq!(facts.remaining(NOW), Some(Duration::from_secs(10)));
+}
+
 /// A lifetime that the site gives counts from receipt, however old the answer is; a lifetime of zero stays zero.
 #[test]
 fn the_sites_lifetime_counts_from_receipt() {
