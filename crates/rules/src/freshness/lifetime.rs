@@ -152,15 +152,15 @@ fn expires(fields: &HeaderMap, date: Time, now: Time) -> Option<Duration> {
     Some(expires.map_or(Duration::ZERO, |expires| expires.since(date)))
 }
 
-/// The heuristic lifetime: a part of the time from `Last-Modified` to `Date`, for responses that may be stored without
-/// explicit freshness (RFC 9111 section 4.2.2).
+/// The heuristic lifetime: a part of the time from `Last-Modified` to `Date`, or to receipt if `Date` lies in the
+/// future, for responses that may be stored without explicit freshness (RFC 9111 section 4.2.2).
 fn heuristic(given: &Given<'_>) -> Option<Duration> {
     if !is_heuristically_cacheable(given.status) && !given.directives.public {
         return None;
     }
     let modified = given.fields.get(LAST_MODIFIED)?;
     let modified = Time::parse(modified.as_bytes(), given.now)?;
-    let lifetime = given.date.since(modified) / HEURISTIC_PART;
+    let lifetime = given.date.min(given.now).since(modified) / HEURISTIC_PART;
     (!lifetime.is_zero()).then_some(lifetime)
 }
 

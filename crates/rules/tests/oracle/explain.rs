@@ -1,10 +1,11 @@
 //! Why we differ from the oracle. Each reason holds in one direction: either we do more than it does, or less.
 
-use crate::exchange::{Case, Pair, Reuse, Storing};
+use crate::exchange::{Case, Pair, RECEIVED, Reuse, Storing};
 use http::Method;
 use rules::{
     reuse::{StaleReason, Verdict},
     storable::NotStorable,
+    time::Time,
 };
 
 /// A class of disagreement.
@@ -53,6 +54,8 @@ pub(crate) enum Why {
     Immutable,
     /// Section 4.2.1: if `Expires` lines differ, the first one counts, or the response is stale. We choose the latter.
     RepeatedExpires,
+    /// Section 4.2.2: the interval since `Last-Modified` has not reached a `Date` in the future; theirs counts to it.
+    DateAhead,
     /// Section 4.2.3: the delay and `Date` count as age; theirs counts `Age` alone.
     DelayAndDate,
     /// Section 5.1: of a list, the first member counts; theirs ignores it.
@@ -104,7 +107,7 @@ pub(crate) enum Why {
 
 impl Why {
     /// All reasons, to check that each is met.
-    pub(crate) const ALL: [Self; 40] = [
+    pub(crate) const ALL: [Self; 41] = [
         Self::AnyFinalStatus,
         Self::QualifiedPrivate,
         Self::MustUnderstand,
@@ -124,6 +127,7 @@ impl Why {
         Self::MissingArgument,
         Self::Immutable,
         Self::RepeatedExpires,
+        Self::DateAhead,
         Self::DelayAndDate,
         Self::AgeList,
         Self::PragmaBesideCacheControl,
@@ -317,7 +321,18 @@ pub(crate) fn lifetime(case: &Case, lifetime: Pair<u64>) -> Option<Why> {
             Why::RepeatedExpires,
             is_zero && !has_lifetime && expires.count() > 1,
         ),
+        (
+            Why::DateAhead,
+            !has_lifetime && case.field("expires").is_none() && is_ahead(case),
+        ),
     ])
+}
+
+/// Whether `Date` lies after receipt, and the heuristic has something to count from.
+fn is_ahead(case: &Case) -> bool {
+    let date = case.field("date");
+    let date = date.and_then(|date| Time::parse(date.as_bytes(), RECEIVED));
+    date > Some(RECEIVED) && case.field("last-modified").is_some()
 }
 
 pub(crate) fn age(case: &Case, age: Pair<u64>) -> Option<Why> {

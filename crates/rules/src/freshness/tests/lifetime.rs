@@ -181,6 +181,10 @@ fn the_heuristic_of_rfc_9111_section_4_2_2() {
         public.insert("cache-control", HeaderValue::from_static("public"));
         assert_eq!(seconds(status, &public), 100, "{status}");
     }
+    // The time until a `Date` in the future has not passed.
+    let mut ahead = modified(1000);
+    ahead.insert("date", HeaderValue::from_str(&date(1000)).unwrap());
+    assert_eq!(lifetime(&ahead), (LifetimeSource::Heuristic, 100));
     let future = fields(&[("last-modified", date(1000))]);
     assert_eq!(lifetime(&future), (LifetimeSource::None, 0));
     let invalid = fields(&[("last-modified", "yesterday".to_owned())]);
