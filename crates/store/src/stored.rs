@@ -139,15 +139,20 @@ impl Stored {
         self.fetch > other.fetch
     }
 
+    /// Whether it was read from a lower tier, so that nobody knows when it was asked for.
+    pub fn is_reading(&self) -> bool {
+        self.fetch == 0
+    }
+
     /// Whether it is out of date if `old` is: it is `old`, or was read from a lower tier in place of `old` and is no
     /// newer. Each reading has an identity of its own, and no fetch.
     ///
     /// Validators do not matter here, because an earlier version has others. If another node has fetched the reading
     /// later than its clock says, that is lost, and has to be fetched again.
     pub fn goes_with(&self, old: &Self) -> bool {
-        let is_reading = self.fetch == 0 && self.variant == old.variant;
+        let is_in_its_place = self.is_reading() && self.variant == old.variant;
         let is_no_newer = self.facts.response_time <= old.facts.response_time;
-        self.id == old.id || (is_reading && is_no_newer)
+        self.id == old.id || (is_in_its_place && is_no_newer)
     }
 
     /// Whether a 304 that confirms `old` confirms it too: it [goes with](Self::goes_with) `old`, and has the same

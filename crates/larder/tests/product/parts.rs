@@ -293,6 +293,28 @@ fn parts_of_different_representations_are_never_combined() {
     }
 }
 
+/// The answer to the later request is the newer one, and what the origin's clock said at the first does not keep it out.
+#[test]
+fn a_part_replaces_what_came_while_the_clock_of_the_origin_was_ahead() {
+    for first in [Some("bytes=0-4"), None] {
+        let (origin, larder) = start();
+        origin.on("/", |request| match request.nth {
+            1 => ranged(request, CONTENT, "W/\"a\"").header("Date", date(3600)),
+            _ => ranged(request, "ABCDEFGHIJKLMNOPQRST", "W/\"a\""),
+        });
+        let get = |range: Option<&str>| match range {
+            Some(range) => larder.get("/").header("Range", range),
+            None => larder.get("/"),
+        };
+        get(first).send();
+        let reload = get(Some("bytes=5-9")).header("Cache-Control", "no-cache");
+        assert_eq!(reload.send().text(), "FGHIJ", "{first:?}");
+        let again = get(Some("bytes=5-9")).send();
+        assert_eq!(again.text(), "FGHIJ", "{first:?}");
+        assert!(again.hit(), "{first:?}: {}", again.said());
+    }
+}
+
 #[test]
 fn what_a_part_covers_is_answered_however_it_is_asked_for() {
     let (origin, larder) = partial();

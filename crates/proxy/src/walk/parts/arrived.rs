@@ -238,13 +238,14 @@ fn united<'a>(held: impl Iterator<Item = &'a str>, own: &'a [String]) -> Vec<&'a
     tags
 }
 
-/// Whether `old` stays when `new`, with which it cannot be combined, has come: if it is the later of the two (RFC 9111
-/// section 4), or as late and all of the representation. A whole on its way counts as such.
+/// Whether `old` stays when `new`, which was asked for later and cannot be combined with it, has come: if it is as late
+/// and all of the representation. A whole on its way counts as such. A reading may be the later of the two: their dates
+/// tell (RFC 9111 section 4).
 fn outlives(old: &Stored, new: &Stored) -> bool {
     match old.facts.date.cmp(&new.facts.date) {
-        Ordering::Greater => true,
+        Ordering::Greater if old.is_reading() => true,
         Ordering::Equal => matches!(old.body, Body::Filling(_)) || old.body.is_complete(),
-        Ordering::Less => matches!(old.body, Body::Filling(_)),
+        Ordering::Greater | Ordering::Less => matches!(old.body, Body::Filling(_)),
     }
 }
 
