@@ -236,8 +236,8 @@ pub struct Page {
     pub body: Body,
     pub began: u64,
     pub variant: Option<Box<Variant>>,
-    /// How long ago it was received.
-    pub ago: Duration,
+    /// When it was received.
+    pub received: Time,
     pub status: StatusCode,
 }
 
@@ -248,7 +248,7 @@ pub fn page(node: &Node, body: impl Into<Bytes>) -> Page {
         body: Body::Whole(body.into()),
         began: node.log.head(),
         variant: None,
-        ago: Duration::ZERO,
+        received: now(),
         status: StatusCode::OK,
     };
     page.with(header::CONTENT_TYPE, "text/html")
@@ -282,22 +282,27 @@ impl Page {
 
     /// Received so long ago: its body took until now.
     pub fn ago(mut self, ago: Duration) -> Self {
-        self.ago = ago;
+        self.received = Time::from_millis(now().as_millis() - ago.as_millis() as u64);
+        self
+    }
+
+    /// Received by a clock that is ahead by so much.
+    pub fn ahead(mut self, by: Duration) -> Self {
+        self.received = now().plus(by);
         self
     }
 
     pub fn done(self) -> Stored {
         let (directives, _) = directives::response(&self.fields, &[]);
         let site = Site::default();
-        let received = Time::from_millis(now().as_millis() - self.ago.as_millis() as u64);
         let facts = freshness::facts(
             self.status,
             &self.fields,
             &directives,
             false,
             &site,
-            received,
-            received,
+            self.received,
+            self.received,
         );
         let fields = Fields::pack(&self.fields);
         Stored::new(

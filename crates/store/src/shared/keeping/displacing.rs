@@ -3,7 +3,7 @@
 use super::{
     LEAST, Passed,
     before::Before,
-    rival::{Rival, There},
+    rival::{Rival, There, is_older},
     turns::WritePermit,
     unnamed::unnamed,
 };
@@ -41,7 +41,7 @@ impl Inner {
         let Before { there, sets } = self.before(key, &name).await?;
         let now = now();
         let rival = Rival::of(stored);
-        let is_older = |old: &There| rival.is(old) && old.received < stored.facts.response_time;
+        let is_older = |old: &There| rival.is(old) && is_older(old, stored, now);
         if !there.iter().any(is_older) {
             return Ok(Vec::new());
         }

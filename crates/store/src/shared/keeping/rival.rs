@@ -35,6 +35,12 @@ impl Rival {
     }
 }
 
+/// Whether what is there is older than `stored`. What was received after `now` counts as older: another node's clock is,
+/// or was, ahead.
+pub(super) fn is_older(there: &There, stored: &Stored, now: Time) -> bool {
+    there.received < stored.facts.response_time || there.received > now
+}
+
 /// Whether what is there is newer than `stored`, which came late because its body took longer.
 ///
 /// A response that was received after `now` does not count: another node's clock is ahead. Nor does one that is worth
