@@ -12,7 +12,10 @@ use rules::{
     freshness::{Facts, LifetimeSource},
     time::Time,
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+/// The least lifetime that a soft purge leaves.
+const LEAST_LIVED: Duration = Duration::from_millis(1);
 
 impl Stored {
     /// The same response over the content of `old`.
@@ -51,7 +54,9 @@ impl Stored {
     /// whatever the clock says later ([`LifetimeSource::SoftPurge`]).
     #[must_use]
     pub fn stale_since(&self, at: Time, checked: u64) -> Self {
-        let lived = self.facts.age(at).as_millis() as u64;
+        // One that had a lifetime keeps some, also if the clock was set back since it came: what was never fresh may not
+        // be sent even if the origin fails.
+        let lived = self.facts.age(at).max(LEAST_LIVED).as_millis() as u64;
         let facts = Facts {
             lifetime_ms: lived.min(self.facts.lifetime_ms),
             source: LifetimeSource::SoftPurge,

@@ -31,6 +31,18 @@ fn what_was_made_of_a_body_is_weighed_and_goes_with_it() {
     assert!(fresh.derived::<TestDerived>().is_some(), "it was confirmed");
 }
 
+/// The clock was set back between receipt and purge: what was never fresh is sent to nobody, but this was fresh.
+#[test]
+fn what_was_purged_softly_has_been_fresh_when_the_clock_was_set_back() {
+    for (lifetime_ms, left) in [(60_000, 1), (0, 0)] {
+        let mut stored = sample::any_request(1000);
+        stored.facts.lifetime_ms = lifetime_ms;
+        let stale = stored.stale_since(Time::from_secs(990), 1);
+        assert_eq!(stale.facts.remaining(Time::from_secs(990)), None);
+        assert_eq!(stale.facts.lifetime_ms, left);
+    }
+}
+
 /// The clock was ahead when the purge came, and is right afterwards.
 #[test]
 fn what_was_purged_softly_stays_stale_when_the_clock_is_set_back() {
