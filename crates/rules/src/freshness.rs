@@ -86,8 +86,12 @@ pub struct Facts {
 
 impl Facts {
     /// The current age at `now` (RFC 9111 section 4.2.3).
+    ///
+    /// If the response was received after `now`, a clock was set back, or is behind that of another node. Nobody knows
+    /// by how much more than this distance, so that counts: otherwise a response with a lifetime of a second would stay
+    /// fresh until the clock has caught up.
     pub const fn age(&self, now: Time) -> Duration {
-        let resident = now.since(self.response_time);
+        let resident = now.distance(self.response_time);
         Duration::from_millis(self.initial_age_ms).saturating_add(resident)
     }
     /// How long the response stays fresh from `now`; `None` if it is stale. It is fresh while `lifetime > age` (section

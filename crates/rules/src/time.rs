@@ -29,6 +29,10 @@ impl Time {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
+    /// The time between two moments, whichever is the earlier.
+    pub const fn distance(self, other: Self) -> Duration {
+        Duration::from_millis(self.0.abs_diff(other.0))
+    }
     /// The moment `by` later, saturating at the last moment that can be expressed.
     #[must_use]
     pub const fn plus(self, by: Duration) -> Self {

@@ -124,9 +124,28 @@ fn fresh_is_lifetime_greater_than_age() {
     assert_eq!(facts.remaining(after(40_000)), None);
     assert_eq!(facts.staleness(after(39_999)), Duration::ZERO);
     assert_eq!(facts.staleness(after(41_000)), ms(1000));
-    // A response does not become younger when the clock is set back.
-    assert_eq!(facts.age(Time::from_secs(0)), ms(20_000));
     assert_eq!(facts.staleness(Time::from_secs(0)), Duration::MAX);
+}
+
+/// A response does not become younger when the clock is set back, and not fresh for longer than the clock is set back or
+/// its lifetime lasts. A row: the lifetime in seconds, how far the clock stands before receipt, and what is left.
+#[test]
+fn what_was_received_in_the_future_is_fresh_only_if_its_lifetime_is_longer() {
+    for (lifetime, before, left) in [
+        (1, 0, Some(1)),
+        (1, 1, None),
+        (1, 30, None),
+        (31, 30, Some(1)),
+        (600, 60, Some(540)),
+        (600, 61, None),
+    ] {
+        let facts = judge(&says(&format!("max-age={lifetime}")), &Site::default());
+        let now = Time::from_secs(NOW.as_secs() - before);
+        let row = format!("{lifetime} {before}");
+        assert_eq!(facts.age(now), Duration::from_secs(before), "{row}");
+        let remaining = facts.remaining(now).map(|left| left.as_secs());
+        assert_eq!(remaining, left, "{row}");
+    }
 }
 
 #[test]

@@ -56,6 +56,7 @@ impl Stored {
     pub fn stale_since(&self, at: Time, checked: u64) -> Self {
         // One that had a lifetime keeps some, also if the clock was set back since it came: what was never fresh may not
         // be sent even if the origin fails.
+        let at = at.max(self.facts.response_time);
         let lived = self.facts.age(at).max(LEAST_LIVED).as_millis() as u64;
         let facts = Facts {
             lifetime_ms: lived.min(self.facts.lifetime_ms),
