@@ -16,6 +16,10 @@ use rules::fields;
 
 /// What a request needs of its connection, by its framing fields.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent answers, each read in one place"
+)]
 pub(crate) struct RequestFraming {
     /// Whether the request asked for an upgrade.
     pub(crate) upgrade: bool,
@@ -97,6 +101,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
 
 /// What a request says about its connection. Found in one pass, because most say nothing.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "which fields there are")]
 struct ConnectionFields {
     upgrade: bool,
     host: bool,

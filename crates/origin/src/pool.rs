@@ -99,10 +99,11 @@ impl Drop for Making {
     }
 }
 
-/// Takes an idle connection that may be used now.
-pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Single> {
+/// Takes an idle connection that may be used now, and was used less than `within` ago.
+pub(crate) fn take(key: Key<'_>, now: Instant, within: Duration) -> Option<Single> {
     with_lane(key.origin, key.peer, |lane| {
-        while let Some(mut idle) = lane.idle.pop_back() {
+        let was_used = |idle: &mut Idle| now.duration_since(idle.since) < within;
+        while let Some(mut idle) = lane.idle.pop_back_if(was_used) {
             if idle.link.is_ready() && now.duration_since(idle.since) < key.origin.idle_time {
                 return Some(idle.link);
             }

@@ -23,7 +23,7 @@ pub struct Terms {
     pub on_condition: bool,
     /// `only-if-cached` (RFC 9111 section 5.2.1.7).
     pub only_if_cached: bool,
-    /// Its answer is likely to be of no use to others: `no-store`, `Authorization`.
+    /// Its answer is likely to be of no use to others: `no-store`, `Authorization`, a stream of events.
     pub for_itself: bool,
 }
 

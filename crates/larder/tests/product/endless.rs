@@ -6,7 +6,7 @@ use crate::{
     purge::purge,
 };
 use serde_json::json;
-use testkit::{Larder, Origin, Reply, wait_until};
+use testkit::{Gate, Larder, Origin, Reply, wait_until};
 
 /// A site that gives everything a lifetime, and windows.
 fn site(mode: &str) -> (Origin, Larder) {
@@ -22,6 +22,23 @@ fn events(cache: &[&str]) -> Reply {
     let reply = cache.iter().fold(reply, |reply, cache| reply.cache(cache));
     let reply = reply.header("Last-Modified", testkit::date(-1_000_000));
     reply.chunked().body("data: 1\n\n").until_client_leaves()
+}
+
+/// Some applications send the head of a stream with its first event. Who waited for another's would miss it.
+#[test]
+fn who_wants_events_waits_for_nobody_else() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    let gate = Gate::new();
+    origin.reply("/", events(&[]).hold_head(&gate));
+    let mut clients: Vec<_> = (0..3).map(|_| larder.client()).collect();
+    for client in &mut clients {
+        client
+            .get("/")
+            .header("Accept", "text/event-stream")
+            .begin();
+    }
+    gate.wait_reached_by(3);
+    gate.open();
 }
 
 #[test]

@@ -8,10 +8,15 @@ use crate::{
     link::{Http1, Http2, Slot, StreamQueue},
     pool::{self, Key, Place, Sharing, Single},
 };
+use std::time::Duration;
 use tokio::{
     task::yield_now,
     time::{Instant, timeout_at},
 };
+
+/// How long ago a connection may have been used at most for a request that must not be sent twice. Servers close idle ones
+/// after a time of their own (gunicorn 2 s, Node and uvicorn 5 s), and what is sent at that moment is lost.
+const JUST_USED: Duration = Duration::from_secs(1);
 
 /// A connection to send on.
 pub(super) enum Line {
@@ -38,8 +43,13 @@ impl Attempt<'_> {
             yield_now().await;
         }
         let now = self.began;
+        let within = if self.repeatable {
+            Duration::MAX
+        } else {
+            JUST_USED
+        };
         if self.which == Which::Any
-            && let Some(link) = pool::take(self.key(), now)
+            && let Some(link) = pool::take(self.key(), now, within)
         {
             return match link {
                 Single::Http1(link) => Ok(Line::Http1(link)),

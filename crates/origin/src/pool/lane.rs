@@ -7,9 +7,8 @@ use crate::{
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
-/// Most HTTP/2 connections from a worker to a server at a time. Most servers allow a hundred streams on each. Fetches are
-/// bounded before, by the origin's own limit; event streams, which that does not count, may fill all of these.
-const MOST_SHARED: usize = 64;
+/// Most HTTP/2 connections from a worker to a server at a time. Most servers allow a hundred streams on each.
+const MOST_SHARED: usize = 8;
 
 /// One worker's connections to one server.
 #[derive(Default)]

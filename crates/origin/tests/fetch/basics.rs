@@ -7,7 +7,10 @@ use origin::{
     Context, Interim, Origin,
     config::{Address, Server},
 };
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use testkit::{Gate, Reply};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -222,6 +225,36 @@ fn an_upgrade_hands_over_the_connection() {
         tunnel.read_exact(&mut seen).await.unwrap();
         assert_eq!(&seen, b"hello");
     });
+}
+
+/// The server may close it at that moment.
+#[test]
+fn what_must_not_be_sent_twice_goes_on_no_connection_that_was_idle() {
+    for (method, content, connections) in [
+        (Method::POST, "content", 2),
+        (Method::POST, "", 2),
+        (Method::GET, "", 1),
+    ] {
+        let server = testkit::Origin::start();
+        server.reply("/", Reply::ok());
+        let origin = plain(&server);
+        work(async {
+            for idle in [0, 500, 1500] {
+                tokio::time::pause();
+                tokio::time::advance(Duration::from_millis(idle)).await;
+                tokio::time::resume();
+                let asked = request(method.clone(), "/", full(content));
+                let context = Context {
+                    repeatable: method == Method::GET,
+                    ..Context::default()
+                };
+                read(origin.fetch(asked, context).await.unwrap())
+                    .await
+                    .unwrap();
+            }
+        });
+        assert_eq!(server.connections(), connections, "{method} {content}");
+    }
 }
 
 /// Whoever came on it next would be taken for that user.

@@ -115,7 +115,8 @@ impl Remedy {
                 "before-a-graphql-api.md#before-a-graphql-api",
             ),
             Self::GiveLifetime => (
-                "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`",
+                "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`, only if everybody may get the same: where signed-in users get \
+                 pages of their own, with `bypass.cookies = [\"session\"]`",
                 "storing.md#lifetime",
             ),
             Self::ForceLifetime => (
@@ -123,7 +124,8 @@ impl Remedy {
                 "storing.md#lifetime",
             ),
             Self::GiveOrForceLifetime => (
-                "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`; where the application says `no-cache` or \
+                "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`, with `bypass.cookies = [\"session\"]` where signed-in users get \
+                 pages of their own; where the application says `no-cache` or \
                  `max-age=0`, with `ttl_mode = \"override\"`, only if everybody may get the same; a path that ends as a file's needs the \
                  `Content-Type` of one",
                 "storing.md#lifetime",

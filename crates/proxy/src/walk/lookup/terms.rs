@@ -17,8 +17,21 @@ pub fn terms(ask: &Ask) -> Terms {
         // What is fetched would not yet have the form that such a condition names.
         on_condition: has_condition_for_origin(ask) || coding::is_on_form(ask),
         only_if_cached: ask.directives.only_if_cached,
-        for_itself: ask.directives.no_store || has(&ask.fields, &header::AUTHORIZATION),
+        for_itself: ask.directives.no_store
+            || has(&ask.fields, &header::AUTHORIZATION)
+            || wants_events(ask),
     }
+}
+
+/// Whether the client wants a stream of events, as every `EventSource` says. Streams are rarely stored, and begin when there
+/// is an event: whoever waited for another's would miss it.
+fn wants_events(ask: &Ask) -> bool {
+    let accepted = ask.fields.get(header::ACCEPT);
+    accepted.is_some_and(|accepted| {
+        accepted
+            .as_bytes()
+            .eq_ignore_ascii_case(b"text/event-stream")
+    })
 }
 
 /// Whether the request has a condition that only an origin may judge.
