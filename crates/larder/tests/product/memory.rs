@@ -225,6 +225,47 @@ fn more_fills_at_once_than_there_is_room_for_all_arrive() {
     assert!(used(&larder) <= 4 << 20, "{} bytes", used(&larder));
 }
 
+/// A response is not evicted while its body is on its way, whatever there is beside the body.
+#[test]
+fn heads_whose_content_is_on_its_way_stay_within_the_budget() {
+    let (origin, larder) = small();
+    let gate = Gate::new();
+    let held = gate.clone();
+    let tags = |page: &str| {
+        let all: Vec<_> = (0..3000).map(|tag| format!("{page}-{tag}")).collect();
+        all.join(" ")
+    };
+    origin.otherwise(move |request| {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Surrogate-Key", tags(&request.target[1..]))
+            .length(1000)
+            .body("x".repeat(10))
+            .hold(&held)
+            .body("x".repeat(990))
+    });
+    let mut clients: Vec<_> = (0..40)
+        .map(|number| larder.get(&format!("/{number}")).begin())
+        .collect();
+    let mut heads: Vec<_> = clients.iter_mut().map(Client::read_head).collect();
+    assert!(used(&larder) <= 4 << 20, "{} bytes", used(&larder));
+    let is_refused = |said: &str| said.contains("detail=no-room");
+    let refused = heads.iter().filter(|head| is_refused(&head.said())).count();
+    assert!((30..40).contains(&refused), "{refused} are not stored");
+    // A short one has room.
+    origin.on("/short", |_| Reply::ok().cache("max-age=60").body("x"));
+    assert!(!is_refused(&larder.get("/short").send().said()));
+    gate.open();
+    for (client, head) in clients.iter_mut().zip(&mut heads) {
+        client.read_content(head);
+        assert!(head.complete && head.body.len() == 1000, "{}", head.said());
+    }
+    wait_until("nothing is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+    assert!(larder.get("/short").send().hit());
+}
+
 #[test]
 fn what_is_evicted_while_it_is_read_is_read_to_its_end() {
     let (origin, larder) = small();

@@ -118,6 +118,9 @@ impl Fetch<'_> {
 
     /// Stores an answer whose body is on its way. Other requests find it from its first byte on.
     pub fn filling(&self, stored: Stored, own: Option<Box<HeaderMap>>, inflow: Inflow) -> Landing {
+        let Some(room) = self.worker.cache.memory.room_for_coming(&stored) else {
+            return self.passing(stored, own, inflow);
+        };
         let stored = Arc::new(stored);
         let unsuitable = self.unsuitable_here(&stored);
         let kept = self.insert(&stored);
@@ -133,6 +136,7 @@ impl Fetch<'_> {
             ask: self.ask.clone(),
             stored: stored.clone(),
             before,
+            _room: room,
             outdated,
             lease: self.lease_for(&stored).filter(|_| kept.is_ok()),
         };
@@ -142,6 +146,28 @@ impl Fetch<'_> {
             reader,
             pump: Some(pump),
             kept: kept.map(drop),
+            own,
+        }
+    }
+
+    /// Lets an answer pass because there is no room for it while its body is on its way.
+    fn passing(
+        &self,
+        mut stored: Stored,
+        own: Option<Box<HeaderMap>>,
+        mut inflow: Inflow,
+    ) -> Landing {
+        let why = Detail::Unkept(Unkept::NoRoom);
+        self.remember_unkept(stored.status, &why, false);
+        // Only the store needs these, and they may be most of it.
+        (stored.variant, stored.marks) = (None, None);
+        let reader = inflow.writer.fill().reader();
+        inflow.writer.spill();
+        Landing::Stored {
+            stored: Arc::new(stored),
+            reader,
+            pump: Some(inflow.pump(self.worker, Destination::Nowhere)),
+            kept: Err(why),
             own,
         }
     }
@@ -276,20 +302,27 @@ impl Fetch<'_> {
     /// Lets the origin's answer go out as it came, without storing it, for the reason `why`. That is remembered for its
     /// key. If the answer shows that stored responses are out of date, they are withdrawn.
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
-        let table = &self.worker.cache.hit_for_miss;
-        let unshared = Unshared::of(head.status, &why);
-        // A response without a known length is kept again from time to time, to see whether it is still too large.
-        if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
-            let key = self.need.collapse_key(self.ask);
-            table.remember(&key, self.ask.asker(), unshared, self.times.response);
-        }
-        self.withdraw_if_outdated(unshared, head.status);
+        let has_length = body.size_hint().exact().is_some();
+        self.remember_unkept(head.status, &why, has_length);
         Landing::Raw {
             head,
             content: Content::Origin(body),
             kept: Err(why),
             pump: None,
         }
+    }
+
+    /// Remembers for its key that an answer of `status` is not stored for the reason `why`. If that one shows that stored
+    /// responses are out of date, they are withdrawn.
+    fn remember_unkept(&self, status: StatusCode, why: &Detail, has_length: bool) {
+        let unshared = Unshared::of(status, why);
+        // A response without a known length is kept again from time to time, to see whether it is still too large.
+        if unshared != Unshared::TooLarge || has_length {
+            let table = &self.worker.cache.hit_for_miss;
+            let key = self.need.collapse_key(self.ask);
+            table.remember(&key, self.ask.asker(), unshared, self.times.response);
+        }
+        self.withdraw_if_outdated(unshared, status);
     }
 
     /// Remembers an answer that is not worth queueing for because it must be validated each time. `unkept` says why

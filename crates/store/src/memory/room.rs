@@ -4,6 +4,9 @@ use super::{Memory, capacity, largest_body, leaving};
 use crate::{Body, Budget, Reservation, Stored};
 use std::sync::{Arc, PoisonError, atomic::Ordering::Relaxed};
 
+/// A response up to this weight, in bytes, may take the last of the budget until its body is here.
+const SHORT: u64 = 4 * 1024;
+
 /// A snapshot for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -39,6 +42,19 @@ impl Memory {
         let counted: u64 = leaving::tracked(left).map(Body::weight).sum();
         let rest = left.weight().saturating_sub(counted);
         room.grow_sparing(rest).then_some(room)
+    }
+
+    /// Room for a response whose body is on its way, beside what that takes: until it is here, the response is not
+    /// evicted. `None` if there is none. One with a large head leaves a quarter to others.
+    pub fn room_for_coming(&self, coming: &Stored) -> Option<Reservation> {
+        let mut room = self.budget.reservation();
+        let weight = coming.weight();
+        let fits = if weight <= SHORT {
+            room.grow(weight)
+        } else {
+            room.grow_sparing(weight)
+        };
+        fits.then_some(room)
     }
 
     /// The largest body that may be kept.

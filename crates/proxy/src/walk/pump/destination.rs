@@ -28,6 +28,8 @@ pub enum Destination {
         ask: Rc<Ask>,
         stored: Arc<Stored>,
         before: Option<Before>,
+        /// What the response takes of the budget meanwhile, beside its body.
+        _room: Reservation,
         /// The responses of other variants that the tiers below give up then, without their content.
         outdated: Vec<Stored>,
         lease: Option<Lease>,
