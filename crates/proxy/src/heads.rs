@@ -17,6 +17,9 @@ use store::{Body, Fields, Stored};
 /// How many heads are kept; about half a megabyte for each worker at the usual size of a head.
 const SLOTS: usize = 256;
 
+/// The largest head that is kept, in bytes: all of a worker's take three megabytes at most, of no budget.
+const LARGEST: usize = 4 * 1024;
+
 /// Room for the fields that are added to an answer, so that the map does not grow.
 const ADDED: usize = 4;
 
@@ -53,7 +56,7 @@ impl Heads {
         };
         if slot.held != id {
             // The length of a body that is still coming may not be known yet.
-            if slot.last != id || matches!(stored.body, Body::Filling(_)) {
+            if !slot.is_to_keep(stored) || matches!(stored.body, Body::Filling(_)) {
                 slot.last = id;
                 return unpack();
             }
@@ -68,7 +71,7 @@ impl Heads {
     pub fn as_sent(&mut self, stored: &Arc<Stored>, content: u64) -> Option<Head> {
         let id = stored.id();
         let slot = self.slots.get_mut(id as usize % SLOTS)?;
-        if slot.held != id && slot.last != id {
+        if slot.held != id && !slot.is_to_keep(stored) {
             let packed = PackedHead::new(stored, &ANEW, content)?;
             slot.last = id;
             return Some(Head::Packed(packed));
@@ -83,6 +86,11 @@ impl Heads {
 }
 
 impl Slot {
+    /// Whether the head of `stored`, which is not held, is to be kept from now on.
+    fn is_to_keep(&self, stored: &Stored) -> bool {
+        self.last == stored.id() && stored.fields.len() <= LARGEST
+    }
+
     fn keep(&mut self, stored: &Stored) {
         self.head = Some(Rc::new(prepare(stored)));
         self.held = stored.id();
@@ -218,6 +226,20 @@ mod tests {
         fields.insert(header::ETAG, HeaderValue::from_str(tag).expect("valid"));
         fields.insert(header::DATE, HeaderValue::from_static("some day"));
         sample::stored(StatusCode::OK, &fields)
+    }
+
+    #[test]
+    fn large_heads_are_not_kept() {
+        let mut heads = Heads::default();
+        for (length, is_kept) in [(LARGEST - 100, true), (LARGEST, false)] {
+            let one = stored(&"x".repeat(length));
+            for _ in 0..3 {
+                heads.head(&one);
+            }
+            let sent = heads.as_sent(&one, 0);
+            assert_eq!(matches!(sent, Some(Head::Kept(_))), is_kept, "{length}");
+            assert!(is_kept || matches!(sent, Some(Head::Packed(_))), "{length}");
+        }
     }
 
     #[test]
