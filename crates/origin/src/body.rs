@@ -7,6 +7,7 @@ pub(crate) use incoming::Incoming;
 use crate::{
     Error, Kind, direct,
     fetch_guard::FetchGuard,
+    files::Streamed,
     link::{Alarm, Driver, Http1, Listening, Slot},
     message::Afterwards,
     pool::Single,
@@ -39,6 +40,8 @@ enum Via {
     Direct(Box<direct::Body>),
     /// A server, over HTTP.
     Http(Box<HttpBody>),
+    /// A large file of a folder.
+    File(Box<Streamed>),
     /// Anywhere else.
     Own(OwnBody),
 }
@@ -102,8 +105,10 @@ impl ResponseBody {
     /// Sets whether the caller is `short` of memory: then at most [`LITTLE`](crate::LITTLE) bytes are read at once, and
     /// nothing else is held. hyper's pieces are no larger than its own buffers.
     pub fn read_little_if(&mut self, short: bool) {
-        if let Via::Direct(body) = &mut self.0 {
-            body.read_little_if(short);
+        match &mut self.0 {
+            Via::Direct(body) => body.read_little_if(short),
+            Via::File(body) => body.read_little_if(short),
+            Via::Http(_) | Via::Own(_) => {}
         }
     }
 
@@ -111,17 +116,23 @@ impl ResponseBody {
     pub fn take_whole(&mut self) -> Option<Bytes> {
         match &mut self.0 {
             Via::Direct(body) => body.take_whole(),
-            Via::Http(_) | Via::Own(_) => None,
+            Via::Http(_) | Via::File(_) | Via::Own(_) => None,
         }
     }
 
     /// Returns how many bytes may arrive and wait here while nobody reads the body, besides the buffer that is read
-    /// into. These exist only over HTTP/2, where a connection is read for all of its streams.
+    /// into. Over HTTP/2, a connection is read for all of its streams. A piece of a file is read by another thread.
     pub fn unread(&self) -> u64 {
         match &self.0 {
             Via::Http(body) => body.incoming.unread(),
+            Via::File(body) => body.unread(),
             Via::Direct(_) | Via::Own(_) => 0,
         }
+    }
+
+    /// Makes a body of a large file.
+    pub(crate) fn file(file: Streamed) -> Self {
+        Self(Via::File(Box::new(file)))
     }
 
     /// Makes a body that does not come over HTTP.
@@ -144,6 +155,7 @@ impl Body for ResponseBody {
         match &mut self.get_mut().0 {
             Via::Direct(body) => Pin::new(&mut **body).poll_frame(cx),
             Via::Http(body) => Pin::new(&mut **body).poll_frame(cx),
+            Via::File(body) => Pin::new(&mut **body).poll_frame(cx),
             Via::Own(body) => Pin::new(body).poll_frame(cx),
         }
     }
@@ -152,6 +164,7 @@ impl Body for ResponseBody {
         match &self.0 {
             Via::Direct(body) => body.is_end_stream(),
             Via::Http(body) => body.is_end_stream(),
+            Via::File(body) => body.is_end_stream(),
             Via::Own(body) => body.is_end_stream(),
         }
     }
@@ -160,6 +173,7 @@ impl Body for ResponseBody {
         match &self.0 {
             Via::Direct(body) => body.size_hint(),
             Via::Http(body) => body.size_hint(),
+            Via::File(body) => body.size_hint(),
             Via::Own(body) => body.size_hint(),
         }
     }

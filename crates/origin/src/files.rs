@@ -18,6 +18,7 @@ use crate::{
     Context, Error, Kind, Report, ResponseBody, config::ConcurrencyLimits, gate::Gate,
     seldom::Seldom,
 };
+pub(crate) use content::Streamed;
 use http::{Method, Request, Response};
 use look::{FileRequest, look};
 use path::Refused;

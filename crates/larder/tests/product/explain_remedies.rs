@@ -35,7 +35,7 @@ fn why_an_answer_was_not_stored_comes_with_what_changes_it() {
     origin.reply("/400", Reply::status(400).body("x"));
     origin.reply("/403", Reply::status(403).body("x"));
     origin.reply("/500", Reply::status(500).body("x"));
-    let lifetime = "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`; where";
+    let lifetime = "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`, with";
     let forced = "`ttl = \"1m\"` with `ttl_mode = \"override\"`, only if everybody";
     for (path, remedy, page) in [
         ("/cookie", "`set_cookie = \"strip\"`", "cookies-and"),

@@ -1,9 +1,13 @@
 //! One hard budget.
 
-use super::coding::{coding, page, text};
+use super::{
+    coding::{coding, page, text},
+    pipelined::narrow,
+    static_root::{folder, serve_with},
+};
 use crate::common::{Said, dated, next, sample, serve, start, start_with};
 use std::{
-    io::Write as _,
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::{self, Stdio},
     sync::{Arc, Mutex},
@@ -376,6 +380,36 @@ fn many_read_slowly(of: impl Fn(Ask<Client>) -> Ask<Client>) {
         }
     }
     assert!(whole >= 20, "{whole} were answered");
+    wait_until("nothing is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+}
+
+/// Files are read by other threads: all may ask before anything of them counts.
+#[test]
+fn files_that_many_ask_for_at_once_stay_within_the_budget() {
+    let root = folder(&[("large", &vec![b'x'; 12_000_000])]);
+    let limits = "[limits]\nwrite_time = \"1h\"\n[memory]\nsize = \"4MiB\"";
+    let larder = serve_with(&root, limits);
+    let asked = "GET /large HTTP/1.1\r\nHost: a\r\nCache-Control: no-store\r\n\r\n";
+    let mut clients: Vec<_> = (0..60).map(|_| narrow(&larder)).collect();
+    for client in &mut clients {
+        client.write_all(asked.as_bytes()).expect("written");
+    }
+    for client in &mut clients {
+        let mut status = [0; "HTTP/1.1 200".len()];
+        client.read_exact(&mut status).expect("an answer");
+        assert!(status.ends_with(b"200"));
+    }
+    let (mut sent, mut same) = (0, 0);
+    wait_until("the kernel takes no more of any", || {
+        let now = sample(&larder, "larder_sent_bytes_total");
+        same = if now == sent { same + 1 } else { 0 };
+        sent = now;
+        same == 20
+    });
+    assert!(used(&larder) <= 4 << 20, "{} bytes", used(&larder));
+    drop(clients);
     wait_until("nothing is left", || {
         sample(&larder, "larder_in_flight_bytes") == 0
     });

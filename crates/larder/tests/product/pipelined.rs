@@ -13,7 +13,7 @@ use testkit::{Address, Gate, Larder, Reply, wait_until};
 const ANSWERS: &str = "larder_responses_total{class=\"2xx\"}";
 
 /// A connection whose client takes little that it does not read.
-fn narrow(larder: &Larder) -> TcpStream {
+pub(crate) fn narrow(larder: &Larder) -> TcpStream {
     let Address::Tcp(address) = larder.address() else {
         panic!("a TCP address")
     };

@@ -1,7 +1,7 @@
 //! The bytes of a file on their way out.
 
 use super::facts::Facts;
-use crate::{Error, Kind, ResponseBody, gate::Pass};
+use crate::{Error, Kind, LITTLE, ResponseBody, gate::Pass};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full};
@@ -19,7 +19,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// Largest body that is read at once, when the file is opened.
 pub(crate) const AT_ONCE: u64 = 64 << 10;
 
-/// Bytes of a larger body that are read at a time.
+/// Bytes of a larger body that are read at a time, unless memory is short.
 const PIECE: u64 = 128 << 10;
 
 /// The content to send of a file.
@@ -38,11 +38,12 @@ impl Content {
             Self::Read(bytes) => {
                 ResponseBody::own(Full::new(bytes).map_err(|never| match never {}))
             }
-            Self::Open(file, facts, Span { first, last }) => ResponseBody::own(Streamed {
+            Self::Open(file, facts, Span { first, last }) => ResponseBody::file(Streamed {
                 file,
                 facts,
                 at: first,
                 end: last.saturating_add(1),
+                little: false,
                 reading: None,
                 _pass: pass,
             }),
@@ -69,16 +70,33 @@ pub(crate) fn read(file: &File, facts: &Facts, at: u64, end: u64) -> io::Result<
 }
 
 /// A large file, sent piece by piece.
-struct Streamed {
+#[derive(Debug)]
+pub(crate) struct Streamed {
     file: Arc<File>,
     facts: Facts,
     at: u64,
     end: u64,
-    reading: Option<JoinHandle<io::Result<Bytes>>>,
+    /// Whether the caller is short of memory.
+    little: bool,
+    /// The piece that is being read.
+    reading: Option<Reading>,
     _pass: Pass,
 }
 
+/// A piece that is being read, and its length.
+type Reading = (u64, JoinHandle<io::Result<Bytes>>);
+
 impl Streamed {
+    /// See [`ResponseBody::read_little_if`].
+    pub(crate) fn read_little_if(&mut self, short: bool) {
+        self.little = short;
+    }
+
+    /// See [`ResponseBody::unread`].
+    pub(crate) fn unread(&self) -> u64 {
+        self.reading.as_ref().map_or(0, |(length, _)| *length)
+    }
+
     fn failed(&mut self, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         self.at = self.end;
         Error::new(Kind::Truncated).because(why)
@@ -97,10 +115,12 @@ impl Body for Streamed {
         if this.at >= this.end {
             return Poll::Ready(None);
         }
-        let reading = this.reading.get_or_insert_with(|| {
+        let (_, reading) = this.reading.get_or_insert_with(|| {
             let (file, facts, at) = (Arc::clone(&this.file), this.facts, this.at);
-            let end = this.end.min(at.saturating_add(PIECE));
-            spawn_blocking(move || read(&file, &facts, at, end))
+            let most = if this.little { LITTLE as u64 } else { PIECE };
+            let end = this.end.min(at.saturating_add(most));
+            let reading = spawn_blocking(move || read(&file, &facts, at, end));
+            (end - at, reading)
         });
         let read = ready!(Pin::new(reading).poll(cx));
         this.reading = None;
