@@ -203,7 +203,7 @@ fn a_log_that_nobody_reads_stops_nothing() {
     origin.reply("/", Reply::close());
     let (_reader, mut writer) = io::pipe().expect("a pipe");
     writer
-        .write_all(&[b'x'; 64 << 10])
+        .write_all(&vec![b'x'; 64 << 10])
         .expect("as much as fits");
     let path = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
     serves_and_stops(start_into(2, &path, &origin), &origin);

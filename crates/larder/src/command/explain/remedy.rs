@@ -5,6 +5,17 @@ mod tests;
 
 use crate::admin::{Answer, Judged};
 
+const SETTLE_COOKIES: (&str, &str) = (
+    "`bypass.cookies = [\"session\"]`, with the names that make an answer one user's, or `key.drop_cookies = true`",
+    "before-a-graphql-api.md#before-a-graphql-api",
+);
+
+const GIVE_LIFETIME: (&str, &str) = (
+    "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`, only if everybody may get the same: where signed-in users get \
+                 pages of their own, with `bypass.cookies = [\"session\"]`",
+    "storing.md#lifetime",
+);
+
 /// What changes a reason for asking the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
@@ -110,15 +121,8 @@ impl Remedy {
                 "`set_cookie = \"strip\"`, if nobody needs the cookie and `bypass.sets` does not name it",
                 "storing.md#cookies-and-authorization",
             ),
-            Self::SettleCookies => (
-                "`bypass.cookies = [\"session\"]`, with the names that make an answer one user's, or `key.drop_cookies = true`",
-                "before-a-graphql-api.md#before-a-graphql-api",
-            ),
-            Self::GiveLifetime => (
-                "`ttl = \"1m\"`, or by status `ttl = { \"404\" = \"10s\" }`, only if everybody may get the same: where signed-in users get \
-                 pages of their own, with `bypass.cookies = [\"session\"]`",
-                "storing.md#lifetime",
-            ),
+            Self::SettleCookies => SETTLE_COOKIES,
+            Self::GiveLifetime => GIVE_LIFETIME,
             Self::ForceLifetime => (
                 "`ttl = \"1m\"` with `ttl_mode = \"override\"`, only if everybody may get the same",
                 "storing.md#lifetime",

@@ -82,13 +82,16 @@ pub(super) fn taken_up(runtime: &Runtime, reader: Reader) -> [bool; 2] {
         let stream = Stream::new(Secured::Plain(Wire::Unix(near)));
         let link = idle(reader, &origin, stream).await;
         pool::put(key(), link, Instant::now());
-        let quiet = pool::take(key(), Instant::now());
+        let quiet = pool::take(key(), Instant::now(), Duration::MAX);
         let taken = quiet.is_some();
         pool::put(key(), quiet.unwrap(), Instant::now());
         // Nothing is awaited from here on.
         far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
             .unwrap();
-        [taken, pool::take(key(), Instant::now()).is_some()]
+        [
+            taken,
+            pool::take(key(), Instant::now(), Duration::MAX).is_some(),
+        ]
     })
 }
 
@@ -141,7 +144,7 @@ async fn exchanged(reader: Reader, script: &Script<'_>) -> Read {
         // hyper looks at the connection once more.
         yield_now().await;
     }
-    let kept = far.is_some() && pool::take(key(), Instant::now()).is_some();
+    let kept = far.is_some() && pool::take(key(), Instant::now(), Duration::MAX).is_some();
     Read {
         head,
         content,

@@ -12,7 +12,7 @@ use tokio::task::{LocalSet, yield_now};
 fn ask_all(origin: &Arc<Identity>) {
     for peer in origin.roster.peers().iter() {
         let peer = peer.number;
-        assert!(pool::take(Key { origin, peer }, Instant::now()).is_none());
+        assert!(pool::take(Key { origin, peer }, Instant::now(), Duration::MAX).is_none());
         pool::with_weights(origin, |weights| weights.insert(peer, 0));
     }
 }
