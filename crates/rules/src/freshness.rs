@@ -51,9 +51,6 @@ const SKEW: Duration = Duration::from_mins(1);
     reason = "each is a question of its own"
 )]
 pub struct Facts {
-    /// When the request for the response was sent; earlier by the rest of its initial age where that is all that is
-    /// known.
-    pub request_time: Time,
     /// When the response (its head) was received.
     pub response_time: Time,
     /// The value of `Date`, or the time of receipt.
@@ -201,8 +198,6 @@ pub fn facts(
     );
     let if_error = window(directives.stale_if_error, site.stale_if_error);
     Facts {
-        // The clock may have been set back in between.
-        request_time: request_time.min(response_time),
         response_time,
         date: given.date,
         initial_age_ms,

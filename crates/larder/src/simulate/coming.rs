@@ -99,7 +99,6 @@ mod tests {
     fn kept(second: u64) -> Arc<Kept> {
         let response_time = Time::from_secs(second).plus(TAKES);
         let facts = Facts {
-            request_time: Time::from_secs(second),
             response_time,
             date: response_time,
             initial_age_ms: 0,

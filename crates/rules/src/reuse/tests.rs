@@ -13,7 +13,6 @@ const IGNORES: Site = Site {
 };
 /// Fresh for 60 seconds; no windows, nothing forbidden.
 const PLAIN: Facts = Facts {
-    request_time: RECEIVED,
     response_time: RECEIVED,
     date: RECEIVED,
     initial_age_ms: 0,

@@ -23,7 +23,6 @@ fn facts() -> impl Strategy<Value = Facts> {
     let windows = any::<(Option<u32>, Option<u32>)>();
     (numbers, windows, any::<[bool; 4]>(), source).prop_map(
         |((response, date, age, lifetime), (revalidate, error), flags, source)| Facts {
-            request_time: Time::from_millis(response.saturating_sub(age)),
             response_time: Time::from_millis(response),
             date: Time::from_millis(date),
             initial_age_ms: age,

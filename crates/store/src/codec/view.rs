@@ -134,15 +134,11 @@ fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
     let flags = from.u8()?;
     let is_set = |flag: u8| flags & flag != 0;
     let source = SOURCES.get(usize::from(from.u8()?)).ok_or(Malformed)?;
-    let response_time = from.u64()?;
-    let date = Time::from_millis(from.u64()?);
-    let initial_age_ms = from.u64()?;
     let facts = Facts {
         source: *source,
-        request_time: Time::from_millis(response_time.saturating_sub(initial_age_ms)),
-        response_time: Time::from_millis(response_time),
-        date,
-        initial_age_ms,
+        response_time: Time::from_millis(from.u64()?),
+        date: Time::from_millis(from.u64()?),
+        initial_age_ms: from.u64()?,
         lifetime_ms: from.u64()?,
         stale_while_revalidate: is_set(WHILE_REVALIDATE).then(|| from.u32()).transpose()?,
         stale_if_error: is_set(IF_ERROR).then(|| from.u32()).transpose()?,

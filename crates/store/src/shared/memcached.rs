@@ -70,8 +70,12 @@ impl Remote for Memcached {
     }
 
     fn position(&self, log: &Log, stored: &Stored) -> Option<Position> {
-        let sent = stored.facts.request_time.as_millis();
-        let position = Position(sent.saturating_sub(SKEW.as_millis() as u64), 0);
+        let facts = &stored.facts;
+        // The initial age includes the response's delay (RFC 9111 section 4.2.3), so this is before the request was
+        // sent.
+        let delay = facts.initial_age_ms.saturating_add(SKEW.as_millis() as u64);
+        let began = facts.response_time.as_millis().saturating_sub(delay);
+        let position = Position(began, 0);
         log.come_after(position);
         Some(position)
     }

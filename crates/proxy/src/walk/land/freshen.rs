@@ -184,7 +184,6 @@ impl Fetch<'_> {
         fields.remove(header::AGE);
         admit::complete(self.ask, head.version, &mut fields, || at);
         let facts = Facts {
-            request_time: self.times.request,
             response_time: at,
             initial_age_ms: freshness::initial_age_ms(&head.headers, self.times.request, at),
             ..stored.facts

@@ -74,21 +74,6 @@ fn responses_stand_where_the_clock_says() {
     assert_eq!(standing(2003), Some(Standing::Good));
 }
 
-/// How old the origin says that a response is says nothing of when it was asked: a page from a cache, or of an origin
-/// whose clock is behind, is shared after a purge like any other.
-#[test]
-fn a_response_stands_where_its_request_was_sent_however_old_it_is() {
-    let remote = remote("memcached://a");
-    let memory = Memory::new(1 << 20, Arc::default());
-    for initial_age_ms in [2000, 600_000] {
-        let mut stored = any_request(1001);
-        stored.facts.request_time = Time::from_secs(999);
-        stored.facts.initial_age_ms = initial_age_ms;
-        let position = remote.position(memory.log(), &stored);
-        assert_eq!(position, Some(Position(998_000, 0)), "{initial_age_ms}");
-    }
-}
-
 /// A row: how far another node's clock is ahead when it places a response, in ms, and whether it is used here at once.
 #[test]
 fn a_purge_comes_after_what_was_found() {
