@@ -6,6 +6,7 @@
 //! | `larder-control` | admin API, health checks, name resolution, purges to other nodes, complaints of scripts | [`control`] |
 //! | those of a runtime, at most 64 for each of the above | wait for files and names | [`threads`] |
 //! | `larder-reload`, at most four | reads the configuration again | `command::serve` |
+//! | `larder-messages` | writes the program's own log to standard error | `telemetry::log` |
 //! | `larder-log` | writes the access log, if there is one | [`AccessLog`] |
 //! | `larder-sweep` | sweeps memory after purges | [`store::Sweeper`] |
 //! | `purge-log` | writes the log of purges, if it has a file | [`FileJournal`] |

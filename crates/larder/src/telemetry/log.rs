@@ -44,7 +44,7 @@ impl Log {
             lost: Arc::clone(&lost),
         };
         let started = thread::Builder::new()
-            .name("log".to_owned())
+            .name("larder-messages".to_owned())
             .spawn(move || writer.run());
         Self {
             queue: started.is_ok().then_some(queue),

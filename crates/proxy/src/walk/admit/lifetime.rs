@@ -61,11 +61,11 @@ pub(super) fn freshness_site(
 /// and so is the name of the operation: whoever lures a user to an address of their own making would read what that user
 /// may read.
 pub fn may_be_of_one_user(ask: &Ask, facts: &Facts) -> bool {
-    let is_the_services = !matches!(
+    let is_the_sites = matches!(
         facts.source,
         LifetimeSource::Override | LifetimeSource::Default | LifetimeSource::Heuristic
     );
-    !is_the_services && facts.lifetime_ms > 0 && has_unsettled_cookies(ask)
+    is_the_sites && facts.lifetime_ms > 0 && has_unsettled_cookies(ask)
 }
 
 /// Whether a request to a GraphQL service has cookies, and the site does not say what they mean.
