@@ -2,6 +2,7 @@
 
 use super::{
     coding::{coding, page, text},
+    frames::{PREFACE, frame, request},
     pipelined::narrow,
     static_root::{folder, serve_with},
 };
@@ -705,6 +706,57 @@ fn heads_over_http2_stay_within_the_budget() {
     wait_until("nothing is left", || {
         sample(&larder, "larder_in_flight_bytes") == 0
     });
+}
+
+/// Heads of answers that wait until their client reads.
+#[test]
+fn heads_that_are_not_read_over_http2_stay_within_the_budget() {
+    let (origin, larder) = patient("4MiB");
+    origin.otherwise(|request| {
+        let cache = if request.target == "/hit" {
+            "max-age=600"
+        } else {
+            "no-store"
+        };
+        let reply = Reply::ok().cache(cache).body("x");
+        (0..150).fold(reply, |reply, number| {
+            reply.header(&format!("X-{number}"), "x".repeat(300))
+        })
+    });
+    let in_flight = || sample(&larder, "larder_in_flight_bytes");
+    larder.get("/hit").send();
+    wait_until("nothing is in flight", || in_flight() == 0);
+    let before = resident(&larder);
+    let ask = |path: &str| {
+        let mut client = narrow(&larder);
+        let asked: Vec<_> = (0..127)
+            .flat_map(|number| request(2 * number + 1, path))
+            .collect();
+        let sent = [PREFACE.as_bytes(), &frame(4, 0, &[]), &asked].concat();
+        client.write_all(&sent).expect("written");
+        client
+    };
+    let clients: Vec<_> = (0..30)
+        .map(|number| ask(if number % 4 == 0 { "/miss" } else { "/hit" }))
+        .collect();
+    wait_until("what waits takes all of the budget", || {
+        in_flight() >= 4 << 20
+    });
+    let answered = |class: &str| {
+        sample(
+            &larder,
+            &format!("larder_responses_total{{class=\"{class}\"}}"),
+        )
+    };
+    wait_until("all requests are answered", || {
+        answered("2xx") + answered("5xx") > clients.len() as u64 * 127
+    });
+    let in_flight_now = in_flight();
+    assert!(in_flight_now < 5 << 20, "{in_flight_now} bytes");
+    let grown = resident(&larder).saturating_sub(before);
+    assert!(grown < 32 << 20, "{grown} bytes more");
+    drop(clients);
+    wait_until("nothing is left", || in_flight() == 0);
 }
 
 /// What the connections have of heads that go on in further frames, which never come.

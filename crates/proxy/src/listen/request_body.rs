@@ -3,6 +3,8 @@
 mod room;
 mod source;
 
+pub(super) use room::counted;
+
 use super::{
     http2::Reply,
     watch::{Wait, Watch},

@@ -1,8 +1,15 @@
-//! What the heads of requests over HTTP/2 take of the budget. The `Meter` counts those of HTTP/1 as they come.
+//! What heads over HTTP/2 take of the budget. The `Meter` counts those of requests over HTTP/1 as they come.
 
-use super::super::{fault::Fault, meter::SHORT, watch::Watch};
-use http::Request;
+use super::super::{fault::Fault, meter::SHORT, request_body::counted, watch::Watch};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, header};
 use store::Reservation;
+
+/// About what `h2` keeps of an answer until it is sent, beside its fields, in bytes.
+const BESIDE: usize = 1024;
+
+/// About what a map of fields takes for each that it has room for, in bytes.
+const PLACE: usize = size_of::<(HeaderName, HeaderValue)>() + 32;
 
 /// Takes room for a head until it is answered, if memory is counted. A short one needs none.
 pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Reservation>, Fault> {
@@ -21,6 +28,34 @@ pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Rese
     } else {
         Err(Fault::NoRoom)
     }
+}
+
+/// Counts the head of an answer, which has a `Date`, until it is written: `h2` keeps it as long as the socket takes
+/// nothing, and does not tell. So the value of that field holds the room. It is marked as one that is never indexed
+/// (RFC 7541 section 7.1.3), since `h2` keeps what it has indexed.
+///
+/// # Errors
+/// What is in flight takes all of the budget, and the client takes nothing, or the head is long.
+pub(super) fn count(watch: &Watch, fields: &mut HeaderMap) -> Result<(), Fault> {
+    let Some(memory) = &watch.worker.memory else {
+        return Ok(());
+    };
+    let held: usize = fields.values().map(HeaderValue::len).sum();
+    if memory.is_exhausted() && (watch.is_blocked() || held > SHORT) {
+        return Err(Fault::NoRoom);
+    }
+    let mut room = memory.budget().reservation();
+    room.take((BESIDE + fields.capacity() * PLACE + held) as u64);
+    memory.make_room();
+    if let Some(date) = fields.get_mut(header::DATE) {
+        let text = counted(Bytes::copy_from_slice(date.as_bytes()), Some(room));
+        // It is valid: it was a value.
+        if let Ok(mut value) = HeaderValue::from_maybe_shared(text) {
+            value.set_sensitive(true);
+            *date = value;
+        }
+    }
+    Ok(())
 }
 
 /// The size of a head, much as RFC 9113 section 6.5.2 counts it: names and values, and 32 bytes for each field.

@@ -12,7 +12,7 @@ use super::{
     sending::{Counted, Sending},
 };
 use bytes::Bytes;
-use h2::{RecvStream, server::SendResponse};
+use h2::{Reason, RecvStream, server::SendResponse};
 use http::{HeaderMap, Method, Request, Response, header};
 use http_body::Body;
 use http_body_util::{Either, Full};
@@ -46,7 +46,9 @@ pub(super) fn begin<S: Serve>(
         }
         Err(own) => our_words(*own, is_head),
     };
-    let Some(mut sending) = send_head(answer, &reply, counted) else {
+    // As long as the client takes what is written, one head is on its way before the next is made.
+    let waits = session.watch.is_blocked();
+    let Some(mut sending) = send_head(answer, &reply, (counted, waits)) else {
         return;
     };
     if Pin::new(&mut sending).poll(cx).is_pending() {
@@ -114,22 +116,29 @@ async fn wait<S: Serve>(
             return;
         }
     };
-    if let Some(sending) = send_head(answer, &reply, counted) {
+    // Many may have waited for one event.
+    if let Some(sending) = send_head(answer, &reply, (counted, true)) {
         sending.await;
     }
 }
 
-/// Sends the head. Returns what is to follow it; `None` if everything is sent, or the client has left.
+/// Sends the head, which may have to wait for the client together with many others. Returns what is to follow it; `None`
+/// if everything is sent, the client has left, or there is no room for the head until the client takes it.
 fn send_head<B: Body<Data = Bytes> + AtHand + Unpin>(
     answer: Response<B>,
     reply: &Reply,
-    mut counted: Counted,
+    (mut counted, may_wait): (Counted, bool),
 ) -> Option<Sending<B>> {
     let mut respond = reply.take()?;
     let (mut head, body) = answer.into_parts();
     let is_all = body.is_end_stream();
     let length = body.size_hint().exact().filter(|_| !is_all);
     complete(&mut head.headers, length);
+    if may_wait && head::count(counted.watch(), &mut head.headers).is_err() {
+        counted.finish();
+        respond.send_reset(Reason::ENHANCE_YOUR_CALM);
+        return None;
+    }
     if is_all {
         counted.finish();
     }

@@ -53,7 +53,7 @@ pub(super) fn of(room: Option<&Room>, piece: Bytes) -> Bytes {
 }
 
 /// Returns the piece with what it holds until it is sent.
-pub(super) fn counted<R: Send + Sync + 'static>(piece: Bytes, room: Option<R>) -> Bytes {
+pub(in crate::listen) fn counted<R: Send + Sync + 'static>(piece: Bytes, room: Option<R>) -> Bytes {
     match room {
         Some(room) => Bytes::from_owner(Counted { piece, _room: room }),
         None => piece,

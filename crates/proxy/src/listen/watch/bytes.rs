@@ -103,6 +103,11 @@ impl Watch {
         self.write_blocked.store(true, Relaxed);
     }
 
+    /// Whether the client takes nothing of what is to be written.
+    pub(in crate::listen) fn is_blocked(&self) -> bool {
+        self.write_blocked.load(Relaxed)
+    }
+
     /// Notes that nothing is held back below us: if we waited for the client, it has taken everything.
     pub(in crate::listen) fn flushed(&self) {
         if self.write_blocked.load(Relaxed) {
