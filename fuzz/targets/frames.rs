@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proxy::listen::Frames;
+use origin::http2::Frames;
 
 /// Bytes that a head may take.
 const MOST: usize = 32 * 1024;

@@ -17,7 +17,7 @@ use std::{
 use testkit::{Command, Larder};
 
 /// What a server sends on a stream, and whether it ends the connection then.
-type Answer = fn(u8) -> (Vec<u8>, bool);
+pub(crate) type Answer = fn(u8) -> (Vec<u8>, bool);
 
 /// Kinds of frames (RFC 9113 section 6).
 const DATA: u8 = 0;
@@ -63,7 +63,7 @@ fn half(stream: u8, then: &[u8]) -> (Vec<u8>, bool) {
 }
 
 /// A server that answers each request thus, until it is told to be honest.
-fn server(bad: Answer) -> (SocketAddr, Arc<AtomicBool>) {
+pub(crate) fn server(bad: Answer) -> (SocketAddr, Arc<AtomicBool>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let honest = Arc::new(AtomicBool::new(false));
@@ -105,7 +105,7 @@ fn serve(mut connection: TcpStream, bad: Answer, honest: &AtomicBool) -> std::io
 }
 
 /// `between_bytes`: how long content may stop.
-fn before(address: SocketAddr, between_bytes: &str) -> Larder {
+pub(crate) fn before(address: SocketAddr, between_bytes: &str) -> Larder {
     let origin = format!("servers = \"http://{address}\"\nprotocol = \"http2\"\n");
     let times = format!(
         "timeouts.between_bytes = \"{between_bytes}\"\nretry.attempts = 0\npassive.failures = 0\n"

@@ -156,6 +156,7 @@ mod seeking;
 mod set_cookie;
 mod shared_refused;
 mod shared_trouble;
+mod small_frames;
 mod stale;
 mod stale_variants;
 mod static_published;

@@ -512,7 +512,7 @@ fn who_finds_no_room_at_all_is_told() {
 }
 
 /// The connections of an origin that reads nothing, and a larder with 16 MiB before it.
-fn deaf() -> (Arc<Mutex<Vec<TcpStream>>>, Larder) {
+pub(crate) fn deaf() -> (Arc<Mutex<Vec<TcpStream>>>, Larder) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))

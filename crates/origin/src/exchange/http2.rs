@@ -51,7 +51,7 @@ pub(super) async fn ask(
         }
     };
     let content = (!is_all).then(|| Unanswered::begin(body, http2::Outlet::new(out)));
-    let response = match arrival(&mut answer, leave, told).await {
+    let response = match arrival((&mut answer, &slot), leave, told).await {
         Ok(response) => response,
         Err(error) => {
             let content = content.filter(|_| is_untouched(&error));
@@ -76,7 +76,7 @@ pub(super) async fn ask(
 
 /// Waits for the final head.
 async fn arrival(
-    answer: &mut ResponseFuture,
+    (answer, slot): (&mut ResponseFuture, &Slot),
     leave: Option<Leave>,
     told: impl Fn(StatusCode, &HeaderMap),
 ) -> Result<Response<http2::Incoming>, Error> {
@@ -92,6 +92,6 @@ async fn arrival(
     }
     let answer = answer.await.map_err(Error::of_h2_before_head)?;
     let (head, content) = answer.into_parts();
-    let content = http2::Incoming::new(&head.headers, content);
+    let content = http2::Incoming::new(&head.headers, slot.inlet(content));
     Ok(Response::from_parts(head, content))
 }

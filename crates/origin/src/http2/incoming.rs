@@ -1,13 +1,15 @@
 //! The content of a message as it is read from a stream.
 
+use super::Inlet;
 use crate::direct::head;
 use bytes::Bytes;
-use h2::{Reason, RecvStream};
+use h2::Reason;
 use http::{HeaderMap, header};
 use http_body::{Body, Frame, SizeHint};
 use rules::fields::{forward_to, has_padded_value, may_trail};
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -16,7 +18,7 @@ use std::{
 /// what exceeds the size of a head: `h2` leaves that out.
 #[derive(Debug)]
 pub struct Incoming {
-    content: RecvStream,
+    content: Arc<Inlet>,
     /// Bytes to come, if their number was announced. `h2` enforces it (RFC 9113 section 8.1.1).
     left: Option<u64>,
     /// Whether trailers are left out.
@@ -27,7 +29,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// Makes the content of the message with these fields.
-    pub fn new(fields: &HeaderMap, content: RecvStream) -> Self {
+    pub fn new(fields: &HeaderMap, content: Arc<Inlet>) -> Self {
         let length = fields.get(header::CONTENT_LENGTH);
         let left = length.and_then(|length| length.to_str().ok()?.parse().ok());
         Self {
@@ -68,8 +70,6 @@ impl Body for Incoming {
         }
         match ready!(this.content.poll_data(cx)) {
             Some(Ok(data)) => {
-                // What was read makes room for more. A stream that has ended needs none.
-                let _ = this.content.flow_control().release_capacity(data.len());
                 this.left = this.left.map(|left| left.saturating_sub(data.len() as u64));
                 Poll::Ready(Some(Ok(Frame::data(data))))
             }

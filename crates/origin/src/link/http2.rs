@@ -1,6 +1,7 @@
 //! A worker's HTTP/2 connection to a server, shared by its fetches there.
 
 mod alive;
+mod gathered;
 mod listening;
 mod slot;
 
@@ -8,9 +9,15 @@ pub(crate) use listening::Listening;
 pub(crate) use slot::{Slot, StreamQueue};
 
 use super::Driver;
-use crate::{Error, Kind, Servers, connect::Dialled, stream::Stream};
+use crate::{
+    Error, Kind, Servers,
+    connect::Dialled,
+    http2::{Frames, Gathering, SMALL_FRAMES},
+    stream::Stream,
+};
 use alive::Alive;
 use bytes::Bytes;
+use gathered::Gathered;
 use h2::client::{Builder, Connection, SendRequest};
 use std::{
     future::poll_fn,
@@ -44,6 +51,8 @@ pub(crate) struct Http2 {
 #[derive(Debug)]
 struct ConnectionState {
     _driver: Driver,
+    /// The content of its answers.
+    gathering: Gathering,
     /// Tells it from all others.
     number: u64,
     /// How many streams may be under way at a time, and how many are.
@@ -74,14 +83,21 @@ impl Http2 {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
         let heard = dialled.stream.heard();
+        let gathering = Gathering::default();
+        let stream = Gathered {
+            stream: dialled.stream,
+            frames: Frames::of_server(origin.config.largest_head),
+            gathering: gathering.clone(),
+        };
         let (sender, mut connection) = Builder::new()
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(largest)
             .enable_push(false)
+            .data_frame_budget(SMALL_FRAMES)
             // None until the server has said how many it allows.
             .initial_max_send_streams(0)
-            .handshake(dialled.stream)
+            .handshake(stream)
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
         let streams = allowed(&mut connection).await?;
@@ -92,10 +108,12 @@ impl Http2 {
                 connection,
                 alive,
                 probe,
+                gathering: gathering.clone(),
                 shared: shared.clone(),
             });
             ConnectionState {
                 _driver: Driver::of(&task),
+                gathering,
                 number: NUMBER.fetch_add(1, Relaxed),
                 streams: AtomicUsize::new(streams),
                 open: AtomicUsize::new(0),
@@ -128,7 +146,7 @@ impl Http2 {
 
 /// Waits for the server's first frame, which says how many streams it allows (RFC 9113 section 3.4). Streams begun
 /// before could exceed that.
-async fn allowed(connection: &mut Connection<Stream, Bytes>) -> Result<usize, Error> {
+async fn allowed(connection: &mut Connection<Gathered<Stream>, Bytes>) -> Result<usize, Error> {
     poll_fn(|cx| {
         let polled = Pin::new(&mut *connection).poll(cx);
         let streams = most(connection);
@@ -147,16 +165,17 @@ async fn allowed(connection: &mut Connection<Stream, Bytes>) -> Result<usize, Er
 }
 
 /// Returns how many streams may be under way.
-fn most(connection: &Connection<Stream, Bytes>) -> usize {
+fn most(connection: &Connection<Gathered<Stream>, Bytes>) -> usize {
     connection.max_concurrent_send_streams().min(MOST_STREAMS)
 }
 
 /// The task that moves a connection's frames.
 struct Driven {
-    connection: Connection<Stream, Bytes>,
+    connection: Connection<Gathered<Stream>, Bytes>,
     alive: Option<Alive>,
     /// Reports a GOAWAY while other streams are still under way.
     probe: SendRequest<Bytes>,
+    gathering: Gathering,
     shared: Weak<ConnectionState>,
 }
 
@@ -166,6 +185,7 @@ impl Future for Driven {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let ended = Pin::new(&mut this.connection).poll(cx).map(drop);
+        this.gathering.gather();
         let Some(shared) = this.shared.upgrade() else {
             return Poll::Ready(());
         };

@@ -1,12 +1,10 @@
 //! HTTP/2 on one connection: `h2` reads and writes the frames, and answers are concurrent [streams](stream).
 
-mod frames;
 mod head;
 mod reply;
 mod sending;
 mod stream;
 
-pub use frames::Frames;
 pub(super) use reply::Reply;
 
 use super::{
@@ -23,9 +21,10 @@ use h2::{
     Reason,
     server::{Builder, Connection},
 };
+use origin::http2::{Frames, Gathering, SMALL_FRAMES};
 use std::{
     future::poll_fn,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 use tokio::time::{Instant, Interval, interval_at};
@@ -38,14 +37,15 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limits: &Limits) {
     let watch = &session.watch;
     watch.enter(Stage::Silent);
-    meter.follow(Frames::new(limits.header_size));
+    let gathering = Gathering::default();
+    meter.follow(Frames::new(limits.header_size), gathering.clone());
     let opening = builder(limits).handshake(meter);
     let Some(opened) = unless_told(watch, Order::Timeout, opening).await else {
         return;
     };
     watch.enter(Stage::Http2);
     let end = match opened {
-        Ok(connection) => requests(&session, connection).await,
+        Ok(connection) => requests(&session, connection, &gathering).await,
         Err(error) => Err(error),
     };
     if end.is_err_and(|error| !error.is_io()) {
@@ -58,6 +58,7 @@ fn builder(limits: &Limits) -> Builder {
     builder
         .max_concurrent_streams(limits.http2_streams)
         .max_pending_accept_reset_streams(limits.http2_resets as usize + 1)
+        .data_frame_budget(SMALL_FRAMES)
         .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
         .initial_window_size(limits.http2_stream_window)
         .initial_connection_window_size(limits.http2_connection_window);
@@ -68,6 +69,7 @@ fn builder(limits: &Limits) -> Builder {
 async fn requests<S: Serve>(
     session: &Session<S>,
     mut connection: Connection<Meter, Bytes>,
+    gathering: &Gathering,
 ) -> Result<(), h2::Error> {
     let watch = &session.watch;
     let mut farewell = None;
@@ -76,12 +78,12 @@ async fn requests<S: Serve>(
         if watch.order() > Order::Drain {
             return Poll::Ready(Ok(()));
         }
-        let mut polled = poll_requests(cx, session, &mut connection);
+        let mut polled = poll_requests(cx, session, (&mut connection, gathering));
         if polled.is_pending() && farewell.is_none() && watch.order() == Order::Drain {
             // After a poll, so that a request that is already here is served.
             farewell = Some(interval_at(Instant::now() + FAREWELL, FAREWELL));
             connection.graceful_shutdown();
-            polled = poll_requests(cx, session, &mut connection);
+            polled = poll_requests(cx, session, (&mut connection, gathering));
         }
         if polled.is_pending()
             && farewell.as_mut().is_some_and(|clock| is_due(cx, clock))
@@ -89,7 +91,7 @@ async fn requests<S: Serve>(
         {
             // What comes from now on was not read.
             connection.abrupt_shutdown(Reason::NO_ERROR);
-            let _ = poll_requests(cx, session, &mut connection);
+            let _ = poll_requests(cx, session, (&mut connection, gathering));
             return Poll::Ready(Ok(()));
         }
         polled
@@ -110,11 +112,14 @@ fn is_due(cx: &mut Context<'_>, clock: &mut Interval) -> bool {
 fn poll_requests<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
-    connection: &mut Connection<Meter, Bytes>,
+    (connection, gathering): (&mut Connection<Meter, Bytes>, &Gathering),
 ) -> Poll<Result<(), h2::Error>> {
-    while let Some(accepted) = ready!(connection.poll_accept(cx)) {
-        let (request, respond) = accepted?;
-        stream::begin(cx, session, request, respond);
+    while let Poll::Ready(accepted) = connection.poll_accept(cx) {
+        let Some(accepted) = accepted.transpose()? else {
+            return Poll::Ready(Ok(()));
+        };
+        stream::begin(cx, session, accepted, gathering);
     }
-    Poll::Ready(Ok(()))
+    gathering.gather();
+    Poll::Pending
 }

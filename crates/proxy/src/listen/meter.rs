@@ -7,11 +7,9 @@ mod write;
 
 pub(super) use head::SHORT;
 
-use super::{
-    check::request_length, config::Limits, http2::Frames, limiter::Slot, stream::Stream,
-    watch::Watch,
-};
+use super::{check::request_length, config::Limits, limiter::Slot, stream::Stream, watch::Watch};
 use bytes::{Buf, Bytes};
+use origin::http2::{Frames, Gathering};
 use std::{mem, sync::Arc};
 use store::Reservation;
 
@@ -34,8 +32,8 @@ pub(super) struct Meter {
     /// An interim response that is being written, and how many of its bytes are sent.
     interim: Vec<u8>,
     interim_out: usize,
-    /// How far a head has come over HTTP/2.
-    frames: Option<Box<Frames>>,
+    /// What comes over HTTP/2.
+    frames: Option<Box<(Frames, Gathering)>>,
     /// Whether the client has sent its last byte.
     ended: bool,
     /// Whether `hyper` has yet to learn of that end.

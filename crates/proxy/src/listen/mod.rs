@@ -53,7 +53,6 @@ pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
 pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_request};
 pub use drain::{Drain, DrainSwitch, drain};
-pub use http2::Frames;
 pub use interim::InterimSink;
 pub use limiter::ConnectionLimiter;
 pub use own::{OwnAnswer, to_late_content};

@@ -10,10 +10,10 @@ use super::{
     watch::{Wait, Watch},
 };
 use bytes::Bytes;
-use h2::RecvStream;
 use http::request::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use origin::http2::Inlet;
 use room::Room;
 use source::ContentSource;
 use std::{
@@ -130,12 +130,12 @@ impl RequestBody {
     /// Content from a stream, of which at most `most` bytes are held at once. The answer to the request with this head
     /// goes to `reply`.
     pub(super) fn http2(
-        (head, stream): (&Parts, RecvStream),
+        (head, content): (&Parts, Arc<Inlet>),
         watch: Arc<Watch>,
         most: u64,
         reply: &Arc<Reply>,
     ) -> Self {
-        Self::of(ContentSource::http2(head, stream, reply), watch, most)
+        Self::of(ContentSource::http2(head, content, reply), watch, most)
     }
 
     fn of(source: ContentSource, watch: Arc<Watch>, most: u64) -> Self {

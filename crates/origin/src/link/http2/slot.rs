@@ -2,9 +2,10 @@
 //! the end of another, on whichever of its connections that is, in the order in which they came.
 
 use super::{ConnectionState, Http2, Listening};
+use crate::http2::Inlet;
 use bytes::Bytes;
-use h2::client::SendRequest;
-use std::sync::atomic::Ordering::Relaxed;
+use h2::{RecvStream, client::SendRequest};
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
 /// Leave for one stream to be under way, and its connection.
@@ -44,6 +45,11 @@ impl Slot {
     /// Records that an answer has come on the connection.
     pub(crate) fn answered(&self) {
         self.state().answered.store(true, Relaxed);
+    }
+
+    /// Makes the way in for the content of an answer on the connection.
+    pub(crate) fn inlet(&self, content: RecvStream) -> Arc<Inlet> {
+        self.state().gathering.inlet(content)
     }
 
     /// Begins to listen on the connection.

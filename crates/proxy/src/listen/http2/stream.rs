@@ -16,6 +16,7 @@ use h2::{Reason, RecvStream, server::SendResponse};
 use http::{HeaderMap, Method, Request, Response, header};
 use http_body::Body;
 use http_body_util::{Either, Full};
+use origin::http2::Gathering;
 use std::{
     future::poll_fn,
     pin::Pin,
@@ -29,12 +30,12 @@ use std::{
 pub(super) fn begin<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
-    request: Request<RecvStream>,
-    respond: SendResponse<Bytes>,
+    (request, respond): (Request<RecvStream>, SendResponse<Bytes>),
+    gathering: &Gathering,
 ) {
     let is_head = request.method() == Method::HEAD;
     let reply = Arc::new(Reply::new(respond));
-    let (served, counted) = ask(cx, session, request, &reply);
+    let (served, counted) = ask(cx, session, (request, gathering), &reply);
     let answer = match served {
         Ok(Served::Now(response)) => response.map(Either::Left),
         Ok(Served::Prepared(prepared)) => prepared.response().map(Either::Left),
@@ -62,7 +63,7 @@ type ServedOn<S> = Result<Served<<S as Serve>::Body>, Box<Response<Bytes>>>;
 fn ask<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
-    request: Request<RecvStream>,
+    (request, gathering): (Request<RecvStream>, &Gathering),
     reply: &Arc<Reply>,
 ) -> (ServedOn<S>, Counted) {
     let watch = &session.watch;
@@ -70,7 +71,8 @@ fn ask<S: Serve>(
     let request = if brings_content {
         let most = session.limits.held_content(request.version());
         let (head, stream) = request.into_parts();
-        let body = RequestBody::http2((&head, stream), Arc::clone(watch), most, reply);
+        let content = gathering.inlet(stream);
+        let body = RequestBody::http2((&head, content), Arc::clone(watch), most, reply);
         let body = body.or_none(cx);
         Request::from_parts(head, body)
     } else {

@@ -6,11 +6,11 @@
 use super::Meter;
 use crate::listen::{
     direct::encoded,
-    http2::Frames,
     version::{WrittenVersion, lowered, written},
     watch::{Order, Reading},
 };
 use bytes::{Bytes, BytesMut};
+use origin::http2::{Frames, Gathering};
 use std::{
     mem,
     sync::{MutexGuard, PoisonError},
@@ -43,17 +43,24 @@ impl Meter {
     }
 
     /// Follows the frames of HTTP/2 from the beginning.
-    pub(in crate::listen) fn follow(&mut self, frames: Frames) {
-        self.frames = Some(Box::new(frames));
+    pub(in crate::listen) fn follow(&mut self, frames: Frames, gathering: Gathering) {
+        self.frames = Some(Box::new((frames, gathering)));
+    }
+
+    /// Whether what has come over HTTP/2 is to be gathered before more is read.
+    pub(super) fn is_to_be_gathered(&self) -> bool {
+        let frames = self.frames.as_ref();
+        frames.is_some_and(|frames| frames.1.is_due())
     }
 
     /// Continues to follow the frames of HTTP/2. A head that has come only in part has a time limit, and its bytes
     /// count.
     pub(super) fn follow_on(&mut self, bytes: &[u8]) {
-        let Some(frames) = &mut self.frames else {
+        let Some((frames, gathering)) = self.frames.as_deref_mut() else {
             return;
         };
         let kept = frames.go_on(bytes);
+        gathering.read(frames.take_small());
         if kept == 0 || frames.has_ended() {
             self.watch.has_no_head();
         }

@@ -107,6 +107,11 @@ impl AsyncRead for Meter {
             // The task, which makes `hyper` read, takes the connection back afterwards.
             return Poll::Pending;
         }
+        if meter.is_to_be_gathered() {
+            // The task does so next.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if meter.left == Some(0) {
             return meter.poll_beyond(cx, buf);
         }

@@ -2,7 +2,6 @@
 
 use super::{super::http2::Reply, Cut};
 use bytes::Bytes;
-use h2::RecvStream;
 use http::{header, request::Parts};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -26,14 +25,14 @@ pub(super) enum ContentSource {
 
 impl ContentSource {
     /// The content of the request with this head, whose answer goes to `reply`.
-    pub(super) fn http2(head: &Parts, stream: RecvStream, reply: &Arc<Reply>) -> Self {
+    pub(super) fn http2(head: &Parts, content: Arc<http2::Inlet>, reply: &Arc<Reply>) -> Self {
         let expected = head.headers.get_all(header::EXPECT);
         let expects = expected.iter().any(|line| {
             let mut all = line.as_bytes().split(|byte| *byte == b',');
             all.any(|one| one.trim_ascii().eq_ignore_ascii_case(b"100-continue"))
         });
         Self::Http2 {
-            content: http2::Incoming::new(&head.headers, stream),
+            content: http2::Incoming::new(&head.headers, content),
             held_back: expects.then(|| Arc::clone(reply)),
         }
     }

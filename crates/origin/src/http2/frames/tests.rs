@@ -70,6 +70,23 @@ fn other_frames_are_no_heads() {
     }
 }
 
+#[test]
+fn small_frames_of_content_are_counted_once() {
+    let mut frames = begun();
+    let all = [
+        frame(DATA, 0, 0),
+        frame(DATA, 0, SMALL - 1),
+        frame(DATA, 0, SMALL),
+        // What is padded brings less.
+        frame(DATA, PADDED, SMALL),
+        frame(HEADERS, END_HEADERS, 10),
+    ];
+    for piece in all.concat().chunks(7) {
+        frames.go_on(piece);
+    }
+    assert_eq!((frames.take_small(), frames.take_small()), (3, 0));
+}
+
 proptest! {
     #[test]
     fn it_makes_no_difference_where_bytes_are_cut(

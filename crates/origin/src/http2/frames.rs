@@ -1,5 +1,7 @@
-//! How far a head has come over HTTP/2. `h2` keeps a head until it is complete, and does not tell. The only thing
-//! looked at in the frames is where they end.
+//! What `h2` does not tell of the frames that come over HTTP/2: how far a head has come, which it keeps until it is
+//! complete, and how many small frames of content there were. The only thing looked at in frames is where they end.
+
+use std::mem;
 
 /// Length of the connection preface (RFC 9113 section 3.4).
 const PREFACE: usize = 24;
@@ -7,12 +9,17 @@ const PREFACE: usize = 24;
 /// Length of the head of a frame (RFC 9113 section 4.1).
 const FRAME_HEAD: usize = 9;
 
-/// Types and flags of frames (RFC 9113 sections 6.2 and 6.10).
+/// Types and flags of frames (RFC 9113 sections 6.1, 6.2 and 6.10).
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 const END_HEADERS: u8 = 4;
+const PADDED: u8 = 8;
 
-/// The frames of a client, read in pieces of any size.
+/// A frame of less content than this is small, in bytes: `h2` needs more to keep it.
+pub(super) const SMALL: usize = 256;
+
+/// The frames of one side, read in pieces of any size.
 #[derive(Debug)]
 pub struct Frames {
     /// Bytes of the preface still to come.
@@ -30,13 +37,23 @@ pub struct Frames {
     has_ended: bool,
     /// The most bytes that a head may take once decoded.
     most: usize,
+    /// Small frames of content that were not [taken](Self::take_small) yet.
+    small: usize,
 }
 
 impl Frames {
-    /// Frames of a new connection, whose heads may take `most` bytes.
+    /// Frames of the client of a new connection, whose heads may take `most` bytes.
     pub fn new(most: usize) -> Self {
         Self {
             preface: PREFACE,
+            ..Self::of_server(most)
+        }
+    }
+
+    /// The same of the server, who has no preface.
+    pub fn of_server(most: usize) -> Self {
+        Self {
+            preface: 0,
             head: [0; FRAME_HEAD],
             known: 0,
             left: 0,
@@ -44,7 +61,13 @@ impl Frames {
             is_open: false,
             has_ended: false,
             most,
+            small: 0,
         }
+    }
+
+    /// Returns how many small frames of content have begun since it was last asked.
+    pub fn take_small(&mut self) -> usize {
+        mem::take(&mut self.small)
     }
 
     /// Reads the next bytes. Returns how many bytes are kept of a head that has come only in part; 0 if there is none.
@@ -84,7 +107,9 @@ impl Frames {
         }
         self.known += came.len();
         if self.known == FRAME_HEAD {
-            let [.., kind, _, _, _, _, _] = self.head;
+            let [.., kind, flags, _, _, _, _] = self.head;
+            let is_small = self.length() < SMALL || flags & PADDED != 0;
+            self.small += usize::from(kind == DATA && is_small);
             self.is_head = matches!(kind, HEADERS | CONTINUATION);
             self.left = self.length();
         }

@@ -1,0 +1,73 @@
+//! Content that comes in small frames, gathered.
+//!
+//! `h2` keeps each frame that nobody has read on its own, which takes about 500 bytes however few it brings, and ends
+//! the connection when there are too many. Flow control does not see that: it counts what the frames bring. So no more
+//! than [`MOST`] small frames are read at a time. Then the content of all streams is taken out of `h2`, and what came in
+//! small frames is joined. It stays within its stream's window, since that opens only as content is read.
+
+use super::Inlet;
+use h2::RecvStream;
+use std::sync::{
+    Arc, Mutex, PoisonError, Weak,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+/// Frames that may wait in `h2`, beside those that came with the last of them.
+const MOST: usize = 256;
+
+/// How much `h2` may keep of a connection's small frames, as it reckons: 256 bytes for each, less what it brings. No
+/// connection comes near it, as long as it is [gathered](Gathering::gather): the last read brings 32 KiB at most.
+pub const SMALL_FRAMES: usize = 1 << 20;
+
+/// What one connection's I/O, its task and the content of its streams share.
+#[derive(Clone, Debug, Default)]
+pub struct Gathering(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Small frames that were read since the last time.
+    small: AtomicUsize,
+    inlets: Mutex<Vec<Weak<Inlet>>>,
+}
+
+impl Gathering {
+    /// Notes that the I/O has read so many small frames.
+    pub fn read(&self, small: usize) {
+        if small > 0 {
+            self.0.small.fetch_add(small, Relaxed);
+        }
+    }
+
+    /// Whether the I/O must not read on before what has come is gathered.
+    pub fn is_due(&self) -> bool {
+        self.0.small.load(Relaxed) >= MOST
+    }
+
+    /// Gathers what has come on all streams, if that is due. The connection's task calls it whenever `h2` has read what
+    /// it could.
+    pub fn gather(&self) {
+        if !self.is_due() {
+            return;
+        }
+        self.0.small.store(0, Relaxed);
+        let all: Vec<_> = {
+            let inlets = self.0.inlets.lock();
+            let inlets = inlets.unwrap_or_else(PoisonError::into_inner);
+            inlets.iter().filter_map(Weak::upgrade).collect()
+        };
+        for inlet in all {
+            inlet.gather();
+        }
+    }
+
+    /// Makes the way in for the content of a stream.
+    pub fn inlet(&self, content: RecvStream) -> Arc<Inlet> {
+        let inlet = Arc::new(Inlet::new(content));
+        let inlets = self.0.inlets.lock();
+        let mut inlets = inlets.unwrap_or_else(PoisonError::into_inner);
+        inlets.retain(|other| other.strong_count() > 0);
+        inlets.push(Arc::downgrade(&inlet));
+        drop(inlets);
+        inlet
+    }
+}
