@@ -15,9 +15,10 @@ use std::sync::{
 /// Frames that may wait in `h2`, beside those that came with the last of them.
 const MOST: usize = 256;
 
-/// How much `h2` may keep of a connection's small frames, as it reckons: 256 bytes for each, less what it brings. No
-/// connection comes near it, as long as it is [gathered](Gathering::gather): the last read brings 32 KiB at most.
-pub const SMALL_FRAMES: usize = 1 << 20;
+/// How much `h2` may keep of a connection's small frames, as it reckons: 256 bytes for each, less what it brings. As long as
+/// they are [gathered](Gathering::gather), that is little. But `h2` reckons with frames of streams that were given up too, which
+/// it keeps nothing of, for the whole life of a connection, and would end it for all other streams.
+pub const SMALL_FRAMES: usize = usize::MAX;
 
 /// What one connection's I/O, its task and the content of its streams share.
 #[derive(Clone, Debug, Default)]

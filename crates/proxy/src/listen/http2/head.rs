@@ -45,7 +45,9 @@ pub(super) fn count(watch: &Watch, fields: &mut HeaderMap) -> Result<(), Fault> 
         return Err(Fault::NoRoom);
     }
     let mut room = memory.budget().reservation();
-    room.take((BESIDE + fields.capacity() * PLACE + held) as u64);
+    // Further lines of one name have no place in the map's own count.
+    let places = fields.capacity().max(fields.len());
+    room.take((BESIDE + places * PLACE + held) as u64);
     memory.make_room();
     if let Some(date) = fields.get_mut(header::DATE) {
         let text = counted(Bytes::copy_from_slice(date.as_bytes()), Some(room));
