@@ -66,7 +66,8 @@ fn an_upload_in_many_small_frames_comes_whole() {
             number % 19
         }
     };
-    let pieces = (0..MANY / 3).map(move |number| format!("{number:.>width$};", width = sizes(number)));
+    let pieces =
+        (0..MANY / 3).map(move |number| format!("{number:.>width$};", width = sizes(number)));
     let whole = [
         vec![b'x'; MANY * SIZE],
         pieces.clone().collect::<String>().into(),

@@ -1,6 +1,11 @@
 #![allow(clippy::too_many_lines, reason = "a table is as long as what it lists")]
 
 use super::*;
+use crate::{connect::Speaks, upload::Outgoing};
+use http::{
+    HeaderValue, Method, Request, Response, StatusCode,
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+};
 
 mod request;
 

@@ -2,6 +2,11 @@
 
 use super::*;
 use bytes::Bytes;
+use http::{
+    Uri,
+    header::{EXPECT, HOST, TE},
+};
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
 
 fn request(
