@@ -7,8 +7,9 @@ use crate::{
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
-/// Most HTTP/2 connections from a worker to a server at a time. Most servers allow a hundred streams on each.
-const MOST_SHARED: usize = 8;
+/// Most HTTP/2 connections from a worker to a server at a time. Most servers allow a hundred streams on each. Event
+/// streams hold theirs for hours, and there may be some thousands.
+const MOST_SHARED: usize = 64;
 
 /// One worker's connections to one server.
 #[derive(Default)]

@@ -143,7 +143,7 @@ fn a_burst_on_a_new_connection_keeps_within_the_servers_limit() {
 async fn full() -> (Http2Server, Rc<Cell<usize>>, Rc<Notify>, Arc<Origin>) {
     let (server, arrived, gate) = holding(1).await;
     let origin = origin_of(&server);
-    for number in 1..=8 {
+    for number in 1..=MOST_SHARED {
         let origin = Arc::clone(&origin);
         spawn_local(async move { get(&origin, "/").await });
         until(|| arrived.get() == number).await;
@@ -160,19 +160,20 @@ fn who_leaves_before_there_is_room_is_never_sent() {
             let origin = Arc::clone(&origin);
             async move { once(&origin, Method::POST, "/left").await }
         });
-        until(|| origin.report().active == 9).await;
+        until(|| origin.report().active == MOST_SHARED + 1).await;
         waiting.abort();
-        until(|| origin.report().active == 8).await;
+        until(|| origin.report().active == MOST_SHARED).await;
         gate.notify_waiters();
         until(|| origin.report().active == 0).await;
         let last = spawn_local({
             let origin = Arc::clone(&origin);
             async move { get(&origin, "/").await }
         });
-        until(|| arrived.get() == 9).await;
+        until(|| arrived.get() == MOST_SHARED + 1).await;
         gate.notify_waiters();
         assert_eq!(last.await.unwrap().unwrap().text(), "/");
-        assert_eq!((arrived.get(), server.connections()), (9, 8));
+        assert_eq!(server.connections(), MOST_SHARED);
+        assert_eq!(arrived.get(), MOST_SHARED + 1);
     });
 }
 
@@ -189,10 +190,10 @@ fn what_waits_for_room_goes_elsewhere_when_the_server_leaves() {
                 read(origin.fetch(asked, Context::default()).await?).await
             }
         });
-        until(|| origin.report().active == 9).await;
+        until(|| origin.report().active == MOST_SHARED + 1).await;
         server.go_away();
-        until(|| arrived.get() == 9).await;
-        assert_eq!(server.connections(), 9);
+        until(|| arrived.get() == MOST_SHARED + 1).await;
+        assert_eq!(server.connections(), MOST_SHARED + 1);
         drop(sender);
         gate.notify_waiters();
         assert_eq!(waiting.await.unwrap().unwrap().text(), "/content");
@@ -669,6 +670,15 @@ impl ByPath {
         }
     }
 
+    /// Has all but eight of the connections that there may be taken up, by as many requests for one path.
+    async fn leave_eight(&self, origin: &Arc<Origin>) {
+        for number in 1..=MOST_SHARED - 8 {
+            let origin = Arc::clone(origin);
+            spawn_local(async move { get(&origin, "/held").await });
+            until(|| self.came.borrow().len() == number).await;
+        }
+    }
+
     /// Answers this path, and returns which came next.
     async fn next_after(&self, path: &'static str) -> String {
         let before = self.came.borrow().len();
@@ -684,6 +694,8 @@ fn the_first_room_goes_to_who_has_waited_longest() {
     work(async {
         let paths = ByPath::start().await;
         let origin = origin_of(&paths.server);
+        paths.leave_eight(&origin).await;
+        let held = MOST_SHARED - 8;
         // Each asks for its paths one after another, at once.
         let ask = |paths: &'static [&'static str]| {
             let origin = Arc::clone(&origin);
@@ -709,8 +721,8 @@ fn the_first_room_goes_to_who_has_waited_longest() {
         let mut asking = Vec::new();
         for (number, one) in all.into_iter().enumerate() {
             asking.push(ask(one));
-            until(|| origin.report().active == number + 1).await;
-            until(|| paths.came.borrow().len() == (number + 1).min(8)).await;
+            until(|| origin.report().active == held + number + 1).await;
+            until(|| paths.came.borrow().len() == (held + number + 1).min(MOST_SHARED)).await;
         }
         for (answered, next) in [("/5", "/a"), ("/6", "/b"), ("/a", "/c"), ("/3", "/late")] {
             assert_eq!(paths.next_after(answered).await, next);
@@ -718,11 +730,11 @@ fn the_first_room_goes_to_who_has_waited_longest() {
         paths
             .released
             .borrow_mut()
-            .extend(["/late", "/b", "/c", "/1", "/2", "/4", "/7", "/8"]);
+            .extend(["/late", "/b", "/c", "/1", "/2", "/4", "/7", "/8", "/held"]);
         for one in asking {
             one.await.unwrap();
         }
-        assert_eq!(paths.server.connections(), 8);
+        assert_eq!(paths.server.connections(), MOST_SHARED);
     });
 }
 
@@ -732,6 +744,8 @@ fn room_goes_to_the_next_when_the_first_has_left() {
     work(async {
         let paths = ByPath::start().await;
         let origin = origin_of(&paths.server);
+        paths.leave_eight(&origin).await;
+        let held = MOST_SHARED - 8;
         let mut asking = Vec::new();
         for (number, path) in ["/1", "/2", "/3", "/4", "/5", "/6", "/7", "/8", "/a", "/b"]
             .into_iter()
@@ -740,11 +754,11 @@ fn room_goes_to_the_next_when_the_first_has_left() {
             let origin = Arc::clone(&origin);
             let asked = Arc::clone(&origin);
             asking.push(spawn_local(async move { get(&asked, path).await }));
-            until(|| origin.report().active == number + 1).await;
-            until(|| paths.came.borrow().len() == (number + 1).min(8)).await;
+            until(|| origin.report().active == held + number + 1).await;
+            until(|| paths.came.borrow().len() == (held + number + 1).min(MOST_SHARED)).await;
         }
         asking[8].abort();
-        until(|| origin.report().active == 9).await;
+        until(|| origin.report().active == held + 9).await;
         assert_eq!(paths.next_after("/4").await, "/b");
     });
 }

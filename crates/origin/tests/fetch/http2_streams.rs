@@ -640,7 +640,6 @@ fn never_ending(listener: TcpListener) -> Rc<Cell<usize>> {
 /// A server that lets one stream be under way on a connection, and ends that in peace (RFC 9113 section 6.8) with its answer. It answers
 /// `all` requests, each when as many are under way as there may be connections.
 async fn one_each(listener: TcpListener, all: usize) {
-    const CONNECTIONS: usize = 8;
     let arrived = Rc::new(Cell::new(0_usize));
     while let Ok((stream, _)) = listener.accept().await {
         let arrived = Rc::clone(&arrived);
@@ -650,7 +649,7 @@ async fn one_each(listener: TcpListener, all: usize) {
             let mut connection: Connection<_, Bytes> = builder.handshake(stream).await.unwrap();
             let (_request, mut respond) = connection.accept().await.unwrap().unwrap();
             arrived.set(arrived.get() + 1);
-            let full = arrived.get().next_multiple_of(CONNECTIONS).min(all);
+            let full = arrived.get().next_multiple_of(MOST_SHARED).min(all);
             until(|| arrived.get() >= full).await;
             connection.graceful_shutdown();
             respond.send_response(status(200), true).unwrap();
@@ -662,7 +661,7 @@ async fn one_each(listener: TcpListener, all: usize) {
 /// What has had no stream yet is nobody's failure, however many connections end meanwhile.
 #[test]
 fn what_waits_for_a_stream_outlives_connections_that_end_in_peace() {
-    const ALL: usize = 60;
+    const ALL: usize = MOST_SHARED * 7 + 4;
     work(async {
         let (listener, config) = listen().await;
         let origin = Origin::new(config).unwrap();
@@ -756,13 +755,12 @@ async fn crowd(
     origin: &Arc<Origin>,
     more: usize,
 ) -> (Vec<Response<ResponseBody>>, Vec<JoinHandle<Fetched>>) {
-    const MOST: usize = 8;
     let mut under_way = Vec::new();
-    for _ in 0..MOST {
+    for _ in 0..MOST_SHARED {
         under_way.push(post(origin).await.unwrap().unwrap());
     }
     let mut waiting = Vec::new();
-    for active in MOST + 1..=MOST + more {
+    for active in MOST_SHARED + 1..=MOST_SHARED + more {
         waiting.push(post(origin));
         let are_all = || {
             origin
@@ -790,7 +788,7 @@ fn the_time_for_a_stream_goes_on_from_connection_to_connection() {
         tokio::time::pause();
         tokio::time::advance(LONG * 3 / 5).await;
         ends.set(true);
-        until(|| begun.get() == 9).await;
+        until(|| begun.get() == MOST_SHARED + 1).await;
         tokio::time::advance(LONG * 3 / 5).await;
         for _ in 0..100 {
             yield_now().await;
@@ -855,7 +853,7 @@ fn what_finds_no_stream_in_time_goes_to_another_server() {
         let fetch = |method| origin.fetch(request(method, "/", empty()), Context::default());
         // On as many connections as there may be.
         let mut under_way = Vec::new();
-        for _ in 0..8 {
+        for _ in 0..MOST_SHARED {
             under_way.push(fetch(Method::GET).await.unwrap());
         }
         let server = async {
@@ -864,7 +862,7 @@ fn what_finds_no_stream_in_time_goes_to_another_server() {
         };
         let (answer, ()) = tokio::join!(fetch(Method::POST), server);
         assert_eq!(answer.unwrap().status(), 204);
-        assert_eq!(begun.get(), 8, "it was never sent there");
+        assert_eq!(begun.get(), MOST_SHARED, "it was never sent there");
         let report = origin.report();
         let failures = report.servers.iter().map(|server| server.failures);
         assert_eq!(failures.sum::<u64>(), 0);

@@ -61,6 +61,9 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
     }
 }
 
+/// As many HTTP/2 connections as a worker makes to a server.
+pub(crate) const MOST_SHARED: usize = 64;
+
 /// A limit that no server comes near by itself, however busy the machine.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 

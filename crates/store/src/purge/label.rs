@@ -62,7 +62,7 @@ impl Log {
         let content_type = || label.content_type();
         let subject = label.subject(&content_type);
         let table = self.read();
-        if label.checked < table.floor.max(table.released) {
+        if label.checked < table.complete_from() {
             return true;
         }
         let verdict = table.test(&subject, label.checked);

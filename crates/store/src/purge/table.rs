@@ -72,6 +72,11 @@ pub(super) struct Released {
 }
 
 impl Table {
+    /// Of what was checked up to less than this, it is not known whether purges covered it.
+    pub fn complete_from(&self) -> u64 {
+        self.floor.max(self.released)
+    }
+
     /// Notes a purge.
     pub fn add(&mut self, purge: &Purge, sequence: u64, at: Time) {
         if self.names.len() >= MOST_NAMES {

@@ -23,7 +23,7 @@ impl Log {
     /// look.
     pub fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
         // When an expression was forgotten, the sweep had moved on the numbers of everything in memory.
-        self.judge(key, stored, |table| table.floor.max(table.released))
+        self.judge(key, stored, Table::complete_from)
     }
 
     /// Like [`standing`](Self::standing), for what is found on disk, where numbers stay as they were written.
@@ -76,7 +76,7 @@ impl Log {
             content_type: &String::new,
         };
         let table = self.read();
-        log_at < table.floor.max(table.released) || table.test(&subject, log_at).gone
+        log_at < table.complete_from() || table.test(&subject, log_at).gone
     }
 
     /// Whether `fresh`, which takes the place of `stored` with the same content, hides a purge since the log stood at
@@ -99,7 +99,7 @@ impl Log {
         let content_type = || content_type(stored);
         let subject = subject(key, stored, &content_type);
         let table = self.read();
-        if log_at < table.floor.max(table.released) {
+        if log_at < table.complete_from() {
             return Some(Touch::Gone);
         }
         let verdict = table.test(&subject, log_at);
