@@ -1,16 +1,16 @@
 //! The body of a composed page: it is read ahead, its includes are fetched side by side, and all is sent in order.
 
 mod at_once;
+mod look;
 mod segments;
 
 use super::{
-    ahead,
     context::Context,
     fragment::Fate,
-    segment::{self, Buffered, FetchPriority, Segment, Segments, Try, forward, read_ahead},
+    segment::{Buffered, Segment, Segments, Try},
     source::PageSource,
 };
-use crate::body::{Content, Error};
+use crate::body::Error;
 use bytes::Bytes;
 use esi::Run;
 use std::{
@@ -19,35 +19,10 @@ use std::{
     task::{self, Poll, ready},
 };
 use store::Reservation;
+use tokio::task::coop::poll_proceed;
 
-/// The most includes of one page that hold or await a connection at the same time.
-const SIDE_BY_SIDE: usize = 8;
-
-/// What is read ahead of what is sent: more segments than a page has with as many includes as it may have.
-const AHEAD: Buffered = Buffered {
-    segments: 1024,
-    bytes: 256 << 10,
-    made: 0,
-};
-
-/// The most bytes that may be read ahead and lie nowhere else, while memory is short.
-const LITTLE_AHEAD: u64 = 8 << 10;
-
-/// The most that an attempt may hold. It is read to its end before any of it is sent.
-const LARGEST_TRY: Buffered = Buffered {
-    segments: 4096,
-    bytes: 1 << 20,
-    made: 0,
-};
-
-/// Bytes of a page's fragments that are read before it is their turn, whatever the page waits for.
-const FRAGMENTS_AHEAD: u64 = 2 << 20;
-
-/// Beyond [`AHEAD`], one page holds at most one part in this many of what may be in flight.
-const SHARE: u64 = 4;
-
-/// Beyond [`AHEAD`], pieces of this many bytes or more count by their bytes alone.
-const PIECE: u64 = 4 << 10;
+/// Segments at hand that are sent between two [looks](Composer::look): each goes through all that is read ahead.
+const AT_A_TIME: usize = 64;
 
 /// The body of a composed page.
 pub struct Composer {
@@ -58,7 +33,12 @@ pub struct Composer {
     /// Attempts that are being read, each inside the one before.
     open: Vec<Try>,
     buffered: Buffered,
-    /// Counts what lies here alone, or is read beyond [`AHEAD`] while a fragment is waited for.
+    /// How many of [`AT_A_TIME`] are left.
+    left_at_a_time: usize,
+    /// What the fragments were told, and what lay unread, at the last look.
+    reads_little: bool,
+    unread: u64,
+    /// Counts what lies here alone, or is read beyond [`look::AHEAD`] while a fragment is waited for.
     room: Reservation,
     ended: bool,
 }
@@ -88,6 +68,9 @@ impl Composer {
             queue: Segments::new(),
             open: Vec::new(),
             buffered: Buffered::default(),
+            left_at_a_time: 0,
+            reads_little: false,
+            unread: 0,
             ended: false,
         }
     }
@@ -100,13 +83,15 @@ impl Composer {
     /// Polls for the next bytes; `None` at the end. Must not be polled again after an error.
     pub fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         loop {
-            let read = self.read(task);
-            self.count();
+            if let Some(next) = self.next_at_hand() {
+                return Poll::Ready(Some(Ok(next)));
+            }
+            // However much is at hand, other tasks of the worker have their turn.
+            ready!(poll_proceed(task)).made_progress();
+            let read = self.look(task);
             if let Poll::Ready(Err(error)) = read {
                 return Poll::Ready(Some(Err(error)));
             }
-            self.forward(task);
-            self.read_behind(task, self.left_behind());
             match self.queue.front_mut() {
                 Some(Segment::Text(_)) => {
                     if let Some(text) = self.take_text() {
@@ -115,11 +100,7 @@ impl Composer {
                 }
                 Some(Segment::Include(fragment)) => match fragment.poll_next(task) {
                     Poll::Ready(Some(read)) => return Poll::Ready(Some(read)),
-                    Poll::Ready(None) => {
-                        if let Some(sent) = self.queue.pop_front() {
-                            self.buffered = self.buffered.without(Buffered::one(&sent));
-                        }
-                    }
+                    Poll::Ready(None) => self.pop(),
                     Poll::Pending => return self.read_on(task).map(|error| Some(Err(error))),
                 },
                 Some(Segment::Try(both)) => match both.fate() {
@@ -128,11 +109,41 @@ impl Composer {
                 },
                 None if self.ended => return Poll::Ready(None),
                 None => match read {
-                    Poll::Pending => return Poll::Pending,
+                    Poll::Pending => {
+                        self.left_at_a_time = 0;
+                        return Poll::Pending;
+                    }
                     // There is no room and nothing to send: an attempt has used all of it.
                     Poll::Ready(_) => return Poll::Ready(Some(Err(Box::new(TooLarge)))),
                 },
             }
+        }
+    }
+
+    /// Takes out what comes next, if it is at hand: at most [`AT_A_TIME`] segments between two looks.
+    fn next_at_hand(&mut self) -> Option<Bytes> {
+        while self.left_at_a_time > 0 {
+            self.left_at_a_time -= 1;
+            let next = match self.queue.front_mut()? {
+                Segment::Text(_) => self.take_text(),
+                Segment::Include(fragment) => {
+                    let rest = fragment.rest_at_hand()?;
+                    self.pop();
+                    Some(rest).filter(|rest| !rest.is_empty())
+                }
+                Segment::Try(_) => return None,
+            };
+            if next.is_some() {
+                return next;
+            }
+        }
+        None
+    }
+
+    /// Removes the segment that was sent.
+    fn pop(&mut self) {
+        if let Some(sent) = self.queue.pop_front() {
+            self.buffered = self.buffered.without(Buffered::one(&sent));
         }
     }
 
@@ -151,115 +162,6 @@ impl Composer {
         Some(text)
     }
 
-    /// Reads as long as there is room.
-    fn read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
-        while !self.ended && self.has_room() {
-            ready!(self.step(task))?;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    fn has_room(&self) -> bool {
-        // No part of an attempt is sent before all of it has been read.
-        let most = if self.queue.is_empty() && !self.open.is_empty() {
-            LARGEST_TRY
-        } else {
-            AHEAD
-        };
-        self.buffered.segments < most.segments
-            && self.buffered.bytes < most.bytes
-            && (most != AHEAD || !self.is_short())
-    }
-
-    /// Whether memory is short and at least [`LITTLE_AHEAD`] is held here.
-    fn is_short(&self) -> bool {
-        let memory = &self.context.worker().cache.memory;
-        memory.budget().is_short() && self.held() >= LITTLE_AHEAD
-    }
-
-    /// Bytes that lie here and in no store.
-    fn held(&self) -> u64 {
-        let Buffered { bytes, made, .. } = self.buffered;
-        let all = if self.source.passes() { bytes } else { made };
-        (all as u64).max(self.beyond())
-    }
-
-    /// Counts what is [held](Self::held) as in flight.
-    fn count(&mut self) {
-        let (held, before) = (self.held(), self.room.bytes());
-        self.room.hold(held);
-        if held > before {
-            self.context.worker().cache.memory.make_room();
-        }
-    }
-
-    /// See [`Content::read_little_if`]; for the page and its fragments.
-    pub fn read_little_if(&mut self, short: bool) {
-        self.source.read_little_if(short);
-        segment::read_little_if(&mut self.queue, short);
-        for both in &mut self.open {
-            segment::read_little_if(&mut both.attempt, short);
-        }
-    }
-
-    /// See [`Content::unread`]; for the page and its fragments.
-    pub fn unread(&self) -> u64 {
-        let attempts = self.open.iter().map(|both| segment::unread(&both.attempt));
-        let fragments = segment::unread(&self.queue) + attempts.sum::<u64>();
-        self.source.content().map_or(0, Content::unread) + fragments
-    }
-
-    /// Reads on while a fragment is waited for. That fragment may itself wait for a turn that this page, or a fragment
-    /// behind it, holds. Ready if the page breaks off.
-    fn read_on(&mut self, task: &mut task::Context<'_>) -> Poll<Error> {
-        while self.has_room_beyond(task) {
-            match self.step(task) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(error)) => return Poll::Ready(error),
-                Poll::Pending => break,
-            }
-        }
-        self.count();
-        self.read_behind(task, u64::MAX);
-        // Fragments that have come completely make way for the next.
-        self.forward(task);
-        Poll::Pending
-    }
-
-    /// Reads ahead up to `left` bytes of the fragments behind the one that is sent next, which reads more by itself. A
-    /// fragment that has come completely holds no turn.
-    fn read_behind(&mut self, task: &mut task::Context<'_>, mut left: u64) {
-        let is_asked = matches!(self.queue.front(), Some(Segment::Include(_)));
-        let behind = self.queue.iter_mut().skip(usize::from(is_asked));
-        let attempts = self.open.iter_mut().flat_map(|both| &mut both.attempt);
-        read_ahead(behind.chain(attempts), &self.context, task, &mut left);
-    }
-
-    /// Returns how many bytes of fragments may be read ahead in any case.
-    fn left_behind(&self) -> u64 {
-        let attempts = self.open.iter().map(|both| segment::ahead(&both.attempt));
-        let held = segment::ahead(&self.queue) + attempts.sum::<u64>();
-        FRAGMENTS_AHEAD.saturating_sub(held)
-    }
-
-    /// Whether to read beyond [`AHEAD`]. A page may have no end, and other requests need memory too.
-    fn has_room_beyond(&mut self, task: &task::Context<'_>) -> bool {
-        let (beyond, held) = (self.beyond(), self.held());
-        let memory = &self.context.worker().cache.memory;
-        // Each segment has a cost of its own. If pieces are larger, there may be more of them.
-        let most = AHEAD.segments as u64 + beyond / PIECE;
-        !self.ended
-            && (self.buffered.segments as u64) < most
-            && beyond < memory.budget().limit() / SHARE
-            && self.source.holds_turn(task)
-            && ahead::has_room(&mut self.room, memory, held)
-    }
-
-    /// Bytes held beyond what any page may hold.
-    const fn beyond(&self) -> u64 {
-        self.buffered.bytes.saturating_sub(AHEAD.bytes) as u64
-    }
-
     /// Reads the next token of the page.
     fn step(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         let (run, context) = (&mut self.run, &*self.context);
@@ -273,25 +175,5 @@ impl Composer {
             None => self.ended = true,
         }
         Poll::Ready(Ok(()))
-    }
-
-    fn forward(&mut self, task: &mut task::Context<'_>) {
-        let mut most = SIDE_BY_SIDE;
-        forward(
-            &mut self.queue,
-            &self.context,
-            task,
-            &mut most,
-            FetchPriority::Next,
-        );
-        for both in &mut self.open {
-            forward(
-                &mut both.attempt,
-                &self.context,
-                task,
-                &mut most,
-                FetchPriority::Later,
-            );
-        }
     }
 }

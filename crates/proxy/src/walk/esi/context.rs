@@ -88,6 +88,9 @@ impl Context {
     /// Walks the request for `reference`, an include of this page. Returns the answer, or the wait for it; `None` if
     /// the address is not ours to answer.
     pub fn walk(&self, reference: &str) -> Option<Result<Response<ReplyBody>, Later<ReplyBody>>> {
+        if self.within.is_used_up() {
+            return None;
+        }
         let uri = self.resolve(reference)?;
         if !self.within.admits() {
             return None;

@@ -130,6 +130,14 @@ impl Fragment {
         }
     }
 
+    /// Like [`whole`](Self::whole), unless something of it was [read ahead](Self::read_ahead).
+    pub fn rest_at_hand(&mut self) -> Option<Bytes> {
+        if self.ahead.is_some() {
+            return None;
+        }
+        self.whole()
+    }
+
     /// Whether [`whole`](Self::whole) has it.
     pub fn is_whole(&self) -> bool {
         match &self.state {

@@ -2,6 +2,7 @@ use super::{reading::Next, *};
 use crate::sample;
 use bytes::Bytes;
 use rules::{freshness, time::Time};
+use std::{future::poll_fn, task::Poll};
 use store::Fields;
 
 fn page(fields: &HeaderMap) -> Stored {
@@ -130,4 +131,36 @@ fn pages_within_pages_and_includes_in_all_are_bounded() {
     );
     let more = (0..1000).filter(|_| outermost.admits()).count();
     assert_eq!(more, 256 - 6, "all of them are counted together");
+}
+
+/// A page whose fragments are all at hand is work without an end for other requests of its worker, unless it gives them
+/// their turn.
+#[test]
+fn a_long_page_lets_others_have_their_turn() {
+    const INCLUDES: usize = 20_000;
+    let memory = sample::memory();
+    let worker = sample::worker(&memory);
+    let site = sample::site(sample::policy(sample::key_spec()));
+    let ask = sample::ask(site, None, HeaderMap::new());
+    // Nobody is asked for these.
+    let text = "<esi:include src=\"ftp://a/\"/>,".repeat(INCLUDES);
+    let source = PageSource::streamed(Content::Whole(text.into()));
+    let mut composer = Composer::new(Context::new(&worker, &ask), source);
+    let (mut sent, mut turns) = (0, 0);
+    let page = poll_fn(|task| {
+        loop {
+            match composer.poll(task) {
+                Poll::Ready(Some(piece)) => sent += piece.expect("nothing breaks off").len(),
+                Poll::Ready(None) => return Poll::Ready(()),
+                Poll::Pending => {
+                    turns += 1;
+                    return Poll::Pending;
+                }
+            }
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.expect("a runtime starts").block_on(page);
+    assert_eq!(sent, INCLUDES);
+    assert!(turns > 0, "no other task had a turn");
 }

@@ -39,9 +39,14 @@ impl Within {
 
     /// Counts one more include, and returns whether it may be asked for.
     pub fn admits(&self) -> bool {
-        let left = self.left.get();
-        self.left.set(left.saturating_sub(1));
-        left > 0 && self.depth <= MOST_DEEP
+        let is_used_up = self.is_used_up();
+        self.left.set(self.left.get().saturating_sub(1));
+        !is_used_up
+    }
+
+    /// Whether no more includes may be asked for.
+    pub fn is_used_up(&self) -> bool {
+        self.left.get() == 0 || self.depth > MOST_DEEP
     }
 
     /// Whether the page with the key `key` is one of these, so that it would include itself.
