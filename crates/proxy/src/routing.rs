@@ -4,6 +4,7 @@ mod client;
 mod cookies;
 mod digest;
 mod readings;
+mod scripts;
 
 pub use client::{Client, Peer};
 pub use cookies::{

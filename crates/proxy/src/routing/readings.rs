@@ -1,7 +1,7 @@
 //! The routes that a request would take if an origin reads its path or its query differently, or takes its method from
 //! the query.
 
-use super::{Cookies, Matcher, Subject, choose, has_special_name};
+use super::{Cookies, Matcher, Subject, choose, has_special_name, scripts};
 use crate::policy::Route;
 use http::Method;
 use rules::key;
@@ -9,20 +9,22 @@ use std::iter;
 
 /// A path as some origin may read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reading {
+pub(super) struct Reading {
     path: String,
     /// The index of the route that it leads to.
-    route: usize,
+    pub(super) route: usize,
 }
 
 /// Returns the index of the route that a request takes, and whether an origin may take it for one of another route: the
-/// first that matches, or one that refuses the request as some origin may read its path and query.
+/// first that matches, or one that refuses the request as some origin may read its path and query, or the script that
+/// the path runs.
 #[inline]
 pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     let route = choose(routes, subject);
     let readings = readings(routes, subject);
     let is_ambiguous = is_ambiguous(routes, &readings, route, subject.path);
     let refusing = is_ambiguous.then(|| refusing(routes, &readings)).flatten();
+    let refusing = refusing.or_else(|| scripts::refusing(routes, subject, route));
     (refusing.unwrap_or(route), is_ambiguous)
 }
 
@@ -55,7 +57,7 @@ fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
 }
 
 /// Returns where each of these `paths` in place of the subject's leads. `suits` is as for [`choose_each`].
-fn lead_to(
+pub(super) fn lead_to(
     routes: &[Route],
     subject: &Subject<'_>,
     paths: &[String],
@@ -127,7 +129,7 @@ fn refusing(routes: &[Route], readings: &[Reading]) -> Option<usize> {
     led_to.find(|index| refuses(routes, *index))
 }
 
-fn refuses(routes: &[Route], index: usize) -> bool {
+pub(super) fn refuses(routes: &[Route], index: usize) -> bool {
     let route = routes.get(index);
     route.is_some_and(|route| route.policy.refuses.is_some())
 }
@@ -178,7 +180,7 @@ pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
 }
 
 /// Returns whether a route's conditions hold for the subject, except those on host, path and method.
-fn judge(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
+pub(super) fn judge(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
     let cookies = Cookies::of(subject.fields);
     move |matcher| matcher.matches_but_target(subject, &cookies)
 }
