@@ -13,4 +13,6 @@ pub enum Lifetime {
     /// This long at most, whatever its fields or the site say. Its source keeps it up to date, and does not tell when
     /// it was made. Clients get its fields unchanged.
     AtMost(Duration),
+    /// None, whatever its fields or the site say: what made it broke off.
+    Never,
 }

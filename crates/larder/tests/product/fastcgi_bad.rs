@@ -352,3 +352,56 @@ fn what_is_stale_is_sent_while_the_server_fails() {
         );
     }
 }
+
+/// PHP's own words, where `display_errors` is on: nginx sends them too. They say nothing of what is stored, and are never
+/// stored themselves, whatever the script said of its page before.
+#[test]
+fn what_php_shows_of_a_script_that_broke_off_is_sent_and_never_stored() {
+    let server = FastCgi::with_output("");
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&format!(
+            "targeted_fields = [\"Example-Cache-Control\"]\n[defaults]\nttl = \"1h\"\n\
+             [[origin]]\nfastcgi = {:?}\nroot = {:?}\nretry.attempts = 0\n",
+            server.url(),
+            root().display().to_string()
+        ))
+        .start();
+    let answer = |head: &'static str, body: &'static str, error: Option<&'static str>| {
+        server.answer(move |_, line| {
+            let said =
+                error.map(|error| record(kind::ERR, format!("PHP message: PHP {error}:  x")));
+            let page = record(
+                kind::OUT,
+                format!("{head}Content-Type: text/html\r\n\r\n{body}"),
+            );
+            line.send(all(&[said.unwrap_or_default(), page, end()]));
+            Next::Close
+        });
+    };
+    for status in ["", "Status: 500\r\n", "Status: 404\r\n"] {
+        for error in ["Fatal error", "Parse error", "Recoverable fatal error"] {
+            let head = format!("{status}Example-Cache-Control: max-age=3600\r\n");
+            answer(head.leak(), "in line 5", Some(error));
+            for _ in 0..2 {
+                let shown = larder.get("/a").send();
+                assert!(!shown.hit() && shown.complete, "{status}{error}");
+                assert_eq!(shown.text(), "in line 5", "{status}{error}");
+            }
+        }
+    }
+    // Nor does it take the place of a page.
+    answer(
+        "Cache-Control: max-age=1, stale-if-error=600\r\nAge: 10\r\n",
+        "old",
+        None,
+    );
+    assert_eq!(larder.get("/b").send().text(), "old");
+    answer("", "in line 5", Some("Fatal error"));
+    for _ in 0..2 {
+        assert_eq!(larder.get("/b").send().text(), "old");
+    }
+    // Without its error it does.
+    answer("Cache-Control: max-age=60\r\n", "new", None);
+    assert_eq!(larder.get("/b").send().text(), "new");
+    assert!(larder.get("/b").send().hit());
+}

@@ -4,7 +4,7 @@ use super::{
     exchange::Exchange,
     record::{Ended, Event},
 };
-use crate::{Error, Kind, fetch_guard::FetchGuard, pool::Single};
+use crate::{Error, Kind, Lifetime, fetch_guard::FetchGuard, pool::Single};
 use bytes::Bytes;
 use http::{Response, StatusCode, header::CONTENT_LENGTH};
 use http_body::{Body, Frame, SizeHint};
@@ -29,7 +29,9 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Makes the body. Fails if the whole response is here and something is wrong with it.
+    /// Makes the body. Fails if the whole response is here and something is wrong with it. A page in which the script
+    /// broke off is sent as far as it came, and breaks off there: its author wants to see it, and nobody takes it for
+    /// whole.
     pub(crate) fn new(
         response: &Response<()>,
         exchange: Exchange,
@@ -53,7 +55,12 @@ impl Output {
             // Nobody needs what was written all the same, or waits for it.
             body.discard();
         }
-        if let Some(ended) = body.exchange.ended() {
+        let is_shown = response.extensions().get() == Some(&Lifetime::Never)
+            && !bodiless
+            && body.exchange.broke_off(status).is_err();
+        if let Some(ended) = body.exchange.ended()
+            && !is_shown
+        {
             let there = body.exchange.ahead();
             let judged = body.judged(ended, body.left.map(|left| left.saturating_sub(there)));
             judged.map_err(|error| body.fail(error))?;

@@ -120,8 +120,15 @@ impl Complaint {
     }
 }
 
-/// PHP's words for an error that ended a script.
-const FATAL: &[u8] = b"PHP Fatal error:";
+/// PHP's words for an error that ended a script, behind [`PHP`].
+const FATAL: [&[u8]; 3] = [
+    b"Fatal error:",
+    b"Parse error:",
+    b"Recoverable fatal error:",
+];
+/// The longest of these.
+const LONGEST_FATAL: usize = 24;
+const PHP: &[u8] = b"PHP ";
 /// What php-fpm puts before a message. Between two messages there may be nothing else.
 const MESSAGE: &[u8] = b"PHP message: ";
 
@@ -152,11 +159,13 @@ impl Heard {
             .extend_from_slice(piece.get(..room).unwrap_or_default());
         let mut seen = std::mem::take(&mut self.tail);
         seen.extend_from_slice(piece);
-        let broke_off = memchr::memmem::find_iter(&seen, FATAL).any(|at| {
-            let before = seen.get(..at).unwrap_or_default();
-            before.ends_with(b"\n") || before.ends_with(MESSAGE)
+        let broke_off = memchr::memmem::find_iter(&seen, PHP).any(|at| {
+            let (before, words) = seen.split_at_checked(at).unwrap_or_default();
+            let words = words.get(PHP.len()..).unwrap_or_default();
+            FATAL.iter().any(|fatal| words.starts_with(fatal))
+                && (before.ends_with(b"\n") || before.ends_with(MESSAGE))
         });
-        let kept = seen.len().min(MESSAGE.len() + FATAL.len());
+        let kept = seen.len().min(MESSAGE.len() + PHP.len() + LONGEST_FATAL);
         self.tail = seen.split_off(seen.len() - kept);
         broke_off
     }
@@ -177,6 +186,9 @@ mod tests {
             ("PHP Fatal error:  x", true),
             ("PHP message: PHP Fatal error:  x", true),
             ("a warning\nPHP Fatal error:  x", true),
+            ("PHP Parse error:  x", true),
+            ("PHP message: PHP Recoverable fatal error:  x", true),
+            ("PHP Warning:  Fatal error:", false),
             (
                 "PHP message: a warning; PHP message: PHP Fatal error:  x",
                 true,

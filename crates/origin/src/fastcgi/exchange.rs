@@ -35,6 +35,15 @@ use tokio::{
 /// Bytes read from the socket at once.
 const PIECE: usize = 32 * 1024;
 
+/// When PHP said that the script broke off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fatal {
+    /// Before there was any output: what came afterwards is what PHP or the script has to say of it.
+    BeforeOutput,
+    /// When a part of the page had been written.
+    InOutput,
+}
+
 /// A request under way. If it is dropped before its end, it asks the server to give up, and closes the connection.
 pub(crate) struct Exchange {
     link: Option<Link>,
@@ -59,8 +68,7 @@ pub(crate) struct Exchange {
     input: BytesMut,
     decoder: Decoder,
     heard: Heard,
-    /// Whether PHP said that the script broke off.
-    fatal: bool,
+    fatal: Option<Fatal>,
     /// Output that came together with what was asked for.
     ahead: VecDeque<Bytes>,
     ended: Option<Ended>,
@@ -96,16 +104,16 @@ impl Exchange {
             input: BytesMut::new(),
             decoder: Decoder::default(),
             heard: Heard::default(),
-            fatal: false,
+            fatal: None,
             ahead: VecDeque::new(),
             ended: None,
         }
     }
 
-    /// Fails if PHP said that the script broke off. PHP ends a request properly whatever happened in it, and says so
-    /// only on standard error. A script that says so by its status is believed.
+    /// Fails if PHP said that the script broke off in its page. PHP ends a request properly whatever happened in it, and
+    /// says so only on standard error. A script that says so by its status is believed.
     pub(crate) fn broke_off(&self, status: StatusCode) -> Result<(), Error> {
-        if self.fatal && !status.is_server_error() {
+        if self.fatal == Some(Fatal::InOutput) && !status.is_server_error() {
             return Err(Error::new(Kind::Script).because("PHP reports a fatal error"));
         }
         Ok(())
@@ -168,13 +176,25 @@ impl Exchange {
         loop {
             let event = self.decoder.next(&mut self.input);
             match event.map_err(|wrong| Error::new(Kind::Protocol).because(wrong))? {
-                Some(Event::Complaint(piece)) => self.fatal |= self.heard.hear(&piece),
+                Some(Event::Complaint(piece)) => self.hear(&piece),
                 Some(Event::Output(piece)) => {
                     self.came += piece.len() as u64;
                     return Ok(Some(Event::Output(piece)));
                 }
                 event => return Ok(event),
             }
+        }
+    }
+
+    fn hear(&mut self, complaint: &[u8]) {
+        if self.heard.hear(complaint) {
+            let is_first = self.came == 0;
+            let fatal = if is_first {
+                Fatal::BeforeOutput
+            } else {
+                Fatal::InOutput
+            };
+            self.fatal.get_or_insert(fatal);
         }
     }
 

@@ -145,6 +145,9 @@ fn judged(
         request_time: times.request,
         response_time: times.response,
     };
+    if times.lifetime == Some(origin::Lifetime::Never) {
+        return Err(NotStorable::NoStore);
+    }
     let policy = ask.policy();
     if routing::sets_any_cookie(&policy.bypass.sets, fields) {
         return Err(NotStorable::SetCookie);

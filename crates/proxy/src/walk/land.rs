@@ -21,7 +21,7 @@ use crate::{
 };
 use http::{HeaderMap, Response, StatusCode, header, response};
 use http_body::Body as _;
-use origin::ResponseBody;
+use origin::{Lifetime, ResponseBody};
 use std::{
     sync::Arc,
     task::{Context, Waker},
@@ -37,6 +37,9 @@ impl Fetch<'_> {
         writer: Option<Writer>,
     ) -> Landing {
         let status = response.status();
+        if self.times.lifetime == Some(Lifetime::Never) {
+            return self.broke_off(response);
+        }
         if status == StatusCode::NOT_MODIFIED {
             return self.freshen(response);
         }
@@ -314,7 +317,7 @@ impl Fetch<'_> {
 
     /// Remembers for its key that an answer of `status` is not stored for the reason `why`. If that one shows that stored
     /// responses are out of date, they are withdrawn.
-    fn remember_unkept(&self, status: StatusCode, why: &Detail, has_length: bool) {
+    pub fn remember_unkept(&self, status: StatusCode, why: &Detail, has_length: bool) {
         let unshared = Unshared::of(status, why);
         // A response without a known length is kept again from time to time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || has_length {

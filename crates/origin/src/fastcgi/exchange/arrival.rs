@@ -2,7 +2,7 @@
 
 use super::Exchange;
 use crate::{
-    Error, Kind,
+    Error, Kind, Lifetime,
     connect::Speaks,
     fastcgi::{
         head::{self, Head},
@@ -14,7 +14,7 @@ use crate::{
     upload::Outgoing,
 };
 use bytes::BytesMut;
-use http::{HeaderValue, Response, header::CACHE_CONTROL};
+use http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
 use std::{
     future::poll_fn,
     task::{Context, Poll, ready},
@@ -122,8 +122,15 @@ impl Exchange {
         let mut response = Response::new(());
         *response.status_mut() = status;
         *response.headers_mut() = headers;
-        if self.fatal {
-            // What it said about its lifetime was meant for the page that it failed to write.
+        if self.fatal.is_some() {
+            // What it said about its lifetime was meant for the page that it failed to write. The fields tell others.
+            // What confirms or continues something stored has nothing to show: it fails.
+            if !matches!(
+                status,
+                StatusCode::NOT_MODIFIED | StatusCode::PARTIAL_CONTENT
+            ) {
+                response.extensions_mut().insert(Lifetime::Never);
+            }
             let fields = response.headers_mut();
             fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
             fields.remove("surrogate-control");

@@ -43,11 +43,16 @@ pub(super) fn freshness_site(
             Some(origin::Lifetime::Usual(usual) | origin::Lifetime::AtMost(usual)) => {
                 lifetime.or(Some(usual))
             }
-            None => lifetime.filter(|_| !forced),
+            Some(origin::Lifetime::Never) | None => lifetime.filter(|_| !forced),
         },
         longest_lifetime: match known {
             Some(origin::Lifetime::AtMost(longest)) => Some(longest),
-            Some(origin::Lifetime::Remaining(_) | origin::Lifetime::Usual(_)) | None => None,
+            Some(
+                origin::Lifetime::Remaining(_)
+                | origin::Lifetime::Usual(_)
+                | origin::Lifetime::Never,
+            )
+            | None => None,
         },
         override_lifetime: lifetime.filter(|_| forced),
         stale_while_revalidate: policy.stale.while_revalidate.map(seconds),

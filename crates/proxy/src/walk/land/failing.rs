@@ -2,6 +2,7 @@
 
 use crate::{
     ask::Ask,
+    body::Content,
     cache::Worker,
     clock,
     error::Failure,
@@ -12,8 +13,9 @@ use crate::{
         lookup::{self, Need, answers, reuse_site},
     },
 };
-use http::StatusCode;
-use rules::{reuse, status};
+use http::{Response, StatusCode};
+use origin::ResponseBody;
+use rules::{reuse, status, storable::NotStorable};
 use std::sync::Arc;
 use store::{Body, Stored, fill::Reader};
 
@@ -40,6 +42,28 @@ impl Fetch<'_> {
         bump(&self.worker.counters.origin_errors);
         let instead = self.stored_instead(Failing::Unreachable(failure.clone().into()));
         instead.unwrap_or(Landing::Failed(failure))
+    }
+
+    /// Handles an answer whose maker broke off. It says nothing of what is stored, and only a stored response may hide
+    /// it.
+    pub fn broke_off(&self, response: Response<ResponseBody>) -> Landing {
+        let status = response.status();
+        let instead = if status.is_server_error() {
+            self.stale_instead(status)
+        } else {
+            self.stored_instead(Failing::Status(status))
+        };
+        instead.unwrap_or_else(|| {
+            let (head, body) = response.into_parts();
+            let why = Detail::NotStored(NotStorable::NoStore);
+            self.remember_unkept(StatusCode::INTERNAL_SERVER_ERROR, &why, false);
+            Landing::Raw {
+                head,
+                content: Content::Origin(body),
+                kept: Err(why),
+                pump: None,
+            }
+        })
     }
 
     fn stored_instead(&self, why: Failing) -> Option<Landing> {
