@@ -220,3 +220,14 @@ fn where_nothing_can_be_gathered_that_is_said() {
     assert_eq!(upload(&larder, "/", &text(600_000), 100_000).text(), "well");
     assert_eq!(upload(&larder, "/", &text(600_000), 100_000).text(), "well");
 }
+
+/// It is gathered first, so it has a limit even if the site sets none.
+#[test]
+fn a_chunked_body_of_more_than_is_gathered_is_too_large() {
+    let server = FastCgi::with_output("");
+    let larder = serve(&server, "");
+    let answer = upload(&larder, "/", &text((64 << 20) + 1), 1 << 20);
+    assert_eq!(answer.status, 413, "{:?}", answer.head);
+    assert_eq!(server.requests(), 0, "nothing of it reached a script");
+    assert_eq!(nameless_files(&larder), 0);
+}

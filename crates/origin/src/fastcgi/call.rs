@@ -56,7 +56,7 @@ impl Call {
         let pairs = told.encode();
         let mut records = BytesMut::new();
         record::begin(&mut records, keeps);
-        record::params(&mut records, pairs.bytes());
+        record::params(&mut records, pairs.records());
         Self {
             records: records.freeze(),
             keeps,

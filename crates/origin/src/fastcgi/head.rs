@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{CONNECTION, LOCATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE},
+    header::{CONNECTION, CONTENT_LENGTH, LOCATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE},
 };
 use thiserror::Error;
 
@@ -97,6 +97,10 @@ pub fn parse(head: &[u8]) -> Result<Head, Wrong> {
     for name in &OF_THE_CONNECTION {
         fields.remove(name);
     }
+    // The records say where the content ends. PHP sends an empty length where `filesize` fails.
+    if has_odd_length(&fields) {
+        fields.remove(CONTENT_LENGTH);
+    }
     // A location without a status redirects (section 6.2.3).
     let implied = if fields.contains_key(LOCATION) {
         StatusCode::FOUND
@@ -104,6 +108,17 @@ pub fn parse(head: &[u8]) -> Result<Head, Wrong> {
         StatusCode::OK
     };
     Ok(Head::Response(status.unwrap_or(implied), fields))
+}
+
+/// Whether the content's length is announced by what is no number.
+fn has_odd_length(fields: &HeaderMap) -> bool {
+    let text = fields.get(CONTENT_LENGTH).map(HeaderValue::as_bytes);
+    text.is_some_and(|text| {
+        let number = str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok());
+        number.is_none() || !text.iter().all(u8::is_ascii_digit)
+    })
 }
 
 fn field(line: &[u8]) -> Result<(HeaderName, HeaderValue), Wrong> {

@@ -1,9 +1,10 @@
 //! What a script is told about its request (RFC 3875 section 4.1), as FastCGI parameters.
 
-use super::{config::FastCgi, place::Script};
+use super::{config::FastCgi, place::Script, record::LARGEST};
 use crate::Visitor;
 use bytes::{BufMut, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use std::iter;
 
 /// The request as a script sees it.
 pub(crate) struct ScriptRequest<'a> {
@@ -27,14 +28,16 @@ impl ScriptRequest<'_> {
         self.visitor(&mut pairs);
         fields(self.fields, &mut pairs);
         for (name, value) in &self.cgi.params {
-            append(&mut pairs.bytes, name.as_bytes(), value.as_bytes());
+            pairs.append(name.as_bytes(), value.as_bytes());
         }
         pairs
     }
 
     fn server(&self, pairs: &mut Pairs) {
         pairs.add("GATEWAY_INTERFACE", b"CGI/1.1");
-        pairs.add("SERVER_SOFTWARE", b"larder");
+        // Applications that find nginx here know that they need not write rules for the server: otherwise WordPress puts
+        // `/index.php` before all its addresses.
+        pairs.add("SERVER_SOFTWARE", b"larder (like nginx)");
         pairs.add("SERVER_PROTOCOL", b"HTTP/1.1");
         // PHP refuses to run without it where `cgi.force_redirect` applies.
         pairs.add("REDIRECT_STATUS", b"200");
@@ -164,6 +167,9 @@ fn variable(name: &HeaderName) -> String {
 pub(crate) struct Pairs {
     set: Vec<String>,
     bytes: BytesMut,
+    /// Where records begin, after the first. php-fpm reads each record by itself, and ends the connection over a pair
+    /// that goes on in the next.
+    cuts: Vec<usize>,
 }
 
 impl Pairs {
@@ -171,17 +177,31 @@ impl Pairs {
         Self {
             set: cgi.params.iter().map(|(name, _)| name.clone()).collect(),
             bytes: BytesMut::with_capacity(1024),
+            cuts: Vec::new(),
         }
     }
 
     fn add(&mut self, name: &str, value: &[u8]) {
         if self.set.iter().all(|set| set != name) {
-            append(&mut self.bytes, name.as_bytes(), value);
+            self.append(name.as_bytes(), value);
         }
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    fn append(&mut self, name: &[u8], value: &[u8]) {
+        let (begun, before) = (self.cuts.last().copied().unwrap_or(0), self.bytes.len());
+        append(&mut self.bytes, name, value);
+        if self.bytes.len() - begun > LARGEST && before > begun {
+            self.cuts.push(before);
+        }
+    }
+
+    /// Returns the content of each record.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = iter::once(0).chain(self.cuts.iter().copied());
+        let ends = self.cuts.iter().copied().chain([self.bytes.len()]);
+        begins
+            .zip(ends)
+            .map(|(begin, end)| self.bytes.get(begin..end).unwrap_or_default())
     }
 }
 

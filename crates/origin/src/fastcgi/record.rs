@@ -39,9 +39,11 @@ pub fn begin(out: &mut BytesMut, keep: bool) {
     out.put_bytes(0, 5);
 }
 
-/// Writes all parameters, and the record that ends them (section 5.2).
-pub fn params(out: &mut BytesMut, pairs: &[u8]) {
-    stream(out, kind::PARAMS, pairs);
+/// Writes all parameters, these in each record, and the record that ends them (section 5.2).
+pub fn params<'a>(out: &mut BytesMut, records: impl Iterator<Item = &'a [u8]>) {
+    for pairs in records {
+        stream(out, kind::PARAMS, pairs);
+    }
     header(out, kind::PARAMS, 0);
 }
 

@@ -9,6 +9,31 @@ fn fields(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
     pairs.collect()
 }
 
+/// The content's length is where its records end.
+#[test]
+fn a_length_that_is_no_number_is_left_out() {
+    for (value, kept) in [
+        ("4", Some("4")),
+        ("", None),
+        ("-1", None),
+        ("+4", None),
+        ("0x4", None),
+        ("4, 4", None),
+        ("99999999999999999999", None),
+    ] {
+        let head = format!("Content-Length: {value}\nX: d");
+        let Ok(Head::Response(_, fields)) = parse(head.as_bytes()) else {
+            panic!("{value} is answered");
+        };
+        let length = fields.get(CONTENT_LENGTH);
+        assert_eq!(
+            length.map(|length| length.to_str().unwrap()),
+            kept,
+            "{value}"
+        );
+    }
+}
+
 #[test]
 fn heads() {
     let respond = |code, pairs| {

@@ -71,7 +71,8 @@ fn told(
         visitor,
     };
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let pairs = read(told.encode().bytes());
+    let encoded = told.encode();
+    let pairs: Vec<_> = encoded.records().flat_map(read).collect();
     let count = pairs.len();
     let map: BTreeMap<_, _> = pairs
         .into_iter()
@@ -156,6 +157,27 @@ fn the_configuration_has_the_last_word() {
     assert_eq!(
         (told["SERVER_NAME"].as_str(), told["APP_ENV"].as_str()),
         ("fixed", "production")
+    );
+}
+
+/// php-fpm reads each record by itself.
+#[test]
+fn no_pair_goes_on_in_the_next_record() {
+    let mut pairs = Pairs::new(&cgi(&[]));
+    let value = vec![b'x'; 20_000];
+    for name in ["A", "B", "C", "D", "E", "F", "G"] {
+        pairs.append(name.as_bytes(), &value);
+    }
+    let huge = vec![b'y'; LARGEST + 1];
+    pairs.append(b"H", &huge);
+    pairs.append(b"I", b"i");
+    let records: Vec<Vec<_>> = pairs.records().map(read).collect();
+    let counts: Vec<_> = records.iter().map(Vec::len).collect();
+    assert_eq!(counts, [3, 3, 1, 1, 1]);
+    assert!(
+        pairs
+            .records()
+            .all(|record| record.len() <= LARGEST || record.len() > huge.len())
     );
 }
 

@@ -81,11 +81,11 @@ fn what_is_sent() {
     begin(&mut out, true);
     assert_eq!(&out[..], [1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]);
     out.clear();
-    params(&mut out, b"ab");
-    assert_eq!(
-        &out[..],
-        [1, 4, 0, 1, 0, 2, 0, 0, b'a', b'b', 1, 4, 0, 1, 0, 0, 0, 0]
-    );
+    params(&mut out, [&b"ab"[..], b"c"].into_iter());
+    let first = [1, 4, 0, 1, 0, 2, 0, 0, b'a', b'b'];
+    let second = [1, 4, 0, 1, 0, 1, 0, 0, b'c'];
+    let end = [1, 4, 0, 1, 0, 0, 0, 0];
+    assert_eq!(&out[..], [&first[..], &second, &end].concat());
     out.clear();
     stdin(&mut out, &[]);
     assert!(out.is_empty(), "an empty record would end the stream");

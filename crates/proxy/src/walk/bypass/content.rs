@@ -11,7 +11,7 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, LengthLimitError};
 use rules::fields::forward_to;
 use std::{
     pin::Pin,
@@ -132,7 +132,8 @@ pub(super) fn room(worker: &Worker) -> origin::Room {
 pub(super) fn cut(error: &origin::Error) -> Option<Failure> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.is::<TooLong>() {
+        // The latter: the origin cannot take content of this length without being told it first.
+        if error.is::<TooLong>() || error.is::<LengthLimitError>() {
             return Some(Failure::BodyTooLarge);
         }
         if let Some(Cut::Late) = error.downcast_ref() {
