@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, fmt, io::ErrorKind, sync::Arc};
 
-type Cause = Box<dyn StdError + Send + Sync>;
+pub(crate) type Cause = Box<dyn StdError + Send + Sync>;
 
 /// An origin's failure: what happened, at which server, and the library's own error.
 #[derive(Debug)]

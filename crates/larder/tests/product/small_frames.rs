@@ -26,21 +26,26 @@ fn many(stream: u8) -> Vec<u8> {
     frame(DATA, stream, &[b'x'; SIZE]).repeat(MANY)
 }
 
-/// A client that has sent the head of an upload and many small frames.
-fn uploading(larder: &Larder) -> Client {
-    let mut client = larder.client();
+/// The head of an upload, and many small frames.
+fn upload(stream: u8) -> Vec<u8> {
     let head = [
         (":method", "POST"),
         (":scheme", "http"),
         (":authority", "a"),
         (":path", "/"),
     ];
+    let head = frame(HEADERS, stream, &head.map(literal).concat());
+    [head, many(stream)].concat()
+}
+
+/// A client that has sent the head of an upload and many small frames.
+fn uploading(larder: &Larder) -> Client {
+    let mut client = larder.client();
     client.send([PREFACE.as_bytes(), &frame(SETTINGS, 0, &[])].concat());
     next(&mut client, SETTINGS);
     // The window holds from here on. The flag that ends a stream elsewhere is an acknowledgement here.
     let begin = last(frame(SETTINGS, 0, &[]));
-    let head = frame(HEADERS, 1, &head.map(literal).concat());
-    client.send([begin, head, many(1)].concat());
+    client.send([begin, upload(1)].concat());
     client
 }
 
@@ -106,6 +111,18 @@ fn small_frames_that_the_origin_does_not_take_are_kept_as_what_they_bring() {
     let grown = resident(&larder).saturating_sub(before);
     let counted = sample(&larder, "larder_in_flight_bytes");
     assert!(grown < counted + (12 << 20), "{grown} of {counted} bytes");
+}
+
+/// RFC 9113 section 5.2: streams do not interfere with each other. Each may send as much as its own window has room for.
+#[test]
+fn content_that_waits_takes_no_room_from_other_streams() {
+    let (_connections, larder) = deaf();
+    let mut client = uploading(&larder);
+    for stream in [3, 5, 7] {
+        client.send(upload(stream));
+    }
+    client.send(frame(PING, 0, &[0; 8]));
+    next(&mut client, PING);
 }
 
 /// A client of HTTP/2 without a window takes no content at all.

@@ -54,6 +54,10 @@ pub(super) async fn ask(
     let response = match arrival((&mut answer, &slot), leave, told).await {
         Ok(response) => response,
         Err(error) => {
+            let error = match &content {
+                Some(content) => content.explain(error),
+                None => error,
+            };
             let content = content.filter(|_| is_untouched(&error));
             return Err(match content.and_then(Unanswered::take_back) {
                 Some(body) => Lost::Unsent(Box::new(Request::from_parts(head, body)), error),

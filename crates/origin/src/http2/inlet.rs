@@ -1,6 +1,5 @@
 //! The content of one stream as it comes.
 
-use super::frames::SMALL;
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 use http::HeaderMap;
@@ -11,8 +10,11 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// What came in small frames makes pieces of this many bytes at most.
+/// What came in small pieces makes pieces of this many bytes at most.
 const JOINED: usize = 16 * 1024;
+
+/// What is shorter is copied: it may be a small part of the buffer in which it came.
+const SMALL: usize = 4 * 1024;
 
 /// The content of a stream, and what was [gathered](super::Gathering) of it.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub struct Inlet(Mutex<Content>);
 struct Content {
     stream: RecvStream,
     gathered: VecDeque<Bytes>,
-    /// What follows that and came in small frames.
+    /// What follows that and came in small pieces.
     joined: BytesMut,
     /// Who waits for more.
     reader: Option<Waker>,

@@ -27,11 +27,16 @@ use std::{
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::task::spawn_local;
 
 /// Most streams under way on a connection at a time, even if the server allows more.
 const MOST_STREAMS: usize = 100;
+
+/// How many streams that were given up `h2` remembers, and for how long: what comes of them is dropped meanwhile.
+const MOST_GIVEN_UP: usize = 10 * MOST_STREAMS;
+const GIVEN_UP: Duration = Duration::from_secs(5);
 
 /// Bytes of content that may arrive on a stream before they are read; see
 /// [`ResponseBody::unread`](crate::ResponseBody::unread).
@@ -95,6 +100,10 @@ impl Http2 {
             .max_header_list_size(largest)
             .enable_push(false)
             .data_frame_budget(SMALL_FRAMES)
+            // What is still on its way of streams that were given up is nobody's fault, and ends no others.
+            .max_concurrent_reset_streams(MOST_GIVEN_UP)
+            .reset_stream_duration(GIVEN_UP)
+            .max_local_error_reset_streams(None)
             // None until the server has said how many it allows.
             .initial_max_send_streams(0)
             .handshake(stream)

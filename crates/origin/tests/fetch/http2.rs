@@ -309,6 +309,32 @@ fn bodies_go_both_ways() {
     });
 }
 
+/// The site's own limit on content says why it broke off.
+#[test]
+fn why_content_broke_off_is_told() {
+    work(async {
+        let server = Http2Server::start(|request: Request<Incoming>| async move {
+            let came = request.into_body().collect().await;
+            text(came.map_or("half", |_| "whole"))
+        })
+        .await;
+        let origin = origin_of(&server);
+        let (sender, body) = pieces();
+        let client = async {
+            for piece in ["a", "!"] {
+                sender.send(piece).await.unwrap();
+            }
+        };
+        let fetch = origin.fetch(request(Method::POST, "/", body), Context::default());
+        let (response, ()) = tokio::join!(fetch, client);
+        let error = response.map(drop).unwrap_err();
+        assert_eq!(error.kind(), Kind::RequestBody);
+        let first = std::error::Error::source(&error);
+        let last = std::iter::successors(first, |cause| cause.source()).last();
+        assert_eq!(last.expect("a cause").to_string(), "the client broke");
+    });
+}
+
 #[test]
 fn a_goaway_makes_a_new_connection() {
     work(async {

@@ -93,8 +93,6 @@ pub struct Limits {
     pub http2_resets: u32,
     /// HTTP/2 receive window of a stream, in bytes.
     pub http2_stream_window: u32,
-    /// HTTP/2 receive window of a connection, in bytes.
-    pub http2_connection_window: u32,
     /// Step of the coarse clock. A reload may make it finer for open connections, but never coarser.
     pub tick: Duration,
 }
@@ -138,6 +136,14 @@ impl Limits {
         self.header_size.max(READ)
     }
 
+    /// HTTP/2 receive window of a connection, in bytes: that of all its streams, so that content which waits on some holds
+    /// up no other (RFC 9113 section 5.2). Each request's [held content](Self::held_content) has its part of it.
+    pub(super) fn http2_connection_window(&self) -> u32 {
+        const MOST: u32 = (1 << 31) - 1;
+        let all = self.http2_stream_window.saturating_mul(self.http2_streams);
+        all.min(MOST)
+    }
+
     /// How many bytes of one request's content may be held at once: those that came and were not read, and those that
     /// were handed on and not sent.
     pub(super) fn held_content(&self, version: Version) -> u64 {
@@ -169,7 +175,6 @@ impl Default for Limits {
             http2_streams: 200,
             http2_resets: 100,
             http2_stream_window: 256 * 1024,
-            http2_connection_window: 256 * 1024,
             tick: TICK.0,
         }
     }

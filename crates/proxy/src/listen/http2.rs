@@ -53,15 +53,22 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
     }
 }
 
+/// How many streams that we have ended `h2` remembers, of each that there may be, and for how long. What was on its way for
+/// them is dropped; with too much for others, it ends the connection.
+const REMEMBERED: usize = 10;
+const REMEMBERED_FOR: Duration = Duration::from_secs(5);
+
 fn builder(limits: &Limits) -> Builder {
     let mut builder = Builder::new();
     builder
         .max_concurrent_streams(limits.http2_streams)
         .max_pending_accept_reset_streams(limits.http2_resets as usize + 1)
         .data_frame_budget(SMALL_FRAMES)
+        .max_concurrent_reset_streams(REMEMBERED * limits.http2_streams as usize)
+        .reset_stream_duration(REMEMBERED_FOR)
         .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
         .initial_window_size(limits.http2_stream_window)
-        .initial_connection_window_size(limits.http2_connection_window);
+        .initial_connection_window_size(limits.http2_connection_window());
     builder
 }
 

@@ -346,6 +346,33 @@ fn some_resets_are_no_storm() {
 }
 
 /// RFC 9113 section 5.1: nothing may follow on a stream that was reset.
+/// What comes for a stream that has its answer was on its way, and is nobody's fault (RFC 9113 section 5.1).
+#[test]
+fn content_of_answered_requests_ends_no_other_stream() {
+    const AT_ONCE: u32 = 40;
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    let mut first = 1;
+    for _ in 0..40 {
+        let streams = (first..).step_by(2).take(AT_ONCE as usize);
+        for stream in streams.clone() {
+            frames.ask(stream, "/", &[HOST], 0);
+        }
+        let mut answered = 0;
+        while answered < AT_ONCE {
+            let frame = frames.next().expect("the connection goes on");
+            assert_ne!(frame.kind, GOAWAY, "{frame:?}");
+            answered += u32::from(frame.kind == RST_STREAM);
+        }
+        for stream in streams {
+            frames.send(DATA, END_STREAM, stream, b"late");
+        }
+        first += 2 * AT_ONCE;
+    }
+    frames.ask(first, "/last", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(first).0, 200);
+}
+
 #[test]
 fn what_a_client_gave_up_gets_no_interim_response_any_more() {
     let site = Site::plain();

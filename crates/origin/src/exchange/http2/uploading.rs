@@ -1,6 +1,8 @@
 //! A request's content on its way to the server.
 
 use crate::{
+    Error,
+    error::Cause,
     http2::{Gone, Outlet},
     link::Driver,
     upload::Outgoing,
@@ -31,6 +33,7 @@ impl Unanswered {
             body,
             out,
             piece: Bytes::new(),
+            failed: None,
         }));
         let sent = Rc::clone(&uploading);
         let task = spawn_local(poll_fn(move |cx| {
@@ -55,6 +58,14 @@ impl Unanswered {
         self.driver
     }
 
+    /// Returns `error`, for which there is no answer, with the reason if the content is it.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        match self.uploading.borrow_mut().failed.take() {
+            Some(cause) => error.because(cause),
+            None => error,
+        }
+    }
+
     /// Sends nothing more. Returns the content from its beginning, if it was kept.
     pub(super) fn take_back(self) -> Option<Outgoing> {
         drop(self.driver);
@@ -70,6 +81,8 @@ struct Uploading {
     out: Outlet,
     /// The piece that the server takes next.
     piece: Bytes,
+    /// Why the content broke off.
+    failed: Option<Cause>,
 }
 
 impl Uploading {
@@ -85,7 +98,8 @@ impl Uploading {
                     }
                 },
                 // Incomplete content must not look complete.
-                Poll::Ready(Some(Err(_))) => {
+                Poll::Ready(Some(Err(cause))) => {
+                    self.failed = Some(cause);
                     self.out.reset(Reason::CANCEL);
                     return Poll::Ready(Err(Gone));
                 }

@@ -30,9 +30,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gathered<S> {
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
-        this.frames
-            .go_on(buffer.filled().get(before..).unwrap_or_default());
-        this.gathering.read(this.frames.take_small());
+        let came = buffer.filled().get(before..).unwrap_or_default();
+        this.frames.go_on(came);
+        this.gathering.read(came.len(), this.frames.take_small());
         Poll::Ready(Ok(()))
     }
 }

@@ -30,8 +30,8 @@ pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Rese
     }
 }
 
-/// Counts the head of an answer, which has a `Date`, until it is written: `h2` keeps it as long as the socket takes
-/// nothing, and does not tell. So the value of that field holds the room. It is marked as one that is never indexed
+/// Counts the head of an answer, or its trailers, until it is written: `h2` keeps it as long as the socket takes
+/// nothing, and does not tell. So the value of one field, `Date` in a head, holds the room. It is marked as one that is never indexed
 /// (RFC 7541 section 7.1.3), since `h2` keeps what it has indexed.
 ///
 /// # Errors
@@ -49,12 +49,17 @@ pub(super) fn count(watch: &Watch, fields: &mut HeaderMap) -> Result<(), Fault> 
     let places = fields.capacity().max(fields.len());
     room.take((BESIDE + places * PLACE + held) as u64);
     memory.make_room();
-    if let Some(date) = fields.get_mut(header::DATE) {
-        let text = counted(Bytes::copy_from_slice(date.as_bytes()), Some(room));
+    let holder = if fields.contains_key(header::DATE) {
+        fields.get_mut(header::DATE)
+    } else {
+        fields.values_mut().next()
+    };
+    if let Some(holder) = holder {
+        let text = counted(Bytes::copy_from_slice(holder.as_bytes()), Some(room));
         // It is valid: it was a value.
         if let Ok(mut value) = HeaderValue::from_maybe_shared(text) {
             value.set_sensitive(true);
-            *date = value;
+            *holder = value;
         }
     }
     Ok(())

@@ -1,13 +1,17 @@
 //! The content of an answer over HTTP/2, as the client takes it.
 
-use super::super::{
-    AtHand,
-    counters::add,
-    in_flight::InFlight,
-    watch::{Wait, Watch},
+use super::{
+    super::{
+        AtHand,
+        counters::add,
+        in_flight::InFlight,
+        watch::{Wait, Watch},
+    },
+    head,
 };
 use bytes::Bytes;
 use h2::{Reason, SendStream};
+use http::HeaderMap;
 use http_body::Body;
 use origin::http2::{Gone, Outlet};
 use std::{
@@ -102,7 +106,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Sending<B> {
                     Ok(data) => self.piece = data,
                     Err(last) => {
                         self.counted.finish();
-                        self.out.end_with(last.into_trailers().unwrap_or_default());
+                        self.end_with(last.into_trailers().unwrap_or_default());
                         return Poll::Ready(Err(Over));
                     }
                 },
@@ -121,6 +125,14 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Sending<B> {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Ends the stream with trailers, if memory has room for them until they are written.
+    fn end_with(&mut self, mut trailers: HeaderMap) {
+        match head::count(self.counted.watch(), &mut trailers) {
+            Ok(()) => self.out.end_with(trailers),
+            Err(_) => self.out.reset(Reason::INTERNAL_ERROR),
+        }
     }
 
     /// Waits until the client has room for some of the piece.

@@ -60,7 +60,7 @@ impl Meter {
             return;
         };
         let kept = frames.go_on(bytes);
-        gathering.read(frames.take_small());
+        gathering.read(bytes.len(), frames.take_small());
         if kept == 0 || frames.has_ended() {
             self.watch.has_no_head();
         }
