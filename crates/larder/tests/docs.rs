@@ -17,7 +17,7 @@
     reason = "a panic is how a test fails, in its helpers too"
 )]
 
-use larder::config::{Flags, parse};
+use larder::config::{Faults, Flags, meant::Config, parse};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -105,13 +105,18 @@ fn certificates() -> PathBuf {
     folder
 }
 
-/// Checks a configuration. `/srv/site` is a folder that is there.
-fn check(text: &str) -> Result<(), String> {
+/// Reads a configuration. `/srv/site` is a folder that is there.
+fn read(text: &str) -> Result<Config, Faults> {
     let folder = env::temp_dir().display().to_string();
     let text = text.replace("\"/srv/site\"", &format!("{folder:?}"));
-    match parse(&text, "larder.toml", &Flags::default()) {
-        Ok(config) if config.warnings.is_empty() => Ok(()),
-        Ok(config) => Err(format!("{:?}", config.warnings)),
+    parse(&text, "larder.toml", &Flags::default())
+}
+
+/// Checks a configuration, of which nothing is to be warned.
+fn check(text: &str) -> Result<(), String> {
+    match read(text) {
+        Ok(config) if config.warnings.list().is_empty() => Ok(()),
+        Ok(config) => Err(config.warnings.to_string()),
         Err(faults) => Err(faults.to_string()),
     }
 }
@@ -177,7 +182,7 @@ fn each_setting_in_running_text_is_one() {
             let written = setting.replace("/etc/larder/", &folder);
             if PLACES
                 .iter()
-                .all(|place| check(&place.replace("{}", &written)).is_err())
+                .all(|place| read(&place.replace("{}", &written)).is_err())
             {
                 wrong.push(format!("{}: {setting}", page.name));
             }

@@ -6,7 +6,7 @@ mod explain;
 use crate::{
     cli::Ending,
     config::{
-        Faults, load_probing,
+        load_probing,
         meant::{Admin, Config, Listener},
         plain,
         value::{ListenAddress, SharedUrl},
@@ -36,9 +36,8 @@ pub fn run(
                 explain::write(&config, out)?;
                 explain::presets(plain(&text).as_deref(), out)?;
             }
-            if !config.warnings.is_empty() {
-                let warnings = Faults::warnings(shown, text, config.warnings);
-                err.write_all(warnings.render_for(err).as_bytes())?;
+            if !config.warnings.list().is_empty() {
+                err.write_all(config.warnings.render_for(err).as_bytes())?;
             }
             Ok(Ending::Done)
         }

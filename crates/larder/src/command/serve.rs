@@ -5,7 +5,7 @@ mod reload;
 use crate::config::written::Level;
 use crate::{
     cli::Ending,
-    config::{self, Flags, meant},
+    config::{self, Faults, Flags, meant},
     systemd::{State, notify},
     telemetry::log::Log,
     wire::{self, Running, threads},
@@ -50,6 +50,7 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
     };
     let log = Log::begin();
     log_to(&log, &config.log);
+    warn(&config.warnings);
     let ending = run_with(config, &mut handed, flags, out, err);
     log.finish();
     ending
@@ -82,6 +83,13 @@ fn run_with(
     announce(&running, out);
     runtime.block_on(obey(running, signals, flags, drain_time));
     Ok(Ending::Done)
+}
+
+/// Says what is allowed but hardly meant, as `larder check` does.
+fn warn(warnings: &Faults) {
+    for warning in warnings.lines() {
+        tracing::warn!("{warning}");
+    }
 }
 
 /// The signals that the program obeys.

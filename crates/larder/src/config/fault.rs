@@ -131,6 +131,24 @@ impl Faults {
         &self.list
     }
 
+    /// Returns each fault as one line for the log, with its place.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let excerpt = Excerpt::of(&self.text);
+        self.list.iter().map(move |fault| {
+            let mut line = self.file.clone();
+            // Writing into a string does not fail.
+            if let Some(span) = &fault.span {
+                let (row, column) = excerpt.line_and_column(span.start);
+                let _ = write!(line, ":{row}:{column}");
+            }
+            let _ = write!(line, ": {}", cut(&fault.what, LONGEST_MESSAGE));
+            if let Some(instead) = &fault.instead {
+                let _ = write!(line, "; {}", cut(instead, LONGEST_INSTEAD));
+            }
+            line
+        })
+    }
+
     /// Returns the faults as [`render`](Self::render) does, adapted to `to`, which is standard error. On a terminal
     /// they are in colours, if it shows them and the user allows them (`NO_COLOR`, see no-color.org), and not wider
     /// than the terminal.

@@ -108,6 +108,10 @@ fn parse_with(
 ) -> Result<meant::Config, Faults> {
     let mut faults = Vec::new();
     let (written, torn) = read::read(text, &mut faults);
+    let beside = meant::Beside {
+        source: (file, text),
+        ..beside
+    };
     let meant = meant::build(&written, flags, beside, meant::Sink::new(&mut faults, torn));
     match meant {
         Some(config) if faults.is_empty() => Ok(config),

@@ -14,7 +14,7 @@ use std::{
     },
     path::Path,
 };
-use testkit::{Address, Client, Command, Gate, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Address, Client, Command, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 #[test]
 fn sigterm_lets_requests_under_way_finish() {
@@ -220,6 +220,34 @@ fn a_reload_moves_to_another_origin() {
     wait_until("the other origin answers", || {
         larder.get("/").send().text() == "other"
     });
+}
+
+/// Who never runs `larder check` reads them too.
+#[test]
+fn what_is_hardly_meant_is_logged_at_the_start_and_at_a_reload() {
+    let config = |route: &str| {
+        format!("[[origin]]\nservers = \":9\"\n[[route]]\npath = \"{route}\"\ncache = false\n")
+    };
+    let serve = || Command::serve(env!("CARGO_BIN_EXE_larder"));
+    let told = |larder: &Larder| larder.output().matches(" WARN ").count();
+    let larder = serve().config(&config("/admin/")).start();
+    larder.wait_output("larder.toml:4:8: `/admin/` matches this path alone");
+    assert_eq!(told(&larder), 1, "{}", larder.output());
+    let reload = |config: &str, count: usize| {
+        larder.rewrite_config(config);
+        larder.reload();
+        wait_until("it is reloaded", || {
+            larder.output().matches("configuration reloaded").count() == count
+        });
+    };
+    reload(&config("/intern/"), 1);
+    larder.wait_output("larder.toml:4:8: `/intern/` matches this path alone");
+    assert_eq!(told(&larder), 2, "{}", larder.output());
+    reload(&config("/intern/*"), 2);
+    assert_eq!(told(&larder), 2, "{}", larder.output());
+    let quiet = format!("[log]\nlevel = \"error\"\n{}", config("/admin/"));
+    let finished = serve().config(&quiet).start().stop();
+    assert!(!finished.stderr.contains("/admin/"), "{}", finished.stderr);
 }
 
 #[test]

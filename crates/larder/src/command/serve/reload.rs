@@ -1,5 +1,6 @@
 //! A reload: reads the configuration while everything else goes on, and applies it.
 
+use super::warn;
 use crate::{
     config::{self, Faults, Flags, meant::Config},
     systemd::{State, notify},
@@ -116,9 +117,11 @@ pub fn take(
     match read {
         Some(Ok(config)) => {
             let new_drain_time = config.limits.drain_time;
+            let warnings = config.warnings.clone();
             let reloaded = running.reload(config);
             if reloaded.is_ok() {
                 *drain_time = new_drain_time;
+                warn(&warnings);
             }
             report(reloaded);
         }

@@ -29,7 +29,7 @@ pub use purge::Purge;
 pub use settings::{AccessTarget, Admin, Log, PORT};
 pub(super) use sink::Sink;
 
-use super::{Fault, Flags, Probe, written};
+use super::{Faults, Flags, Probe, written};
 use origin::Origin;
 use proxy::policy::Site;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub struct Config {
     /// The routes and settings that a walk uses.
     pub site: Site,
     /// What is allowed, but hardly meant.
-    pub warnings: Vec<Fault>,
+    pub warnings: Faults,
 }
 
 /// Whether a route matches every request, so that no route behind it is reached.
@@ -71,6 +71,8 @@ pub(super) fn matches_everything(route: &written::Route) -> bool {
 /// What a configuration is built from beside what is written.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Beside<'a> {
+    /// The name of the file and its text, for warnings.
+    pub(super) source: (&'a str, &'a str),
     /// Tests addresses; the files and folders that Larder writes are then tested too.
     pub(super) probe: Option<Probe>,
     /// The origins that run.
@@ -144,6 +146,6 @@ pub(super) fn build(
             purge: policy,
         },
         limits,
-        warnings: sink.into_warnings(),
+        warnings: sink.into_warnings(beside.source),
     })
 }

@@ -1,7 +1,7 @@
 //! Where faults and warnings are collected while the configuration is built.
 
 use crate::config::{
-    Fault,
+    Fault, Faults,
     torn::Torn,
     value::{At, Count, Text},
 };
@@ -77,9 +77,9 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Returns the warnings. They mean something only where there is no fault.
-    pub(super) fn into_warnings(self) -> Vec<Fault> {
-        self.warnings
+    /// Returns the warnings about this file with this text. They mean something only where there is no fault.
+    pub(super) fn into_warnings(self, (file, text): (&str, &str)) -> Faults {
+        Faults::warnings(file.to_owned(), text.to_owned(), self.warnings)
     }
 
     /// Whether there is any fault.

@@ -14,11 +14,11 @@ enum Said {
 /// Returns what is said, and asserts that it is about this.
 fn said(text: &str, about: &str) -> Said {
     let (said, list) = match read(text) {
-        Ok(config) if config.warnings.is_empty() => return Said::Nothing,
+        Ok(config) if config.warnings.list().is_empty() => return Said::Nothing,
         Ok(config) => (Said::Warning, config.warnings),
-        Err(faults) => (Said::Fault, faults.list().to_vec()),
+        Err(faults) => (Said::Fault, faults),
     };
-    let [fault] = list.as_slice() else {
+    let [fault] = list.list() else {
         panic!("{list:?}");
     };
     assert!(fault.what.contains(about), "{fault:?}");
