@@ -21,6 +21,7 @@ mod back;
 mod effects;
 mod proposals;
 mod schemas;
+mod warned;
 
 const ORIGIN: &str = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
 

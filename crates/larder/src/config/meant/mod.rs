@@ -6,6 +6,7 @@ mod certificate;
 mod compress;
 mod fastcgi;
 mod fetching;
+mod https;
 mod limits;
 mod listen;
 mod matchers;
@@ -106,6 +107,7 @@ pub(super) fn build(
     let listeners = listen::build(written, flags, &mut sink);
     addresses::check(&listeners, written, admin, beside.probe, &mut sink);
     back::check(&listeners, written, flags, &mut sink);
+    https::check(&listeners, written, flags, &mut sink);
     if beside.probe.is_some() {
         outside::check(written, &mut sink);
     }

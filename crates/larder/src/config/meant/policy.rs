@@ -41,7 +41,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Polic
     let largest = written.largest_body.as_ref().map(|size| size.value.0);
     Policy {
         refuses: written.refuse.as_ref().and_then(|refusal| refusal.value.0),
-        redirect_https: written.redirect_https.unwrap_or(false),
+        redirect_https: value(written.redirect_https.as_ref()) == Some(&true),
         key: key(written.key.as_ref()),
         largest_content: written
             .largest_content

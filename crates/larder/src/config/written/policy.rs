@@ -119,7 +119,7 @@ macro_rules! with_policy {
             refuse: Text<Refusal>,
             /// Redirect requests without TLS to `https`.
             #[schemars(extend("default" = false))]
-            redirect_https: bool,
+            redirect_https: At<bool>,
             /// Whether `<esi:include>` and the other ESI elements are processed. `true`: in all HTML and XML. `false`:
             /// nowhere, and origins are not told that Larder could. If not set: in answers with `Surrogate-Control:
             /// content="ESI/1.0"`.
