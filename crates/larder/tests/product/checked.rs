@@ -179,6 +179,10 @@ fn warnings(config: &str) -> String {
 fn a_path_that_nginx_takes_for_a_prefix_is_warned_of() {
     let route = |paths: &str| format!("{ORIGIN}[[route]]\npath = {paths}\ncache = false\n");
     let bypass = |paths: &str| format!("{ORIGIN}[defaults.bypass]\npaths = {paths}\n");
+    let with = |setting: &str| {
+        let trusted = "trusted = \"192.0.2.1\"\n";
+        format!("{trusted}{ORIGIN}[[route]]\npath = \"/api\"\n{setting}\n")
+    };
     for (config, below, alone) in [
         (route("\"/admin/\""), "`/admin/*`", "`~ /admin/`"),
         (route("[\"/x/*\", \"/a/b/\"]"), "`/a/b/*`", "`~ /a/b/`"),
@@ -186,10 +190,27 @@ fn a_path_that_nginx_takes_for_a_prefix_is_warned_of() {
         (route("[\"/*\", \"/admin/\"]"), "`/admin/*`", "`~ /admin/`"),
         (bypass("\"/admin/\""), "`/admin/*`", "`~ /admin/`"),
         (route("\"/\""), "`/*`", "`~ /`"),
+        (route("\"/admin\""), "`/admin/*`", "`~ /admin`"),
+        (
+            route("[\"/x/*\", \"/a/v1.2\"]"),
+            "`/a/v1.2/*`",
+            "lies below",
+        ),
+        (route("[\"/a\", \"/a/\"]"), "`/a/*`", "`~ /a/`"),
+        (bypass("[\"/a.html\", \"/b\"]"), "`/b/*`", "`~ /b`"),
+        (with("origin = \"origin\""), "`/api/*`", "`~ /api`"),
+        (with("redirect_https = true"), "`/api/*`", "`~ /api`"),
+        (with("refuse = \"403\""), "`/api/*`", "`~ /api`"),
     ] {
         let said = warnings(&config);
         assert!(said.contains(below) && said.contains(alone), "{said}");
         assert!(said.contains("1 warning in"), "{said}");
+    }
+    // Each of several refused folders is meant with all that it holds.
+    let refused = "path = [\"/admin/\", \"/internal/\", \"/x.php\", \"/.git\"]\nrefuse = \"403\"";
+    let said = warnings(&format!("{ORIGIN}[[route]]\n{refused}\n"));
+    for below in ["`/admin/*`", "`/internal/*`", "`/.git/*`", "3 warnings in"] {
+        assert!(said.contains(below), "{below}: {said}");
     }
     let said = warnings(&route("[\"/x\", \"/admin/\"]"));
     assert!(said.contains(":6:15"), "{said}");
@@ -202,15 +223,22 @@ fn a_path_that_is_meant_alone_is_not_warned_of() {
         format!("{ORIGIN}{}", routes.collect::<String>())
     };
     for config in [
-        routes(&["path = \"/admin\""]),
+        routes(&["path = \"/search\"\nheuristic = false"]),
+        routes(&["path = \"/feed.xml\"\ncache = false"]),
+        routes(&["path = [\"/login\", \"/logout\"]\ncache = false"]),
+        routes(&["path = [\"/a/\", \"/b/\"]\ncache = false"]),
+        routes(&["path = \"~ /admin\"\nrefuse = \"403\""]),
+        routes(&["path = \"/admin\"\ncache = false", "path = \"/admin/*\""]),
+        routes(&["path = \"/admin\"\nrefuse = \"403\"", "path = \"/admin*\""]),
+        routes(&["path = \"/graphql\"\norigin = \"origin\"\n[route.graphql]"]),
         routes(&["path = \"~ /admin/\""]),
         routes(&["path = [\"/admin/\", \"/admin/*\"]"]),
         routes(&["path = \"/admin/\"", "path = \"/admin/*\"\ncache = false"]),
-        routes(&["path = \"/a/b/\"\nttl = \"1s\"", "path = \"~ /a/b(/.*)?\""]),
+        routes(&["path = \"/a/b/\"\nesi = false", "path = \"~ /a/b(/.*)?\""]),
         routes(&["path = \"/\"", ""]),
         routes(&["path = \"/\"", "path = \"/*\""]),
         routes(&["path = \"~ /\""]),
-        format!("{}[defaults]\nttl = \"1m\"\n", routes(&["path = \"/\""])),
+        format!("{}[defaults]\nesi = false\n", routes(&["path = \"/\""])),
     ] {
         assert_eq!(warnings(&config), "", "{config}");
     }
@@ -312,7 +340,7 @@ fn a_route_that_is_to_refuse_purges_is_warned_of() {
     for config in [
         route("method = \"POST\"\nrefuse = \"405\""),
         route("method = \"PURGE\"\nresponse_headers.set = \"X-Purged: yes\""),
-        route("path = \"/a\"\nrefuse = \"403\""),
+        route("path = \"/a/*\"\nrefuse = \"403\""),
     ] {
         assert_eq!(warnings(&config), "", "{config}");
     }

@@ -1,35 +1,34 @@
 //! What is allowed, but hardly meant.
 
+mod paths;
+
 use super::{Sink, matches_everything, routes::refuses};
 use crate::config::{
     Fault,
-    value::{Many, Text},
+    value::Text,
     written::{self, Defaults, TtlMode},
 };
 use http::header::AUTHORIZATION;
-use proxy::{policy::PathPattern, purge_clients::is_ours};
-
-/// A page that stands for all pages in a folder, and below it.
-const SOME: &str = "some/page";
+use proxy::purge_clients::is_ours;
 
 /// Warns of what is hardly meant in a configuration without faults.
 pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
     let none = Defaults::default();
     let defaults = written.defaults.as_ref().unwrap_or(&none);
-    let routes = || written.route.iter().flatten().map(|table| &table.value);
-    let matched: Vec<_> = routes().filter_map(|route| route.path.as_ref()).collect();
-    let policies = routes().map(|route| route.policy(defaults));
-    let last = (!routes().any(matches_everything)).then(|| defaults.clone());
+    let tables = written.route.iter().flatten();
+    let routes: Vec<_> = tables.map(|table| &table.value).collect();
+    let has_last = !routes.iter().any(|route| matches_everything(route));
+    let policies = routes.iter().map(|route| route.policy(defaults));
+    let last = has_last.then(|| defaults.clone());
     let policies: Vec<_> = policies.chain(last).collect();
-    let bypassed = policies.iter().filter_map(bypassed_paths);
-    single_paths(matched.iter().copied().chain(bypassed), sink);
-    if written.defaults.is_none() && !routes().any(reaches_beyond_home) {
-        home_alone(&matched, sink);
+    paths::find(&routes, policies.iter().filter_map(bypassed_paths), sink);
+    if written.defaults.is_none() {
+        paths::home_alone(&routes, sink);
     }
     for policy in &policies {
         keyed_credentials(policy, sink);
     }
-    for route in routes() {
+    for route in &routes {
         refused_purges(route, defaults, sink);
     }
 }
@@ -49,84 +48,8 @@ fn refused_purges(route: &written::Route, defaults: &Defaults, sink: &mut Sink<'
     }
 }
 
-fn bypassed_paths(policy: &Defaults) -> Option<&Paths> {
+fn bypassed_paths(policy: &Defaults) -> Option<&paths::Paths> {
     policy.bypass.as_ref()?.value.paths.as_ref()
-}
-
-type Paths = Many<Text<PathPattern>>;
-
-/// Warns of a path such as `/admin/`, which in nginx is a prefix. Where another pattern is about what lies below it, or
-/// a list names several, as for a site whose pages end so, the author knows the difference.
-fn single_paths<'a>(lists: impl Iterator<Item = &'a Paths>, sink: &mut Sink<'_>) {
-    let lists: Vec<_> = lists.map(|paths| &paths.list).collect();
-    let all = || lists.iter().copied().flatten();
-    let is_alone = |list: &&Vec<Text<PathPattern>>| {
-        let folders = list.iter().filter(|one| names_folder(&one.value));
-        folders.count() == 1
-    };
-    for Text { value, span } in lists.iter().copied().filter(is_alone).flatten() {
-        let PathPattern::Exact(path) = value else {
-            continue;
-        };
-        let Some((folder, _)) = path
-            .strip_suffix('/')
-            .and_then(|path| path.rsplit_once('/'))
-        else {
-            continue;
-        };
-        let (below, beside) = (format!("{path}{SOME}"), format!("{folder}/{SOME}"));
-        let is_below = |one: &PathPattern| one.matches(&below) && !one.matches(&beside);
-        if all().any(|other| is_below(&other.value) || speaks_of(&other.value, path)) {
-            continue;
-        }
-        let what = format!("`{path}` matches this path alone, and nothing below it");
-        let alone = if is_plain(path) {
-            format!(", or `~ {path}` if it alone is meant")
-        } else {
-            String::new()
-        };
-        let instead = format!("write `{path}*` for all that begins with it{alone}");
-        sink.warn(Fault::at(span, what).instead(instead));
-    }
-}
-
-fn names_folder(pattern: &PathPattern) -> bool {
-    matches!(pattern, PathPattern::Exact(path) if path.ends_with('/'))
-}
-
-/// Whether it is a pattern in which this path is written.
-fn speaks_of(pattern: &PathPattern, path: &str) -> bool {
-    match pattern {
-        PathPattern::Exact(_) => false,
-        PathPattern::Prefix(prefix) => prefix.len() > path.len() && prefix.starts_with(path),
-        PathPattern::Wildcard(pattern) | PathPattern::Regex(pattern) => {
-            pattern.as_str().contains(path)
-        }
-    }
-}
-
-/// Whether it means the same as a regular expression.
-fn is_plain(path: &str) -> bool {
-    let mut bytes = path.bytes();
-    bytes.all(|byte| byte.is_ascii_alphanumeric() || b"/-_%".contains(&byte))
-}
-
-/// Whether the route matches more than some folders of a site.
-fn reaches_beyond_home(route: &written::Route) -> bool {
-    let paths = route.path.iter().flat_map(|paths| &paths.list);
-    let some = format!("/{SOME}");
-    route.path.is_none() || paths.into_iter().any(|path| path.value.matches(&some))
-}
-
-/// Warns of `/`, which in nginx is every path.
-fn home_alone(matched: &[&Paths], sink: &mut Sink<'_>) {
-    for Text { value, span } in matched.iter().flat_map(|paths| &paths.list) {
-        if matches!(value, PathPattern::Exact(path) if path == "/") {
-            let what = "`/` matches the home page alone";
-            let instead = "write `/*` for every path, or `~ /` if the home page alone is meant";
-            sink.warn(Fault::at(span, what).instead(instead));
-        }
-    }
 }
 
 /// Warns of `Authorization` in the key where lifetimes are forced: neither makes storable what is for its client alone
