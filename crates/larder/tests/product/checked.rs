@@ -253,7 +253,9 @@ fn a_path_that_is_meant_alone_is_not_warned_of() {
 fn a_key_of_credentials_is_warned_of_where_lifetimes_are_forced() {
     let forced = "ttl = \"1m\"\nttl_mode = \"override\"\n";
     let key = "key.headers = [\"Accept-Language\", \"authorization\"]\n";
-    let route = |settings: &str| format!("{ORIGIN}[[route]]\npath = \"/a/*\"\n{settings}");
+    let signed_in = "[[route]]\ncookie = \"session\"\ncache = false\n";
+    let route =
+        |settings: &str| format!("{ORIGIN}{signed_in}[[route]]\npath = \"/a/*\"\n{settings}");
     for config in [
         route(&format!("{key}{forced}")),
         format!("{}[defaults]\n{key}{forced}", route("")),
@@ -618,5 +620,56 @@ fn networks_and_hosts_match_however_they_are_written() {
     for host in ["[::1]", "[0:0:0:0:0:0:0:1]"] {
         client.send(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
         assert_eq!(client.read().status, 410, "{host}");
+    }
+}
+
+/// What is said of a `ttl` is what happens to the page that one user's cookie made.
+#[test]
+fn a_lifetime_without_a_word_on_cookies_is_warned_of() {
+    let graphql = "[[route]]\npath = \"/*\"\nttl = \"1m\"\n[route.graphql]\n";
+    for (config, told, is_for_all) in [
+        (
+            "[defaults]\nttl = \"1m\"\n",
+            "is stored for everybody",
+            true,
+        ),
+        (
+            "[defaults]\nttl = \"1m\"\nttl_mode = \"override\"\n",
+            "even if it says `private`",
+            true,
+        ),
+        (graphql, "no effect on requests with cookies", false),
+        (
+            "[defaults]\nttl = \"1m\"\nkey.drop_cookies = true\n",
+            "",
+            false,
+        ),
+        (
+            "[defaults]\nttl = \"1m\"\nbypass.cookies = \"user\"\n",
+            "",
+            false,
+        ),
+        (
+            "[defaults]\nttl = \"1m\"\nkey.cookies = \"user\"\n",
+            "",
+            false,
+        ),
+    ] {
+        let said = warnings(&format!("{ORIGIN}{config}"));
+        assert_eq!(said.is_empty(), told.is_empty(), "{config}: {said}");
+        // As it is written where it is not broken into lines.
+        let said = said.replace("\n  │ ", " ");
+        assert!(said.contains(told), "{config}: {said}");
+        let origin = Origin::start();
+        let is_said = told.contains("`private`");
+        origin.otherwise(move |request| {
+            let page = Reply::ok().body(request.header("cookie").unwrap_or("nobody"));
+            if is_said { page.cache("private") } else { page }
+        });
+        let larder = serve(&origin).config(config).start();
+        let page = "/?query=%7Ba%7D";
+        larder.get(page).header("Cookie", "user=1").send();
+        let other = larder.get(page).send();
+        assert_eq!(other.text() == "user=1", is_for_all, "{config}: {other:?}");
     }
 }

@@ -127,7 +127,8 @@ fn graphql(written: &written::GraphQl) -> GraphQl {
     }
 }
 
-fn lifetime(written: &Defaults) -> Lifetime {
+/// Returns the lifetimes of a route.
+pub(super) fn lifetime(written: &Defaults) -> Lifetime {
     let ttl = written.ttl.as_ref();
     Lifetime {
         mode: match written.ttl_mode.as_ref().map(|mode| mode.value) {

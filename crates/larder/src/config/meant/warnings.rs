@@ -1,5 +1,6 @@
 //! What is allowed, but hardly meant.
 
+mod cookies;
 mod paths;
 
 use super::{Sink, matches_everything, routes::refuses};
@@ -25,6 +26,7 @@ pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
     if written.defaults.is_none() {
         paths::home_alone(&routes, sink);
     }
+    cookies::find(written, defaults, has_last, sink);
     for policy in &policies {
         keyed_credentials(policy, sink);
     }

@@ -9,6 +9,99 @@ fn warnings(text: &str) -> String {
     lines.join("\n")
 }
 
+const OTHERS_READ: &str = "is stored for everybody";
+const NO_EFFECT: &str = "no effect on requests with cookies";
+
+#[test]
+fn lifetimes_without_a_word_on_cookies() {
+    let forced = "[defaults]\nttl = \"1m\"\nttl_mode = \"override\"\n";
+    let graphql = "[[route]]\npath = \"/graphql\"\n";
+    for (config, told, line) in [
+        ("[defaults]\nttl = \"1m\"\n", OTHERS_READ, ":4:"),
+        (
+            "[[route]]\npath = \"/a/*\"\nttl = \"1m\"\n",
+            OTHERS_READ,
+            ":5:",
+        ),
+        (forced, "even if it says `private`", ":4:"),
+        // Pages get it too where the application gives none.
+        (
+            "[defaults]\nttl = \"1m\"\nttl_mode = \"static\"\n",
+            OTHERS_READ,
+            ":4:",
+        ),
+        (
+            "[defaults]\nttl = { any = \"1m\" }\nset_cookie = \"never\"\n",
+            OTHERS_READ,
+            ":4:",
+        ),
+        (
+            "[defaults]\nttl = \"1m\"\nbypass.headers = \"Authorization\"\n",
+            OTHERS_READ,
+            ":4:",
+        ),
+        // What the defaults say of cookies is replaced, and the lifetime is not.
+        (
+            "[defaults]\nttl = \"1m\"\nkey.drop_cookies = true\n[[route]]\npath = \"/a/*\"\nkey.sort = true\n",
+            "repeat here",
+            ":6:",
+        ),
+        (
+            &format!("{graphql}ttl = \"1m\"\n[route.graphql]\n"),
+            NO_EFFECT,
+            ":5:",
+        ),
+        (
+            &format!(
+                "{graphql}bypass.cookies = []\n[[route.graphql.operation]]\nname = \"A\"\nttl = \"1m\"\n"
+            ),
+            NO_EFFECT,
+            ":8:",
+        ),
+    ] {
+        let said = warnings(&format!("{ORIGIN}{config}"));
+        assert!(
+            said.contains(told) && said.contains(line),
+            "{config}: {said}"
+        );
+        assert!(
+            said.contains("nothing here says what cookies mean"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{config}: {said}");
+    }
+}
+
+#[test]
+fn lifetimes_of_which_nothing_need_be_said() {
+    let ttl = "ttl = \"1m\"\n";
+    let signed_in = "[[route]]\ncookie = \"session\"\ncache = false\n";
+    for config in [
+        "[defaults]\nttl = { \"404\" = \"1m\", \"5xx\" = \"1s\" }\n".to_owned(),
+        "[defaults]\nttl = \"0s\"\n".to_owned(),
+        "[defaults]\nkey.drop_cookies = true\n[[route]]\npath = \"/a/*\"\nkey.sort = true\n"
+            .to_owned(),
+        format!("[defaults]\n{ttl}bypass.cookies = \"session\"\n"),
+        format!("[defaults]\n{ttl}bypass.cookies = []\n"),
+        format!("[defaults]\n{ttl}bypass.misses_with = \"csrf\"\n"),
+        format!("[defaults]\n{ttl}bypass.headers = \"Cookie\"\n"),
+        format!("[defaults]\n{ttl}key.cookies = \"session\"\n"),
+        format!("[defaults]\n{ttl}key.drop_cookies = true\n"),
+        format!("[defaults]\n{ttl}request_headers.remove = \"Cookie\"\n"),
+        format!("[defaults]\n{ttl}user_context = \"/_hash\"\n"),
+        format!("[defaults]\n{ttl}refuse = \"403\"\n"),
+        format!("{signed_in}[[route]]\n{ttl}"),
+        format!("[[route]]\npath = \"/a/*\"\n{ttl}ttl_mode = \"static\"\n"),
+        format!("[[route]]\npath = \"/graphql\"\n{ttl}key.drop_cookies = true\n[route.graphql]\n"),
+    ] {
+        assert_eq!(warnings(&format!("{ORIGIN}{config}")), "", "{config}");
+    }
+    let folder = format!(
+        "[[origin]]\nname = \"files\"\nstatic = \"/tmp\"\n[[route]]\norigin = \"files\"\n{ttl}"
+    );
+    assert_eq!(warnings(&folder), "", "a folder has no users");
+}
+
 #[test]
 fn a_route_redirects_to_https_where_nobody_answers() {
     let made = rcgen::generate_simple_self_signed(["site.test".to_owned()]).unwrap();
