@@ -107,7 +107,7 @@ pub fn start_with(
 ) -> Result<Running, StartError> {
     let fixed = Fixed::of(&config);
     let (mut listeners, bound) = Listeners::open(&config, inherited)?;
-    let admin = bind_admin(config.admin)?;
+    let admin = bind_admin(config.admin, &listeners)?;
     let admin_address = admin
         .as_ref()
         .and_then(|listener| listener.local_addr().ok());
@@ -153,7 +153,7 @@ pub fn start_with(
     })
 }
 
-fn bind_admin(admin: Admin) -> Result<Option<TcpListener>, StartError> {
+fn bind_admin(admin: Admin, listeners: &Listeners) -> Result<Option<TcpListener>, StartError> {
     let Admin::At(address) = admin else {
         return Ok(None);
     };
@@ -164,9 +164,9 @@ fn bind_admin(admin: Admin) -> Result<Option<TcpListener>, StartError> {
         listener.set_nonblocking(true)?;
         Ok(listener)
     };
-    bind()
-        .map(Some)
-        .map_err(|error| StartError::Admin(BindError::new(&address.to_string(), error)))
+    bind().map(Some).map_err(|error| {
+        listeners.overlap_admin(address, BindError::new(&address.to_string(), error))
+    })
 }
 
 impl Running {

@@ -42,6 +42,16 @@ pub enum StartError {
         "the listener on {0} cannot change between plain and TLS, nor its PROXY protocol, redirect or mode, while it runs: restart"
     )]
     Listener(String),
+    /// Two addresses that are to be opened together overlap.
+    #[error(
+        "cannot listen on both {new} and {own}: one includes the other (leave out the narrower one, or choose another port)"
+    )]
+    Overlap {
+        /// The address that cannot be opened.
+        new: String,
+        /// The address of the listener in its way.
+        own: String,
+    },
     /// A running listener is in the way of a new one.
     #[error("cannot listen on {new} while {own} is open: restart")]
     InOwnWay {

@@ -82,7 +82,9 @@ impl Listeners {
         for (index, listener) in config.listeners.iter().enumerate() {
             let socket = inherited_at(inherited, index)?;
             let handed = socket.is_some().then_some(index);
-            let (one, bound) = open_one(listener, socket, config.workers)?;
+            let opened = open_one(listener, socket, config.workers);
+            let (one, bound) =
+                opened.map_err(|error| overlapping(&open, &listener.address, error))?;
             open.push(Open { handed, ..one });
             sockets.push(bound);
         }
@@ -146,7 +148,10 @@ impl Listeners {
                 change.stay.push((index, listener.clone()));
             } else {
                 let opened = open_one(listener, None, workers);
-                let (open, bound) = opened.map_err(|error| self.in_own_way(listener, error))?;
+                let (open, bound) = opened.map_err(|error| {
+                    let error = self.in_own_way(listener, error);
+                    overlapping(&change.new, &listener.address, error)
+                })?;
                 change.new.push(open);
                 change.sockets.push(bound);
             }
@@ -196,15 +201,7 @@ impl Listeners {
     /// Returns why `listener` cannot be opened. A running listener may be in its way, which would close only after this
     /// one is open.
     fn in_own_way(&self, listener: &Listener, error: StartError) -> StartError {
-        if !matches!(error, StartError::Bind(BindError::InUse(_))) {
-            return error;
-        }
-        let in_use = |open: &Open| match open.place.address {
-            Some(address) => ListenAddress::Tcp(address),
-            None => open.listener.address.clone(),
-        };
-        let mut own = self.open.iter().map(in_use);
-        match own.find(|own| meet(own, &listener.address)) {
+        match in_the_way(&self.open, &listener.address, &error) {
             Some(own) => StartError::InOwnWay {
                 new: listener.address.to_string(),
                 own: own.to_string(),
@@ -212,6 +209,42 @@ impl Listeners {
             None => error,
         }
     }
+
+    /// Returns why the admin address cannot be opened. One of the listeners may be in its way.
+    pub fn overlap_admin(&self, address: SocketAddr, error: BindError) -> StartError {
+        let error = StartError::Admin(error);
+        match in_the_way(&self.open, &ListenAddress::Tcp(address), &error) {
+            Some(own) => StartError::Overlap {
+                new: format!("{address} (the admin API)"),
+                own: own.to_string(),
+            },
+            None => error,
+        }
+    }
+}
+
+/// Returns why an address cannot be opened. One of those that were opened with it may be in its way.
+fn overlapping(open: &[Open], new: &ListenAddress, error: StartError) -> StartError {
+    match in_the_way(open, new, &error) {
+        Some(own) => StartError::Overlap {
+            new: new.to_string(),
+            own: own.to_string(),
+        },
+        None => error,
+    }
+}
+
+/// Returns the address, among those that are open, because of which `new` is in use.
+fn in_the_way(open: &[Open], new: &ListenAddress, error: &StartError) -> Option<ListenAddress> {
+    let (StartError::Bind(BindError::InUse(_)) | StartError::Admin(BindError::InUse(_))) = error
+    else {
+        return None;
+    };
+    let in_use = |open: &Open| match open.place.address {
+        Some(address) => ListenAddress::Tcp(address),
+        None => open.listener.address.clone(),
+    };
+    open.iter().map(in_use).find(|own| meet(own, new))
 }
 
 /// Refuses changes that a reload cannot make to a listener that stays.

@@ -6,7 +6,7 @@ use std::{
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
 };
-use testkit::{Client, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Client, Gate, Larder, Origin, Reply, free_port, scratch_dir, wait_until};
 
 /// `larder serve` before `origin` with a Unix socket at `path`, and what more is written.
 fn config(origin: &Origin, path: &Path, more: &str) -> String {
@@ -104,6 +104,41 @@ fn an_admin_address_in_use_is_told() {
     let told = format!("cannot listen on {address}: the address is in use by another process");
     assert!(finished.stderr.contains(&told), "{}", finished.stderr);
     assert!(finished.stderr.contains("--admin"), "{}", finished.stderr);
+}
+
+/// Nobody is to look for another process.
+#[test]
+fn own_addresses_that_overlap_are_told() {
+    let origin = Origin::start();
+    let port = free_port();
+    let (wide, narrow) = (format!("0.0.0.0:{port}"), format!("127.0.0.1:{port}"));
+    let any = "127.0.0.1:0";
+    for (flags, told) in [
+        (
+            ["--listen", &wide, "--listen", &narrow, "--admin", any],
+            format!("{narrow} and {wide}:"),
+        ),
+        (
+            ["--listen", &narrow, "--listen", &wide, "--admin", any],
+            format!("{wide} and {narrow}:"),
+        ),
+        (
+            ["--listen", &wide, "--listen", any, "--admin", &narrow],
+            format!("{narrow} (the admin API) and {wide}:"),
+        ),
+    ] {
+        let finished = command().args(["serve", &origin.url()]).args(flags).run();
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        let told = format!("larder: cannot listen on both {told} one includes the other");
+        assert!(finished.stderr.contains(&told), "{}", finished.stderr);
+        assert!(!finished.stderr.contains("process"), "{}", finished.stderr);
+    }
+    let path = name();
+    let larder = start(&origin, &path, "");
+    let [wide, narrow] = [wide, narrow].map(|at| format!("[[listen]]\naddress = \"{at}\"\n"));
+    larder.rewrite_config(&config(&origin, &path, &(wide + &narrow)));
+    larder.reload();
+    larder.wait_output("configuration not applied: cannot listen on both");
 }
 
 #[test]
