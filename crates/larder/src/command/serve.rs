@@ -189,7 +189,10 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
         }
     }
     notify(State::Stopping);
-    tracing::info!(within = ?drain_time, "stopping");
+    tracing::info!(
+        within = ?drain_time,
+        "stopping; a second signal (Ctrl-C again) ends requests in progress at once"
+    );
     running.drain(drain_time);
     let cut = running.cut();
     let mut finished = pin!(spawn_blocking(move || running.finish()));

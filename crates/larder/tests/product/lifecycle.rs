@@ -103,7 +103,8 @@ fn a_second_signal_ends_what_is_under_way() {
     let mut client = larder.get("/events").begin();
     client.read_head();
     larder.terminate();
-    larder.wait_output("stopping");
+    larder
+        .wait_output("stopping; a second signal (Ctrl-C again) ends requests in progress at once");
     larder.terminate();
     let mut larder = larder;
     let finished = larder.wait();
