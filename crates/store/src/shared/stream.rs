@@ -191,7 +191,7 @@ struct Common {
     line: tokio::sync::Mutex<Option<Line>>,
     /// When the stream was last known to have been read to its end.
     heard: Mutex<Instant>,
-    /// The names of the other nodes, and when they were last looked up.
+    /// The other nodes, by name.
     others: Mutex<HashMap<String, nodes::Other>>,
 }
 

@@ -487,6 +487,22 @@ async fn a_node_that_is_long_silent_is_struck_off_without_a_purge() {
     assert!(!behind.contains(&"silent".to_owned()), "{behind:?}");
 }
 
+/// As where the server's clock was set ahead after the node had spoken: what it says was said long ago by that clock.
+#[tokio::test]
+async fn a_node_that_says_something_new_is_waited_for_whatever_the_server_s_clock_says() {
+    const LONG: Duration = Duration::from_secs(1);
+    let redis = Redis::start().await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    a.following().await;
+    let (_, position) = a.publish(vec![of("page")]).await.expect("reachable");
+    let now = crate::clock::now().as_millis();
+    let ago = |ago| format!("5-1 {} 1000", now - ago);
+    for (said, behind) in [(60_000, &[][..]), (59_000, &["b"]), (61_000, &["b"])] {
+        redis.ask(&["HSET", "test:nodes", "b", &ago(said)]).await;
+        assert_eq!(a.stream.everywhere(position, LONG).await, behind, "{said}");
+    }
+}
+
 #[tokio::test]
 async fn something_else_under_the_key_is_not_trusted() {
     let redis = Redis::start().await;
