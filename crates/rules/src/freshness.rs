@@ -38,11 +38,16 @@ pub enum LifetimeSource {
     None,
     /// A soft purge ended it.
     SoftPurge,
+    /// The clock was set back, so that nobody knows how old the response is.
+    ClockSetBack,
 }
 
 /// How far this clock may run behind the clock by which a response was received: the clocks of several nodes differ a
 /// little.
 const SKEW: Duration = Duration::from_mins(1);
+
+/// The least lifetime that a soft purge leaves.
+const LEAST_LIVED: Duration = Duration::from_millis(1);
 
 /// What is needed to judge a stored response, computed once when it is stored. Small and `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,22 +97,56 @@ impl Facts {
         Duration::from_millis(self.initial_age_ms).saturating_add(resident)
     }
     /// How long the response stays fresh from `now`; `None` if it is stale. It is fresh while `lifetime > age` (section
-    /// 4.2). A response [of unknown age](Self::is_of_unknown_age) is stale. One that a soft purge ended stays stale,
-    /// however far the clock is set back.
+    /// 4.2). A response [of unknown age](Self::is_of_unknown_age) is stale. One whose lifetime was ended stays stale,
+    /// however the clock is set.
     pub fn remaining(&self, now: Time) -> Option<Duration> {
-        if self.source == LifetimeSource::SoftPurge || self.is_of_unknown_age(now) {
+        use LifetimeSource::{ClockSetBack, SoftPurge};
+        if matches!(self.source, SoftPurge | ClockSetBack) || self.is_of_unknown_age(now) {
             return None;
         }
         let left = self.lifetime().checked_sub(self.age(now))?;
         (!left.is_zero()).then_some(left)
     }
     /// How long the response has been stale at `now`: zero if it is fresh, longer than any window if [its age is
-    /// unknown](Self::is_of_unknown_age).
+    /// unknown](Self::is_of_unknown_age). Once that [is noted](Self::with_age_unknown), it counts from then.
     pub fn staleness(&self, now: Time) -> Duration {
         if self.is_of_unknown_age(now) {
             return Duration::MAX;
         }
         self.age(now).saturating_sub(self.lifetime())
+    }
+
+    /// The facts of a response that a soft purge makes stale at `at`. It stays stale, whatever the clock says later.
+    #[must_use]
+    pub fn softly_purged(self, at: Time) -> Self {
+        if self.source == LifetimeSource::ClockSetBack {
+            return self;
+        }
+        self.with_age_unknown(at).unwrap_or_else(|| {
+            // One that had a lifetime keeps some: what was never fresh may not be sent even if the origin fails.
+            let lived = self.age(at.max(self.response_time)).max(LEAST_LIVED);
+            Self {
+                lifetime_ms: self.lifetime_ms.min(lived.as_millis() as u64),
+                source: LifetimeSource::SoftPurge,
+                ..self
+            }
+        })
+    }
+
+    /// If the response is [of unknown age](Self::is_of_unknown_age) at `now`, its facts from then on: otherwise it would
+    /// be young again when the clock comes to what it said at receipt. It stays stale, and counts as stale since `now`
+    /// in the site's windows for an origin that fails. There is no other window: nobody knows whether it is within one
+    /// that the origin limits.
+    pub fn with_age_unknown(self, now: Time) -> Option<Self> {
+        self.is_of_unknown_age(now).then(|| Self {
+            response_time: now,
+            // So that `Age` shows to others that it is stale.
+            initial_age_ms: self.lifetime_ms,
+            source: LifetimeSource::ClockSetBack,
+            stale_while_revalidate: None,
+            stale_if_error: self.stale_if_error.filter(|_| !self.limits_stale),
+            ..self
+        })
     }
 
     /// Whether the response was received well after `now`. Then the clock was set back since, and nobody knows how old

@@ -1,6 +1,11 @@
 //! Whether a stored response may answer a request at `now` (RFC 9111 section 4, 4.2.4, 5.2.1; RFC 5861).
 
-use crate::{directives::RequestDirectives, freshness::Facts, status::ForwardReason, time::Time};
+use crate::{
+    directives::RequestDirectives,
+    freshness::{Facts, LifetimeSource},
+    status::ForwardReason,
+    time::Time,
+};
 use http::StatusCode;
 use std::{fmt, time::Duration};
 
@@ -156,7 +161,11 @@ fn judge_stale(
     let wants_fresh = site.client_may_force
         && (request.min_fresh.is_some()
             || (request.max_age.is_some() && request.max_stale.is_none()));
-    let staleness = facts.staleness(now);
+    let staleness = match facts.source {
+        // Since when is not known.
+        LifetimeSource::ClockSetBack => Duration::MAX,
+        _ => facts.staleness(now),
+    };
     let too_stale = site.client_may_force
         && request
             .max_stale
@@ -221,7 +230,10 @@ pub fn window_on_failure(
         Failure::Status => None,
         Failure::Unreachable => Some(site.unreachable),
     };
-    let asked = request.stale_if_error.filter(|_| had_lifetime);
+    let is_of_known_age = facts.source != LifetimeSource::ClockSetBack;
+    let asked = request
+        .stale_if_error
+        .filter(|_| had_lifetime && is_of_known_age);
     let disconnected = disconnected.filter(|_| had_lifetime && !facts.limits_stale);
     let windows = [facts.stale_if_error, asked, disconnected];
     windows.into_iter().flatten().max().unwrap_or(0)

@@ -271,5 +271,6 @@ const fn source(source: LifetimeSource) -> &'static str {
         LifetimeSource::Heuristic => "heuristic",
         LifetimeSource::None => "none",
         LifetimeSource::SoftPurge => "soft-purge",
+        LifetimeSource::ClockSetBack => "clock-set-back",
     }
 }

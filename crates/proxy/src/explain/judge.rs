@@ -9,6 +9,7 @@ use crate::{
 use http::{HeaderMap, HeaderName};
 use rules::{
     reuse::{self, Failure, Verdict},
+    time::Time,
     vary,
 };
 use std::{borrow::Cow, sync::Arc, time::Duration};
@@ -86,7 +87,7 @@ impl Judge<'_> {
         let differing = stored.variant.as_deref();
         let unsure = standing == Standing::Unsure;
         let own = stored.facts;
-        let stored = standing_as(stored, standing);
+        let stored = standing_as(stored, standing, self.ask.now);
         // It is unknown whether it was purged, but its own lifetime is known.
         let told = if unsure { &own } else { &stored.facts };
         let (ask, now) = (self.ask, self.ask.now);
@@ -162,12 +163,16 @@ const fn wants_the_origin(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Validate(reason) if reason.is_the_clients())
 }
 
-/// Returns the stored response as lookup takes it, after what purges have left of it.
-fn standing_as(stored: &Stored, standing: Standing) -> Cow<'_, Stored> {
+/// Returns the stored response as lookup takes it at `now`, after what purges have left of it.
+fn standing_as(stored: &Stored, standing: Standing, now: Time) -> Cow<'_, Stored> {
     match standing {
         Standing::Stale { since, checked } => Cow::Owned(stored.stale_since(since, checked)),
         Standing::Unsure => Cow::Owned(stored.to_be_validated()),
-        Standing::Good | Standing::Gone => Cow::Borrowed(stored),
+        Standing::Good => match stored.with_age_unknown(now) {
+            Some(ended) => Cow::Owned(ended),
+            None => Cow::Borrowed(stored),
+        },
+        Standing::Gone => Cow::Borrowed(stored),
     }
 }
 

@@ -147,6 +147,48 @@ fn what_was_received_in_the_future_is_fresh_only_if_its_lifetime_is_longer() {
     }
 }
 
+/// The clock was ahead at receipt, and comes to that time once more.
+#[test]
+fn what_is_of_unknown_age_is_not_young_again_later() {
+    let of_site = Site {
+        stale_while_revalidate: Some(5),
+        stale_if_error: Some(6),
+        ..Site::default()
+    };
+    // Cache-Control, and what is left of the window for failures
+    for (line, window) in [
+        ("max-age=60", Some(6)),
+        ("max-age=60, stale-while-revalidate=9", Some(6)),
+        ("max-age=60, stale-if-error=9", None),
+        ("max-age=60, must-revalidate", None),
+        ("s-maxage=60", None),
+        ("s-maxage=60, stale-if-error=9", None),
+    ] {
+        let facts = judge(&says(line), &of_site);
+        let before = |seconds| Time::from_secs(NOW.as_secs() - seconds);
+        assert_eq!(facts.with_age_unknown(before(60)), None, "{line}");
+        let noted = facts.with_age_unknown(before(3600)).expect("it is ahead");
+        for now in [
+            before(3600),
+            before(60),
+            NOW,
+            NOW.plus(Duration::from_secs(59)),
+        ] {
+            assert_eq!(noted.remaining(now), None, "{line}");
+            assert_eq!(noted.staleness(now), now.since(before(3600)), "{line}");
+            assert!(noted.age(now).as_secs() >= 60, "{line}");
+            assert_eq!(noted.with_age_unknown(now), None, "{line}");
+            assert_eq!(noted.softly_purged(now), noted, "{line}");
+        }
+        assert_eq!(noted.stale_while_revalidate, None, "{line}");
+        assert_eq!(noted.stale_if_error, window, "{line}");
+        assert_eq!(noted.must_revalidate, facts.must_revalidate, "{line}");
+        assert_eq!(facts.softly_purged(before(3600)), noted, "{line}");
+    }
+    let never = judge(&says("max-age=0"), &of_site).with_age_unknown(Time::from_secs(0));
+    assert_eq!(never.map(|facts| facts.lifetime_ms), Some(0));
+}
+
 #[test]
 fn what_a_soft_purge_ended_is_never_fresh_again() {
     for (line, window) in [

@@ -214,6 +214,53 @@ fn what_was_received_before_the_clock_was_set_back_is_validated() {
     }
 }
 
+/// Once it is noted that the age is unknown, the site's windows count from then, and nobody else's are open.
+#[test]
+fn what_is_of_unknown_age_is_sent_in_the_site_s_windows_for_failures() {
+    use Failure::{Status, Unreachable};
+    let noted = |facts: Facts| {
+        let now = Time::from_secs(RECEIVED.as_secs() - 3600);
+        (facts.with_age_unknown(now).expect("it is ahead"), now)
+    };
+    let limited = Facts {
+        limits_stale: true,
+        ..WINDOWS
+    };
+    for (facts, request, seconds, failure, sent) in [
+        (PLAIN, "", 0, Unreachable, true),
+        (PLAIN, "", 50, Unreachable, true),
+        (PLAIN, "", 51, Unreachable, false),
+        (PLAIN, "", 3600, Unreachable, false),
+        (PLAIN, "", 0, Status, false),
+        (WINDOWS, "", 20, Status, true),
+        (WINDOWS, "", 21, Status, false),
+        (PLAIN, "stale-if-error=30", 0, Status, false),
+        (limited, "", 0, Status, false),
+        (limited, "", 0, Unreachable, false),
+        (STRICT, "", 0, Unreachable, false),
+        (NO_CACHE, "", 0, Unreachable, false),
+        (NEVER, "", 0, Unreachable, false),
+    ] {
+        let (facts, noted) = noted(facts);
+        let now = noted.plus(Duration::from_secs(seconds));
+        let found = on_failure(&facts, &asks(request), &OBEYS, failure, now);
+        assert_eq!(found, sent, "{failure:?} after {seconds} s: {facts:?}");
+    }
+    for (facts, request, expected) in [
+        (WINDOWS, "", EXPIRED),
+        (PLAIN, "max-stale=4294967294", EXPIRED),
+        (PLAIN, "max-stale", ACCEPTED),
+        (STRICT, "max-stale", EXPIRED),
+        (NO_CACHE, "", OWN),
+    ] {
+        let (facts, now) = noted(facts);
+        for now in [now, RECEIVED] {
+            let verdict = judge(&facts, &asks(request), &OBEYS, now);
+            assert_eq!(verdict, expected, "{request:?}: {facts:?}");
+        }
+    }
+}
+
 #[test]
 fn a_site_may_ignore_what_clients_force() {
     for (facts, request, seconds, expected) in [

@@ -23,7 +23,7 @@ const UNSENT: u8 = 64;
 const LIMITS_STALE: u8 = 128;
 
 /// The sources of lifetimes. On disk, each is its index here. The list may only grow.
-pub(super) const SOURCES: [LifetimeSource; 11] = [
+pub(super) const SOURCES: [LifetimeSource; 12] = [
     LifetimeSource::Override,
     LifetimeSource::Targeted,
     LifetimeSource::SMaxAge,
@@ -35,6 +35,7 @@ pub(super) const SOURCES: [LifetimeSource; 11] = [
     LifetimeSource::ReverseProxyTtl,
     LifetimeSource::AccelExpires,
     LifetimeSource::SoftPurge,
+    LifetimeSource::ClockSetBack,
 ];
 
 /// A head that was read. Its large pieces stay where they lie.

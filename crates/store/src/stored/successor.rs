@@ -7,15 +7,8 @@ use http::{
     HeaderMap,
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, SET_COOKIE},
 };
-use rules::{
-    fields::remove_where,
-    freshness::{Facts, LifetimeSource},
-    time::Time,
-};
-use std::{sync::Arc, time::Duration};
-
-/// The least lifetime that a soft purge leaves.
-const LEAST_LIVED: Duration = Duration::from_millis(1);
+use rules::{fields::remove_where, freshness::Facts, time::Time};
+use std::sync::Arc;
 
 impl Stored {
     /// The same response over the content of `old`.
@@ -50,24 +43,23 @@ impl Stored {
         self
     }
 
-    /// The same response, stale from `at` on: it was softly purged before the log stood at `checked`. It stays stale,
-    /// whatever the clock says later ([`LifetimeSource::SoftPurge`]).
+    /// The same response, stale from `at` on: it was softly purged before the log stood at `checked`.
     #[must_use]
     pub fn stale_since(&self, at: Time, checked: u64) -> Self {
-        // One that had a lifetime keeps some, also if the clock was set back since it came: what was never fresh may not
-        // be sent even if the origin fails.
-        let at = at.max(self.facts.response_time);
-        let lived = self.facts.age(at).max(LEAST_LIVED).as_millis() as u64;
-        let facts = Facts {
-            lifetime_ms: lived.min(self.facts.lifetime_ms),
-            source: LifetimeSource::SoftPurge,
-            ..self.facts
-        };
+        let facts = self.facts.softly_purged(at);
         Self {
-            notes: self.notes.clone().checked_up_to(checked),
+            facts,
+            ..self.clone().checked_up_to(checked)
+        }
+    }
+
+    /// The same response [of unknown age](Facts::with_age_unknown), if it is at `now`.
+    pub fn with_age_unknown(&self, now: Time) -> Option<Self> {
+        let facts = self.facts.with_age_unknown(now)?;
+        Some(Self {
             facts,
             ..self.clone()
-        }
+        })
     }
 
     /// The same response, as if the log of purges had not been looked at since it stood at `checked`.

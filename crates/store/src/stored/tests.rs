@@ -56,10 +56,28 @@ fn what_was_purged_softly_stays_stale_when_the_clock_is_set_back() {
         assert_eq!(stale.facts.remaining(now), None, "{ahead}");
         assert_eq!(stale.facts.source, LifetimeSource::SoftPurge, "{ahead}");
         assert_eq!(stale.facts.lifetime_ms, 1000 * ahead.min(60), "{ahead}");
-        // Also after a restart.
-        let bytes = crate::codec::encode(b"http://a/", &stale).expect("its body is here");
-        let head = crate::codec::Head::decode(&bytes).expect("it was written so");
-        let again = head.stored(stale.body.clone(), None, &crate::purge::Tags::default());
-        assert_eq!(again.facts, stale.facts, "{ahead}");
+        assert_eq!(restarted(&stale), stale.facts, "{ahead}");
     }
+}
+
+/// The clock was ahead at receipt. It was set right before a purge, or before the response was looked at.
+#[test]
+fn what_is_of_unknown_age_stays_stale_when_the_clock_comes_to_its_receipt() {
+    let mut stored = sample::any_request(10_000);
+    stored.facts.lifetime_ms = 60_000;
+    let now = Time::from_secs(6_400);
+    let noted = stored.with_age_unknown(now).expect("it is ahead");
+    for stale in [stored.stale_since(now, 1), noted] {
+        assert_eq!(stale.facts.remaining(Time::from_secs(10_001)), None);
+        assert_eq!(stale.facts.source, LifetimeSource::ClockSetBack);
+        assert_eq!(restarted(&stale), stale.facts);
+    }
+}
+
+/// Returns the facts of `stored` as the disk has them after a restart.
+fn restarted(stored: &Stored) -> Facts {
+    let bytes = crate::codec::encode(b"http://a/", stored).expect("its body is here");
+    let head = crate::codec::Head::decode(&bytes).expect("it was written so");
+    let again = head.stored(stored.body.clone(), None, &crate::purge::Tags::default());
+    again.facts
 }

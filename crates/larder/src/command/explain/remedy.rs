@@ -186,7 +186,7 @@ fn selected(answer: &Answer) -> Option<&Judged> {
 fn never_fresh(stored: &Judged) -> Option<Remedy> {
     match stored.source.as_str() {
         _ if stored.lifetime > 0.0 => None,
-        "soft-purge" => None,
+        "soft-purge" | "clock-set-back" => None,
         "none" => Some(Remedy::GiveLifetime),
         _ => Some(Remedy::ForceLifetime),
     }

@@ -328,7 +328,8 @@ fn what_came_later_than_the_clock_says_it_is_has_no_lifetime_left() {
     let ahead = Judged {
         verdict: "validate".to_owned(),
         reason: Some("expired".to_owned()),
-        age: 0.1,
+        age: 61.0,
+        source: "clock-set-back".to_owned(),
         ..judged()
     };
     let all = vec![ahead];

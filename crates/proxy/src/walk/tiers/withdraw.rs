@@ -1,6 +1,7 @@
 //! What is out of date, and must not come back from any tier.
 
 use crate::{cache::Worker, clock};
+use rules::time::Time;
 use std::sync::Arc;
 use store::{
     Stored,
@@ -21,10 +22,34 @@ pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item
         is_any = true;
         is_below |= stored.is_below();
     }
-    let disk = worker.cache.disk.as_ref();
-    if is_any && (is_below || disk.is_some_and(|disk| disk.knows(key))) {
+    if is_any && (is_below || is_on_disk(worker, key)) {
         worker.cache.purger.invalidate(all_of(key), clock::now());
     }
+}
+
+/// Ends a response that is [of unknown age](rules::freshness::Facts::with_age_unknown) at `now`, so that no tier has it
+/// fresh when the clock comes to what it said at receipt. Returns it as it is from now on.
+pub fn end_if_of_unknown_age(
+    worker: &Worker,
+    key: &[u8],
+    stored: Arc<Stored>,
+    now: Time,
+) -> Arc<Stored> {
+    let Some(ended) = stored.with_age_unknown(now) else {
+        return stored;
+    };
+    let (cache, ended) = (&worker.cache, Arc::new(ended));
+    cache.memory.exchange(key, &stored, &ended);
+    if cache.shared.is_some() || stored.is_below() || is_on_disk(worker, key) {
+        let all = Purge::soft(all_of(key).what);
+        cache.purger.invalidate_here(all, now);
+    }
+    ended
+}
+
+fn is_on_disk(worker: &Worker, key: &[u8]) -> bool {
+    let disk = worker.cache.disk.as_ref();
+    disk.is_some_and(|disk| disk.knows(key))
 }
 
 /// Removes an out-of-date response when a newer one is about to stand beside it, which [`withdraw`] would remove too.

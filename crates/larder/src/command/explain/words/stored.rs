@@ -76,11 +76,9 @@ fn age(stored: &Judged) -> String {
     }
 }
 
-/// Whether its lifetime is over only because the clock was set back since: there is time left, but its age is unknown.
+/// Whether its lifetime is over because the clock was set back since, so that its age is unknown.
 pub(super) fn is_ahead(stored: &Judged) -> bool {
-    matches!(stored.reason.as_deref(), Some("expired" | "max-stale"))
-        && stored.source != "soft-purge"
-        && stored.lifetime > stored.age
+    stored.source == "clock-set-back"
 }
 
 /// Says for how long a stored response is sent past its lifetime, and when. `None` means never.

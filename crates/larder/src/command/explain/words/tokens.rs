@@ -95,6 +95,7 @@ pub(super) fn source(source: &str) -> &str {
         "origin" => "how long a file or a stored page lasts where the configuration says nothing",
         "heuristic" => "a tenth of the time since Last-Modified, as the origin gives none",
         "soft-purge" => "a soft purge ended it",
+        "clock-set-back" => "over, as the clock was set back",
         "none" => "neither the origin nor the configuration gives one",
         other => other,
     }
