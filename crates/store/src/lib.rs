@@ -10,7 +10,7 @@
 //!
 //! The wall clock (`clock`) is read only for what leaves this process or outlives it: what the shared tier keeps and leases
 //! (`shared::keeping`, `shared::lease`), the stream of purges (`shared::stream`), and the disk tier's own purges
-//! (`disk::keeper`). Time limits, rests and rates are measured with monotonic clocks.
+//! (`disk::keeper`); and to notice that it was set back (`sweep`). Time limits, rests and rates are measured with monotonic clocks.
 
 pub mod arena;
 mod body;

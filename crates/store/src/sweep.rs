@@ -1,4 +1,5 @@
-//! The sweep: gives back the memory of what was purged, counts what purges touched, and lets the log forget.
+//! The sweep: gives back the memory of what was purged, counts what purges touched, and lets the log forget. It also
+//! notes that the clock was set back.
 
 mod ended;
 mod question;
@@ -6,11 +7,12 @@ mod question;
 mod tests;
 
 use crate::{
-    Memory, Purged,
+    Memory, Purged, clock,
     purge::{Purge, What},
 };
 use ended::Ended;
 use question::{Question, Wanted, answer};
+use rules::time::Time;
 use std::{
     fmt,
     sync::{
@@ -181,6 +183,8 @@ struct Sweep {
     for_all: Ended,
     /// When the log was last made to forget.
     retired: Instant,
+    /// What the wall clock said when it was last looked at.
+    looked: Time,
 }
 
 impl Sweep {
@@ -196,6 +200,7 @@ impl Sweep {
             was_unsure: false,
             pause: EVERY.0,
             retired: Instant::now(),
+            looked: clock::now(),
         }
     }
 
@@ -209,6 +214,7 @@ impl Sweep {
             }
             questions.extend(asked.try_iter());
             answer(&self.memory, questions);
+            self.look_at_clock(clock::now());
             let log = self.memory.log();
             if log.head() != self.swept || (self.was_unsure && !log.is_unsure()) {
                 self.sweep(asked);
@@ -243,6 +249,16 @@ impl Sweep {
             self.for_fetches.note(head, now);
             self.for_all.note(head, now);
         }
+    }
+
+    /// If the clock, which says `now`, was set back since it was last looked at, notes of which responses nobody knows the
+    /// age: when it comes to what it said at their receipt, nothing shows that any more.
+    fn look_at_clock(&mut self, now: Time) {
+        if now < self.looked {
+            let rest = || thread::sleep(REST);
+            self.memory.note_unknown_ages(now, rest);
+        }
+        self.looked = now;
     }
 
     /// Makes the log forget what everything stored has been checked for.

@@ -145,20 +145,43 @@ impl Memory {
     fn each_covered(
         &self,
         mut visit: impl FnMut(&[u8], &Arc<Stored>, Standing) -> bool,
+        pause: impl FnMut(),
+    ) -> u64 {
+        let head = self.log.head();
+        let visit = |key: &[u8], stored: &Arc<Stored>| {
+            let standing = if stored.checked() < head {
+                self.log.standing(key, stored)
+            } else {
+                Standing::Good
+            };
+            standing != Standing::Good && visit(key, stored, standing)
+        };
+        self.each(visit, pause)
+    }
+
+    /// Notes at `now`, after the clock was set back, of which responses nobody knows the age
+    /// ([`Facts::with_age_unknown`](rules::freshness::Facts::with_age_unknown)). Calls `pause` after each step.
+    pub fn note_unknown_ages(&self, now: Time, pause: impl FnMut()) {
+        let note = |key: &[u8], stored: &Arc<Stored>| {
+            let noted = stored.with_age_unknown(now).map(Arc::new);
+            noted.is_some_and(|noted| self.exchange(key, stored, &noted))
+        };
+        self.each(note, pause);
+    }
+
+    /// Calls `visit` for every stored response, which returns whether it changed anything, and `pause` after each step.
+    /// Returns how many there were.
+    fn each(
+        &self,
+        mut visit: impl FnMut(&[u8], &Arc<Stored>) -> bool,
         mut pause: impl FnMut(),
     ) -> u64 {
         let (mut seen, mut spent) = (0, 0);
-        let head = self.log.head();
         for (key, variants) in self.entries.iter() {
             for stored in variants.as_slice() {
                 seen += 1;
                 spent += 1;
-                let standing = if stored.checked() < head {
-                    self.log.standing(&key, stored)
-                } else {
-                    Standing::Good
-                };
-                if standing != Standing::Good && visit(&key, stored, standing) {
+                if visit(&key, stored) {
                     spent += CHANGE;
                 }
                 if spent >= STEP {

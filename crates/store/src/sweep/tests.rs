@@ -129,3 +129,27 @@ fn what_is_remembered_of_sweeps_is_bounded() {
     }
     assert_eq!(ended.settled(at(200_000) + AGO), Some(199_999), "the last");
 }
+
+/// Nobody asks for the pages before the clock comes to the time of their receipt once more. A row: how far the clock was
+/// set back, in seconds, and whether they are still believed.
+#[test]
+fn what_was_received_ahead_is_not_young_again_once_the_clock_was_set_back() {
+    const RECEIVED: Time = Time::from_secs(1_000_000);
+    for (back, is_believed) in [(0, true), (60, true), (61, false), (3600, false)] {
+        let memory = Arc::new(Memory::new(1 << 20, Arc::default()));
+        let mut sweep = Sweep::new(memory.clone(), Box::new(|| Horizon::NOTHING), MINUTE);
+        for key in [&b"http://a.example/1"[..], b"http://a.example/2"] {
+            let mut page = sample::any_request(RECEIVED.as_secs());
+            page.facts.lifetime_ms = 90_000;
+            let inserted = memory.insert(key, memory.begin(), Arc::new(page), 8);
+            inserted.expect("not purged");
+        }
+        let set = Time::from_secs(RECEIVED.as_secs() - back);
+        for now in [RECEIVED, set, RECEIVED] {
+            sweep.look_at_clock(now);
+        }
+        let variants = memory.find(b"http://a.example/2").expect("it is there");
+        let facts = variants.as_slice()[0].facts;
+        assert_eq!(facts.remaining(RECEIVED).is_some(), is_believed, "{back}");
+    }
+}
