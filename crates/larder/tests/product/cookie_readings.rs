@@ -1,7 +1,7 @@
 //! Cookies that an application reads otherwise than they are written: its page is for the client that sent them.
 
 use crate::common::{Said, start_with};
-use testkit::{Client, Larder, Reply, Request, Response};
+use testkit::{Client, Larder, Origin, Reply, Request, Response};
 
 /// As Python, Node, Perl and PHP read them, each of these has a cookie `my_session`.
 const LINES: [&[u8]; 16] = [
@@ -69,4 +69,166 @@ fn a_page_for_a_cookie_in_any_reading_goes_to_nobody_else() {
             assert_eq!(again.text(), expected, "{what}: {}", again.said());
         }
     }
+}
+
+/// How an application finds the value of a cookie in a line.
+type Reading = fn(&str) -> Option<String>;
+
+fn values(line: &str) -> impl DoubleEndedIterator<Item = String> {
+    let pairs = line.split(';').map(str::trim_start);
+    pairs.filter_map(|pair| pair.strip_prefix("currency=").map(str::to_owned))
+}
+
+fn first(line: &str) -> Option<String> {
+    values(line).next()
+}
+
+fn last(line: &str) -> Option<String> {
+    values(line).next_back()
+}
+
+/// As Python's `SimpleCookie`: a semicolon within quotes ends nothing, it stops at what it cannot read, and gives all up at a word that
+/// is no cookie, or at an attribute before the first.
+fn quoted(line: &str) -> Option<String> {
+    let (mut rest, mut found, mut seen) = (line, None, false);
+    while let Some((pair, behind)) = next_pair(rest) {
+        let (name, value) = pair;
+        if name.eq_ignore_ascii_case("version") || name.eq_ignore_ascii_case("path") {
+            value.filter(|_| seen)?;
+        } else if !name.starts_with('$') {
+            seen = true;
+            let value = value?;
+            found = (name == "currency").then(|| value.to_owned()).or(found);
+        }
+        rest = behind;
+    }
+    found
+}
+
+type Pair<'a> = (&'a str, Option<&'a str>);
+
+fn next_pair(text: &str) -> Option<(Pair<'_>, &str)> {
+    let text = text.trim_start();
+    let ends = |text: &str| text.is_empty() || text.starts_with([';', ' ', '\t']);
+    let name = text.find(|one: char| !one.is_ascii_alphanumeric() && one != '$');
+    let (name, after) = text.split_at(name.unwrap_or(text.len()));
+    let (value, after) = match after.strip_prefix('=') {
+        None => (None, after),
+        Some(value) => {
+            let quotes = value.strip_prefix('"').and_then(|inner| inner.find('"'));
+            let bare =
+                value.find(|one: char| matches!(one, ';' | '"' | '\\') || one.is_whitespace());
+            let length = quotes.map_or(bare.unwrap_or(value.len()), |at| at + 2);
+            let (value, after) = value.split_at(length);
+            (Some(value.trim_matches('"')), after)
+        }
+    };
+    let is_read = !name.is_empty() && ends(after);
+    let after = after.trim_start();
+    is_read.then(|| ((name, value), after.strip_prefix(';').unwrap_or(after)))
+}
+
+const READINGS: [(&str, Reading); 3] = [("/first", first), ("/last", last), ("/quoted", quoted)];
+
+fn in_currency(origin: &Origin) {
+    for (path, reading) in READINGS {
+        origin.on(path, move |request| {
+            let read = reading(request.header("cookie").unwrap_or_default());
+            Reply::ok()
+                .cache("max-age=60")
+                .body(read.as_deref().unwrap_or("default"))
+        });
+    }
+}
+
+fn keyed_by_currency() -> (Origin, Larder) {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\nkey.cookies = \"currency\"\n");
+    in_currency(&origin);
+    (origin, larder)
+}
+
+/// To some applications a quotation mark, or what is no cookie, hides cookies that others read.
+#[test]
+fn a_cookie_that_some_applications_do_not_find_changes_nobody_elses_page() {
+    const GIVEN_UP: [&str; 4] = [
+        "currency=USD; x",
+        "x; currency=USD",
+        "currency=USD; path",
+        "currency=USD; a=1 2",
+    ];
+    for line in [
+        "x=\"; currency=USD; y=\"",
+        "x=\"; currency=USD; currency=EUR; y=\"",
+        "currency=USD; x=\"; currency=EUR; y=\"",
+        "currency=EUR; x=\"; currency=USD; y=\"",
+        "p={\"a\":1}; currency=USD",
+        "currency=USD; p={\"a\":1}",
+        "; currency=USD",
+        "a=1;; currency=USD",
+        "version=1; currency=USD",
+        "$Version=1; currency=USD",
+        "currency=\"USD; x=\"",
+    ]
+    .iter()
+    .chain(&GIVEN_UP)
+    {
+        let (_origin, larder) = keyed_by_currency();
+        for (path, _) in READINGS {
+            ask(&larder, path, line.as_bytes());
+            let plain = ask(&larder, path, b"a=1; currency=USD");
+            assert_eq!(plain.text(), "USD", "{path} {line}: {}", plain.said());
+            let other = ask(&larder, path, b"j={\"b\":[2]}; currency=USD");
+            let shares = path == "/quoted" && GIVEN_UP.contains(line);
+            let expected = if shares { "default" } else { "USD" };
+            assert_eq!(other.text(), expected, "{path} {line}: {}", other.said());
+        }
+    }
+}
+
+#[test]
+fn who_sends_what_is_no_cookie_shares_pages_with_others_who_do() {
+    let (origin, larder) = keyed_by_currency();
+    for (line, hit) in [
+        ("j={\"b\":[2]}; currency=USD", false),
+        ("currency=USD; k=\"\"\"", true),
+        ("j={\"b\":[2]}; currency=EUR", false),
+        ("j={\"b\":[2]}", false),
+        ("a=1", true),
+    ] {
+        let got = ask(&larder, "/quoted", line.as_bytes());
+        assert_eq!(got.hit(), hit, "{line}: {}", got.said());
+    }
+    let sent = origin.recorded("/quoted");
+    let sent: Vec<_> = sent.iter().map(|one| one.header("cookie")).collect();
+    let expected = [
+        "currency=USD; j={\"b\":[2]}",
+        "currency=EUR; j={\"b\":[2]}",
+        "j={\"b\":[2]}",
+    ];
+    assert_eq!(sent, expected.map(Some));
+}
+
+/// A request that bypasses the store goes out as it came.
+#[test]
+fn an_answer_to_cookies_as_they_came_fills_nothing() {
+    let (origin, larder) = keyed_by_currency();
+    let post = |line: &str| {
+        let asked = larder.ask("POST", "/quoted").header("Cookie", line);
+        asked.header("Content-Length", "0").send()
+    };
+    origin.on("/quoted", |request| {
+        let read = quoted(request.header("cookie").unwrap_or_default());
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Content-Location", "/quoted")
+            .body(read.as_deref().unwrap_or("default"))
+    });
+    let line = "x=\"; currency=USD; y=\"";
+    assert_eq!(post(line).text(), "default");
+    assert_eq!(origin.last("/quoted").header("cookie"), Some(line));
+    let other = ask(&larder, "/quoted", b"j={\"b\":[2]}; currency=USD");
+    assert_eq!(other.text(), "USD", "{}", other.said());
+    post("currency=EUR");
+    assert!(ask(&larder, "/quoted", b"currency=EUR").hit());
 }

@@ -56,8 +56,9 @@ impl Key {
         }
     }
 
-    /// Adds the route, if requests for the same URI may take others, and the fields and cookies that the site keys on.
-    /// Absent, empty and present values differ. Lengths are part of the bytes, so that one value cannot pass for two.
+    /// Adds the route, if requests for the same URI may take others, the fields and cookies that the site keys on, and
+    /// whether an application may not find these cookies. Absent, empty and present values differ. Lengths are part of
+    /// the bytes, so that one value cannot pass for two.
     pub fn extend(&mut self, route: &Route, fields: &HeaderMap) {
         self.on(route);
         let spec = &route.policy.key;
@@ -70,6 +71,10 @@ impl Key {
         }
         for name in &spec.cookies {
             self.cookie(name, spec.drop_cookies, fields);
+        }
+        if !spec.drop_cookies && routing::may_hide_chosen(route, fields) {
+            // Some applications would read none of the cookies, and answer for a request that has none.
+            self.part(b'd', "", std::iter::empty());
         }
     }
 

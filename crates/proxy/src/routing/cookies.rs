@@ -1,6 +1,9 @@
 //! The cookies of a request, and the cookies that applications may take them for.
 
+mod disputed;
 mod readings;
+
+pub use disputed::{may_hide_chosen, put_chosen_first};
 
 use crate::policy::{NamePattern, TextPattern};
 use http::{HeaderMap, header};

@@ -2,6 +2,7 @@
 
 use crate::{
     error::Failure,
+    routing,
     walk::{
         coding,
         fetch::{Fetch, Plan, ValidationCandidate},
@@ -18,6 +19,7 @@ impl Fetch<'_> {
     pub fn request(&self, plan: &Plan) -> Result<Request<RequestBody>, Failure> {
         let mut fields = outbound::fields(self.ask)?;
         vary::put_in_order(&mut fields);
+        routing::put_chosen_first(&mut fields, self.ask.route());
         let part = matches!(plan, Plan::Part).then(|| {
             let range = fields.remove(header::RANGE);
             (range, fields.remove(header::IF_RANGE))

@@ -57,7 +57,8 @@ fn by_rule(ask: &Ask) -> Option<BypassReason> {
 /// say something about what is stored, as far as the site's own rules go.
 pub fn may_fill(ask: &Ask) -> bool {
     let policy = ask.policy();
-    let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE);
+    let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE)
+        || routing::may_hide_chosen(ask.route(), &ask.fields);
     // The client's group was not asked for.
     let by_group = policy.user_context.is_some() && user_group::is_somebody(&ask.fields);
     policy.cache
