@@ -271,6 +271,31 @@ fn heads_whose_content_is_on_its_way_stay_within_the_budget() {
     assert!(larder.get("/short").send().hit());
 }
 
+/// Each has memory of its own, besides its place in the list.
+#[test]
+fn names_by_which_a_response_varies_count() {
+    const MANY: u64 = 2_000;
+    let (origin, larder) = start();
+    let names: Vec<_> = (0..MANY).map(|number| format!("x-{number:0>4}")).collect();
+    let names = names.join(",");
+    origin.otherwise(move |request| {
+        let name = match &*request.target {
+            "/vary" => "Vary",
+            _ => "Other",
+        };
+        Reply::ok().cache("max-age=60").header(name, &names)
+    });
+    let grown = |path: &str| {
+        let before = sample(&larder, "larder_stored_bytes");
+        assert_eq!(larder.get(path).send().status, 200);
+        assert!(larder.get(path).send().hit());
+        sample(&larder, "larder_stored_bytes") - before
+    };
+    let plain = grown("/plain");
+    let beyond = grown("/vary").saturating_sub(plain);
+    assert!(beyond > MANY * 80, "{beyond} bytes beyond {plain}");
+}
+
 #[test]
 fn what_is_evicted_while_it_is_read_is_read_to_its_end() {
     let (origin, larder) = small();

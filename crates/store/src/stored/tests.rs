@@ -1,5 +1,6 @@
 use super::*;
 use crate::sample;
+use http::{HeaderName, header};
 use rules::{freshness::LifetimeSource, time::Time};
 
 #[derive(Debug)]
@@ -80,4 +81,22 @@ fn restarted(stored: &Stored) -> Facts {
     let head = crate::codec::Head::decode(&bytes).expect("it was written so");
     let again = head.stored(stored.body.clone(), None, &crate::purge::Tags::default());
     again.facts
+}
+
+#[test]
+fn names_that_select_a_response_are_weighed_with_their_bytes() {
+    let weight = |names: Vec<HeaderName>| {
+        let mut stored = sample::any_request(10);
+        stored.variant = Some(Box::new(Variant {
+            nominated: names.into(),
+            key: Box::default(),
+        }));
+        stored.weight()
+    };
+    let named = |number| HeaderName::try_from(format!("x-{number:0>30}")).expect("a name");
+    let none = weight(Vec::new());
+    let usual = weight(vec![header::COOKIE; 1000]) - none;
+    assert!((32_000..40_000).contains(&usual), "{usual}");
+    let spelled = weight((0..1000).map(named).collect()) - none;
+    assert!(spelled >= usual + 32_000, "{spelled}");
 }

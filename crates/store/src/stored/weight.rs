@@ -5,7 +5,7 @@ use crate::{
     Body, Fields, arena,
     body::{SHARED, allocated},
 };
-use http::HeaderName;
+use http::{HeaderName, header};
 
 /// The counters of an `Arc`.
 const COUNTERS: usize = 16;
@@ -16,6 +16,7 @@ impl Stored {
         let variant = self.variant.as_ref().map_or(0, |variant| {
             allocated(variant.key.len())
                 + allocated(variant.nominated.len() * size_of::<HeaderName>())
+                + variant.nominated.iter().map(spelled).sum::<u64>()
                 + 48
         });
         let unsent = self.unsent.as_ref().map_or(0, |unsent| {
@@ -32,6 +33,20 @@ impl Stored {
             + variant
             + self.marks.as_ref().map_or(0, |marks| marks.weight())
             + self.derived.as_ref().map_or(0, |derived| derived.weight())
+    }
+}
+
+/// The weight of a name's own bytes. The library has the usual ones itself.
+fn spelled(name: &HeaderName) -> u64 {
+    match *name {
+        header::ACCEPT
+        | header::ACCEPT_ENCODING
+        | header::ACCEPT_LANGUAGE
+        | header::AUTHORIZATION
+        | header::COOKIE
+        | header::ORIGIN
+        | header::USER_AGENT => 0,
+        _ => allocated(name.as_str().len()) + SHARED,
     }
 }
 
