@@ -233,6 +233,12 @@ fn more_fills_at_once_than_there_is_room_for_all_arrive() {
 /// A response is not evicted while its body is on its way, whatever there is beside the body.
 #[test]
 fn heads_whose_content_is_on_its_way_stay_within_the_budget() {
+    for is_part in [false, true] {
+        heads_stay_within_the_budget(is_part);
+    }
+}
+
+fn heads_stay_within_the_budget(is_part: bool) {
     let (origin, larder) = small();
     let gate = Gate::new();
     let held = gate.clone();
@@ -241,7 +247,12 @@ fn heads_whose_content_is_on_its_way_stay_within_the_budget() {
         all.join(" ")
     };
     origin.otherwise(move |request| {
-        Reply::ok()
+        let reply = if is_part {
+            Reply::status(206).header("Content-Range", "bytes 0-999/2000")
+        } else {
+            Reply::ok()
+        };
+        reply
             .cache("max-age=60")
             .header("Surrogate-Key", tags(&request.target[1..]))
             .length(1000)
@@ -249,9 +260,15 @@ fn heads_whose_content_is_on_its_way_stay_within_the_budget() {
             .hold(&held)
             .body("x".repeat(990))
     });
-    let mut clients: Vec<_> = (0..40)
-        .map(|number| larder.get(&format!("/{number}")).begin())
-        .collect();
+    let ask = |number: usize| {
+        let asked = larder.get(&format!("/{number}"));
+        if is_part {
+            asked.header("Range", "bytes=0-999").begin()
+        } else {
+            asked.begin()
+        }
+    };
+    let mut clients: Vec<_> = (0..40).map(ask).collect();
     let mut heads: Vec<_> = clients.iter_mut().map(Client::read_head).collect();
     assert!(used(&larder) <= 4 << 20, "{} bytes", used(&larder));
     let is_refused = |said: &str| said.contains("detail=no-room");

@@ -28,7 +28,7 @@ use rules::{
 };
 use std::sync::Arc;
 use store::{
-    Body, Parts, Stored,
+    Body, Parts, Reservation, Stored,
     fill::{Reader, Writer},
 };
 
@@ -174,10 +174,11 @@ impl Fetch<'_> {
             kept,
         } = coming;
         let filling = Body::Filling(inflow.writer.fill().clone());
-        let (stored, own) = arrived.made(self.worker, old.map(Arc::as_ref), filling);
+        let (mut stored, own) = arrived.made(self.worker, old.map(Arc::as_ref), filling);
         if kept.is_ok() {
             return self.filling(stored, own, inflow);
         }
+        unstored(&mut stored);
         Landing::Stored {
             stored: Arc::new(stored),
             reader: Some(reader),
@@ -201,17 +202,22 @@ impl Fetch<'_> {
             kept,
         } = coming;
         let parts = Parts::coming(length, wanted.first, inflow.writer.fill().clone());
-        let (stored, own) = arrived.made(
+        let (mut stored, own) = arrived.made(
             self.worker,
             old.map(Arc::as_ref),
             Body::Parts(Arc::new(parts)),
         );
-        let kept = kept.and_then(|()| self.kept_beside());
+        let room = self.room_for(&mut stored, &mut inflow.writer);
+        let kept = match room {
+            Some(_) => kept.and_then(|()| self.kept_beside()),
+            None => kept.and(Err(Detail::Unkept(Unkept::NoRoom))),
+        };
         if kept.is_err() {
             inflow.writer.serve_readers();
         }
         let (head, old) = (arrived.head(), old.cloned());
         let destination = Destination::Then(Box::new(move |worker, body| {
+            let _until_now = room;
             // The chunks of a large part are copied; its readers have the chunks themselves.
             let is_copied = matches!(body, Body::Chunks(_));
             let Some(piece) = body.into_piece() else {
@@ -241,6 +247,17 @@ impl Fetch<'_> {
         }
     }
 
+    /// Returns what a part takes of the budget on its way, beside its content. If there is no room, `None`: then it is
+    /// for its client alone.
+    fn room_for(&self, stored: &mut Stored, writer: &mut Writer) -> Option<Reservation> {
+        let room = self.worker.cache.memory.room_for_coming(stored);
+        if room.is_none() {
+            unstored(stored);
+            writer.spill();
+        }
+        room
+    }
+
     /// A part that was fetched beside a whole on its way is not kept: it goes to the requests that want it meanwhile.
     fn kept_beside(&self) -> Result<(), Detail> {
         if self.need.is_beside_fill(self.ask) {
@@ -248,6 +265,11 @@ impl Fetch<'_> {
         }
         Ok(())
     }
+}
+
+/// Takes out what the store alone needs, since it may be most of the head.
+fn unstored(stored: &mut Stored) {
+    (stored.variant, stored.marks) = (None, None);
 }
 
 /// Puts what comes between what is held around it.
