@@ -84,6 +84,10 @@ pub struct Facts {
     pub immutable: bool,
     /// Whether the status is an origin's failure ([`reuse::is_failure`]). Such a response hides no other failure.
     pub is_failure: bool,
+    /// Whether its content came without a strong validator and was confirmed since. What confirms it has a later `Date`
+    /// or a tag, but no content: it does not tell which of several versions with one weak validator is held. So no
+    /// validator of this response is strong.
+    pub is_weakly_known: bool,
 }
 
 impl Facts {
@@ -249,6 +253,7 @@ pub fn facts(
         must_revalidate: restraint.must_revalidate,
         immutable: directives.immutable,
         is_failure,
+        is_weakly_known: false,
     }
 }
 

@@ -130,7 +130,8 @@ fn only_date(request: &HeaderMap, name: HeaderName, now: Time) -> Option<Time> {
 /// Whether `Range` is to be honoured in view of `If-Range` (section 13.1.5). True without `If-Range`.
 ///
 /// `If-Range` holds if its tag equals the representation's by strong comparison, or if it is the exact date of a
-/// `Last-Modified` that is a strong validator: at least a minute before `Date` (section 8.8.2.2).
+/// `Last-Modified` that is a strong validator: at least a minute before `Date` (section 8.8.2.2). Whether that `Date`
+/// came with the content is for the caller to know.
 pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, now: Time) -> bool {
     let mut lines = request.get_all(IF_RANGE).iter();
     let value = match (lines.next(), lines.next()) {

@@ -4,7 +4,7 @@
 //! All numbers are little-endian. Everything that has a length or a count is preceded by it (`u32`):
 //!
 //! ```text
-//! u8 version | key | u16 status | u8 flags | u8 source | u64 response time, date, initial age, lifetime (ms)
+//! u8 version | key | u16 status | u16 flags | u8 source | u64 response time, date, initial age, lifetime (ms)
 //! | u32 stale-while-revalidate, stale-if-error (s, each only if flagged) | u64 checked, uses | fields as packed
 //! | fields that are not sent, packed (only if flagged) | nominated names, variant key (only if flagged) | tags | u8 layout, u64 length, parts as u64 first, u64 length
 //! ```
@@ -22,7 +22,7 @@ use rules::{freshness::Facts, partial::Spans, time::Time};
 pub(crate) use view::View;
 
 /// The first byte of a head. Bytes that begin with another one were written by another version of the program.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// The bytes are not a head of ours, or have a version that we do not know. The tier drops them without asking anybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

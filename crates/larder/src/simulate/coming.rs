@@ -111,6 +111,7 @@ mod tests {
             must_revalidate: false,
             immutable: false,
             is_failure: false,
+            is_weakly_known: false,
         };
         Arc::new(Kept {
             facts,

@@ -552,6 +552,42 @@ fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
     }
 }
 
+/// Of two versions with one date, a 304 confirms both: its own date and tag say nothing of the content that is held.
+#[test]
+fn what_came_too_soon_after_its_change_is_not_known_better_once_it_is_confirmed() {
+    for (ago, tag, status) in [
+        (-610, None, 200),
+        (-610, Some("\"a\""), 200),
+        (-1000, None, 206),
+        (-1000, Some("\"a\""), 206),
+    ] {
+        let (origin, larder) = start();
+        let modified = date(ago);
+        let told = modified.clone();
+        origin.on("/", move |request| {
+            let reply = match request.nth {
+                1 => Reply::ok().header("Date", date(-600)).body("0123456789"),
+                _ => Reply::status(304),
+            };
+            let reply = reply.cache("max-age=60").header("Last-Modified", &told);
+            match tag.filter(|_| request.nth > 1) {
+                Some(tag) => reply.header("ETag", tag),
+                None => reply,
+            }
+        });
+        for _ in 0..2 {
+            assert_eq!(larder.get("/").send().text(), "0123456789");
+        }
+        let asked = || larder.get("/").header("Range", "bytes=0-1");
+        let part = asked().send();
+        assert!(part.hit() && part.status == 206, "{}", part.said());
+        let part = asked().header("If-Range", tag.unwrap_or(&modified)).send();
+        assert!(part.hit(), "{}", part.said());
+        assert_eq!(part.status, status, "{ago} {tag:?}");
+        assert_eq!(origin.requests("/"), 2);
+    }
+}
+
 /// A file that is written twice within a second has one date for both versions, and the clock of whoever dates it may be
 /// another than that of whoever sends it.
 #[test]

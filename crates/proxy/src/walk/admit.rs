@@ -8,7 +8,7 @@ mod settled;
 
 pub use fields::{complete, keep_language, own_fields, own_updated};
 pub use lifetime::may_be_of_one_user;
-pub use made::{Update, marks, new_stored, tags, updated};
+pub use made::{Update, confirmed, marks, new_stored, tags, updated};
 
 use crate::{
     ask::Ask,

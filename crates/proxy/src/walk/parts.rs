@@ -15,6 +15,7 @@ use crate::{
         fetch::{Fetch, Landing, Missing, Plan},
         lookup,
         pump::{Destination, Inflow, Room, begin_fill},
+        shape,
     },
 };
 use arrived::Arrived;
@@ -22,7 +23,6 @@ use http::{HeaderMap, Method, Response, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
 use rules::{
-    partial,
     range::{self, ResolvedRange, Span},
     storable::{NotStorable, Storable},
 };
@@ -159,7 +159,7 @@ impl Fetch<'_> {
         let is_combined = |stored: &Arc<Stored>| {
             // Nothing is combined with a body on its way.
             !matches!(stored.body, Body::Filling(_))
-                && partial::combinable(&stored.fields.unpack(0), fields, self.ask.now)
+                && shape::is_combinable(stored, fields, self.ask.now)
         };
         self.ask.fields.contains_key(header::IF_RANGE)
             && !fields.contains_key(header::CONTENT_TYPE)

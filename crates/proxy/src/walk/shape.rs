@@ -11,8 +11,10 @@ use crate::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use part::part;
 use rules::{
+    partial,
     precondition::{self, Representation},
     range::{self, Span},
+    time::Time,
 };
 use store::{Body, Stored, fill::Reader};
 
@@ -50,7 +52,7 @@ pub fn shape(
     if status == StatusCode::OK
         && let Some(range) = ask.range()
         && coding::may_be_parted(ask, then, stored)
-        && precondition::if_range_holds(&ask.fields, &representation(stored), ask.now)
+        && if_range_holds(ask, stored)
         && let Some(length) = stored.body.length()
     {
         return part(
@@ -73,6 +75,23 @@ pub fn representation(stored: &Stored) -> Representation<'_> {
         last_modified: stored.fields.get_bytes(&header::LAST_MODIFIED),
         date: Some(stored.facts.date),
     }
+}
+
+/// Whether the request may have a part of `stored` in view of its `If-Range` (RFC 9110 section 13.1.5).
+pub fn if_range_holds(ask: &Ask, stored: &Stored) -> bool {
+    let is_doubted = stored.facts.is_weakly_known && ask.fields.contains_key(header::IF_RANGE);
+    !is_doubted && precondition::if_range_holds(&ask.fields, &representation(stored), ask.now)
+}
+
+/// Returns the strong validator of `stored`, if it has one.
+pub fn strong_validator(stored: &Stored, now: Time) -> Option<HeaderValue> {
+    let fields = (!stored.facts.is_weakly_known).then(|| stored.fields.unpack(0))?;
+    partial::strong_validator(&fields, now)
+}
+
+/// Whether parts with the fields `new` may be combined with `stored`.
+pub fn is_combinable(stored: &Stored, new: &HeaderMap, now: Time) -> bool {
+    !stored.facts.is_weakly_known && partial::combinable(&stored.fields.unpack(0), new, now)
 }
 
 /// Evaluates the client's own conditions on an answer with a 2xx status (RFC 9110 sections 13.2.1 and 13.2.2).

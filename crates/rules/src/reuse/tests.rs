@@ -25,6 +25,7 @@ const PLAIN: Facts = Facts {
     immutable: false,
     limits_stale: false,
     is_failure: false,
+    is_weakly_known: false,
 };
 const WINDOWS: Facts = Facts {
     stale_while_revalidate: Some(10),

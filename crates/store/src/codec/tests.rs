@@ -21,7 +21,7 @@ fn facts() -> impl Strategy<Value = Facts> {
     let source = prop::sample::select(&SOURCES[..]);
     let numbers = any::<(u64, u64, u64, u64)>();
     let windows = any::<(Option<u32>, Option<u32>)>();
-    (numbers, windows, any::<[bool; 4]>(), source).prop_map(
+    (numbers, windows, any::<[bool; 5]>(), source).prop_map(
         |((response, date, age, lifetime), (revalidate, error), flags, source)| Facts {
             response_time: Time::from_millis(response),
             date: Time::from_millis(date),
@@ -35,6 +35,7 @@ fn facts() -> impl Strategy<Value = Facts> {
             immutable: flags[2],
             limits_stale: flags[3],
             is_failure: false,
+            is_weakly_known: flags[4],
         },
     )
 }

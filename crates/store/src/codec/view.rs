@@ -13,14 +13,15 @@ use rules::{
     time::Time,
 };
 
-const NO_CACHE: u8 = 1;
-const MUST_REVALIDATE: u8 = 2;
-const IMMUTABLE: u8 = 4;
-const WHILE_REVALIDATE: u8 = 8;
-const IF_ERROR: u8 = 16;
-const VARIANT: u8 = 32;
-const UNSENT: u8 = 64;
-const LIMITS_STALE: u8 = 128;
+const NO_CACHE: u16 = 1;
+const MUST_REVALIDATE: u16 = 2;
+const IMMUTABLE: u16 = 4;
+const WHILE_REVALIDATE: u16 = 8;
+const IF_ERROR: u16 = 16;
+const VARIANT: u16 = 32;
+const UNSENT: u16 = 64;
+const LIMITS_STALE: u16 = 128;
+const WEAKLY_KNOWN: u16 = 256;
 
 /// The sources of lifetimes. On disk, each is its index here. The list may only grow.
 pub(super) const SOURCES: [LifetimeSource; 12] = [
@@ -113,11 +114,12 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
         (facts.stale_while_revalidate.is_some(), WHILE_REVALIDATE),
         (facts.stale_if_error.is_some(), IF_ERROR),
         (facts.limits_stale, LIMITS_STALE),
+        (facts.is_weakly_known, WEAKLY_KNOWN),
         (beside.variant, VARIANT),
         (beside.unsent, UNSENT),
     ];
     let set = flags.iter().filter(|(is_set, _)| *is_set);
-    out.u8(set.fold(0, |all, (_, flag)| all | flag));
+    out.u16(set.fold(0, |all, (_, flag)| all | flag));
     let source = SOURCES.iter().position(|source| *source == facts.source);
     out.u8(source.unwrap_or(SOURCES.len() - 1) as u8);
     out.u64(facts.response_time.as_millis());
@@ -132,8 +134,8 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
 
 /// Reads the facts, and which optional parts follow.
 fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
-    let flags = from.u8()?;
-    let is_set = |flag: u8| flags & flag != 0;
+    let flags = from.u16()?;
+    let is_set = |flag: u16| flags & flag != 0;
     let source = SOURCES.get(usize::from(from.u8()?)).ok_or(Malformed)?;
     let facts = Facts {
         source: *source,
@@ -147,6 +149,7 @@ fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
         no_cache: is_set(NO_CACHE),
         must_revalidate: is_set(MUST_REVALIDATE),
         immutable: is_set(IMMUTABLE),
+        is_weakly_known: is_set(WEAKLY_KNOWN),
         // `View::parse` derives it from the status.
         is_failure: false,
     };

@@ -4,10 +4,11 @@ use super::{
     Admitted,
     fields::{StoredFields, kept_fields, stored_fields},
 };
-use crate::{ask::Ask, cache::Worker, marks};
+use crate::{ask::Ask, cache::Worker, marks, walk::shape};
 use http::{HeaderMap, Version, response};
 use rules::{
     directives::{self, ResponseDirectives},
+    freshness::Facts,
     storable::Storable,
     surrogate,
     time::Time,
@@ -91,7 +92,7 @@ pub fn updated(ask: &Ask, old: &Stored, update: Update<'_>) -> Stored {
         update.log_at,
         old.status,
         Fields::pack(&kept.fields),
-        update.storable.facts,
+        confirmed(old, update.storable.facts, update.at),
         update.variant,
         update.marks,
         update.body,
@@ -102,6 +103,14 @@ pub fn updated(ask: &Ask, old: &Stored, update: Update<'_>) -> Stored {
         None => new.fetched_as(old),
     };
     new.after(old).with_made_of(old)
+}
+
+/// Returns `facts`, which come from what has confirmed `old`, with what only `old` tells of its content.
+pub fn confirmed(old: &Stored, facts: Facts, at: Time) -> Facts {
+    Facts {
+        is_weakly_known: shape::strong_validator(old, at).is_none(),
+        ..facts
+    }
 }
 
 /// Returns a new stored response for `ask`, and its fields as they were before they were packed. `admitted` is the

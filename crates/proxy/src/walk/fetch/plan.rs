@@ -1,11 +1,10 @@
 //! Which part of the representation is asked for.
 
-use crate::walk::{admit, coding, fetch::Fetch, lookup, page, pump::Room};
+use crate::walk::{admit, coding, fetch::Fetch, lookup, page, pump::Room, shape};
 use http::{HeaderMap, Method, Response, StatusCode, header};
 use origin::ResponseBody;
 use rules::{
     fields::has,
-    partial,
     range::{self, ResolvedRange, Span},
 };
 use store::{Body, BodyPiece, Parts, Stored};
@@ -42,11 +41,10 @@ impl Fetch<'_> {
         if let Some(
             stored @ Stored {
                 body: Body::Parts(parts),
-                fields,
                 ..
             },
         ) = selected
-            && partial::strong_validator(&fields.unpack(0), self.ask.now).is_some()
+            && shape::strong_validator(stored, self.ask.now).is_some()
         {
             let asked = lookup::wanted(self.ask, stored, parts.length);
             if parts.is_complete() || lookup::holds(parts, &asked) {
@@ -155,7 +153,7 @@ impl Fetch<'_> {
             fields,
         );
         judged.is_ok()
-            && partial::combinable(&stored.fields.unpack(0), fields, self.times.request)
+            && shape::is_combinable(stored, fields, self.times.request)
             && range.is_some_and(|range| {
                 // With the same strong validator the length is the same, so the origin need not repeat it.
                 range.span == span

@@ -6,7 +6,7 @@ use crate::{
     walk::{
         coding,
         fetch::{Fetch, Plan, ValidationCandidate},
-        outbound,
+        outbound, shape,
     },
 };
 use bytes::Bytes;
@@ -47,9 +47,8 @@ impl Fetch<'_> {
             }
             Plan::Missing(missing) => {
                 let selected = self.need.selected.as_ref();
-                let held = selected.map(|stored| stored.fields.unpack(0));
                 let validator =
-                    held.and_then(|held| partial::strong_validator(&held, self.ask.now));
+                    selected.and_then(|stored| shape::strong_validator(stored, self.ask.now));
                 fields.insert(header::RANGE, partial::range_value(missing.span));
                 put(&mut fields, header::IF_RANGE, validator);
             }

@@ -188,6 +188,7 @@ impl Fetch<'_> {
             initial_age_ms: freshness::initial_age_ms(&head.headers, self.times.request, at),
             ..stored.facts
         };
+        let facts = admit::confirmed(stored, facts, at);
         let body = stored.body.clone();
         let only = Stored::new(
             self.ticket.log_at,

@@ -5,10 +5,7 @@ use crate::{
     walk::{coding, page, shape},
 };
 use http::{Method, header};
-use rules::{
-    precondition,
-    range::{self, ResolvedRange, Span},
-};
+use rules::range::{self, ResolvedRange, Span};
 use store::{
     Body, Parts, Stored,
     fill::{Fill, Reader},
@@ -114,7 +111,7 @@ pub fn wanted(ask: &Ask, stored: &Stored, length: u64) -> ResolvedRange {
         return ResolvedRange::Whole;
     };
     if coding::is_of_another(ask, &stored.all_fields(0), Some(length))
-        || !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now)
+        || !shape::if_range_holds(ask, stored)
     {
         return ResolvedRange::Whole;
     }

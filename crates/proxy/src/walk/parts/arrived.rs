@@ -144,8 +144,8 @@ impl Arrived {
 
     /// Whether both are parts of one representation.
     fn is_of_one(&self, old: &Stored, new: &Stored) -> bool {
-        let (old, new) = (old.all_fields(0), new.fields.unpack(0));
-        partial::combinable(&old, &new, self.times.response)
+        let (known, brought) = (old.all_fields(0), new.fields.unpack(0));
+        !old.facts.is_weakly_known && partial::combinable(&known, &brought, self.times.response)
     }
 
     /// Returns `new` over the bytes and fields of `old`, if both are parts of one representation. A complete one
