@@ -87,6 +87,11 @@ fn last(line: &str) -> Option<String> {
     values(line).next_back()
 }
 
+/// As ASP.NET Core.
+fn in_any_case(line: &str) -> Option<String> {
+    last(&line.to_ascii_lowercase()).map(|value| value.to_ascii_uppercase())
+}
+
 /// As Python's `SimpleCookie`: a semicolon within quotes ends nothing, it stops at what it cannot read, and gives all up at a word that
 /// is no cookie, or at an attribute before the first.
 fn quoted(line: &str) -> Option<String> {
@@ -128,7 +133,12 @@ fn next_pair(text: &str) -> Option<(Pair<'_>, &str)> {
     is_read.then(|| ((name, value), after.strip_prefix(';').unwrap_or(after)))
 }
 
-const READINGS: [(&str, Reading); 3] = [("/first", first), ("/last", last), ("/quoted", quoted)];
+const READINGS: [(&str, Reading); 4] = [
+    ("/first", first),
+    ("/last", last),
+    ("/in-any-case", in_any_case),
+    ("/quoted", quoted),
+];
 
 fn in_currency(origin: &Origin) {
     for (path, reading) in READINGS {
@@ -158,6 +168,8 @@ fn a_cookie_that_some_applications_do_not_find_changes_nobody_elses_page() {
         "currency=USD; a=1 2",
     ];
     for line in [
+        "currency=USD; Currency=EUR",
+        "CURRENCY=EUR; currency=USD; x=\"\"\"",
         "x=\"; currency=USD; y=\"",
         "x=\"; currency=USD; currency=EUR; y=\"",
         "currency=USD; x=\"; currency=EUR; y=\"",

@@ -105,6 +105,8 @@ fn a_cookie_that_may_pass_for_a_keyed_one_counts() {
         "my_cur=my.cur; my_cur=EUR",
         "my_cur=EUR; my_cur=USD",
         "my_cur =EUR; my_cur=USD",
+        "My_Cur=EUR",
+        "MY_CUR=EUR; my_cur=USD",
         "my_cur= EUR",
         "\u{a0}my_cur=EUR",
         "my_cur\u{a0}=EUR",

@@ -97,10 +97,12 @@ impl<'a> Cookie<'a> {
         self.spelled.trim_ascii_end()
     }
 
-    /// Whether some applications take it, or what is within it, for the cookie `name`, and others do not.
+    /// Whether some applications take it, or what is within it, for the cookie `name`, and others do not. ASP.NET does
+    /// not tell cases apart.
     pub fn may_pass_for(&self, name: &str) -> bool {
         let is_called = |cookie: &Self| {
-            cookie.name() == name.as_bytes() || cookie.may_be_called(|other| other.eq(name.bytes()))
+            cookie.name().eq_ignore_ascii_case(name.as_bytes())
+                || cookie.may_be_called(|other| other.eq(name.bytes()))
         };
         self.spelled != name.as_bytes()
             && (is_called(self)
