@@ -2,6 +2,7 @@
 
 mod draft;
 mod error;
+mod own;
 
 use super::name::OWN;
 use draft::hash_of;
@@ -18,6 +19,7 @@ use store::lock::Locked;
 
 pub use draft::Draft;
 pub use error::{Blocked, FolderError, PlaceError};
+pub use own::open_own;
 
 /// The folder, held by this process alone.
 #[derive(Debug)]
@@ -56,9 +58,7 @@ impl Folder {
             }
         }
         let lock = root.join(OWN).join("lock");
-        let open = File::options().create(true).append(true).open(&lock);
-        let file = open.map_err(|error| FolderError::Write(lock.clone(), error))?;
-        let file = Locked::try_new(file).map_err(|error| match error {
+        let file = Locked::try_new(open_own(&lock)?).map_err(|error| match error {
             TryLockError::WouldBlock => FolderError::InUse(root.to_owned()),
             TryLockError::Error(error) => FolderError::Write(lock.clone(), error),
         })?;

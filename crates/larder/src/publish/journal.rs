@@ -4,12 +4,15 @@
 //! It has one line of JSON for each page before its file is put in its place, and one after. A line that was cut short
 //! is skipped.
 
-use super::{folder::FolderError, manifest::Page};
+use super::{
+    folder::{FolderError, open_own},
+    manifest::Page,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashSet},
-    fs::{self, File},
-    io::Write,
+    fs::File,
+    io::{Read, Write},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -47,16 +50,9 @@ impl Journal {
     /// It cannot be read or written.
     pub fn open(path: &Path) -> Result<(Self, Left), FolderError> {
         let failed = |error| FolderError::Write(path.to_owned(), error);
-        let text = match fs::read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(failed(error)),
-        };
-        let mut file = File::options()
-            .create(true)
-            .append(true)
-            .open(path)
-            .map_err(failed)?;
+        let mut file = open_own(path)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
         if text.last().is_some_and(|last| *last != b'\n') {
             file.write_all(b"\n").map_err(failed)?;
         }

@@ -1,7 +1,7 @@
 //! What cannot be done is said, and nothing that was there is harmed.
 
 use crate::common::{BINARY, Site, html, page};
-use std::{fs, process};
+use std::{fs, os::unix::fs::symlink, process};
 use testkit::{Command, Origin, Reply, SmallDisk, scratch_dir};
 
 #[test]
@@ -163,6 +163,35 @@ fn a_manifest_that_is_not_understood_is_not_overwritten() {
         );
         assert_eq!(site.text(".larder-publish.json"), text);
     }
+}
+
+#[test]
+fn its_own_files_are_not_written_through_links() {
+    let site = Site::new(&[("/", &[])]);
+    site.published(&[]);
+    let other = scratch_dir().join("other");
+    for own in ["journal", "lock"] {
+        let own = site.folder.join(".larder-publish").join(own);
+        fs::remove_file(&own).expect("a file");
+        symlink(&other, &own).expect("a link");
+        let refused = || {
+            let done = site.publish(&[]);
+            assert_eq!(done.code, Some(1));
+            let told = format!(
+                "{} is a link, or no file: nothing is written there",
+                own.display()
+            );
+            assert!(done.stderr.contains(&told), "{}", done.stderr);
+        };
+        refused();
+        assert!(!other.exists(), "nothing is created");
+        fs::write(&other, "mine").expect("a file");
+        refused();
+        assert_eq!(fs::read_to_string(&other).expect("a file"), "mine");
+        fs::remove_file(&other).expect("a file");
+        fs::remove_file(&own).expect("a link");
+    }
+    site.published(&[]);
 }
 
 #[test]

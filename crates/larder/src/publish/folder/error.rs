@@ -8,6 +8,9 @@ pub enum FolderError {
     /// Another process publishes to this folder.
     #[error("{0}: another larder publish is at work there")]
     InUse(PathBuf),
+    /// There is no file where one of the program's own belongs, but a link or something else.
+    #[error("{0} is a link, or no file: nothing is written there; remove it")]
+    NoFile(PathBuf),
     /// The operating system refuses: no space, no permission, a broken disk. Nothing that was there is harmed.
     #[error("cannot write {0}: {1}")]
     Write(PathBuf, io::Error),
