@@ -72,8 +72,10 @@ impl Publisher {
         let incomplete = under.incomplete || stopped;
         if !stopped {
             self.drop_pages(&mut under, incomplete);
-            self.drop_files()?;
         }
+        // Also if it was told to stop: the manifest that is saved does not name these files any more, so that no later run
+        // would know whose they are.
+        self.drop_files()?;
         self.save()?;
         if !stopped {
             self.journal.clear()?;

@@ -29,8 +29,9 @@ pub struct Journal {
 pub struct Left {
     /// The last run, and when it began, in seconds since the epoch.
     pub run: Option<(String, u64)>,
-    /// Pages whose files were put in their places, or were about to be.
-    pub pages: BTreeMap<String, Page>,
+    /// Pages whose files were put in their places, or were about to be: each as often as that was, the newest last. A
+    /// redirect has no file, and is left out unless it is the newest.
+    pub pages: BTreeMap<String, Vec<Page>>,
     /// Pages that the last run has finished.
     pub done: HashSet<String>,
 }
@@ -127,7 +128,9 @@ fn read(text: &[u8]) -> Left {
             }
             Ok(Line::Page { target, page }) if target.starts_with('/') && page.check().is_ok() => {
                 left.done.remove(&target);
-                left.pages.insert(target, *page);
+                let written = left.pages.entry(target).or_default();
+                written.retain(|page| page.file.is_some());
+                written.push(*page);
             }
             Ok(Line::Done { target }) => {
                 left.done.insert(target);
@@ -156,6 +159,20 @@ mod tests {
         assert_eq!(left.run, Some(("a".to_owned(), 1)));
         assert_eq!(left.pages.keys().collect::<Vec<_>>(), ["/x", "/y"]);
         assert_eq!(left.done.iter().collect::<Vec<_>>(), ["/x"]);
+    }
+
+    #[test]
+    fn each_file_of_a_page_is_known() {
+        let text = br#"{"page":{"target":"/x","page":{"status":200,"file":"x.html"}}}
+{"page":{"target":"/x","page":{"status":301,"location":"/y"}}}
+{"page":{"target":"/x","page":{"status":200,"file":"x.json"}}}
+{"page":{"target":"/x","page":{"status":302,"location":"/z"}}}"#;
+        let left = read(text);
+        let written = left.pages["/x"].iter();
+        assert_eq!(
+            written.map(|page| page.file.as_deref()).collect::<Vec<_>>(),
+            [Some("x.html"), Some("x.json"), None]
+        );
     }
 
     #[test]

@@ -164,18 +164,21 @@ fn take_up(
         .as_ref()
         .is_some_and(|(id, began)| id == run && now.saturating_sub(*began) < RESUME_WITHIN);
     let mut resumed = HashSet::new();
-    for (target, page) in &left.pages {
-        let is_there = match (&page.file, page.length, &page.hash) {
+    for (target, written) in &left.pages {
+        let is_there = |page: &&Page| match (&page.file, page.length, &page.hash) {
             (Some(file), Some(length), Some(hash)) => folder.holds(file, length, hash),
             (None, ..) => left.done.contains(target),
             _ => false,
         };
-        if is_there {
-            files.extend(page.file.clone());
-            pages.insert(target.clone(), page.clone());
-            if same_run {
-                resumed.insert(target.clone());
-            }
+        // A page may have had other files before: they are ours too, and no longer in use.
+        let there: Vec<&Page> = written.iter().filter(is_there).collect();
+        files.extend(there.iter().filter_map(|page| page.file.clone()));
+        let Some(page) = there.last() else {
+            continue;
+        };
+        pages.insert(target.clone(), (*page).clone());
+        if same_run && written.last() == Some(page) {
+            resumed.insert(target.clone());
         }
     }
     resumed

@@ -2,7 +2,7 @@
 
 use crate::common::{Site, html, page};
 use std::fs;
-use testkit::Gate;
+use testkit::{Gate, Reply};
 
 /// A site whose last page stops at a gate.
 fn gated(gate: &Gate) -> Site {
@@ -113,4 +113,82 @@ fn two_at_once_are_kept_apart() {
     assert_eq!(process.end(), Some(0));
     site.origin.reply("/last", page(&[]));
     assert!(site.published(&[]).contains("1 changed"));
+}
+
+/// Waits until the journal of an unfinished run says this.
+fn noted(site: &Site, what: &str) {
+    testkit::wait_until("the journal says it", || {
+        fs::read_to_string(site.folder.join(".larder-publish/journal"))
+            .is_ok_and(|text| text.contains(what))
+    });
+}
+
+/// A site that was published, whose last page stops at a gate from then on.
+fn published_and_gated(gate: &Gate) -> Site {
+    let site = Site::new(&[("/", &["/a", "/last"]), ("/a", &[]), ("/last", &[])]);
+    site.published(&[]);
+    site.origin.reply("/last", html("the last").hold_head(gate));
+    site
+}
+
+#[test]
+fn a_page_that_has_another_file_leaves_none_behind_when_it_is_told_to_stop() {
+    let gate = Gate::new();
+    let site = published_and_gated(&gate);
+    site.origin
+        .reply("/a", Reply::status(302).header("Location", "/last"));
+    let process = site.start(&[]);
+    gate.wait_reached();
+    noted(&site, "\"status\":302");
+    process.signal("TERM");
+    assert_eq!(process.end(), Some(1));
+    assert_eq!(site.files(), ["index.html", "last.html"]);
+    assert_eq!(site.said("/a")["status"], 302);
+    gate.open();
+    site.published(&[]);
+    site.origin.reply("/a", html("again"));
+    site.published(&[]);
+    assert_eq!(site.text("a.html"), "again");
+}
+
+#[test]
+fn a_page_that_has_another_file_after_each_crash_leaves_none_behind() {
+    let gate = Gate::new();
+    let site = published_and_gated(&gate);
+    let data = || {
+        Reply::ok()
+            .header("Content-Type", "application/json")
+            .body("1")
+    };
+    site.origin.reply("/a", data());
+    let process = site.start(&[]);
+    written(&site, &["a.json"]);
+    process.kill();
+    // Another run, which fetches the page again.
+    site.origin
+        .reply("/a", Reply::status(302).header("Location", "/last"));
+    let process = site.start(&["/", "/a"]);
+    noted(&site, "\"status\":302");
+    process.kill();
+    gate.open();
+    site.published(&[]);
+    assert_eq!(site.files(), ["index.html", "last.html"]);
+    site.origin.reply("/a", data());
+    site.published(&[]);
+    assert_eq!(site.text("a.json"), "1");
+}
+
+#[test]
+fn a_file_that_was_to_be_replaced_in_the_crash_is_still_ours() {
+    let site = Site::new(&[("/", &["/a"]), ("/a", &[])]);
+    site.published(&[]);
+    let written = site.said("/a");
+    let mut planned = written.clone();
+    planned["hash"] = "0".into();
+    let line = |page| serde_json::json!({"page": {"target": "/a", "page": page}}).to_string();
+    let lines = format!("{}\n{}\n", line(written), line(planned));
+    fs::write(site.folder.join(".larder-publish/journal"), lines).expect("a file");
+    fs::remove_file(site.folder.join(".larder-publish.json")).expect("a file");
+    fs::remove_file(site.folder.join("index.html")).expect("a file");
+    assert_eq!(site.published(&[]), "1 new, 0 changed, 1 unchanged\n");
 }
