@@ -1,8 +1,8 @@
 //! Records what a run has done so far, so that a crash loses nothing: which files are ours, and which pages need not be
 //! fetched again.
 //!
-//! It has one line of JSON for each page before its file is put in its place, and one after. A line that was cut short
-//! is skipped.
+//! It has one line of JSON for each page before its file is put in its place. Whether it was is seen from the file. A line
+//! that was cut short is skipped.
 
 use super::{
     folder::{FolderError, open_own},
@@ -32,8 +32,8 @@ pub struct Left {
     /// Pages whose files were put in their places, or were about to be: each as often as that was, the newest last. A
     /// redirect has no file, and is left out unless it is the newest.
     pub pages: BTreeMap<String, Vec<Page>>,
-    /// Pages that the last run has finished.
-    pub done: HashSet<String>,
+    /// Pages that the last run has fetched.
+    pub fetched: HashSet<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -41,7 +41,6 @@ pub struct Left {
 enum Line {
     Run { id: String, began: u64 },
     Page { target: String, page: Box<Page> },
-    Done { target: String },
 }
 
 impl Journal {
@@ -83,15 +82,6 @@ impl Journal {
         file.sync_data().map_err(|error| self.failed(error))
     }
 
-    /// Records that the run has finished a page.
-    ///
-    /// # Errors
-    /// Those of the operating system.
-    pub fn done(&self, target: &str) -> Result<(), FolderError> {
-        let target = target.to_owned();
-        self.append(&Line::Done { target }).map(drop)
-    }
-
     /// Clears the journal: all of it is in the manifest.
     ///
     /// # Errors
@@ -122,18 +112,15 @@ fn read(text: &[u8]) -> Left {
         match serde_json::from_slice(line) {
             Ok(Line::Run { id, began }) => {
                 if left.run.as_ref().is_none_or(|(last, _)| *last != id) {
-                    left.done.clear();
+                    left.fetched.clear();
                     left.run = Some((id, began));
                 }
             }
             Ok(Line::Page { target, page }) if target.starts_with('/') && page.check().is_ok() => {
-                left.done.remove(&target);
+                left.fetched.insert(target.clone());
                 let written = left.pages.entry(target).or_default();
                 written.retain(|page| page.file.is_some());
                 written.push(*page);
-            }
-            Ok(Line::Done { target }) => {
-                left.done.insert(target);
             }
             // Cut short by a crash, or not a valid line.
             Ok(Line::Page { .. }) | Err(_) => {}
@@ -147,18 +134,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_is_known() {
+    fn what_was_fetched_is_known() {
         let text = br#"{"run":{"id":"a","began":1}}
 {"page":{"target":"/x","page":{"status":200,"file":"x.html"}}}
-{"done":{"target":"/x"}}
 {"page":{"target":"/y","page":{"status":200,"file":"y.html"}}}
 {"page":{"target":"/z","page":{"status":200,"file":"../z"}}}
 {"run":{"id":"a","began":2}}
-{"done":{"targ"#;
+{"page":{"targ"#;
         let left = read(text);
         assert_eq!(left.run, Some(("a".to_owned(), 1)));
         assert_eq!(left.pages.keys().collect::<Vec<_>>(), ["/x", "/y"]);
-        assert_eq!(left.done.iter().collect::<Vec<_>>(), ["/x"]);
+        assert_eq!(left.fetched.len(), 2);
     }
 
     #[test]
@@ -179,9 +165,8 @@ mod tests {
     fn another_run_begins_anew() {
         let text = br#"{"run":{"id":"a","began":1}}
 {"page":{"target":"/x","page":{"status":200,"file":"x.html"}}}
-{"done":{"target":"/x"}}
 {"run":{"id":"b","began":2}}"#;
         let left = read(text);
-        assert_eq!((left.pages.len(), left.done.len()), (1, 0));
+        assert_eq!((left.pages.len(), left.fetched.len()), (1, 0));
     }
 }

@@ -37,14 +37,12 @@ impl Publisher {
                 if !is_said {
                     journal.page(&of, &written)?;
                 }
-                journal.done(&of)?;
                 return Ok(true);
             }
             folder.is_free(&name, is_ours)?;
             draft.sync()?;
             journal.page(&of, &written)?;
             folder.place(&draft, &name, is_ours)?;
-            journal.done(&of)?;
             Ok::<_, PlaceError>(false)
         });
         let outcome = match placed.await {

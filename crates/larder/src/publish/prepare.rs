@@ -167,7 +167,7 @@ fn take_up(
     for (target, written) in &left.pages {
         let is_there = |page: &&Page| match (&page.file, page.length, &page.hash) {
             (Some(file), Some(length), Some(hash)) => folder.holds(file, length, hash),
-            (None, ..) => left.done.contains(target),
+            (None, ..) => true,
             _ => false,
         };
         // A page may have had other files before: they are ours too, and no longer in use.
@@ -177,7 +177,7 @@ fn take_up(
             continue;
         };
         pages.insert(target.clone(), (*page).clone());
-        if same_run && written.last() == Some(page) {
+        if same_run && left.fetched.contains(target) && written.last() == Some(page) {
             resumed.insert(target.clone());
         }
     }

@@ -65,6 +65,24 @@ fn another_run_begins_anew_and_knows_whose_files_they_are() {
 }
 
 #[test]
+fn what_only_another_run_has_fetched_is_fetched_again() {
+    let gate = Gate::new();
+    let site = gated(&gate);
+    let process = site.start(&[]);
+    written(&site, &["a.html"]);
+    process.kill();
+    let second = Gate::new();
+    site.origin.reply("/a", html("changed").hold_head(&second));
+    let process = site.start(&["/", "/a"]);
+    second.wait_reached();
+    process.kill();
+    second.open();
+    gate.open();
+    site.published(&["/", "/a"]);
+    assert_eq!(site.text("a.html"), "changed");
+}
+
+#[test]
 fn told_to_stop_it_stops_and_goes_on_later() {
     let gate = Gate::new();
     let site = gated(&gate);
@@ -85,7 +103,7 @@ fn a_crash_between_two_steps_is_mended() {
     site.published(&[]);
     // Noted as about to be put in its place, and never was; then a line that was cut short.
     let line = "{\"page\":{\"target\":\"/a\",\"page\":{\"status\":200,\"file\":\"a.html\",\"length\":3,\"hash\":\"0\"}}}\n\
-                {\"page\":{\"target\":\"/b\",\"page\":{\"status\":200,\"file\":\"b.html\",\"length\":3,\"hash\":\"0\"}}}\n{\"done\"";
+                {\"page\":{\"target\":\"/b\",\"page\":{\"status\":200,\"file\":\"b.html\",\"length\":3,\"hash\":\"0\"}}}\n{\"page\"";
     fs::write(site.folder.join(".larder-publish/journal"), line).expect("a file");
     fs::write(site.folder.join(".larder-publish/drafts/7"), "half").expect("a file");
     fs::write(site.folder.join("b.html"), "mine").expect("a file");

@@ -63,11 +63,7 @@ impl Publisher {
             Outcome::Redirect
         };
         let (journal, of) = (self.journal.clone(), target.to_owned());
-        blocking(move || {
-            journal.page(&of, &page)?;
-            journal.done(&of)
-        })
-        .await?;
+        blocking(move || journal.page(&of, &page)).await?;
         Ok(Read {
             links: link.into_iter().collect(),
             ..Read::bare(outcome)
