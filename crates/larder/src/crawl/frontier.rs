@@ -71,6 +71,13 @@ impl Frontier {
         self.add(target, 0, None);
     }
 
+    /// Adds a starting point that has to be fetched, however many there are already. It counts like the others.
+    pub fn must(&mut self, target: &str) {
+        if !self.known.contains(target) {
+            self.put(target.into(), 0, None);
+        }
+    }
+
     /// Adds a target that is linked on `page`.
     pub fn link(&mut self, target: &str, page: &Found) {
         self.add(target, page.depth.saturating_add(1), Some(&page.target));
@@ -95,6 +102,10 @@ impl Frontier {
             return;
         }
         self.deep.remove(&target);
+        self.put(target, depth, on);
+    }
+
+    fn put(&mut self, target: Rc<str>, depth: u32, on: Option<&Rc<str>>) {
         self.known.insert(target.clone());
         self.found += 1;
         let on = on.cloned();
@@ -180,5 +191,13 @@ mod tests {
         assert_eq!(names(&mut frontier), ["/1", "/2"]);
         let left = frontier.too_many();
         assert_eq!((left.count, left.example.as_deref()), (2, Some("/3")));
+        for target in ["/4", "/4", "/1"] {
+            frontier.must(target);
+        }
+        frontier.start("/5");
+        assert_eq!(
+            (names(&mut frontier), frontier.found()),
+            (vec!["/4".to_owned()], 3)
+        );
     }
 }

@@ -48,8 +48,8 @@ pub struct Start {
     pub pages: Vec<String>,
     /// Sitemaps, as URLs or paths.
     pub sitemaps: Vec<String>,
-    /// The targets of the site that were purged: starting points that are removed if the application no longer gives
-    /// them to everybody.
+    /// The targets of the site that were purged: starting points, whatever the bound. They are removed if the
+    /// application no longer gives them to everybody, or if they are left out by now.
     pub purged: Vec<String>,
     /// Whether everything is fetched, whatever validators say.
     pub fresh: bool,
@@ -82,7 +82,7 @@ pub(super) struct Under {
     pub(super) incomplete: bool,
     pub(super) failed: Vec<String>,
     pub(super) reached: HashSet<String>,
-    /// Published pages that the application does not give any more.
+    /// Published pages that the application does not give any more, or that are left out by now.
     pub(super) lost: Vec<String>,
     /// What was purged before the run.
     pub(super) purged: HashSet<String>,
@@ -203,12 +203,12 @@ impl Publisher {
         for page in &start.pages {
             self.start_at(&mut under, page);
         }
-        for target in start
-            .purged
-            .iter()
-            .filter(|target| !self.is_excluded(target))
-        {
-            under.frontier.start(target);
+        for target in &start.purged {
+            if !self.is_excluded(target) {
+                under.frontier.must(target);
+            } else if self.book.borrow().pages.contains_key(target) {
+                under.lost.push(target.clone());
+            }
         }
         if !start.sitemaps.is_empty() {
             let listed =

@@ -237,6 +237,48 @@ fn a_purged_page_that_is_not_for_everybody_any_more_goes_unasked() {
 }
 
 #[test]
+fn what_is_purged_is_published_again_whatever_the_bound() {
+    let pages: [(&str, &[&str]); 3] = [("/", &["/a", "/b"]), ("/a", &[]), ("/b", &[])];
+    let (site, larder) = cached(&pages);
+    site.published(&[]);
+    let watching = watch(&site, &larder, &["--pages", "2"]);
+    wait_idle(&site);
+    for path in ["/a", "/b"] {
+        site.origin.reply(path, html("again <a href=/more>"));
+    }
+    purge(&larder, &["--all"]);
+    wait_text(&site, "a.html", "again <a href=/more>");
+    wait_text(&site, "b.html", "again <a href=/more>");
+    wait_idle(&site);
+    assert_eq!(site.origin.requests("/more"), 0, "it is one too many");
+    drop(watching);
+}
+
+#[test]
+fn a_purged_page_that_is_left_out_by_now_goes() {
+    let (site, larder) = cached(&[("/", &["/a", "/b"]), ("/a", &[]), ("/b", &[])]);
+    let watching = watch(&site, &larder, &[]);
+    wait_idle(&site);
+    watching.signal("TERM");
+    assert_eq!(watching.end(), Some(0));
+    let before = site.origin.requests("/a");
+    let watching = watch(&site, &larder, &["--exclude", "/a"]);
+    // The second time in the first run, the third because it is purged.
+    site.origin.wait_requests("/b", 2);
+    site.origin.reply("/b", html("new"));
+    purge(&larder, &["http://www.example.com/b"]);
+    wait_text(&site, "b.html", "new");
+    assert!(
+        site.folder.join("a.html").exists(),
+        "this one was not purged"
+    );
+    purge(&larder, &["http://www.example.com/a"]);
+    wait_until("it is removed", || !site.folder.join("a.html").exists());
+    assert_eq!(site.origin.requests("/a"), before);
+    drop(watching);
+}
+
+#[test]
 fn it_waits_for_a_larder_that_is_not_there_yet() {
     let site = Site::new(&[("/", &[])]);
     let admin = format!("127.0.0.1:{}", free_port());
