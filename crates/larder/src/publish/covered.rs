@@ -3,8 +3,11 @@
 use super::manifest::Page;
 use crate::crawl::site::Site;
 use proxy::marks;
-use rules::key::{self, QueryChoice};
-use store::purge::{Address, On, Purge, What};
+use rules::key::{self, ParamPattern, QueryChoice};
+use store::purge::{Address, On, Pattern, Purge, What};
+
+/// The most names of parameters of which every choice is tried. Each more doubles the work.
+const TRIED: usize = 6;
 
 /// The pages that a purge covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,10 +92,12 @@ pub fn covered<'a>(
                         On::Pool => "",
                     })
                 };
-                let forms = keyed(target);
-                forms
-                    .iter()
-                    .any(|target| is("http", target) || is("https", target))
+                let any = |target: &str| is("http", target) || is("https", target);
+                if needs_target(pattern) {
+                    is_keyed(target, any)
+                } else {
+                    any(target)
+                }
             })
         }
     }
@@ -119,24 +124,42 @@ fn is_one(keyed: &str, target: &str) -> bool {
         })
 }
 
-/// The forms in which `target` may be keyed, to match expressions: as it is, with sorted parameters, without those that
-/// track readers, and without any.
-fn keyed(target: &str) -> Vec<String> {
+/// Whether it matters in which form a target is keyed.
+fn needs_target(pattern: &Pattern) -> bool {
+    let needs = |(on, _)| matches!(on, On::Url | On::Target | On::Souin);
+    pattern.expressions().any(needs)
+}
+
+/// Whether `is` holds for a form in which `target` may be keyed, to match expressions: with all of its parameters or some
+/// of them, as they are or sorted. With too many parameters to try all, it may.
+fn is_keyed(target: &str, is: impl Fn(&str) -> bool) -> bool {
     let (path, query) = split(target);
-    let mut forms = vec![target.to_owned()];
-    if !query.is_empty() {
-        let untracked = QueryChoice::Except(key::tracking());
-        for (choice, sort) in [
-            (&QueryChoice::All, true),
-            (&untracked, false),
-            (&untracked, true),
-        ] {
-            let query = key::choose_query(Some(query), choice, sort);
-            forms.extend(query.map(|query| format!("{path}?{query}")));
-        }
-        forms.push(path.to_owned());
+    if query.is_empty() {
+        return is(target);
     }
-    forms
+    let parameters = query.split('&');
+    let mut names: Vec<&str> = parameters
+        .map(|one| one.split_once('=').map_or(one, |(name, _)| name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.len() > TRIED {
+        return true;
+    }
+    // Each bit stands for a name.
+    (0..1_u32 << names.len()).any(|bits| {
+        let names = names.iter().enumerate();
+        let kept = names.filter(|(at, _)| bits >> at & 1 == 1);
+        let kept =
+            kept.map(|(_, name)| ParamPattern::Name(key::decoded(name.as_bytes()).collect()));
+        let choice = QueryChoice::Only(kept.collect());
+        [false, true]
+            .into_iter()
+            .any(|sort| match key::choose_query(Some(query), &choice, sort) {
+                Some(query) => is(&format!("{path}?{query}")),
+                None => is(path),
+            })
+    })
 }
 
 fn split(target: &str) -> (&str, &str) {
@@ -144,92 +167,4 @@ fn split(target: &str) -> (&str, &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-    use store::purge::Pattern;
-
-    fn pages() -> BTreeMap<String, Page> {
-        let page = |target: &str, tags: &[&str], kind: &str| {
-            let page = Page {
-                kind: Some(kind.to_owned()),
-                tags: tags.iter().map(|&tag| tag.to_owned()).collect(),
-                groups: tags.iter().map(|&tag| format!("of {tag}")).collect(),
-                ..Page::default()
-            };
-            (target.to_owned(), page)
-        };
-        BTreeMap::from([
-            page("/", &["home"], "text/html"),
-            page("/a", &["p-1", "home"], "text/html"),
-            page("/a?y=2&x=1", &[], "text/html"),
-            page("/b.css", &[], "text/css"),
-        ])
-    }
-
-    fn told(what: What, is_sure: bool) -> String {
-        let site = Site::new("127.0.0.1:1", Some("h.example")).expect("hosts");
-        let named = Named {
-            site: &site,
-            is_sure,
-        };
-        match covered(&Purge::hard(what), named, pages().iter()) {
-            Covered::Everything => "everything".to_owned(),
-            Covered::Pages(pages) => pages.join(" "),
-        }
-    }
-
-    #[test]
-    fn purges_cover_pages() {
-        let url = |url: &str| What::Url(vec![url.to_owned()]);
-        let tags = |tags: &[&str]| What::Tags(tags.iter().map(|&tag| tag.to_owned()).collect());
-        let host = |host: &str| What::Host(host.to_owned());
-        let prefix = |host: Option<&str>, path: &str| What::Prefix {
-            host: host.map(str::to_owned),
-            path: path.to_owned(),
-        };
-        let pattern =
-            |on, text| What::Pattern(Box::new(Pattern::default().with(on, text).expect("one")));
-        for (what, sure, unsure) in [
-            (url("//h.example/b.css"), "/b.css", "/b.css"),
-            (url("//other/b.css"), "", "/b.css"),
-            (url("///b.css"), "/b.css", "/b.css"),
-            (url("//h.example/new"), "", ""),
-            // Parameters may be sorted or left out in keys.
-            (url("//h.example/a?x=1&y=2"), "/a?y=2&x=1", "/a?y=2&x=1"),
-            (url("//h.example/a"), "/a /a?y=2&x=1", "/a /a?y=2&x=1"),
-            (url("//h.example/a?z=3"), "", ""),
-            (url("//h.example/a?x=1&x=1"), "", ""),
-            (tags(&["home"]), "/ /a", "/ /a"),
-            (tags(&["p-1", "none"]), "/a", "/a"),
-            (tags(&["hom"]), "", ""),
-            (tags(&["group https://h.example of p-1"]), "/a", "/a"),
-            (tags(&["group http://other of p-1"]), "", "/a"),
-            (tags(&["group http://h.example p-1"]), "", ""),
-            (host("h.example"), "everything", "everything"),
-            (host("other"), "", "everything"),
-            (host(""), "everything", "everything"),
-            (prefix(None, "/a"), "/a /a?y=2&x=1", "/a /a?y=2&x=1"),
-            (prefix(Some("other"), "/a"), "", "/a /a?y=2&x=1"),
-            (prefix(None, "/a?x"), "/a /a?y=2&x=1", "/a /a?y=2&x=1"),
-            (
-                pattern(On::Url, "^https://h.example/b"),
-                "/b.css",
-                "everything",
-            ),
-            (pattern(On::Target, r"\.css$"), "/b.css", "/b.css"),
-            (
-                pattern(On::Target, "^/a$"),
-                "/a /a?y=2&x=1",
-                "/a /a?y=2&x=1",
-            ),
-            (pattern(On::Target, "x=1&y=2"), "/a?y=2&x=1", "/a?y=2&x=1"),
-            (pattern(On::ContentType, "css"), "/b.css", "/b.css"),
-            (pattern(On::Tags, "(^|,)p-"), "/a", "/a"),
-            (What::Everything, "everything", "everything"),
-        ] {
-            assert_eq!(told(what.clone(), true), sure, "{what:?}");
-            assert_eq!(told(what.clone(), false), unsure, "{what:?}, any host");
-        }
-    }
-}
+mod tests;

@@ -6,9 +6,14 @@ use testkit::{Command, Larder, Reply, free_port, scratch_dir, wait_until};
 
 /// A site with a cache before it, whose log of purges is on disk.
 fn cached(pages: &[(&str, &[&str])]) -> (Site, Larder) {
+    cached_with(pages, "")
+}
+
+/// The same, with more configuration.
+fn cached_with(pages: &[(&str, &[&str])], more: &str) -> (Site, Larder) {
     let site = Site::new(pages);
     let config = format!(
-        "[[origin]]\nservers = \"{}\"\n[purge]\nlog = \"{}\"\n",
+        "[[origin]]\nservers = \"{}\"\n[purge]\nlog = \"{}\"\n{more}",
         site.origin.url(),
         scratch_dir().display()
     );
@@ -275,6 +280,20 @@ fn a_purged_page_that_is_left_out_by_now_goes() {
     purge(&larder, &["http://www.example.com/a"]);
     wait_until("it is removed", || !site.folder.join("a.html").exists());
     assert_eq!(site.origin.requests("/a"), before);
+    drop(watching);
+}
+
+#[test]
+fn an_expression_matches_keys_with_some_of_the_parameters() {
+    let pages: [(&str, &[&str]); 1] = [("/", &["/list?page=2&ref=a"])];
+    let (site, larder) = cached_with(&pages, "[defaults]\nkey.query = [\"page\"]\n");
+    let target = "/list?page=2&ref=a";
+    site.origin.reply(target, html("old"));
+    let watching = watch(&site, &larder, &[]);
+    wait_idle(&site);
+    site.origin.reply(target, html("new"));
+    purge(&larder, &["--regex", "/list\\?page=2$"]);
+    wait_text(&site, "list?page=2&ref=a.html", "new");
     drop(watching);
 }
 
