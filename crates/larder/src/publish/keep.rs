@@ -4,6 +4,7 @@ use super::{
     FolderError, Publisher,
     folder::{Draft, PlaceError},
     manifest::Page,
+    name,
     outcome::Outcome,
 };
 use tokio::task::spawn_blocking;
@@ -18,7 +19,9 @@ impl Publisher {
     ) -> Result<Outcome, FolderError> {
         let (file, old, is_ours) = {
             let mut book = self.book.borrow_mut();
-            let file = book.names.choose(target, page.kind.as_deref());
+            let disposition = page.fields.get("content-disposition").map(String::as_str);
+            let kind = name::told(page.kind.as_deref(), disposition);
+            let file = book.names.choose(target, kind);
             let is_ours = book.files.contains(&file);
             (file, book.pages.get(target).cloned(), is_ours)
         };

@@ -4,8 +4,7 @@ mod ending;
 #[cfg(test)]
 mod tests;
 
-use ending::{ALIASES, ending, own_ending};
-use rules::key::is_run;
+use ending::{ALIASES, ending, is_active, is_more_than, own_ending};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The folder for the command's own files.
@@ -49,7 +48,17 @@ pub fn preferred(target: &str, kind: Option<&str>) -> Option<String> {
     };
     name.push_str(&file);
     let fits = file.len() <= LONGEST_SEGMENT && name.len() <= LONGEST;
-    fits.then_some(name)
+    (fits && !is_more_than(&file, kind)).then_some(name)
+}
+
+/// Returns the type that a page's name may tell web servers, which do not know the page's other fields. What is to be
+/// downloaded (`disposition` is its `Content-Disposition`) must not be opened as a document.
+pub fn told<'a>(kind: Option<&'a str>, disposition: Option<&str>) -> Option<&'a str> {
+    let is_shown = disposition.is_none_or(|disposition| {
+        let how = disposition.split(';').next().unwrap_or_default();
+        how.trim().eq_ignore_ascii_case("inline")
+    });
+    kind.filter(|kind| is_shown || !is_active(Some(kind)))
 }
 
 /// Returns the name of a page that has none of its own: within [`OWN`], from a hash of its target. `again` is the
@@ -86,23 +95,24 @@ fn with_query(last: &str, query: &str, kind: Option<&str>) -> Option<String> {
     if query.is_empty() || !query.bytes().all(simple) {
         return None;
     }
-    let own = own_ending(last).filter(|own| !is_run(own));
-    Some(format!("{last}?{query}.{}", ending(kind).or(own)?))
+    let ending = ending(kind).or_else(|| own_ending(last))?;
+    Some(format!("{last}?{query}.{ending}"))
 }
 
 fn without_query(last: String, kind: Option<&str>) -> Option<String> {
     let own = own_ending(&last);
     let Some(ending) = ending(kind) else {
-        return own.is_some_and(|own| !is_run(own)).then_some(last);
+        return own.is_some().then_some(last);
     };
     let fits = own.is_some_and(|own| {
         let own = own.to_ascii_lowercase();
         let mut aliases = ALIASES.iter().filter(|(of, _)| *of == ending);
-        own == ending
+        let is_known = own == ending
             || aliases.any(|(_, aliases)| aliases.contains(&own.as_str()))
             // An image that is declared as text is still found by its name. HTML is not: with such an ending it would
             // be downloaded.
-            || (ending != "html" && !is_run(&own) && !matches!(own.as_str(), "html" | "htm" | "xhtml"))
+            || (ending != "html" && !matches!(own.as_str(), "html" | "htm" | "xhtml"));
+        is_known && !is_more_than(&last, kind)
     });
     Some(if fits {
         last

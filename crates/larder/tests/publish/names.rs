@@ -138,3 +138,48 @@ fn what_others_put_there_is_left_alone() {
     assert_eq!(fs::read_dir(outside).expect("a folder").count(), 0);
     assert_eq!(site.text("ok.html"), "");
 }
+
+/// A visitor may have uploaded it, and a plain web server goes by the name.
+#[test]
+fn a_download_does_not_become_a_page() {
+    let (octets, attachment) = ("application/octet-stream", Some("attachment; filename=x"));
+    let pages = [
+        ("/up/a.html", octets, None, None),
+        ("/up/b.html", "text/html", attachment, None),
+        ("/up/c.svg", "text/plain", None, Some("up/c.svg.txt")),
+        ("/up/d.HTML", "application/x-download", None, None),
+        ("/up/e.xhtml", octets, attachment, None),
+        ("/up/f.html?v=1", octets, None, None),
+        ("/up/g.html.x1", octets, None, None),
+        ("/up/h", "text/html", attachment, None),
+        ("/up/i.svg", "image/svg+xml", attachment, None),
+        ("/up/j.svg", "image/svg+xml", None, Some("up/j.svg")),
+        ("/up/k.html", "text/html", Some("inline"), Some("up/k.html")),
+        ("/up/l.pdf", "application/pdf", attachment, Some("up/l.pdf")),
+    ];
+    let site = Site::new(&[]);
+    for (target, kind, disposition, _) in pages {
+        let mut reply = testkit::Reply::ok().header("Content-Type", kind);
+        if let Some(disposition) = disposition {
+            reply = reply.header("Content-Disposition", disposition);
+        }
+        site.origin.reply(target, reply.body("<script>"));
+    }
+    let targets = pages.map(|(target, ..)| target);
+    let told = site.published(&targets);
+    assert_eq!(told, "12 new, 0 changed, 0 unchanged\n");
+    for (target, kind, _, file) in pages {
+        let page = site.said(target);
+        let own = page["file"].as_str().expect("a file");
+        match file {
+            Some(file) => assert_eq!(own, file, "{target}"),
+            None => assert!(
+                own.starts_with(".larder-publish/pages/") && own.rsplit('.').next() == Some("bin"),
+                "{target}: {own}"
+            ),
+        }
+        assert_eq!(page["type"], kind, "{target}");
+    }
+    let plain: Vec<_> = pages.iter().filter_map(|(.., file)| *file).collect();
+    assert_eq!(site.files(), plain);
+}

@@ -60,6 +60,40 @@ fn targets_have_names() {
             Some("text/plain"),
             Some(".well-known/security.txt"),
         ),
+        // Documents whose scripts a browser would run, of types that have none.
+        ("/up/a.html", Some("application/octet-stream"), None),
+        ("/up/a.HTML", Some("application/x-download"), None),
+        ("/up/a.xhtml", Some("application/octet-stream"), None),
+        ("/up/a.xht", Some("image/png"), Some("up/a.xht.png")),
+        ("/up/a.svg", Some("text/plain"), Some("up/a.svg.txt")),
+        ("/up/a.svgz", Some("application/gzip"), None),
+        ("/up/a.xml", Some("application/json"), Some("up/a.xml.json")),
+        ("/up/a.rss", Some("text/plain"), Some("up/a.rss.txt")),
+        ("/up/a.html", None, None),
+        ("/up/a.html.x1", Some("application/octet-stream"), None),
+        (
+            "/up/a.html.x1",
+            Some("text/plain"),
+            Some("up/a.html.x1.txt"),
+        ),
+        ("/up/a.php.x1", Some("application/octet-stream"), None),
+        ("/up/a.html?x=1", Some("application/octet-stream"), None),
+        ("/up/a.x1?x=.html", Some("application/octet-stream"), None),
+        (
+            "/up/a.html?x=1",
+            Some("text/plain"),
+            Some("up/a.html?x=1.txt"),
+        ),
+        ("/a.svg", Some("image/svg+xml"), Some("a.svg")),
+        ("/a.svgz", Some("image/svg+xml"), Some("a.svgz")),
+        ("/a.rss", Some("application/rss+xml"), Some("a.rss")),
+        ("/a.mml", Some("application/mathml+xml"), Some("a.mml")),
+        (
+            "/sitemap.xml.gz",
+            Some("application/gzip"),
+            Some("sitemap.xml.gz"),
+        ),
+        ("/app.svg.js", Some("text/javascript"), Some("app.svg.js")),
         // Names that would leave the folder, or are none.
         ("/%2E%2E/x", HTML, None),
         ("/../x", HTML, None),
@@ -85,6 +119,28 @@ fn targets_have_names() {
         None
     );
     assert_eq!(preferred(&format!("/?{}", "x".repeat(200)), HTML), None);
+}
+
+#[test]
+fn what_is_downloaded_is_told_to_be_no_document() {
+    let svg = Some("image/svg+xml");
+    for (kind, disposition, expected) in [
+        (HTML, None, HTML),
+        (HTML, Some("inline"), HTML),
+        (HTML, Some("Inline; filename=\"a.html\""), HTML),
+        (HTML, Some("attachment"), None),
+        (svg, Some("ATTACHMENT; filename=a.svg"), None),
+        // RFC 6266 section 4.2: what is not known is downloaded.
+        (HTML, Some("other"), None),
+        (Some("image/png"), Some("attachment"), Some("image/png")),
+        (None, Some("attachment"), None),
+    ] {
+        assert_eq!(
+            told(kind, disposition),
+            expected,
+            "{kind:?} {disposition:?}"
+        );
+    }
 }
 
 #[test]
