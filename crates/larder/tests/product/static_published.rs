@@ -93,6 +93,78 @@ fn what_is_published_is_answered_as_it_was() {
     larder.wait_output("is served as plain files");
 }
 
+/// The name of a page's file may also be the target of another page, which only the application has.
+#[test]
+fn a_pages_own_file_answers_for_no_other_page() {
+    let sandbox = r#""fields": { "content-security-policy": "sandbox" }"#;
+    let manifest = format!(
+        r#"{{ "format": 1, "site": "http://app", "pages": {{
+            "/": {{ "status": 200, "file": "index.html", "type": "text/html", {sandbox} }},
+            "/report": {{ "status": 200, "file": "report.html", "type": "text/html", {sandbox} }},
+            "/news/index": {{ "status": 200, "file": "news/index.html", "type": "text/html" }},
+            "/docs/": {{ "status": 200, "file": "docs/index.html", "type": "text/html" }},
+            "/style.css": {{ "status": 200, "file": "style.css", "type": "text/css", {sandbox} }},
+            "/app.js": {{ "status": 200, "file": "app.js", "type": "text/javascript" }},
+            "/app.js.gz": {{ "status": 200, "file": "app.js.gz", "type": "application/gzip" }} }} }}"#
+    );
+    let root = folder(&[
+        ("index.html", b"home"),
+        ("report.html", b"report"),
+        ("news/index.html", b"news"),
+        ("docs/index.html", b"docs"),
+        ("style.css", b"style"),
+        ("app.js", b"script"),
+        ("app.js.gz", b"another"),
+        ("beside.css", b"beside"),
+        ("beside.css.gz", b"compressed"),
+        (".larder-publish.json", manifest.as_bytes()),
+    ]);
+    let application = testkit::Origin::start();
+    application.otherwise(|_| testkit::Reply::ok().body("application"));
+    let chain = format!(
+        "[[origin]]\nname = \"app\"\nservers = \"{}\"\n[defaults]\ntry = [\"files\", \"app\"]\n\
+         [[origin]]\nname = \"files\"\nstatic = \"{}\"\n",
+        application.url(),
+        root.display()
+    );
+    let before = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&chain)
+        .start();
+    let alone = serve(&root);
+    let none = "Not Found\n";
+    for (target, expected, of_folder) in [
+        ("/report", "report", "report"),
+        ("/report.html", "application", none),
+        ("/report%2Ehtml", "application", none),
+        ("/report.html?a=b", "application", none),
+        ("/index.html", "application", none),
+        ("/?utm_source=x", "application", "home"),
+        ("/news/index", "news", "news"),
+        ("/news/", "application", none),
+        ("/news", "application", none),
+        ("/docs/", "docs", "docs"),
+        ("/docs", "", ""),
+        ("/style.css?v=3", "style", "style"),
+        ("/app.js", "script", "script"),
+        ("/app.js.gz", "another", "another"),
+        ("/beside.css", "compressed", "compressed"),
+    ] {
+        let get = |larder: &testkit::Larder| {
+            let answer = larder.get(target).header("Accept-Encoding", "gzip").send();
+            let is_coded = answer.header("content-encoding").is_some();
+            assert_eq!(is_coded, target == "/beside.css", "{target}");
+            let policy = answer.header("content-security-policy");
+            let has_policy = ["home", "report", "style"].contains(&answer.text().as_str());
+            assert_eq!(policy, has_policy.then_some("sandbox"), "{target}");
+            answer.text()
+        };
+        assert_eq!(get(&before), expected, "{target}");
+        assert_eq!(get(&alone), of_folder, "{target}, alone");
+    }
+    let moved = before.get("/docs").send();
+    assert_eq!(moved.header("location"), Some("/docs/"));
+}
+
 /// The manifest of one page with these fields.
 pub(crate) fn page(fields: &str) -> String {
     format!(

@@ -3,6 +3,7 @@
 use super::{
     Absent,
     facts::Facts,
+    published::Manifest,
     root::{Folder, Lies},
 };
 use http::{HeaderMap, header::ACCEPT_ENCODING};
@@ -52,9 +53,10 @@ pub(crate) struct Chosen {
 }
 
 /// Chooses the file at `path`, or the neighbour that the client prefers. A neighbour that is older than the file has
-/// the file's previous content, and is ignored.
+/// the file's previous content, and is ignored; so is one that is a page of its own in the `manifest`.
 pub(crate) fn choose(
     folder: &Folder,
+    manifest: Option<&Manifest>,
     path: &Path,
     request: &HeaderMap,
 ) -> io::Result<Result<Chosen, Absent>> {
@@ -70,7 +72,11 @@ pub(crate) fn choose(
     };
     let mut best = weight(request, "identity").unwrap_or(0);
     for coding in Coding::ALL {
-        let Ok((file, neighbour)) = open(folder, &neighbour(path, coding))? else {
+        let beside = neighbour(path, coding);
+        if manifest.is_some_and(|manifest| manifest.has_file(&beside)) {
+            continue;
+        }
+        let Ok((file, neighbour)) = open(folder, &beside)? else {
             continue;
         };
         if neighbour.is_older_than(&facts) {

@@ -4,12 +4,12 @@
 use super::{
     Absent, ChainPosition, coding, kind,
     path::Wanted,
-    published::{Page, Published},
+    published::{Manifest, Page, Published},
     respond,
     root::{Folder, Lies, Root},
 };
 use http::{HeaderMap, Method, header};
-use std::{io, path::Path};
+use std::{io, path::Path, sync::Arc};
 
 /// How often a file is tried that somebody writes to at the same time.
 const TRIES: usize = 3;
@@ -39,17 +39,21 @@ impl FileRequest {
     }
 }
 
+/// The folder as it is at one moment, and what its manifest says.
+struct Place {
+    folder: Folder,
+    manifest: Option<Arc<Manifest>>,
+}
+
 /// Looks up what `asked` names. Blocks on the device.
 pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> Looked {
     let folder = root.open()?;
     let manifest = published.of(&folder)?;
-    if let Some(manifest) = &manifest {
+    let place = Place { folder, manifest };
+    if let Some(manifest) = &place.manifest {
         match manifest.page(&asked.path, asked.query.as_deref()) {
             Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
-            Some(Page::File(path, fields)) => {
-                let looked = file(&folder, path, fields.clone(), asked)?;
-                return Ok(looked.map(respond::FileAnswer::published));
-            }
+            Some(Page::File(path, fields)) => return place.page(path, fields, asked),
             Some(Page::Redirect(status, fields)) => {
                 return Ok(Ok(respond::redirect(*status, fields.clone()).published()));
             }
@@ -64,62 +68,100 @@ pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> L
         Ok(wanted) => wanted,
         Err(refused) => return Ok(Err(Absent::Path(refused))),
     };
-    plain(&folder, wanted, asked)
+    place.plain(wanted, asked)
 }
 
-/// Returns the file or folder that the path itself names.
-fn plain(folder: &Folder, wanted: Wanted, asked: &FileRequest) -> Looked {
-    if wanted.is_script() {
-        return Ok(Err(Absent::Script));
-    }
-    let foreign = asked.is_foreign();
-    let index = wanted.path.join(INDEX);
-    let is_folder = wanted.folder
-        || match folder.look(&wanted.path)? {
-            Lies::Folder => true,
-            // A folder that may be entered, but not listed, says so by what is in it.
-            Lies::Forbidden => matches!(folder.look(&index)?, Lies::File(..)),
-            _ => false,
-        };
-    let path = if wanted.folder {
-        index.clone()
-    } else {
-        wanted.path
-    };
-    if wanted.folder || !is_folder {
+impl Place {
+    /// Returns the file or folder that the path itself names.
+    fn plain(&self, wanted: Wanted, asked: &FileRequest) -> Looked {
+        if wanted.is_script() {
+            return Ok(Err(Absent::Script));
+        }
+        let folder = &self.folder;
+        let index = wanted.path.join(INDEX);
+        let is_folder = wanted.folder
+            || match folder.look(&wanted.path)? {
+                Lies::Folder => true,
+                // A folder that may be entered, but not listed, says so by what is in it.
+                Lies::Forbidden => matches!(folder.look(&index)?, Lies::File(..)),
+                _ => false,
+            };
+        if !wanted.folder && is_folder {
+            return self.without_slash(&index, asked);
+        }
+        let path = if wanted.folder { index } else { wanted.path };
         let kind = kind::of(&path);
-        if foreign && kind::is_page(&kind) {
+        if asked.is_foreign() && kind::is_page(&kind) {
             return Ok(Err(Absent::Foreign));
         }
-        return file(folder, &path, HeaderMap::new(), asked);
-    }
-    // Only a folder with an index is redirected to: another origin may know more about one without.
-    match folder.look(&index)? {
-        Lies::File(..) if foreign => Ok(Err(Absent::Foreign)),
-        Lies::File(..) => {
-            let query = asked.query.as_deref();
-            Ok(Ok(respond::with_slash(&asked.path, query)))
+        match self.owner(&path, &asked.path) {
+            Owner::Nobody => self.file(&path, HeaderMap::new(), asked),
+            // The manifest says nothing of the query, which means nothing to a file.
+            Owner::Same(fields) => self.page(&path, fields, asked),
+            Owner::Other => Ok(Err(Absent::NotThere)),
         }
-        Lies::Forbidden => Ok(Err(Absent::Forbidden)),
-        _ => Ok(Err(Absent::NotThere)),
+    }
+
+    /// Returns the answer for a folder that was asked for without a slash at the end. Only a folder with an index is
+    /// redirected to: another origin may know more about one without.
+    fn without_slash(&self, index: &Path, asked: &FileRequest) -> Looked {
+        let with_slash = format!("{}/", asked.path);
+        Ok(match self.folder.look(index)? {
+            Lies::File(..) if asked.is_foreign() => Err(Absent::Foreign),
+            Lies::File(..) if matches!(self.owner(index, &with_slash), Owner::Other) => {
+                Err(Absent::NotThere)
+            }
+            Lies::File(..) => Ok(respond::with_slash(&asked.path, asked.query.as_deref())),
+            Lies::Forbidden => Err(Absent::Forbidden),
+            _ => Err(Absent::NotThere),
+        })
+    }
+
+    /// Returns the page whose own file `file` is, seen from a target with this path.
+    fn owner(&self, file: &Path, path: &str) -> Owner<'_> {
+        let manifest = self.manifest.as_ref();
+        let Some(manifest) = manifest.filter(|manifest| manifest.has_file(file)) else {
+            return Owner::Nobody;
+        };
+        match manifest.page(path, None) {
+            Some(Page::File(own, fields)) if own == file => Owner::Same(fields),
+            _ => Owner::Other,
+        }
+    }
+
+    /// Returns the answer for a page.
+    fn page(&self, path: &Path, fields: &HeaderMap, asked: &FileRequest) -> Looked {
+        let looked = self.file(path, fields.clone(), asked)?;
+        Ok(looked.map(respond::FileAnswer::published))
+    }
+
+    /// Returns the answer for the file at `path`. `fields` is what else is known about it.
+    fn file(&self, path: &Path, mut fields: HeaderMap, asked: &FileRequest) -> Looked {
+        if !fields.contains_key(header::CONTENT_TYPE) {
+            fields.insert(header::CONTENT_TYPE, kind::of(path));
+        }
+        let mut tries = TRIES;
+        loop {
+            let manifest = self.manifest.as_deref();
+            let chosen = match coding::choose(&self.folder, manifest, path, &asked.fields)? {
+                Ok(chosen) => chosen,
+                Err(absent) => return Ok(Err(absent)),
+            };
+            tries -= 1;
+            match respond::answer(&asked.method, &asked.fields, fields.clone(), chosen) {
+                Err(error) if tries > 0 && error.kind() == io::ErrorKind::UnexpectedEof => {}
+                answer => return answer.map(Ok),
+            }
+        }
     }
 }
 
-/// Returns the answer for the file at `path`. `fields` is what else is known about it.
-fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &FileRequest) -> Looked {
-    if !fields.contains_key(header::CONTENT_TYPE) {
-        fields.insert(header::CONTENT_TYPE, kind::of(path));
-    }
-    let mut tries = TRIES;
-    loop {
-        let chosen = match coding::choose(folder, path, &asked.fields)? {
-            Ok(chosen) => chosen,
-            Err(absent) => return Ok(Err(absent)),
-        };
-        tries -= 1;
-        match respond::answer(&asked.method, &asked.fields, fields.clone(), chosen) {
-            Err(error) if tries > 0 && error.kind() == io::ErrorKind::UnexpectedEof => {}
-            answer => return answer.map(Ok),
-        }
-    }
+/// Whose own file a file is.
+enum Owner<'a> {
+    /// No page's.
+    Nobody,
+    /// That of the page that is asked for, with these fields.
+    Same(&'a HeaderMap),
+    /// Another page's.
+    Other,
 }

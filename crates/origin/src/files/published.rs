@@ -63,6 +63,8 @@ pub(crate) struct Manifest {
     pages: HashMap<String, Page>,
     /// Paths that have pages for queries.
     with_queries: HashSet<String>,
+    /// The files of all pages.
+    files: HashSet<PathBuf>,
 }
 
 /// What the manifest says about one page.
@@ -175,6 +177,9 @@ pub(crate) fn read(text: &[u8], length: u64) -> Result<Manifest, String> {
         if let Some((path, _)) = target.split_once('?') {
             manifest.with_queries.insert(path.to_owned());
         }
+        if let Page::File(file, _) = &page {
+            manifest.files.insert(file.clone());
+        }
         manifest.pages.insert(target, page);
     }
     Ok(manifest)
@@ -190,6 +195,11 @@ impl Manifest {
                 .pages
                 .get(&format!("{path}?{}", rules::key::normalize(query))),
         }
+    }
+
+    /// Whether the file is a page's own: it answers for that page only, and is no other file's neighbour.
+    pub(crate) fn has_file(&self, file: &Path) -> bool {
+        self.files.contains(file)
     }
 
     /// Whether this path has pages for queries.
