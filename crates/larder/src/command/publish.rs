@@ -8,7 +8,7 @@ use crate::{
     publish::{self, Ended, FolderError, Orders, Publisher, Start},
 };
 use clap::Args;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, header};
 use proxy::policy::PathPattern;
 use std::{
     io::{self, BufRead, Write},
@@ -68,7 +68,7 @@ pub struct Publish {
     #[arg(long, value_name = "N", default_value_t = 100)]
     rate: u32,
     /// A header field of every request, such as 'X-Forwarded-Proto: https'; may be repeated
-    #[arg(long = "header", short = 'H', value_name = "FIELD", value_parser = crawling::field)]
+    #[arg(long = "header", short = 'H', value_name = "FIELD", value_parser = field)]
     headers: Vec<(HeaderName, HeaderValue)>,
     /// Print only errors
     #[arg(long, short)]
@@ -78,6 +78,18 @@ pub struct Publish {
 fn server(text: &str) -> Result<(ServerUrl, String), String> {
     let url: ServerUrl = text.parse().map_err(crawling::said)?;
     Ok((url, text.trim_end_matches('/').to_owned()))
+}
+
+/// Parses a field that may be sent for every page.
+fn field(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let field = crawling::field(text)?;
+    if field.0 == header::COOKIE {
+        return Err(
+            "what is published is for everybody, and a cookie asks for one visitor's pages"
+                .to_owned(),
+        );
+    }
+    Ok(field)
 }
 
 fn path(text: &str) -> Result<PathPattern, String> {

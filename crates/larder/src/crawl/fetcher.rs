@@ -89,6 +89,15 @@ impl Fetcher {
         })
     }
 
+    /// Returns the fields of a request: these beside the usual ones.
+    pub fn fields(&self, more: &HeaderMap) -> HeaderMap {
+        let mut fields = self.fields.clone();
+        for (name, value) in more {
+            fields.insert(name, value.clone());
+        }
+        fields
+    }
+
     /// Requests `target` of `host`, with these fields beside the usual ones. Returns when the head of the answer is
     /// there.
     ///
@@ -103,11 +112,8 @@ impl Fetcher {
         let mut request = Request::new(empty());
         // Targets have passed `Site::leads` or the parser of `http`.
         *request.uri_mut() = target.parse().unwrap_or_default();
+        *request.headers_mut() = self.fields(more);
         let fields = request.headers_mut();
-        fields.clone_from(&self.fields);
-        for (name, value) in more {
-            fields.insert(name, value.clone());
-        }
         if let Ok(host) = HeaderValue::from_str(host) {
             fields.entry(header::HOST).or_insert(host);
         }

@@ -60,6 +60,9 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Storing(NotStorable::SetCookie) => f.write_str("it sets a cookie, and may be one visitor's"),
+            Self::Storing(NotStorable::Authorization) => f.write_str(
+                "it was asked for with Authorization and does not say public, so it may be for one visitor",
+            ),
             Self::Storing(why) => write!(f, "no shared cache may keep it ({why})"),
             Self::Status(status) => write!(f, "status {status}"),
             Self::Coding(coding) => write!(f, "it comes in the coding {coding}, which was not asked for"),

@@ -173,7 +173,7 @@ impl Publisher {
         response: &Response<ResponseBody>,
     ) -> Result<(), NotStorable> {
         let url = self.site.base(target, None);
-        said::judge(&url, asked, response)
+        said::judge(&url, &self.fetcher.fields(asked), response)
     }
 
     /// Returns the targets of this site in a document, and how many references are too long for a target.

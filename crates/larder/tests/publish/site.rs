@@ -396,3 +396,28 @@ fn what_is_excluded_is_not_asked_for() {
     assert_eq!(site.origin.requests("/admin/x"), 0);
     assert_eq!(site.files(), ["a.html", "a?print=1.html", "index.html"]);
 }
+
+#[test]
+fn what_is_asked_for_with_authorization_must_say_that_it_is_for_everybody() {
+    let site = Site::new(&[]);
+    site.origin
+        .otherwise(|request| html(request.header("authorization").unwrap_or("nobody")));
+    let public = html("all").header("Cache-Control", "public");
+    site.origin.reply("/public", public);
+    let moved = Reply::status(301).header("Location", "/alice");
+    site.origin.reply("/moved", moved);
+    let alice = "Authorization: Basic YWxpY2U6";
+    let asked = ["--no-follow", "-H", alice, "/", "/public", "/moved"];
+    let done = site.publish(&asked);
+    assert_eq!(
+        done.stdout,
+        "1 new, 0 changed, 0 unchanged, 2 not published\n"
+    );
+    let why = "is not published: it was asked for with Authorization and does not say public";
+    assert_eq!(done.stderr.matches(why).count(), 2, "{}", done.stderr);
+    assert_eq!(site.files(), ["public.html"]);
+    let sent = site.origin.last("/public");
+    assert_eq!(sent.header("authorization"), Some("Basic YWxpY2U6"));
+    site.published(&["/"]);
+    assert_eq!(site.text("index.html"), "nobody");
+}

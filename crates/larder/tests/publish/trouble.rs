@@ -219,6 +219,8 @@ fn wrong_use_is_said() {
         &["--from", "ftp://x"],
         &["--exclude", "x"],
         &["-H", "x"],
+        &["-H", "Cookie: session=alice"],
+        &["--header", "cookie:session=alice"],
         &["--concurrency", "0"],
     ] {
         let done = run(more);
