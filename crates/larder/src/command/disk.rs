@@ -110,6 +110,7 @@ fn verify(
     let Verified {
         records,
         large_files,
+        given_up,
         bytes,
         faults,
     } = match verified {
@@ -122,6 +123,9 @@ fn verify(
         path.display(),
         size(bytes)
     )?;
+    if given_up > 0 {
+        writeln!(out, "large bodies that are no longer kept: {given_up}")?;
+    }
     if faults == 0 {
         writeln!(out, "nothing is damaged")?;
         return Ok(Ok(Ending::Done));

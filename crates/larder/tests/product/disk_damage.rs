@@ -77,6 +77,16 @@ fn the_command_names_what_is_damaged() {
         assert!(damaged.stderr.contains(&*name), "{damaged:?}");
         assert!(damaged.stdout.contains("damaged: 1"), "{damaged:?}");
     }
+    // A body that was purged or replaced, whose record lies in its segment still.
+    fs::remove_file(&file).expect("removed");
+    let healthy = verify(&[&path]);
+    assert_eq!(healthy.code, Some(0), "{healthy:?}");
+    let told = "large bodies that are no longer kept: 1\nnothing is damaged\n";
+    assert!(healthy.stdout.ends_with(told), "{healthy:?}");
+    assert_eq!(healthy.stderr, "");
+    fs::write(&file, "another").expect("written");
+    let damaged = verify(&[&path]);
+    assert_eq!(damaged.code, Some(1), "{damaged:?}");
     let about = "larder disk tier\nformat 4000\nseed 0123456789abcdef\n";
     fs::write(site.path().join("about"), about).expect("written");
     let newer = verify(&[&path]);

@@ -63,8 +63,8 @@ pub enum What {
     Body,
     /// A chunk of a large file is damaged.
     Chunk,
-    /// A large file that a record names is not there, or is a different file.
-    Missing,
+    /// A large file is not the one that a record names, or is too short for it.
+    Different,
     /// The end of a segment that was never sealed is incomplete. Nothing is lost that could have been found.
     Torn,
     /// The file cannot be read.
@@ -80,7 +80,7 @@ impl std::fmt::Display for Fault {
             What::Record => "no sound record here",
             What::Body => "the body of a record is damaged",
             What::Chunk => "a chunk is damaged",
-            What::Missing => "not the file that a record names",
+            What::Different => "not the file that a record names",
             What::Torn => "the end was never whole (nothing is lost)",
             What::Unreadable => "cannot be read",
         };
@@ -95,6 +95,9 @@ pub struct Verified {
     pub records: u64,
     /// Sound large files.
     pub large_files: u64,
+    /// Large bodies that are no longer kept, because they were purged, replaced, or went to make room. Their records go
+    /// later, with their segments.
+    pub given_up: u64,
     /// Bytes read.
     pub bytes: u64,
     /// Faults, without incomplete ends ([`What::Torn`]).
@@ -132,7 +135,7 @@ pub fn stat(path: &Path) -> Result<Stat, OpenError> {
 }
 
 /// Reads every byte of the directory, and calls `see` with each fault. While the directory is in use, what is being
-/// written may look torn, and what is removed meanwhile may look missing.
+/// written may look torn, and what is removed meanwhile counts as no longer kept.
 ///
 /// # Errors
 /// The directory cannot be read at all, is no disk tier, or a newer version wrote it.
@@ -160,7 +163,7 @@ pub fn verify(path: &Path, see: &mut dyn FnMut(&Fault)) -> Result<Verified, Open
             Ok(true) => check.done.large_files += 1,
             Ok(false) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                check.fault(&name, 0, What::Missing);
+                check.done.given_up += 1;
             }
             Err(_) => check.fault(&name, 0, What::Unreadable),
         }
@@ -264,7 +267,7 @@ impl Check<'_> {
                 && head.directory == self.seed
         };
         if !FileHead::read(&head).is_some_and(|head| is_it(&head)) {
-            self.fault(name, 0, What::Missing);
+            self.fault(name, 0, What::Different);
             return Ok(false);
         }
         self.done.bytes += file_length(length);

@@ -198,3 +198,30 @@ fn stat_and_verify_tell_what_is_there() {
         ]
     );
 }
+
+#[test]
+fn large_bodies_that_were_given_up_are_no_damage() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    for number in 0..3 {
+        put(&disk, number, 3 << 20);
+    }
+    // A second body takes the place of the first.
+    put(&disk, 0, 4 << 20);
+    drop(disk);
+    let check = || {
+        let mut faults = Vec::new();
+        let verified = verify(&dir.0, &mut |fault| faults.push(fault.what)).expect("read");
+        assert_eq!(verified.faults, faults.len() as u64);
+        (verified.large_files, verified.given_up, faults)
+    };
+    assert_eq!(check(), (3, 1, vec![]));
+    let files = dir.files("large-");
+    fs::remove_file(&files[0]).expect("removed");
+    assert_eq!(check(), (2, 2, vec![]));
+    fs::copy(&files[1], &files[0]).expect("copied");
+    assert_eq!(check(), (2, 1, vec![check::What::Different]));
+    let shorter = File::options().write(true).open(&files[1]).expect("opens");
+    shorter.set_len(1 << 20).expect("shorter");
+    assert_eq!(check(), (1, 1, vec![check::What::Different; 2]));
+}
