@@ -2,7 +2,7 @@
 
 use super::{
     OpenError,
-    device::{large_name, segment_name},
+    device::{large_name, open_file, segment_name},
     directory,
     format::{CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
     layout::{self, file_length},
@@ -12,7 +12,7 @@ use super::{
 use crate::codec::{Head, label};
 use std::{
     collections::HashMap,
-    fs::{self, File},
+    fs::{self, OpenOptions},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -256,7 +256,7 @@ impl Check<'_> {
 
     /// Whether a large file is sound.
     fn large(&mut self, name: &Path, id: u64, nonce: u64, length: u64) -> io::Result<bool> {
-        let file = File::open(name)?;
+        let file = open_file(OpenOptions::new().read(true), name)?;
         let mut head = [0; FILE_HEAD];
         let is_long_enough = file.metadata()?.len() >= file_length(length);
         if is_long_enough {

@@ -6,12 +6,15 @@ use super::{
     pool::Pool,
     queue::{Queue, Task},
 };
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::{
+    fs::OFlags,
+    io::{Errno, ReadWriteFlags, preadv2},
+};
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     hash::{BuildHasher, RandomState},
     io::{self, IoSliceMut},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::Instant,
@@ -158,6 +161,17 @@ pub(super) fn segment_name(id: u32) -> String {
 
 pub(super) fn large_name(id: u64) -> String {
     format!("large-{id:016x}")
+}
+
+/// Opens a file. Anything else of that name counts as not found. A pipe is not waited for, as it is without `NONBLOCK`.
+pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = options.custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::NotFound, "not a file"))
+    }
 }
 
 /// Returns a number that nobody can guess. It is never zero.

@@ -1,10 +1,14 @@
 //! The directory: which process has it, which version wrote it, and which files lie in it.
 
-use super::{OpenError, device::random, format::FORMAT};
+use super::{
+    OpenError,
+    device::{open_file, random},
+    format::FORMAT,
+};
 use crate::lock::Locked;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, Read, Write},
     path::{Path, absolute},
 };
 
@@ -38,8 +42,8 @@ pub(super) fn make(path: &Path) -> Result<(), OpenError> {
 pub(super) fn lock(path: &Path) -> Result<Locked, OpenError> {
     let lock = path.join(LOCK);
     let mut options = OpenOptions::new();
-    let opened = options.write(true).create(true).truncate(false).open(&lock);
-    let file = opened.map_err(|error| OpenError::Io(lock.clone(), error))?;
+    let options = options.write(true).create(true).truncate(false);
+    let file = open_file(options, &lock).map_err(|error| OpenError::Io(lock.clone(), error))?;
     Locked::try_new(file).map_err(|error| match error {
         TryLockError::WouldBlock => OpenError::InUse(path.to_owned()),
         TryLockError::Error(error) => OpenError::Io(lock, error),
@@ -48,7 +52,7 @@ pub(super) fn lock(path: &Path) -> Result<Locked, OpenError> {
 
 /// Whether a process uses the directory.
 pub(super) fn is_in_use(path: &Path) -> bool {
-    let file = File::open(path.join(LOCK));
+    let file = open_file(OpenOptions::new().read(true), &path.join(LOCK));
     file.is_ok_and(Locked::is_taken)
 }
 
@@ -109,11 +113,14 @@ pub(super) fn read_seed(path: &Path) -> Result<Option<u64>, OpenError> {
 
 fn read(path: &Path) -> Result<Option<About>, OpenError> {
     let about = path.join(ABOUT);
-    let text = match fs::read(&about) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+    let mut bytes = Vec::new();
+    let file = open_file(OpenOptions::new().read(true), &about);
+    match file.and_then(|mut file| file.read_to_end(&mut bytes)) {
+        Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(OpenError::Io(about, error)),
-    };
+    }
+    let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.lines();
     if lines.next() != Some(FIRST_LINE) {
         return Ok(None);
@@ -132,7 +139,8 @@ fn read(path: &Path) -> Result<Option<About>, OpenError> {
 
 fn write(path: &Path, seed: u64, log: &str) -> io::Result<()> {
     let new = path.join("about.new");
-    let mut file = File::create(&new)?;
+    let mut options = OpenOptions::new();
+    let mut file = open_file(options.write(true).create(true).truncate(true), &new)?;
     write!(
         file,
         "{FIRST_LINE}\nformat {FORMAT}\nseed {seed:016x}\npurges {log}\nMade by larder serve; may be removed while it does not run.\n"

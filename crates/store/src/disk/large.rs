@@ -8,7 +8,7 @@ mod writing;
 
 use super::{
     at_hand::AtHand,
-    device::{Device, Missed, ReadMode},
+    device::{Device, Missed, ReadMode, open_file},
     format::{FILE_HEAD, FileHead, Kind, SUM, large_sum},
     layout::{self, file_length},
     queue::Task,
@@ -16,7 +16,7 @@ use super::{
 };
 use descriptor::Descriptor;
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io,
     os::unix::fs::FileExt,
     sync::{
@@ -80,7 +80,7 @@ impl Large {
         length: u64,
         device: Arc<Device>,
     ) -> io::Result<(Self, Arc<File>)> {
-        let file = File::open(device.large_path(id))?;
+        let file = open_file(OpenOptions::new().read(true), &device.large_path(id))?;
         let mut head = [0; FILE_HEAD];
         file.read_exact_at(&mut head, 0)?;
         let named = FileHead {

@@ -1,7 +1,7 @@
 //! A segment's file.
 
 use super::{
-    device::random,
+    device::{open_file, random},
     format::{ENTRY, Entry, FILE_HEAD, FileHead, Kind, TRAILER, Trailer},
 };
 use std::{
@@ -62,7 +62,7 @@ impl Segment {
 
     /// Opens a segment. `writable`: it may have to be mended.
     pub fn open(path: &Path, id: u32, directory: u64, writable: bool) -> io::Result<Opened> {
-        let file = OpenOptions::new().read(true).write(writable).open(path)?;
+        let file = open_file(OpenOptions::new().read(true).write(writable), path)?;
         let length = file.metadata()?.len();
         let mut head = [0; FILE_HEAD];
         match file.read_exact_at(&mut head, 0) {

@@ -1,7 +1,7 @@
 //! The directory itself: which process has it, which version wrote it, and what it holds.
 
 use super::*;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, flock, mknodat};
 use std::sync::atomic::AtomicBool;
 
 #[test]
@@ -224,4 +224,32 @@ fn large_bodies_that_were_given_up_are_no_damage() {
     let shorter = File::options().write(true).open(&files[1]).expect("opens");
     shorter.set_len(1 << 20).expect("shorter");
     assert_eq!(check(), (1, 1, vec![check::What::Different; 2]));
+}
+
+#[test]
+fn nothing_waits_for_a_pipe() {
+    let pipe = |dir: &Dir, name: &str| {
+        let path = dir.0.join(name);
+        let _ = fs::remove_file(&path);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    };
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 3 << 20);
+    put(&disk, 2, 10);
+    drop(disk);
+    let large = dir.files("large-").remove(0);
+    pipe(&dir, &large.file_name().expect("a name").to_string_lossy());
+    let disk = dir.open();
+    assert!(!holds(&disk, 1, 3 << 20));
+    assert!(holds(&disk, 2, 10));
+    drop(disk);
+    pipe(&dir, "about");
+    assert!(!holds(&dir.open(), 2, 10), "it begins anew");
+    pipe(&dir, "segment-00000009");
+    drop(dir.open());
+    pipe(&dir, "lock");
+    assert!(!stat(&dir.0).expect("a directory").is_in_use);
+    let opened = Disk::open(dir.config(1 << 20), Arc::default());
+    assert!(matches!(opened, Err(OpenError::Io(..))));
 }
