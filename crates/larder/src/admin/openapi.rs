@@ -138,6 +138,7 @@ fn purges(schemas: &mut SchemaGenerator) -> Value {
         "responses": {
             "200": told::<purges::Purges>("The purges", schemas),
             "400": told::<Written>("A parameter that is none", schemas),
+            "503": told::<Written>("Too many wait already; worth trying again after Retry-After", schemas),
         },
     })
 }

@@ -9,11 +9,11 @@ mod understood;
 pub use request::{Bad, LONGEST_WAIT, Request, USUAL_WAIT, Wait};
 pub use understood::{Answer, Understood};
 
-use super::{Refusal, State};
+use super::{Refusal, State, slots::Slot};
 use axum::{
     Json,
     body::{Body, Bytes},
-    extract::State as AppState,
+    extract::{ConnectInfo, State as AppState},
     http::{HeaderMap, StatusCode, header},
 };
 use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
@@ -36,6 +36,7 @@ const AGAIN: u32 = 2;
 /// Purges what the request names.
 pub(super) async fn purge(
     AppState(state): AppState<Arc<State>>,
+    ConnectInfo(slot): ConnectInfo<Slot>,
     fields: HeaderMap,
     body: Body,
 ) -> Result<Json<Answer>, Refusal> {
@@ -49,9 +50,11 @@ pub(super) async fn purge(
     let purges = request.purges(&state.cache.site.load()).map_err(bad)?;
     let understood = Understood::of(&purges);
     let soft = purges.iter().all(|purge| purge.soft);
-    let answer = match request.relay {
-        Some(false) => state.cache.purge_here(purges, request.asker()).await,
-        Some(true) | None => state.cache.purge(purges, wait).await,
+    let answer = if request.relay == Some(false) {
+        state.cache.purge_here(purges, request.asker()).await
+    } else {
+        slot.wait()?;
+        state.cache.purge(purges, wait).await
     };
     let answer = answer.map_err(|error| refusal(&error))?;
     Ok(Json(Answer {

@@ -1,10 +1,10 @@
 //! `GET /purges`: reports what was purged, for programs that keep pages elsewhere.
 
-use super::{Refusal, State};
+use super::{Refusal, State, slots::Slot};
 use crate::config::value::Word;
 use axum::{
     Json,
-    extract::{Query, State as AppState, rejection::QueryRejection},
+    extract::{ConnectInfo, Query, State as AppState, rejection::QueryRejection},
     http::StatusCode,
 };
 use schemars::JsonSchema;
@@ -56,6 +56,7 @@ impl From<Since> for Purges {
 /// Reports what was purged, at once or when a purge comes.
 pub(super) async fn purges(
     AppState(state): AppState<Arc<State>>,
+    ConnectInfo(slot): ConnectInfo<Slot>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Purges>, Refusal> {
     let bad = |what: String| Refusal::new(StatusCode::BAD_REQUEST, what);
@@ -79,6 +80,9 @@ pub(super) async fn purges(
     let wait = wait.map_err(|wrong| bad(wrong.what))?.unwrap_or_default();
     if wait > LONGEST_WAIT {
         return Err(bad("a wait lasts a minute at most".to_owned()));
+    }
+    if !wait.is_zero() {
+        slot.wait()?;
     }
     let waited = timeout(wait, log.since_wait(after, MOST)).await;
     let since = waited.unwrap_or_else(|_| log.since(Some(after), MOST));

@@ -4,36 +4,43 @@
 //! takes that of the one that has rested for the longest time: without a request, or with its last one answered. If none
 //! rests, it takes that of a client that does not read its answer, so that nobody holds a slot by standing still. Only if
 //! all wait for answers of ours is the new one turned away.
+//!
+//! Requests that wait for what others do may wait for long. They have only a part of the slots, so that they keep out
+//! neither monitors nor the purges of other nodes.
 
 mod connection;
+mod turned_away;
 
+use super::Refusal;
 use axum::{
     extract::{ConnectInfo, Request, connect_info::Connected},
-    http::{StatusCode, header},
+    http::StatusCode,
     middleware::Next,
     response::Response,
     serve::{self, IncomingStream},
 };
 use connection::Connection;
-use socket2::SockRef;
 use std::{
     collections::HashMap,
     io,
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::oneshot,
-    task::yield_now,
-};
+use tokio::{net::TcpListener, sync::oneshot, task::yield_now};
+use turned_away::TurnedAway;
 
 /// The most connections at the same time: as many descriptors as connections to servers leave free
 /// (`origin::descriptors`).
-const MOST: usize = 64;
+const MOST: usize = 96;
 
-/// The content of the answer to a connection that is turned away.
-const FULL: &str = r#"{"error":"all connections of the admin API wait for answers: try again"}"#;
+/// The most requests at the same time that wait for others.
+const MOST_WAITING: usize = 64;
+
+/// What a request is told for which there is no room.
+const FULL: &str = "too many requests to the admin API wait for answers: try again";
+
+/// The seconds after which it makes sense to try again.
+const AGAIN: u32 = 1;
 
 /// The slots that are taken.
 #[derive(Debug, Default)]
@@ -59,6 +66,8 @@ enum Does {
     Sends(u64),
     /// Has a request at work, which never gives way.
     Works,
+    /// Has a request at work that waits for others: for other nodes, or for purges to come.
+    Waits,
 }
 
 impl Slots {
@@ -71,7 +80,7 @@ impl Slots {
     /// connection that another has taken it.
     fn take(&mut self) -> Option<(u64, oneshot::Receiver<()>)> {
         if self.taken.len() >= MOST {
-            let idle = self.taken.iter().filter(|(_, it)| it.does != Does::Works);
+            let idle = self.taken.iter().filter(|(_, it)| it.does < Does::Works);
             let (_, first) = idle.map(|(number, it)| (it.does, *number)).min()?;
             self.taken.remove(&first);
         }
@@ -101,6 +110,23 @@ impl Slot {
         if let Some(taken) = slots.taken.get_mut(&self.number) {
             taken.does = next(taken.does, now);
         }
+    }
+
+    /// Says that the request at work is going to wait for others.
+    ///
+    /// # Errors
+    /// Too many do already.
+    pub(super) fn wait(&self) -> Result<(), Refusal> {
+        let taken = &mut lock(&self.slots).taken;
+        let waiting = taken.values().filter(|it| it.does == Does::Waits).count();
+        if waiting >= MOST_WAITING {
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FULL);
+            return Err(refusal.again_in(AGAIN));
+        }
+        if let Some(taken) = taken.get_mut(&self.number) {
+            taken.does = Does::Waits;
+        }
+        Ok(())
     }
 
     /// The client has taken some of what is sent.
@@ -167,6 +193,7 @@ impl Drop for AtWork {
 pub(super) struct Listener {
     socket: TcpListener,
     slots: Arc<Mutex<Slots>>,
+    turned_away: TurnedAway,
 }
 
 impl Listener {
@@ -174,6 +201,7 @@ impl Listener {
         Self {
             socket,
             slots: Arc::default(),
+            turned_away: TurnedAway::default(),
         }
     }
 }
@@ -189,7 +217,7 @@ impl serve::Listener for Listener {
             yield_now().await;
             let taken = lock(&self.slots).take();
             let Some((number, gone)) = taken else {
-                turn_away(&stream);
+                self.turned_away.add(stream);
                 continue;
             };
             let slots = Arc::clone(&self.slots);
@@ -201,18 +229,4 @@ impl serve::Listener for Listener {
     fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
-}
-
-/// Answers with 503 if that is possible without waiting, as the listeners do at their limit.
-fn turn_away(stream: &TcpStream) {
-    let status = StatusCode::SERVICE_UNAVAILABLE;
-    let text = format!(
-        "HTTP/1.1 {status}\r\n{}: application/json\r\n{}: {}\r\n{}: 1\r\n{}: close\r\n\r\n{FULL}",
-        header::CONTENT_TYPE,
-        header::CONTENT_LENGTH,
-        FULL.len(),
-        header::RETRY_AFTER,
-        header::CONNECTION,
-    );
-    let _ = SockRef::from(stream).send(text.as_bytes());
 }

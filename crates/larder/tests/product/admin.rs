@@ -1,14 +1,21 @@
 //! The admin address: health, metrics, `larder explain`.
 
-use crate::common::{Said, command, counted, sample, start, start_with};
+use crate::{
+    common::{Said, command, counted, sample, start, start_with},
+    disk_purge::ask_purge,
+};
+use serde_json::json;
 use std::{
     io::Write as _,
     net::{TcpListener, TcpStream},
 };
-use testkit::{Address, Client, Larder, Reply, free_port, wait_until};
+use testkit::{Address, Client, Larder, Reply, Response, free_port, wait_until};
 
 /// How many connections the admin address has at the same time.
-const MOST: usize = 64;
+const MOST: usize = 96;
+
+/// How many requests may wait there for others.
+const MOST_WAITING: usize = 64;
 
 /// What `larder explain` says of a URL.
 pub(crate) fn explain(larder: &Larder, url: &str) -> String {
@@ -70,22 +77,36 @@ fn start_with_silent_node() -> (TcpListener, Larder) {
     (silent, larder)
 }
 
-/// So many connections that wait for an answer.
+/// A connection on which a purge is at work that has yet to come whole.
+fn begin(larder: &Larder, purge: &str) -> Client {
+    let mut client = Client::connect(larder.admin());
+    client.send(format!(
+        "POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        purge.len()
+    ));
+    // The content is asked for where the request is at work.
+    client.read_interim();
+    client
+}
+
+/// So many connections with purges that wait for the other node.
 fn wait(larder: &Larder, count: usize) -> Vec<Client> {
-    let wait = |number: usize| {
-        let mut client = Client::connect(larder.admin());
-        let purge = format!("{{\"tag\": \"{number}\", \"wait\": \"1m\"}}");
-        client.send(format!(
-            "POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
-            purge.len()
-        ));
-        // The content is asked for where the request is at work.
-        client.read_interim();
-        client.send(purge);
+    let wait = |_| {
+        let mut client = begin(larder, WAITS);
+        client.send(WAITS);
         client
     };
     (0..count).map(wait).collect()
+}
+
+const WAITS: &str = "{\"tag\": \"a\", \"wait\": \"1m\"}";
+
+/// So many connections that wait for an answer: as many as may, for the other node.
+fn busy(larder: &Larder, count: usize) -> Vec<Client> {
+    let mut busy = wait(larder, count.min(MOST_WAITING));
+    busy.extend((busy.len()..count).map(|_| begin(larder, WAITS)));
+    busy
 }
 
 /// Requests at once whose answers are more than the buffers of a connection hold.
@@ -95,15 +116,54 @@ const MANY_ASKED: &str = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
 #[test]
 fn where_every_connection_waits_for_an_answer_a_further_one_is_told_so() {
     let (_silent, larder) = start_with_silent_node();
-    let mut waiting = wait(&larder, MOST);
-    let refused = Client::connect(larder.admin()).read();
-    assert_eq!(refused.status, 503);
-    assert_eq!(refused.header("retry-after"), Some("1"));
-    assert!(refused.text().starts_with("{\"error\":\""), "{refused:?}");
+    let mut waiting = busy(&larder, MOST);
+    larder.pause();
+    let mut refused = ask_health(&larder);
+    larder.resume();
+    let told = refused.read();
+    assert_is_full(&told);
+    assert_eq!(refused.read_to_end(), b"", "it is not reset");
     assert!(!waiting.iter_mut().any(Client::has_answer), "none gave way");
     drop(waiting.pop());
     wait_until("there is a connection to be had", || {
         larder.admin_get("/healthz").send().status == 200
+    });
+}
+
+fn assert_is_full(answer: &Response) {
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert!(answer.text().starts_with("{\"error\":\""), "{answer:?}");
+}
+
+#[test]
+fn purges_that_wait_keep_out_neither_monitors_nor_other_nodes() {
+    let (_silent, larder) = start_with_silent_node();
+    let mut waiting = wait(&larder, MOST_WAITING + 1);
+    // They are not read in the order in which they were sent.
+    wait_until("one is refused", || {
+        waiting.iter_mut().any(Client::has_answer)
+    });
+    for _ in 0..MOST {
+        for path in ["/metrics", "/healthz", "/readyz"] {
+            assert_eq!(larder.admin_get(path).send().status, 200, "{path}");
+        }
+    }
+    let of_a_node = json!({ "relay": false, "purges": [{ "tags": ["a"] }] });
+    assert_eq!(ask_purge(&larder, &of_a_node).status, 200);
+    assert_is_full(&ask_purge(&larder, &json!({ "tag": "a" })));
+    let cursor = larder.admin_get("/purges").send();
+    let cursor: serde_json::Value = serde_json::from_slice(&cursor.body).expect("JSON");
+    let after = cursor["cursor"].as_str().expect("a cursor");
+    for (wait, status) in [("0s", 200), ("1m", 503)] {
+        let path = format!("/purges?after={after}&wait={wait}");
+        assert_eq!(larder.admin_get(&path).send().status, status, "{wait}");
+    }
+    waiting.retain_mut(|client| !client.has_answer());
+    assert_eq!(waiting.len(), MOST_WAITING, "the others wait");
+    drop(waiting.pop());
+    wait_until("another may wait", || {
+        ask_purge(&larder, &json!({ "tag": "a" })).status == 200
     });
 }
 
@@ -116,7 +176,7 @@ fn a_client_that_reads_no_answers_gives_way_to_one_that_comes() {
     let mut deaf = TcpStream::connect(admin).expect("a connection");
     deaf.write_all(MANY_ASKED.repeat(MANY).as_bytes())
         .expect("all is sent");
-    let _waiting = wait(&larder, MOST - 1);
+    let _waiting = busy(&larder, MOST - 1);
     wait_until("there is a connection to be had", || {
         larder.admin_get("/healthz").send().status == 200
     });
@@ -145,7 +205,7 @@ fn an_answer_on_its_way_does_not_give_way_to_connections_that_rest() {
 #[test]
 fn a_request_that_has_come_is_read_before_its_connection_could_give_way() {
     let (_silent, larder) = start_with_silent_node();
-    let _waiting = wait(&larder, MOST - 1);
+    let _waiting = busy(&larder, MOST - 1);
     larder.pause();
     let burst = [(); 3].map(|()| ask_health(&larder));
     larder.resume();
