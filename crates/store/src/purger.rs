@@ -182,10 +182,11 @@ impl Purger {
     }
 
     /// Like [`purge`](Self::purge), on this node alone. If there is no room for the expressions of another node,
-    /// everything is purged instead, as with expressions that come by the shared log.
+    /// everything is purged instead, as with expressions that come by the shared log. For a node it is also enough that a
+    /// purge holds, durable or not.
     ///
     /// # Errors
-    /// [`PurgeError::TooMany`], except for nodes, and [`PurgeError::NotDurable`].
+    /// [`PurgeError::TooMany`] and [`PurgeError::NotDurable`], neither for nodes.
     pub async fn purge_here(
         &self,
         purges: Vec<Purge>,
@@ -201,7 +202,11 @@ impl Purger {
         let on_disk = self.on_disk(&purges, &done);
         let (touched, on_disk, sequence) = tokio::join!(counted, on_disk, self.lasting(&done));
         self.memory.log().count_touched(touched);
-        let sequence = sequence?;
+        let sequence = match (sequence, asker) {
+            // It holds. This node's operator hears of the log, not the other node.
+            (Err(_), Asker::Node) => last(&done),
+            (sequence, _) => sequence?,
+        };
         Ok(PurgeAnswer {
             sequence,
             touched,
@@ -255,13 +260,18 @@ impl Purger {
 
     /// Waits until what was done is durable, and returns the number of the last of it.
     async fn lasting(&self, done: &[Purged]) -> Result<u64, NotDurable> {
-        let numbers = done.iter().map(|purged| purged.sequence);
-        let sequence = numbers.max().unwrap_or_default();
+        let sequence = last(done);
         if let Some(durable) = self.durable.get() {
             durable.durable(sequence).await?;
         }
         Ok(sequence)
     }
+}
+
+/// The number of the last entry that these left in the log.
+fn last(done: &[Purged]) -> u64 {
+    let numbers = done.iter().map(|purged| purged.sequence);
+    numbers.max().unwrap_or_default()
 }
 
 #[cfg(test)]

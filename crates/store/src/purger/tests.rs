@@ -100,3 +100,20 @@ async fn a_purge_is_acknowledged_when_it_lasts_and_holds_before() {
     tell.send(Ok(())).expect("waited for");
     assert_eq!(purge.await.expect("it lasts").sequence, 1);
 }
+
+#[tokio::test]
+async fn to_another_node_it_is_enough_that_a_purge_holds() {
+    for (asker, is_enough) in [(Asker::Client, false), (Asker::Node, true)] {
+        let log = Arc::new(Log::default());
+        let purger = purger(&log);
+        let (tell, done) = oneshot::channel();
+        purger.last_by(Arc::new(Device(Mutex::new(Some(done)))));
+        tell.send(Err(NotDurable("disk full".to_owned())))
+            .expect("waited for");
+        let all = vec![Purge::hard(What::Everything)];
+        let purge = purger.purge_here(all, Time::from_secs(1), asker, None);
+        let answer = purge.await.map(|answer| answer.sequence);
+        assert_eq!(log.head(), 1, "{asker:?}: it holds");
+        assert_eq!(answer.ok(), is_enough.then_some(1), "{asker:?}");
+    }
+}
