@@ -34,6 +34,10 @@ pub trait SharedLog: fmt::Debug + Send + Sync {
     /// Applies `purge` on this node at once, and appends it in the background. For what applications invalidate in
     /// passing.
     fn tell(&self, purge: Purge, at: Time);
+
+    /// Says that this node answers no request any more, so that no other waits for it. Ready when that is said, or
+    /// cannot be.
+    fn leave(&self) -> Boxed<()>;
 }
 
 /// Makes the entries of this node's log durable.
@@ -235,6 +239,13 @@ impl Purger {
     pub async fn settled(&self) {
         if let Some(durable) = self.durable.get() {
             let _ = timeout(SETTLING, durable.durable(u64::MAX)).await;
+        }
+    }
+
+    /// Says to the other nodes that this one answers no request any more, if that can be said.
+    pub async fn leave(&self) {
+        if let Some(shared) = self.shared.get() {
+            shared.leave().await;
         }
     }
 

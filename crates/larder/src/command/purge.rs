@@ -26,8 +26,8 @@ pub struct Purge {
     /// Make responses stale from now on instead of gone: stale-while-revalidate and stale-if-error still work
     #[arg(long)]
     soft: bool,
-    /// Return when all nodes have applied the purge, or fail after this time [default without a value: 10s]
-    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "10s", value_parser = duration)]
+    /// Return when all nodes have applied the purge, or fail after this time [default without a value: 12s]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "12s", value_parser = duration)]
     wait: Option<Duration>,
     /// The admin address of the running Larder
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180", value_parser = asking::admin_address)]

@@ -119,6 +119,15 @@ fn a_primary_that_takes_no_writes_is_not_trusted() {
     wait_follows(&node);
 }
 
+/// As after a deployment. For a node that says nothing, they would wait longer than this.
+#[test]
+fn nobody_waits_for_a_node_that_was_stopped() {
+    let mut site = Site::start();
+    site.nodes.pop().expect("a node").stop();
+    let purged = purge(&site.nodes[0], &["--wait=5s", "--all"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+}
+
 /// Before the head has come, and before the body is whole.
 #[test]
 fn a_fetch_under_way_on_another_node_does_not_bring_back_what_was_purged() {

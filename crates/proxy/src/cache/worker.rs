@@ -123,12 +123,15 @@ impl Worker {
         self.endings.over().await;
     }
 
-    /// Waits until the shared tier has what came for it, and the leases that are over; for a shutdown, after
-    /// [`has_stored`](Self::has_stored).
+    /// Waits until the shared tier has what came for it, and the leases that are over, and until the other nodes can know
+    /// that this one answers nothing more; for a shutdown, after [`has_stored`](Self::has_stored).
     pub async fn has_shared(&self) {
-        if let Some(shared) = &self.cache.shared {
-            shared.settled().await;
-        }
+        let settled = async {
+            if let Some(shared) = &self.cache.shared {
+                shared.settled().await;
+            }
+        };
+        tokio::join!(settled, self.cache.purger.leave());
     }
 
     /// Whether to take into memory what was just read from disk without waiting for the device.

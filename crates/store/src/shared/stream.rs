@@ -12,6 +12,7 @@
 
 mod clock;
 mod entry;
+mod farewell;
 mod heartbeat;
 mod line;
 mod nodes;
@@ -31,6 +32,7 @@ use crate::{
     shared::{BadUrl, Config},
 };
 use entry::Author;
+use farewell::Said;
 use kv::{Redis, redis::Servers};
 use line::Line;
 use outbox::PurgeOutbox;
@@ -162,6 +164,7 @@ enum Job {
         oneshot::Sender<Result<Done, Unreachable>>,
     ),
     Everywhere(Position, Duration, oneshot::Sender<Vec<String>>),
+    Leave(oneshot::Sender<()>),
 }
 
 /// The results of published purges on this node, and the position of the last.
@@ -191,6 +194,8 @@ struct Common {
     line: tokio::sync::Mutex<Option<Line>>,
     /// When the stream was last known to have been read to its end.
     heard: Mutex<Instant>,
+    /// What this node said last. Locked while something is said.
+    said: tokio::sync::Mutex<Said>,
     /// The other nodes, by name.
     others: Mutex<HashMap<String, nodes::Other>>,
 }
@@ -225,6 +230,7 @@ impl Stream {
             pending: Mutex::default(),
             line: tokio::sync::Mutex::default(),
             heard: Mutex::new(Instant::now()),
+            said: tokio::sync::Mutex::default(),
             others: Mutex::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -271,6 +277,10 @@ impl SharedLog for Stream {
     fn tell(&self, purge: Purge, at: Time) {
         self.told.push(&self.memory, purge, at);
     }
+
+    fn leave(&self) -> Boxed<()> {
+        self.ask(Job::Leave, ())
+    }
 }
 
 /// Runs the stream's thread until no handle is left.
@@ -288,6 +298,10 @@ async fn run(common: Arc<Common>, mut asked: mpsc::UnboundedReceiver<Job>) {
                 }
                 Job::Everywhere(position, within, reply) => {
                     let _ = reply.send(nodes::behind(&common, position, within).await);
+                }
+                Job::Leave(reply) => {
+                    farewell::bid(&common).await;
+                    let _ = reply.send(());
                 }
             }
         });

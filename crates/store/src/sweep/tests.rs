@@ -48,6 +48,10 @@ impl SharedLog for Others {
     }
 
     fn tell(&self, _: Purge, _: Time) {}
+
+    fn leave(&self) -> Boxed<()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ pub struct Request {
     /// Makes responses stale from now on instead of gone: stale-while-revalidate and stale-if-error still work.
     #[serde(skip_serializing_if = "is_false")]
     pub soft: bool,
-    /// Answer when all nodes have applied the purge, or after this time: `true` (10 s) or a duration.
+    /// Answer when all nodes have applied the purge, or after this time: `true` (12 s) or a duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Wait")]
     pub wait: Option<Wait>,

@@ -3,6 +3,7 @@
 use super::{
     Common,
     clock::Clock,
+    farewell::Said,
     heartbeat::{Heartbeat, STRUCK_OFF_AFTER},
     line::Line,
     lock,
@@ -45,7 +46,7 @@ impl Other {
     }
 }
 
-/// Reports how far this node is. If `clock` is set, it was read on the same connection.
+/// Reports how far this node is, unless it has bid farewell. If `clock` is set, it was read on the same connection.
 ///
 /// # Errors
 /// The server's error.
@@ -62,11 +63,16 @@ pub async fn report(
         known(common, line, now).await?;
         *clock.insert(now)
     };
+    let mut last = common.said.lock().await;
+    if matches!(*last, Said::Farewell) {
+        return Ok(());
+    }
     let said = Heartbeat {
         position,
         at: now.at(clock::now()),
         trust: common.trust.as_millis() as u64,
     };
+    *last = Said::Heartbeat(said);
     let mut set = cmd("HSET");
     set.arg(&common.nodes)
         .arg(&common.node)

@@ -12,6 +12,8 @@ use crate::{
     purge::{self, Journal, Standing, What},
     sample::any_request,
 };
+use farewell::REPLACE;
+use heartbeat::HEARD_WITHIN;
 use proxy::Proxy;
 use rules::time::Time;
 use server::Redis;
@@ -500,6 +502,35 @@ async fn a_node_that_says_something_new_is_waited_for_whatever_the_server_s_cloc
     for (said, behind) in [(60_000, &[][..]), (59_000, &["b"]), (61_000, &["b"])] {
         redis.ask(&["HSET", "test:nodes", "b", &ago(said)]).await;
         assert_eq!(a.stream.everywhere(position, LONG).await, behind, "{said}");
+    }
+}
+
+/// For less time than others wait for a node that says nothing.
+#[tokio::test]
+async fn nobody_waits_for_a_node_that_has_said_that_it_ends() {
+    let redis = Redis::start().await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    let mut b = Node::start(&redis.url(), "b", TRUST);
+    a.following().await;
+    b.following().await;
+    let (_, position) = a.publish(vec![of("page")]).await.expect("reachable");
+    assert!(a.stream.everywhere(position, BROKEN).await.is_empty());
+    b.stream.leave().await;
+    drop(b);
+    let (_, position) = a.publish(vec![of("page")]).await.expect("reachable");
+    let behind = a.stream.everywhere(position, HEARD_WITHIN / 2).await;
+    assert_eq!(behind, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_word_of_another_process_under_the_same_name_stays() {
+    let redis = Redis::start().await;
+    for (own, left) in [("own", "end"), ("other", "own")] {
+        redis.ask(&["HSET", "test:nodes", "a", "own"]).await;
+        let replace = ["EVAL", REPLACE, "1", "test:nodes", "a", own, "end"];
+        redis.ask(&replace).await;
+        let now = redis.ask(&["HGET", "test:nodes", "a"]).await;
+        assert_eq!(now.trim(), left, "{own}");
     }
 }
 

@@ -5,8 +5,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt, time::Duration};
 
-/// How long a purge waits for the other nodes by default.
-pub const USUAL_WAIT: Duration = Duration::from_secs(10);
+/// How long a purge waits for the other nodes by default: for longer than for a node that has died, which is waited for
+/// as long as it may trust what it keeps, and a second more.
+pub const USUAL_WAIT: Duration = Duration::from_secs(12);
 
 /// Whether, and how long, an answer waits for the other nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl de::Visitor<'_> for WaitVisitor {
     type Value = Wait;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true, false or a duration such as \"10s\"")
+        f.write_str("true, false or a duration such as \"30s\"")
     }
 
     fn visit_bool<E: de::Error>(self, wait: bool) -> Result<Wait, E> {
@@ -65,6 +66,6 @@ impl JsonSchema for Wait {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["boolean", "string"], "examples": [true, "10s"] })
+        json_schema!({ "type": ["boolean", "string"], "examples": [true, "30s"] })
     }
 }
