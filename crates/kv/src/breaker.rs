@@ -18,6 +18,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// How long after a pause its probe is left to those who have something to ask.
+const LEFT: Duration = Duration::from_secs(1);
+
 /// Opens after [`FAILURES`] in a row. Then one probe is allowed after each pause, and its success closes the breaker.
 #[derive(Debug)]
 pub struct Breaker {
@@ -86,6 +89,23 @@ impl Breaker {
         // If the caller drops a probe, another follows.
         open.probe_at = now + open.pause;
         Leave::Probe
+    }
+
+    /// Whether to send the probe that nobody has been there to send for a while. For a caller who has nothing else to
+    /// ask; the leave for it is [`Leave::Probe`].
+    pub fn is_probe_left(&self) -> bool {
+        if !self.troubled.load(Relaxed) {
+            return false;
+        }
+        let mut state = self.state();
+        let now = Instant::now();
+        match &mut state.open {
+            Some(open) if now >= open.probe_at + LEFT => {
+                open.probe_at = now + open.pause;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Records that the server answered. Returns whether that closed the breaker.
@@ -166,6 +186,27 @@ mod tests {
         assert!(breaker.is_open());
         assert!(breaker.answered(), "that closes it");
         assert_eq!((breaker.leave(), breaker.is_open()), (Leave::Given, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_that_nobody_asks_for_is_left_to_who_has_nothing_to_ask() {
+        let breaker = Breaker::default();
+        assert!(!breaker.is_probe_left());
+        for _ in 0..FAILURES {
+            breaker.failed(Leave::Given);
+        }
+        advance(LEFT).await;
+        assert!(!breaker.is_probe_left(), "the pause has just passed");
+        advance(FIRST_PAUSE).await;
+        assert!(breaker.is_probe_left());
+        assert!(!breaker.is_probe_left(), "one at a time");
+        breaker.failed(Leave::Probe);
+        advance(LEFT).await;
+        assert_eq!(breaker.leave(), Leave::Probe, "somebody has to ask");
+        assert!(!breaker.is_probe_left());
+        advance(LEFT + FIRST_PAUSE * 2).await;
+        assert!(breaker.is_probe_left());
+        assert!(breaker.answered() && !breaker.is_probe_left());
     }
 
     #[tokio::test(start_paused = true)]

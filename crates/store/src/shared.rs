@@ -215,6 +215,13 @@ impl SharedTier {
         self.0.errands.done().await;
     }
 
+    /// Finds out whether a server is back that is not asked at the moment, if no request does. To be called again and
+    /// again.
+    pub async fn probe(&self) {
+        // Nothing is kept under the empty key.
+        self.0.guard.probe(&self.0.name(b"")).await;
+    }
+
     /// Sends changes of the server's state to `hook`. Only the first call has an effect.
     pub fn tell(&self, hook: Hook) {
         self.0.guard.tell(hook);

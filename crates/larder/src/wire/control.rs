@@ -24,6 +24,9 @@ use tokio::{
 /// How often the disk tier is asked for its events.
 const LISTEN: Duration = Duration::from_secs(1);
 
+/// How often it is checked whether the shared tier's server may be back.
+const PROBE: Duration = Duration::from_secs(1);
+
 /// The thread, and the channels to it.
 pub struct Control {
     origins: UnboundedSender<Vec<Arc<Origin>>>,
@@ -83,6 +86,7 @@ async fn run(
     let (end_admin, admin_ended) = oneshot::channel::<()>();
     spawn_local(async move { Watches::default().obey(watched).await });
     spawn_local(tell_of_disk(state.clone()));
+    spawn_local(probe_shared(state.clone()));
     spawn_local(async move {
         while let Some(peers) = sent.recv().await {
             spawn_local(peers.run());
@@ -129,5 +133,16 @@ async fn tell_of_disk(state: Arc<admin::State>) {
             }
         }
         sleep(LISTEN).await;
+    }
+}
+
+/// Finds out when the shared tier's server is back, also where everything is answered without it.
+async fn probe_shared(state: Arc<admin::State>) {
+    let Some(shared) = &state.cache.shared else {
+        return;
+    };
+    loop {
+        sleep(PROBE).await;
+        shared.probe().await;
     }
 }

@@ -87,6 +87,21 @@ fn a_redis_that_hangs_is_left_alone_and_told_of_once() {
     assert!(told(&node)[0].contains("does not answer in time"));
 }
 
+/// And when it is gone again, that is worth another line.
+#[test]
+fn a_redis_that_is_back_is_found_again_though_no_request_needs_it() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let node = node(&origin, &redis.url());
+    for outage in 1..=2 {
+        redis.pause();
+        goes_on(&node, &outage.to_string());
+        assert!(is_open(&node));
+        assert_eq!(told(&node).len(), outage, "{:#?}", told(&node));
+        redis.resume();
+        wait_until("it was found again", || !is_open(&node));
+    }
+}
+
 #[test]
 fn a_redis_that_dies_is_left_alone_and_told_of_once() {
     let (origin, mut redis) = (Origin::start(), Redis::start());

@@ -135,6 +135,25 @@ impl Guard {
             self.counts.not_asked.up();
             return Err(Failed(None));
         }
+        self.ask_on(leave, until, ask).await
+    }
+
+    /// Asks for what is under `name` if the server is not asked at the moment and no request has been there to find out
+    /// whether it is back.
+    pub(super) async fn probe(&self, name: &str) {
+        if self.breaker.is_probe_left() {
+            let until = self.deadline();
+            let probe = self.ask_on(Leave::Probe, until, |remote| remote.get(name, Read::Any));
+            let _ = probe.await;
+        }
+    }
+
+    async fn ask_on<'a, T>(
+        &'a self,
+        leave: Leave,
+        until: Instant,
+        ask: impl FnOnce(&'a dyn Remote) -> RemoteFuture<'a, T>,
+    ) -> Result<T, Failed> {
         let asked = time::timeout_at(until, ask(self.remote())).await;
         let answer = asked.unwrap_or_else(|_| {
             let detail = format!("no answer within {:?}", self.timeout);
